@@ -1,0 +1,156 @@
+//! What executes engines: the traits that every backend fits, and the program that it is given.
+//!
+//! A detector is a [`Program`]: engines, and host steps between them, over tensors that are connected by
+//! name. A backend opens it into a ring of [`Slot`]s. A slot owns the host memory of one frame in flight
+//! (heap here, pinned on a GPU), is filled by the tenant, submitted without waiting, and waited for later,
+//! perhaps on another thread. Stage times come from the backend, because only it can see them.
+//!
+//! Nothing here knows of sources, arrivals or records.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
+use crate::units::Nanos;
+
+/// Where a network comes from.
+#[derive(Clone, Debug)]
+pub enum NetworkSource {
+    /// An ONNX file (or, for backends that take them, a plan).
+    File(PathBuf),
+    /// A network within the binary, with the name it is shown by.
+    Embedded {
+        /// Shown in messages and in the manifest.
+        name: &'static str,
+        /// The ONNX model.
+        bytes: Arc<[u8]>,
+    },
+}
+
+impl std::fmt::Display for NetworkSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            NetworkSource::File(path) => write!(f, "{}", path.display()),
+            NetworkSource::Embedded { name, .. } => write!(f, "{name} (in the binary)"),
+        }
+    }
+}
+
+/// A tensor that the host fills or reads, with the largest shape that it will have.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorSpec {
+    /// Name, as the network has it.
+    pub name: String,
+    /// Type of its elements.
+    pub element: ElementType,
+    /// Largest shape; memory is set aside for it.
+    pub max_shape: Shape,
+}
+
+/// Work on the host between two engines: reads and writes the frame's tensors.
+pub trait HostStep: Send + Sync {
+    /// Shown in inspect and in traces: `scatter`.
+    fn name(&self) -> &str;
+    /// Does the work for one frame.
+    fn run(&self, tensors: &mut TensorSet) -> Result<(), TensorError>;
+}
+
+/// One step of a program.
+#[derive(Clone)]
+pub enum Step {
+    /// Execute the engine at this position of [`Program::engines`].
+    Engine(usize),
+    /// Run this on the host.
+    Host(Arc<dyn HostStep>),
+}
+
+/// What a backend executes for each frame. Tensors connect by name: an engine reads its inputs from, and
+/// leaves its outputs in, the frame's tensor set, so an input that an earlier engine produced and no host
+/// step touches may stay on the device.
+#[derive(Clone, Default)]
+pub struct Program {
+    /// The networks.
+    pub engines: Vec<NetworkSource>,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// Tensors that the host fills or that host steps make; the backend sets their memory aside.
+    /// Outputs of engines need not be listed: the backend adds them.
+    pub host_tensors: Vec<TensorSpec>,
+}
+
+/// What the backend measured of one frame; `None` where a backend has no such stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StageTimes {
+    /// Copy to the device.
+    pub h2d: Option<Nanos>,
+    /// Between submission and start of execution.
+    pub queue: Option<Nanos>,
+    /// Execution of all engines and host steps.
+    pub compute: Option<Nanos>,
+    /// Copy from the device.
+    pub d2h: Option<Nanos>,
+}
+
+/// One frame in flight: its memory and its execution.
+pub trait Slot: Send {
+    /// The frame's tensors.
+    fn tensors(&self) -> &TensorSet;
+    /// The frame's tensors, to be filled.
+    fn tensors_mut(&mut self) -> &mut TensorSet;
+    /// Starts execution and returns without waiting for it.
+    fn submit(&mut self) -> Result<(), BackendError>;
+    /// Waits until the outputs can be read. A backend without a device of its own executes here, on the
+    /// waiting thread.
+    fn wait(&mut self) -> Result<StageTimes, BackendError>;
+    /// Time per node of the last frame, in execution order, where it was asked for.
+    fn node_times(&self) -> &[NodeTime] {
+        &[]
+    }
+}
+
+/// Time that one node of a network took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeTime {
+    /// The node's name in the network.
+    pub name: String,
+    /// Its operator.
+    pub operator: String,
+    /// How long it took.
+    pub took: Nanos,
+}
+
+/// A way to execute programs.
+pub trait Backend: Send + Sync {
+    /// The word used in scenarios and results: `cpu`, `sim`, `null`.
+    fn name(&self) -> &'static str;
+    /// Loads the engines once and makes `slots` slots over them.
+    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError>;
+}
+
+/// Why a backend could not load or execute.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// The network could not be read or is not supported.
+    #[error("cannot load {network} on the {backend} backend: {problem}")]
+    Load {
+        /// The network.
+        network: String,
+        /// The backend.
+        backend: &'static str,
+        /// The library's own words, and what to do.
+        problem: String,
+    },
+    /// Execution failed.
+    #[error("{backend} failed to execute {network}: {problem}")]
+    Execute {
+        /// The network.
+        network: String,
+        /// The backend.
+        backend: &'static str,
+        /// The library's own words.
+        problem: String,
+    },
+    /// A tensor is missing, too small or of another type.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+}

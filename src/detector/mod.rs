@@ -1,0 +1,139 @@
+//! What a tenant runs: a network with its pre- and post-processing.
+//!
+//! A [`Detector`] is made from a RON spec (engines/*.ron): the [`Program`](crate::backend::Program) that
+//! a backend executes, a [`Preprocess`] that turns a frame into input tensors, and a [`Postprocess`] that
+//! turns output tensors into [`Detection`]s. The two halves run on different threads when the pipeline
+//! overlaps stages; what the second must know of the first travels in the slot's [`Carry`].
+
+pub mod camera;
+pub mod lidar;
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Program;
+use crate::source::{ContentKind, Frame};
+use crate::tensor::{TensorError, TensorSet};
+
+/// Where a detected object is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Place {
+    /// In the original image, pixels from its top left corner.
+    Image(Box2d),
+    /// In the LiDAR frame of the source.
+    Space(Box3d),
+}
+
+/// An axis-aligned box in pixels of the original image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "left, top, right, bottom")]
+pub struct Box2d {
+    pub x1: f32,
+    pub y1: f32,
+    pub x2: f32,
+    pub y2: f32,
+}
+
+/// An upright box in the LiDAR frame (x forward, y left, z up): metres and radians.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Box3d {
+    /// Centre, forward.
+    pub x: f32,
+    /// Centre, left.
+    pub y: f32,
+    /// Centre, up.
+    pub z: f32,
+    /// Length, along the heading.
+    pub l: f32,
+    /// Width, across the heading.
+    pub w: f32,
+    /// Height.
+    pub h: f32,
+    /// Heading: angle from +x towards +y, in [-π, π).
+    pub yaw: f32,
+}
+
+/// One object that a detector reports.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Detection {
+    /// Index into the detector's class names.
+    pub class: u16,
+    /// Confidence in 0..=1.
+    pub score: f32,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// What postprocessing must know of preprocessing, kept with the slot and used again.
+#[derive(Default)]
+pub struct Carry {
+    /// How the image was fitted into the network's input.
+    pub fit: camera::Fit,
+    /// Which pillars held points.
+    pub pillars: lidar::Pillars,
+}
+
+/// Turns a frame into input tensors (stage *preprocess*). Allocates nothing once warm.
+pub trait Preprocess: Send {
+    /// Fills the inputs and the carry; returns how many points or pixels entered.
+    fn run(&mut self, frame: &Frame, inputs: &mut TensorSet, carry: &mut Carry)
+    -> Result<u32, DetectorError>;
+}
+
+/// Turns output tensors into detections (stage *postprocess*). Allocates nothing once warm.
+pub trait Postprocess: Send {
+    /// Replaces the contents of `found`, best score first.
+    fn run(
+        &mut self,
+        outputs: &TensorSet,
+        carry: &Carry,
+        found: &mut Vec<Detection>,
+    ) -> Result<(), DetectorError>;
+}
+
+/// A detector ready to be opened on a backend.
+pub struct Detector {
+    /// From the spec.
+    pub name: String,
+    /// What its frames must hold.
+    pub input: ContentKind,
+    /// Class names by index.
+    pub classes: Vec<String>,
+    /// Engines and host steps, in order.
+    pub program: Program,
+    /// Frame to inputs.
+    pub preprocess: Box<dyn Preprocess>,
+    /// Outputs to detections.
+    pub postprocess: Box<dyn Postprocess>,
+}
+
+/// What goes wrong in making or running a detector.
+#[derive(Debug, thiserror::Error)]
+pub enum DetectorError {
+    /// A tensor is missing, too small, or of another type.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+    /// The frame does not hold what the detector takes.
+    #[error("detector takes {wanted:?} frames and was given {found:?}")]
+    WrongContent {
+        /// What it takes.
+        wanted: ContentKind,
+        /// What came.
+        found: ContentKind,
+    },
+    /// A frame that cannot be processed (an image of zero size, say).
+    #[error("frame {index}: {problem}")]
+    BadFrame {
+        /// Its index in the source.
+        index: u64,
+        /// What is wrong, found against expected.
+        problem: String,
+    },
+    /// A spec that contradicts itself or its network.
+    #[error("{spec}: {problem}")]
+    BadSpec {
+        /// The spec's file or name.
+        spec: String,
+        /// What is wrong, found against expected, and what to do.
+        problem: String,
+    },
+}

@@ -1,0 +1,27 @@
+//! jetlag: how late the detectors on one machine run when they share it, why, and at how many watts.
+//!
+//! Two halves meet only in the run record ([`record`]): a live half that touches device, clock and board,
+//! and an offline half that is pure. docs/architecture.md has the map and the reasons; the import rules are:
+//!
+//! - [`units`] and [`clock`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
+//! - [`source`], [`detector`] ← tensor; [`backend`] ← tensor, clock
+//! - [`tenant`] ← backend's trait, detector, source, record, clock
+//! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
+//!
+//! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
+
+pub mod analysis;
+pub mod backend;
+pub mod board;
+pub mod cli;
+pub mod clock;
+pub mod commands;
+pub mod detector;
+pub mod record;
+pub mod report;
+pub mod scenario;
+pub mod source;
+pub mod telemetry;
+pub mod tenant;
+pub mod tensor;
+pub mod units;

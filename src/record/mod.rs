@@ -1,0 +1,289 @@
+//! The run file: what is recorded, and (in `writer`, `reader`) how it lies in an MCAP file.
+//!
+//! The types here are the only thing that the live half and the offline half share. Numbers are as the
+//! design says: whole nanoseconds, and −1 in the file (`None` here) for "not measured".
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Nanos, Stamp};
+
+/// The stages of a frame, in the order in which they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "defined in the vocabulary, docs/measurement.md")]
+pub enum Stage {
+    Acquire,
+    Decode,
+    Preprocess,
+    H2d,
+    Queue,
+    Compute,
+    D2h,
+    Postprocess,
+}
+
+impl Stage {
+    /// All stages, in order; a stage's position here is its index in [`FrameRecord::stages`].
+    pub const ALL: [Stage; 8] = [
+        Stage::Acquire,
+        Stage::Decode,
+        Stage::Preprocess,
+        Stage::H2d,
+        Stage::Queue,
+        Stage::Compute,
+        Stage::D2h,
+        Stage::Postprocess,
+    ];
+    /// The word used in the run file, in JSON and on screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Acquire => "acquire",
+            Stage::Decode => "decode",
+            Stage::Preprocess => "preprocess",
+            Stage::H2d => "h2d",
+            Stage::Queue => "queue",
+            Stage::Compute => "compute",
+            Stage::D2h => "d2h",
+            Stage::Postprocess => "postprocess",
+        }
+    }
+}
+
+/// In which part of the run a frame was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Phase {
+    /// All tenants together: the measurement.
+    Together = 0,
+    /// This tenant alone: the baseline for its slowdown.
+    Alone = 1,
+    /// A null tenant that measures jetlag's own cost.
+    Overhead = 2,
+}
+
+/// How a frame ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Outcome {
+    /// With a result.
+    Completed = 0,
+    /// Given up under overload; a drop is a miss.
+    Dropped = 1,
+    /// With an error; see the log.
+    Failed = 2,
+    /// Released, and cut off by the end of the run: counted in none of the rates.
+    Unfinished = 3,
+}
+
+/// All that is kept of one frame. Plain values, so that recording it is a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// Part of the run.
+    pub phase: Phase,
+    /// Whether it was released before the measured window.
+    pub warmup: bool,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Counts the tenant's releases in this phase, from 0, drops included.
+    pub sequence: u64,
+    /// Index of its content in the source.
+    pub source_index: u64,
+    /// When it was due.
+    pub released: Stamp,
+    /// When its work began; equals `finished` for a drop.
+    pub started: Stamp,
+    /// When its result was ready, or when it was dropped or failed.
+    pub finished: Stamp,
+    /// How far after `released` the tenant, which was waiting for it, woke; zero if it was busy.
+    pub lateness: Nanos,
+    /// Time in each stage, by position in [`Stage::ALL`].
+    pub stages: [Option<Nanos>; 8],
+    /// The promise that held for it.
+    pub deadline: Option<Nanos>,
+    /// Objects reported.
+    pub detections: u32,
+    /// Points or pixels that entered preprocessing.
+    pub input_size: u32,
+}
+
+impl FrameRecord {
+    /// finished − released.
+    pub fn response(&self) -> Nanos {
+        self.finished - self.released
+    }
+    /// finished − started.
+    pub fn service(&self) -> Nanos {
+        self.finished - self.started
+    }
+    /// started − released.
+    pub fn queueing(&self) -> Nanos {
+        self.started - self.released
+    }
+    /// Whether the promise was broken: late, dropped or failed under a deadline, or dropped at all.
+    pub fn missed(&self) -> bool {
+        match self.outcome {
+            Outcome::Completed => self.deadline.is_some_and(|d| self.response() > d),
+            Outcome::Dropped => true,
+            Outcome::Failed => self.deadline.is_some(),
+            Outcome::Unfinished => false,
+        }
+    }
+}
+
+/// One telemetry reading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleRecord {
+    /// When it was taken.
+    pub at: Stamp,
+    /// Sampler: `host`.
+    pub source: String,
+    /// What was sampled: `cpu_load`, `memory_used`.
+    pub signal: String,
+    /// In the unit that the signal's schema states; `None` if it could not be read.
+    pub value: Option<f64>,
+    /// `percent`, `bytes`, `mhz`, ….
+    pub unit: String,
+}
+
+/// Something the run noticed that limits what its numbers mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable, for programs: `late-releases`.
+    pub code: String,
+    /// The tenant it concerns, if one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tenant: Option<String>,
+    /// What was noticed, with its figure.
+    pub message: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// The tenant number of the null tenant that measures jetlag's own cost.
+pub const OVERHEAD_TENANT: u16 = u16::MAX;
+
+/// Why a tenant stopped in a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum EndReason {
+    /// The planned time was over.
+    Duration = 0,
+    /// It had served the frames that it was asked for.
+    Count = 1,
+    /// Its source ended.
+    EndOfSource = 2,
+    /// Ctrl-C or SIGTERM.
+    Interrupted = 3,
+    /// It could not go on; see the log.
+    Failed = 4,
+}
+
+/// How one tenant's part of one phase went; written when it ends, so that rates have their time base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PhaseRecord {
+    /// Position of the tenant in the scenario, or [`OVERHEAD_TENANT`].
+    pub tenant: u16,
+    /// Which phase.
+    pub phase: Phase,
+    /// The common start of all tenants in it.
+    pub epoch: Stamp,
+    /// Start of the measured window: the epoch plus warm-up.
+    pub measured_from: Stamp,
+    /// When releases stopped: end of the measured window.
+    pub measured_to: Stamp,
+    /// Why.
+    pub reason: EndReason,
+    /// Frame records that found the queue to the recorder full.
+    pub lost_records: u64,
+}
+
+/// A line of the run's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRecord {
+    /// When.
+    pub at: Stamp,
+    /// `error`, `warn`, `info`.
+    pub level: String,
+    /// The text.
+    pub message: String,
+}
+
+/// The objects found in one frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DetectionsRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// [`FrameRecord::sequence`] of the frame.
+    pub sequence: u64,
+    /// [`FrameRecord::source_index`] of the frame.
+    pub source_index: u64,
+    /// When the result was ready.
+    pub at: Stamp,
+    /// What was found, best score first.
+    pub detections: Vec<crate::detector::Detection>,
+}
+
+/// Anything that a run file holds besides its manifest.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "see the types")]
+pub enum Event {
+    Frame(FrameRecord),
+    Detections(DetectionsRecord),
+    Sample(SampleRecord),
+    Phase(PhaseRecord),
+    Finding(Finding),
+    Log(LogRecord),
+}
+
+/// What is needed to understand and to repeat a run; written before anything starts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// A reader refuses a larger one.
+    pub schema_major: u32,
+    /// Larger where fields were added.
+    pub schema_minor: u32,
+    /// Version of jetlag that wrote it.
+    pub jetlag_version: String,
+    /// The command as it was given.
+    pub command_line: Vec<String>,
+    /// What was to be done, every default filled in.
+    pub scenario: crate::scenario::Scenario,
+    /// One for each tenant, in order.
+    pub tenants: Vec<TenantManifest>,
+    /// Facts of the machine by name: `cpu`, `cores`, `memory`, `kernel`, `os`, `gpu`, ….
+    pub machine: std::collections::BTreeMap<String, String>,
+    /// A moment of the run's clock …
+    pub anchor: Stamp,
+    /// … and the same moment in nanoseconds since 1970 (0 under the virtual clock).
+    pub anchor_unix_ns: i64,
+}
+
+/// What a tenant ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TenantManifest {
+    /// Its name.
+    pub name: String,
+    /// The backend that executed it.
+    pub backend: String,
+    /// The detector's name, if it had one.
+    pub detector: Option<String>,
+    /// The detector's class names by index.
+    pub classes: Vec<String>,
+    /// Its networks.
+    pub networks: Vec<NetworkManifest>,
+    /// Its source in words.
+    pub source: String,
+}
+
+/// One network file, so that another run can be told to be of the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkManifest {
+    /// File or embedded name.
+    pub name: String,
+    /// BLAKE3 of its bytes, in hexadecimal.
+    pub blake3: String,
+    /// Its length.
+    pub bytes: u64,
+}

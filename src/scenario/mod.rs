@@ -1,0 +1,275 @@
+//! What a run is to do: the scenario as meant, every default filled in.
+//!
+//! `file` holds the RON as typed, `resolve` turns it into the [`Scenario`] of this module and reports all
+//! problems at once. The rest of the program sees only what is here; it is stored in the run file as it
+//! stands.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Nanos;
+
+/// A scenario, resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Names the run and its file.
+    pub name: String,
+    /// Measured time, after warm-up.
+    pub duration: Nanos,
+    /// Time before it whose frames are marked.
+    pub warmup: Nanos,
+    /// Seeds every random choice.
+    pub seed: u64,
+    /// Real or virtual time.
+    pub clock: ClockKind,
+    /// How tenants share the device.
+    pub sharing: Sharing,
+    /// How releases wait.
+    pub release: Release,
+    /// What is measured before the tenants run together.
+    pub baseline: Baseline,
+    /// Sampling beside the tenants.
+    pub telemetry: Telemetry,
+    /// How the `sim` backend's tenants slow each other down: with `k` busy, each runs `1 + contention × (k − 1)` times slower.
+    pub sim_contention: f64,
+    /// Promises that the exit code reports on.
+    pub expect: Vec<String>,
+    /// Who runs.
+    pub tenants: Vec<Tenant>,
+}
+
+/// Which clock drives the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClockKind {
+    /// CLOCK_MONOTONIC.
+    #[default]
+    Real,
+    /// Simulated time; every tenant must then be on `sim` or `null`.
+    Virtual,
+}
+
+/// Ways of sharing one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "defined in docs/scenarios.md")]
+pub enum Sharing {
+    #[default]
+    Streams,
+    SingleStream,
+    Priority,
+    RoundRobin,
+    Exclusive,
+    Edf,
+    Partition,
+    Processes,
+}
+
+/// How a tenant waits for a release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Release {
+    /// Sleep on an absolute timer.
+    #[default]
+    Sleep,
+    /// Sleep, then burn the last stretch: more punctual, and costs the processor.
+    Spin,
+}
+
+/// What is measured first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baseline {
+    /// How long to sample idle power.
+    pub idle: Option<Nanos>,
+    /// Whether each tenant runs alone first, for slowdown.
+    pub alone: bool,
+}
+
+/// Sampling beside the tenants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Telemetry {
+    /// Time between samples.
+    pub interval: Nanos,
+}
+
+/// One detector fed by one source under one arrival process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tenant {
+    /// Unique in the scenario.
+    pub name: String,
+    /// What it runs; none for tenants that only simulate.
+    pub detector: Option<DetectorRef>,
+    /// What executes it.
+    pub backend: BackendChoice,
+    /// Why that backend, where `Auto` chose.
+    pub backend_reason: Option<String>,
+    /// Where its frames come from.
+    pub source: SourceSpec,
+    /// When they are due.
+    pub arrival: Arrival,
+    /// The promise: response time at most this.
+    pub deadline: Option<Nanos>,
+    /// What happens when frames come faster than they are served.
+    pub overload: Overload,
+    /// Larger is more urgent.
+    pub priority: i32,
+    /// Frames in flight; 1 is the serial pipeline.
+    pub depth: usize,
+    /// Processors that its threads may run on; empty for any.
+    pub cpus: Vec<usize>,
+    /// Whether detections are recorded.
+    pub record_detections: bool,
+    /// Stop after this many frames, if sooner than the duration.
+    pub frames: Option<u64>,
+}
+
+/// A detector by file or by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DetectorRef {
+    /// A spec file, resolved against the scenario's folder.
+    File(PathBuf),
+    /// One within the binary: `camera`, `lidar`.
+    Builtin(String),
+}
+
+/// What executes a tenant's engines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum BackendChoice {
+    /// The embedded CPU backend.
+    Cpu {
+        /// Threads for one inference.
+        threads: usize,
+        /// Whether to record time per node.
+        profile: bool,
+    },
+    /// A seeded latency model.
+    Sim(LatencyModel),
+    /// Returns at once.
+    Null,
+}
+
+/// How long a simulated inference takes when it is alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LatencyModel {
+    /// Always the same.
+    Fixed(Nanos),
+    /// Normal, cut off at zero.
+    Normal {
+        /// Mean.
+        mean: Nanos,
+        /// Standard deviation.
+        sd: Nanos,
+    },
+    /// Lognormal, by its median and the standard deviation of its logarithm.
+    LogNormal {
+        /// Median.
+        median: Nanos,
+        /// Standard deviation of the natural logarithm.
+        sigma: f64,
+    },
+    /// One of two values.
+    Bimodal {
+        /// The usual one.
+        fast: Nanos,
+        /// The other.
+        slow: Nanos,
+        /// Share of frames, 0..=1, that take the other.
+        slow_share: f64,
+    },
+    /// A list, used in order and again from its start.
+    Recorded(Vec<Nanos>),
+}
+
+/// Where frames come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SourceSpec {
+    /// Frames without content, for `sim` and `null`.
+    Empty,
+    /// A folder of JPEG or PNG images, in name order.
+    Images {
+        /// The folder.
+        path: PathBuf,
+        /// Start again at the end.
+        repeat: bool,
+    },
+    /// A folder of .bin or .pcd sweeps, in name order.
+    Points {
+        /// The folder.
+        path: PathBuf,
+        /// Start again at the end.
+        repeat: bool,
+        /// What the columns of a .bin are.
+        format: PointFormat,
+    },
+    /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
+    Synthetic {
+        /// Which sensor.
+        sensor: Sensor,
+        /// How many scenes are made, before they come round again.
+        scenes: usize,
+        /// Seed of the world; the scenario's where not given.
+        seed: u64,
+    },
+}
+
+/// Columns of a .bin file of float32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PointFormat {
+    /// x y z intensity.
+    #[default]
+    Kitti,
+    /// x y z intensity ring.
+    NuScenes,
+}
+
+/// The sensors of the synthetic world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Sensor {
+    Camera,
+    Lidar,
+}
+
+/// When frames are due.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Arrival {
+    /// The next as soon as there is room: released = started, no queueing is seen.
+    Closed,
+    /// Every `1/hz`, from `phase` on, each moved by a uniform ±`jitter`.
+    Periodic {
+        /// Rate.
+        hz: f64,
+        /// Offset of the first release from the common epoch.
+        phase: Nanos,
+        /// Largest deviation of a release from its period.
+        jitter: Nanos,
+    },
+    /// Exponential gaps.
+    Poisson {
+        /// Mean rate.
+        hz: f64,
+    },
+    /// At the source's capture times.
+    Replay {
+        /// 2.0 is twice as fast.
+        speed: f64,
+    },
+}
+
+/// What happens when frames come faster than they are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Overload {
+    /// Wait in line; when `capacity` wait already, the newest is dropped and a finding says so.
+    Queue {
+        /// Frames that may wait.
+        capacity: usize,
+    },
+    /// Keep the newest.
+    DropOldest {
+        /// Frames that may wait.
+        queue: usize,
+    },
+    /// Keep the oldest.
+    DropNewest {
+        /// Frames that may wait.
+        queue: usize,
+    },
+}

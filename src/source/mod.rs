@@ -1,0 +1,115 @@
+//! Where frames come from: one file a kind of source, all yielding [`Frame`].
+//!
+//! A source fills a frame that the tenant owns and uses again, so that a steady run allocates nothing.
+//! `acquire` and `decode` are separate because they are separate stages in the record. What is done
+//! with the pixels or points is the detector's affair.
+
+use crate::units::Nanos;
+
+/// An 8-bit RGB image, rows packed, top row first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// `height × width × 3` bytes: red, green, blue.
+    pub rgb: Vec<u8>,
+}
+
+/// One LiDAR sweep: x forward, y left, z up, in metres from the sensor, and the return's intensity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointCloud {
+    /// `x, y, z, intensity` of each point, in file order.
+    pub points: Vec<[f32; 4]>,
+}
+
+/// What a frame holds once it is decoded.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Content {
+    /// Nothing: for the `sim` and `null` backends.
+    #[default]
+    Empty,
+    /// A camera image.
+    Image(Image),
+    /// A LiDAR sweep.
+    Points(PointCloud),
+}
+
+/// The unit of work: one image or one sweep with its capture time. Buffers are kept between frames.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// Position in the source, from 0; comes round again when a source repeats.
+    pub index: u64,
+    /// Capture time since the first frame of the source, where the source knows it.
+    pub captured: Option<Nanos>,
+    /// The undecoded bytes, where the source has such (a JPEG file, say).
+    pub raw: Vec<u8>,
+    /// The decoded content.
+    pub content: Content,
+}
+
+/// What a source is, for checks before the run and for the manifest.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct SourceInfo {
+    /// What it yields.
+    pub kind: ContentKind,
+    /// How many frames it holds, if it ends at all.
+    pub frames: Option<u64>,
+    /// In words: `64 synthetic sweeps, seed 7`.
+    pub description: String,
+}
+
+/// The kinds of content, for matching a source to a detector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[allow(missing_docs, reason = "see Content")]
+pub enum ContentKind {
+    Empty,
+    Image,
+    Points,
+}
+
+/// Something that yields frames, one after the other.
+pub trait Source: Send {
+    /// What this source is.
+    fn info(&self) -> SourceInfo;
+    /// Fetches the next frame (stage *acquire*); `false` at the end of the source.
+    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError>;
+    /// Makes `content` of what was acquired (stage *decode*); nothing to do where it came decoded.
+    fn decode(&mut self, _frame: &mut Frame) -> Result<(), SourceError> {
+        Ok(())
+    }
+    /// Capture times of all frames since the first, for `Replay`; empty where none are known.
+    fn capture_times(&self) -> &[Nanos] {
+        &[]
+    }
+}
+
+/// Why a source could not be opened or read. Each says which file and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// A file or folder that cannot be read.
+    #[error("cannot read {path}: {error}")]
+    Io {
+        /// The file or folder.
+        path: std::path::PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// A folder with no file of the wanted kind.
+    #[error("{path} holds no {wanted}")]
+    EmptyFolder {
+        /// The folder.
+        path: std::path::PathBuf,
+        /// The kinds of file that were looked for.
+        wanted: &'static str,
+    },
+    /// A file that is not what its name says.
+    #[error("{path}: {problem}")]
+    BadFile {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What is wrong with it, found against expected.
+        problem: String,
+    },
+}

@@ -1,0 +1,321 @@
+//! Element types, shapes, and named tensors in host memory.
+//!
+//! A [`TensorSet`] is what a detector fills and reads and what a backend executes on: every input,
+//! intermediate and output of a frame by name. Who owns the bytes is the backend's affair
+//! ([`HostMemory`]): heap memory here, pinned memory for a GPU. Shapes may change from frame to frame
+//! within the capacity that was set aside, without allocation.
+
+use serde::{Deserialize, Serialize};
+
+/// The element types that networks exchange with the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names are the types'")]
+pub enum ElementType {
+    F32,
+    F16,
+    I8,
+    U8,
+    I32,
+    I64,
+    Bool,
+}
+
+impl ElementType {
+    /// Size of one element in bytes.
+    pub const fn size(self) -> usize {
+        match self {
+            ElementType::F32 | ElementType::I32 => 4,
+            ElementType::F16 => 2,
+            ElementType::I8 | ElementType::U8 | ElementType::Bool => 1,
+            ElementType::I64 => 8,
+        }
+    }
+    /// The name used on screen: `f32`, `i64`, ….
+    pub const fn name(self) -> &'static str {
+        match self {
+            ElementType::F32 => "f32",
+            ElementType::F16 => "f16",
+            ElementType::I8 => "i8",
+            ElementType::U8 => "u8",
+            ElementType::I32 => "i32",
+            ElementType::I64 => "i64",
+            ElementType::Bool => "bool",
+        }
+    }
+}
+
+/// Most dimensions a tensor may have (TensorRT's own limit is 8).
+pub const MAX_RANK: usize = 8;
+
+/// Dimensions of a tensor, outermost first; at most [`MAX_RANK`], held in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    dims: [usize; MAX_RANK],
+    rank: usize,
+}
+
+impl Shape {
+    /// A shape of these dimensions; `None` if there are more than [`MAX_RANK`].
+    pub fn new(dims: &[usize]) -> Option<Self> {
+        let mut held = [0; MAX_RANK];
+        held.get_mut(..dims.len())?.copy_from_slice(dims);
+        Some(Shape {
+            dims: held,
+            rank: dims.len(),
+        })
+    }
+    /// The dimensions.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims[..self.rank]
+    }
+    /// Number of elements; 1 for a scalar, saturating where the product overflows.
+    pub fn len(&self) -> usize {
+        self.dims().iter().fold(1, |n: usize, d| n.saturating_mul(*d))
+    }
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("[")?;
+        for (i, d) in self.dims().iter().enumerate() {
+            write!(f, "{}{d}", if i == 0 { "" } else { ", " })?;
+        }
+        f.write_str("]")
+    }
+}
+
+/// Bytes of host memory that a backend lends to the pipeline; aligned to at least 8 bytes.
+pub trait HostMemory: Send {
+    /// The bytes.
+    fn bytes(&self) -> &[u8];
+    /// The bytes, to be written.
+    fn bytes_mut(&mut self) -> &mut [u8];
+}
+
+/// Memory from the ordinary heap.
+pub struct HeapMemory(Vec<u64>);
+
+impl HeapMemory {
+    /// `len` bytes of zeros (rounded up to whole words).
+    pub fn zeroed(len: usize) -> Self {
+        HeapMemory(vec![0; len.div_ceil(8)])
+    }
+}
+
+impl HostMemory for HeapMemory {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(&mut self.0)
+    }
+}
+
+/// An output taken over from a backend as it is, so that nothing is copied.
+impl HostMemory for Vec<f32> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        bytemuck::cast_slice_mut(self)
+    }
+}
+
+/// What is wrong with a use of a tensor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TensorError {
+    /// No tensor of that name.
+    #[error("no tensor is named `{name}`; there are: {present}")]
+    Unknown {
+        /// The name that was asked for.
+        name: String,
+        /// The names that exist.
+        present: String,
+    },
+    /// The shape needs more memory than was set aside.
+    #[error("tensor `{name}` of shape {shape} needs {needed} bytes, and {capacity} were set aside")]
+    TooLarge {
+        /// The tensor.
+        name: String,
+        /// The shape that was asked for.
+        shape: Shape,
+        /// Bytes that it needs.
+        needed: usize,
+        /// Bytes that there are.
+        capacity: usize,
+    },
+    /// Read or written as another type than it has.
+    #[error("tensor `{name}` holds {found}, not {wanted}")]
+    WrongType {
+        /// The tensor.
+        name: String,
+        /// The type that was asked for.
+        wanted: &'static str,
+        /// The type that it has.
+        found: &'static str,
+    },
+}
+
+/// One named tensor in host memory, dense, row-major.
+pub struct HostTensor {
+    name: String,
+    element: ElementType,
+    shape: Shape,
+    memory: Box<dyn HostMemory>,
+}
+
+impl HostTensor {
+    /// A tensor over memory that somebody set aside; fails if `shape` does not fit in it.
+    pub fn over(
+        name: impl Into<String>,
+        element: ElementType,
+        shape: Shape,
+        memory: Box<dyn HostMemory>,
+    ) -> Result<Self, TensorError> {
+        let mut tensor = HostTensor {
+            name: name.into(),
+            element,
+            shape: Shape {
+                dims: [0; MAX_RANK],
+                rank: 1,
+            },
+            memory,
+        };
+        tensor.set_shape(shape)?;
+        Ok(tensor)
+    }
+    /// A zeroed tensor on the heap.
+    pub fn zeroed(name: impl Into<String>, element: ElementType, shape: Shape) -> Self {
+        let memory = Box::new(HeapMemory::zeroed(shape.len() * element.size()));
+        HostTensor {
+            name: name.into(),
+            element,
+            shape,
+            memory,
+        }
+    }
+    /// Its name, as the network has it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// The type of its elements.
+    pub fn element(&self) -> ElementType {
+        self.element
+    }
+    /// Its shape for the current frame.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+    /// Changes the shape within the memory set aside; contents are then unspecified.
+    pub fn set_shape(&mut self, shape: Shape) -> Result<(), TensorError> {
+        let needed = shape.len().saturating_mul(self.element.size());
+        let capacity = self.memory.bytes().len();
+        if needed > capacity {
+            return Err(TensorError::TooLarge {
+                name: self.name.clone(),
+                shape,
+                needed,
+                capacity,
+            });
+        }
+        self.shape = shape;
+        Ok(())
+    }
+    /// Replaces memory and shape at once, for a backend that hands its output over.
+    pub fn replace(&mut self, shape: Shape, memory: Box<dyn HostMemory>) -> Result<(), TensorError> {
+        self.memory = memory;
+        self.set_shape(shape)
+    }
+    /// The bytes of the current shape.
+    pub fn bytes(&self) -> &[u8] {
+        &self.memory.bytes()[..self.shape.len() * self.element.size()]
+    }
+    /// The bytes of the current shape, to be written.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        let len = self.shape.len() * self.element.size();
+        &mut self.memory.bytes_mut()[..len]
+    }
+    fn check(&self, wanted: ElementType) -> Result<(), TensorError> {
+        if self.element == wanted {
+            return Ok(());
+        }
+        Err(TensorError::WrongType {
+            name: self.name.clone(),
+            wanted: wanted.name(),
+            found: self.element.name(),
+        })
+    }
+    /// The elements as `f32`.
+    pub fn f32(&self) -> Result<&[f32], TensorError> {
+        self.check(ElementType::F32)?;
+        Ok(bytemuck::cast_slice(self.bytes()))
+    }
+    /// The elements as `f32`, to be written.
+    pub fn f32_mut(&mut self) -> Result<&mut [f32], TensorError> {
+        self.check(ElementType::F32)?;
+        Ok(bytemuck::cast_slice_mut(self.bytes_mut()))
+    }
+    /// The elements as `i32`.
+    pub fn i32(&self) -> Result<&[i32], TensorError> {
+        self.check(ElementType::I32)?;
+        Ok(bytemuck::cast_slice(self.bytes()))
+    }
+    /// The elements as `i32`, to be written.
+    pub fn i32_mut(&mut self) -> Result<&mut [i32], TensorError> {
+        self.check(ElementType::I32)?;
+        Ok(bytemuck::cast_slice_mut(self.bytes_mut()))
+    }
+}
+
+/// The tensors of one frame, by name and by position.
+#[derive(Default)]
+pub struct TensorSet {
+    tensors: Vec<HostTensor>,
+}
+
+impl TensorSet {
+    /// A set of these tensors, in this order.
+    pub fn new(tensors: Vec<HostTensor>) -> Self {
+        TensorSet { tensors }
+    }
+    /// Adds a tensor at the end.
+    pub fn push(&mut self, tensor: HostTensor) {
+        self.tensors.push(tensor);
+    }
+    /// Where the tensor of that name stands; looked up once, at load.
+    pub fn position(&self, name: &str) -> Result<usize, TensorError> {
+        self.tensors
+            .iter()
+            .position(|t| t.name == name)
+            .ok_or_else(|| TensorError::Unknown {
+                name: name.to_owned(),
+                present: self
+                    .tensors
+                    .iter()
+                    .map(|t| t.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+    /// The tensor of that name.
+    pub fn get(&self, name: &str) -> Result<&HostTensor, TensorError> {
+        Ok(&self.tensors[self.position(name)?])
+    }
+    /// The tensor of that name, to be written.
+    pub fn get_mut(&mut self, name: &str) -> Result<&mut HostTensor, TensorError> {
+        let position = self.position(name)?;
+        Ok(&mut self.tensors[position])
+    }
+    /// All tensors.
+    pub fn as_slice(&self) -> &[HostTensor] {
+        &self.tensors
+    }
+    /// All tensors, to be written; `get_disjoint_mut` gives several at once.
+    pub fn as_mut_slice(&mut self) -> &mut [HostTensor] {
+        &mut self.tensors
+    }
+}
