@@ -116,7 +116,7 @@ impl HostMemory for HeapMemory {
 }
 
 /// An output taken over from a backend as it is, so that nothing is copied.
-impl HostMemory for Vec<f32> {
+impl<T: bytemuck::Pod + Send> HostMemory for Vec<T> {
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(self)
     }

@@ -7,6 +7,10 @@
 //!
 //! Nothing here knows of sources, arrivals or records.
 
+pub mod cpu;
+pub mod null;
+pub mod sim;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

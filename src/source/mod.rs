@@ -4,6 +4,8 @@
 //! `acquire` and `decode` are separate because they are separate stages in the record. What is done
 //! with the pixels or points is the detector's affair.
 
+pub mod empty;
+
 use crate::units::Nanos;
 
 /// An 8-bit RGB image, rows packed, top row first.
@@ -79,6 +81,8 @@ pub trait Source: Send {
     fn decode(&mut self, _frame: &mut Frame) -> Result<(), SourceError> {
         Ok(())
     }
+    /// Goes back to the first frame, so that every phase of a run sees the same ones.
+    fn rewind(&mut self) -> Result<(), SourceError>;
     /// Capture times of all frames since the first, for `Replay`; empty where none are known.
     fn capture_times(&self) -> &[Nanos] {
         &[]

@@ -1,1 +1,15 @@
-//! To come.
+//! What makes a tenant run: when frames are due, what happens under overload, and the threads (or the
+//! event loop) that take each frame from its release to its record.
+//!
+//! - [`arrival`]: when frames are due; [`overload`]: which of them are given up. Pure, and shared by both drivers.
+//! - [`pipeline`]: drives a tenant on real threads against the real clock.
+//! - [`simulate`]: drives simulated tenants under the virtual clock, as one event loop.
+//! - [`recording`]: the hot path's way to the recorder.
+//!
+//! What a backend does with a frame, and what becomes of the records, is the affair of others.
+
+pub mod arrival;
+pub mod overload;
+pub mod pipeline;
+pub mod recording;
+pub mod simulate;

@@ -1,0 +1,330 @@
+//! The embedded CPU backend: ONNX networks on the processor, through the pure-Rust runtime rten.
+//!
+//! It has no device of its own, so `submit` only notes the time and `wait` executes, on the waiting
+//! thread and the tenant's own pool of worker threads. The time between the two is the *queue* stage;
+//! there is no h2d and no d2h. On request the network is executed node by node (see [`profile`]).
+//!
+//! rten's own allocations per inference are part of `compute`; nothing is allocated here beside them but
+//! the boxes that carry outputs over.
+
+pub mod profile;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use rten::{
+    DataType, Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueType, ValueView,
+};
+use rten_tensor::prelude::*;
+
+use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, StageTimes, Step};
+use crate::clock::{Clock, RealClock};
+use crate::tensor::{ElementType, HostTensor, Shape, TensorSet};
+use crate::units::Stamp;
+
+const NAME: &str = "cpu";
+
+/// Executes ONNX on the processor.
+pub struct CpuBackend {
+    threads: usize,
+    profile: bool,
+}
+
+impl CpuBackend {
+    /// A backend whose every tenant has a pool of `threads` workers; with `profile`, time is kept per node.
+    pub fn new(threads: usize, profile: bool) -> Self {
+        CpuBackend {
+            threads: threads.max(1),
+            profile,
+        }
+    }
+}
+
+/// A network with the places of its inputs and outputs in the frame's tensor set.
+struct Engine {
+    network: String,
+    model: Model,
+    inputs: Vec<(NodeId, usize)>,
+    outputs: Vec<NodeId>,
+    output_places: Vec<usize>,
+    nodes: Option<profile::NodeList>,
+}
+
+/// What all slots of one tenant share.
+struct Shared {
+    engines: Vec<Engine>,
+    steps: Vec<Step>,
+    options: RunOptions,
+}
+
+struct CpuSlot {
+    shared: Arc<Shared>,
+    tensors: TensorSet,
+    submitted: Stamp,
+    node_times: Vec<NodeTime>,
+}
+
+/// Loads an ONNX network; what the runtime says against it comes back as an error, never as a panic.
+pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError> {
+    let fail = |problem: String| BackendError::Load {
+        network: network.to_string(),
+        backend: NAME,
+        problem,
+    };
+    let mut options = ModelOptions::with_all_ops();
+    options.prepack_weights(true);
+    catch_unwind(AssertUnwindSafe(|| match network {
+        NetworkSource::File(path) => options.load_file(path),
+        NetworkSource::Embedded { bytes, .. } => options.load(bytes.to_vec()),
+    }))
+    .map_err(|_| fail("the runtime panicked on it; the file is most likely damaged".to_owned()))?
+    .map_err(|e| {
+        let hint = match network {
+            NetworkSource::File(path) if !path.exists() => "; there is no such file",
+            _ if e.to_string().to_lowercase().contains("operator") => {
+                "; the cpu backend lacks it: export the network with plainer operators, or use a GPU backend"
+            }
+            _ => "; check that it is a whole ONNX file (jetlag inspect FILE)",
+        };
+        fail(format!("{e}{hint}"))
+    })
+}
+
+fn element_of(dtype: ValueType) -> Option<ElementType> {
+    match dtype {
+        ValueType::Tensor(DataType::Float) => Some(ElementType::F32),
+        ValueType::Tensor(DataType::Int32) => Some(ElementType::I32),
+        ValueType::Tensor(DataType::Int8) => Some(ElementType::I8),
+        ValueType::Tensor(DataType::UInt8) => Some(ElementType::U8),
+        _ => None,
+    }
+}
+
+impl CpuBackend {
+    /// Loads one engine; `names` are the tensors that exist before it and gain its outputs.
+    fn load_engine(
+        &self,
+        source: &NetworkSource,
+        names: &mut Vec<(String, ElementType)>,
+    ) -> Result<Engine, BackendError> {
+        let model = load_model(source)?;
+        let network = source.to_string();
+        let fail = |problem: String| BackendError::Load {
+            network: network.clone(),
+            backend: NAME,
+            problem,
+        };
+        let name_of = |id: NodeId| {
+            model
+                .node_info(id)
+                .and_then(|n| n.name())
+                .unwrap_or_default()
+                .to_owned()
+        };
+
+        let mut inputs = Vec::new();
+        for &id in model.input_ids() {
+            let name = name_of(id);
+            let place = names.iter().position(|(n, _)| *n == name).ok_or_else(|| {
+                fail(format!(
+                    "its input `{name}` is filled by nobody; the detector provides: {}. Name the tensor so in the detector spec",
+                    names.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", ")
+                ))
+            })?;
+            inputs.push((id, place));
+        }
+        let mut output_places = Vec::new();
+        for &id in model.output_ids() {
+            let name = name_of(id);
+            let element = model
+                .node_info(id)
+                .and_then(|n| n.dtype())
+                .map_or(Some(ElementType::F32), element_of);
+            let element =
+                element.ok_or_else(|| fail(format!("its output `{name}` is not a tensor of numbers")))?;
+            let place = names.iter().position(|(n, _)| *n == name).unwrap_or_else(|| {
+                names.push((name, element));
+                names.len() - 1
+            });
+            output_places.push(place);
+        }
+        let nodes = if self.profile {
+            Some(profile::NodeList::of(source).map_err(fail)?)
+        } else {
+            None
+        };
+        let outputs = model.output_ids().to_vec();
+        Ok(Engine {
+            network,
+            model,
+            inputs,
+            outputs,
+            output_places,
+            nodes,
+        })
+    }
+}
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+        let mut names: Vec<(String, ElementType)> = program
+            .host_tensors
+            .iter()
+            .map(|t| (t.name.clone(), t.element))
+            .collect();
+        let engines = program
+            .engines
+            .iter()
+            .map(|source| self.load_engine(source, &mut names))
+            .collect::<Result<Vec<_>, _>>()?;
+        let pool = Arc::new(ThreadPool::with_num_threads(self.threads));
+        let options = RunOptions::default().with_thread_pool(Some(pool));
+        let shared = Arc::new(Shared {
+            engines,
+            steps: program.steps.clone(),
+            options,
+        });
+        let empty = Shape::new(&[0]).expect("one dimension is within the limit");
+        Ok((0..slots)
+            .map(|_| {
+                let mut tensors = TensorSet::default();
+                for spec in &program.host_tensors {
+                    tensors.push(HostTensor::zeroed(
+                        spec.name.clone(),
+                        spec.element,
+                        spec.max_shape,
+                    ));
+                }
+                // The runtime hands its outputs over, so their memory comes with the first result.
+                for (name, element) in &names[program.host_tensors.len()..] {
+                    tensors.push(HostTensor::zeroed(name.clone(), *element, empty));
+                }
+                let slot = CpuSlot {
+                    shared: shared.clone(),
+                    tensors,
+                    submitted: Stamp(0),
+                    node_times: Vec::new(),
+                };
+                Box::new(slot) as Box<dyn Slot>
+            })
+            .collect())
+    }
+}
+
+/// A tensor as the runtime sees it, without a copy.
+fn view(tensor: &HostTensor) -> Result<ValueView<'_>, String> {
+    let dims = tensor.shape().dims();
+    let bytes = tensor.bytes();
+    let value = match tensor.element() {
+        ElementType::F32 => {
+            ValueView::from_shape(dims, bytemuck::cast_slice::<u8, f32>(bytes)).map_err(|e| e.to_string())
+        }
+        ElementType::I32 => {
+            ValueView::from_shape(dims, bytemuck::cast_slice::<u8, i32>(bytes)).map_err(|e| e.to_string())
+        }
+        ElementType::I8 => {
+            ValueView::from_shape(dims, bytemuck::cast_slice::<u8, i8>(bytes)).map_err(|e| e.to_string())
+        }
+        ElementType::U8 => ValueView::from_shape(dims, bytes).map_err(|e| e.to_string()),
+        other => Err(format!("the cpu backend takes no {} tensors", other.name())),
+    };
+    value.map_err(|e| format!("input `{}` {}: {e}", tensor.name(), tensor.shape()))
+}
+
+/// Puts a result into its place in the tensor set, taking its memory over.
+fn store(value: Value, tensor: &mut HostTensor) -> Result<(), String> {
+    let dims = value.shape().to_vec();
+    let shape = Shape::new(&dims)
+        .ok_or_else(|| format!("output `{}` has {} dimensions", tensor.name(), dims.len()))?;
+    let found = value.dtype();
+    let stored = match (value, tensor.element()) {
+        (Value::FloatTensor(t), ElementType::F32) => tensor.replace(shape, Box::new(t.into_data())),
+        (Value::Int32Tensor(t), ElementType::I32) => tensor.replace(shape, Box::new(t.into_data())),
+        (Value::Int8Tensor(t), ElementType::I8) => tensor.replace(shape, Box::new(t.into_data())),
+        (Value::UInt8Tensor(t), ElementType::U8) => tensor.replace(shape, Box::new(t.into_data())),
+        (_, wanted) => {
+            return Err(format!(
+                "output `{}` came as {found} instead of {}",
+                tensor.name(),
+                wanted.name()
+            ));
+        }
+    };
+    stored.map_err(|e| e.to_string())
+}
+
+impl Engine {
+    fn run(
+        &self,
+        tensors: &mut TensorSet,
+        options: &RunOptions,
+        node_times: &mut Vec<NodeTime>,
+    ) -> Result<(), BackendError> {
+        let fail = |problem: String| BackendError::Execute {
+            network: self.network.clone(),
+            backend: NAME,
+            problem,
+        };
+        let values = {
+            let inputs = self
+                .inputs
+                .iter()
+                .map(|&(id, place)| Ok((id, ValueOrView::from(view(&tensors.as_slice()[place])?))))
+                .collect::<Result<Vec<_>, String>>()
+                .map_err(fail)?;
+            catch_unwind(AssertUnwindSafe(|| match &self.nodes {
+                Some(nodes) => nodes.run(&self.model, inputs, &self.outputs, options, node_times),
+                None => self
+                    .model
+                    .run(inputs, &self.outputs, Some(options.clone()))
+                    .map_err(|e| e.to_string()),
+            }))
+            .map_err(|_| fail("the runtime panicked; please report it with the network".to_owned()))?
+            .map_err(fail)?
+        };
+        for (value, &place) in values.into_iter().zip(&self.output_places) {
+            store(value, &mut tensors.as_mut_slice()[place]).map_err(fail)?;
+        }
+        Ok(())
+    }
+}
+
+impl Slot for CpuSlot {
+    fn tensors(&self) -> &TensorSet {
+        &self.tensors
+    }
+    fn tensors_mut(&mut self) -> &mut TensorSet {
+        &mut self.tensors
+    }
+    fn submit(&mut self) -> Result<(), BackendError> {
+        self.submitted = RealClock.now();
+        Ok(())
+    }
+    fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        let began = RealClock.now();
+        self.node_times.clear();
+        for step in &self.shared.steps {
+            match step {
+                Step::Engine(i) => self.shared.engines[*i].run(
+                    &mut self.tensors,
+                    &self.shared.options,
+                    &mut self.node_times,
+                )?,
+                Step::Host(step) => step.run(&mut self.tensors)?,
+            }
+        }
+        let ended = RealClock.now();
+        Ok(StageTimes {
+            queue: Some(began - self.submitted),
+            compute: Some(ended - began),
+            ..StageTimes::default()
+        })
+    }
+    fn node_times(&self) -> &[NodeTime] {
+        &self.node_times
+    }
+}

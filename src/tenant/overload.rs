@@ -1,0 +1,102 @@
+//! Frames that are due and wait for their turn, and which of them are given up.
+
+use std::collections::VecDeque;
+
+use crate::scenario::Overload;
+use crate::units::{Nanos, Stamp};
+
+/// A frame that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// Counts the tenant's releases in this phase.
+    pub sequence: u64,
+    /// When it was due.
+    pub due: Stamp,
+    /// How late the tenant, waiting for it, woke; zero if it was busy.
+    pub lateness: Nanos,
+}
+
+/// The waiting line of one tenant; holds no more than its policy allows and never grows.
+pub struct WaitingLine {
+    policy: Overload,
+    line: VecDeque<Release>,
+}
+
+impl WaitingLine {
+    /// An empty line under this policy.
+    pub fn new(policy: Overload) -> Self {
+        WaitingLine {
+            policy,
+            line: VecDeque::with_capacity(limit(policy).min(1 << 16)),
+        }
+    }
+    /// Lets a frame join at its release; returns the frame that is given up for it, if one is.
+    pub fn join(&mut self, release: Release) -> Option<Release> {
+        if self.line.len() < limit(self.policy) {
+            self.line.push_back(release);
+            return None;
+        }
+        match self.policy {
+            Overload::Queue { .. } | Overload::DropNewest { .. } => Some(release),
+            Overload::DropOldest { .. } => {
+                let oldest = self.line.pop_front();
+                self.line.push_back(release);
+                oldest
+            }
+        }
+    }
+    /// The frame whose turn it is.
+    pub fn next(&mut self) -> Option<Release> {
+        self.line.pop_front()
+    }
+    /// Whether nobody waits.
+    pub fn is_empty(&self) -> bool {
+        self.line.is_empty()
+    }
+}
+
+fn limit(policy: Overload) -> usize {
+    match policy {
+        Overload::Queue { capacity } => capacity.max(1),
+        Overload::DropOldest { queue } | Overload::DropNewest { queue } => queue.max(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(policy: Overload, joining: u64) -> (Vec<u64>, Vec<u64>) {
+        let mut line = WaitingLine::new(policy);
+        let given_up = (0..joining)
+            .filter_map(|n| {
+                line.join(Release {
+                    sequence: n,
+                    due: Stamp(n as i64),
+                    lateness: Nanos::ZERO,
+                })
+            })
+            .map(|r| r.sequence)
+            .collect();
+        (
+            std::iter::from_fn(|| line.next()).map(|r| r.sequence).collect(),
+            given_up,
+        )
+    }
+
+    #[test]
+    fn each_policy_keeps_what_it_promises() {
+        assert_eq!(
+            line(Overload::DropOldest { queue: 2 }, 5),
+            (vec![3, 4], vec![0, 1, 2])
+        );
+        assert_eq!(
+            line(Overload::DropNewest { queue: 2 }, 5),
+            (vec![0, 1], vec![2, 3, 4])
+        );
+        assert_eq!(
+            line(Overload::Queue { capacity: 3 }, 5),
+            (vec![0, 1, 2], vec![3, 4])
+        );
+    }
+}

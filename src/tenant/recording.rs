@@ -1,0 +1,124 @@
+//! The hot path's way to the recorder: bounded lock-free queues, and a count of what found them full.
+//!
+//! A pipeline thread pushes plain values and never waits for the disk. Each thread has queues of its own
+//! (single producer, single consumer), so nothing is shared between tenants. When the recorder falls behind
+//! and a queue is full, the record is counted as lost and the run goes on.
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::detector::Detection;
+use crate::record::{DetectionsRecord, FrameRecord};
+use crate::units::Stamp;
+
+/// Frame records that fit between two visits of the recorder (20 ms apart at most): 800 000 frames a second.
+const FRAME_CAPACITY: usize = 1 << 14;
+/// Detections that fit.
+const DETECTION_CAPACITY: usize = 1 << 15;
+
+/// One detection on its way, with what is needed to put its frame's list together again.
+#[derive(Clone, Copy)]
+pub struct DetectionItem {
+    sequence: u64,
+    source_index: u64,
+    at: Stamp,
+    /// How many of the same frame follow.
+    following: u32,
+    detection: Detection,
+}
+
+/// The writing ends of one pipeline thread.
+pub struct RecordSink {
+    frames: Producer<FrameRecord>,
+    detections: Option<Producer<DetectionItem>>,
+    lost: u64,
+}
+
+/// The reading ends, for the recorder.
+pub struct RecordFeed {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    frames: Consumer<FrameRecord>,
+    detections: Option<Consumer<DetectionItem>>,
+    partial: Vec<Detection>,
+}
+
+/// A pair of connected ends; with `detections`, found objects travel too.
+pub fn channel(tenant: u16, detections: bool) -> (RecordSink, RecordFeed) {
+    let (frame_in, frame_out) = RingBuffer::new(FRAME_CAPACITY);
+    let (detection_in, detection_out) = detections
+        .then(|| RingBuffer::new(DETECTION_CAPACITY))
+        .map_or((None, None), |(p, c)| (Some(p), Some(c)));
+    (
+        RecordSink {
+            frames: frame_in,
+            detections: detection_in,
+            lost: 0,
+        },
+        RecordFeed {
+            tenant,
+            frames: frame_out,
+            detections: detection_out,
+            partial: Vec::with_capacity(256),
+        },
+    )
+}
+
+impl RecordSink {
+    /// Records a frame: a copy into the queue.
+    pub fn frame(&mut self, record: FrameRecord) {
+        if self.frames.push(record).is_err() {
+            self.lost += 1;
+        }
+    }
+    /// Records what was found in a frame; all of it or, where the queue has no room, none.
+    pub fn detections(&mut self, record: &FrameRecord, found: &[Detection]) {
+        let Some(queue) = &mut self.detections else { return };
+        let Ok(chunk) = queue.write_chunk_uninit(found.len()) else {
+            self.lost += 1;
+            return;
+        };
+        let last = found.len().saturating_sub(1);
+        chunk.fill_from_iter(found.iter().enumerate().map(|(i, &detection)| DetectionItem {
+            sequence: record.sequence,
+            source_index: record.source_index,
+            at: record.finished,
+            following: (last - i) as u32,
+            detection,
+        }));
+    }
+    /// Records that found the queue full.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl RecordFeed {
+    /// Hands over everything that has come in; returns how many frame records it was.
+    pub fn drain(
+        &mut self,
+        mut on_frame: impl FnMut(&FrameRecord),
+        mut on_detections: impl FnMut(DetectionsRecord),
+    ) -> usize {
+        let waiting = self.frames.slots();
+        if let Ok(chunk) = self.frames.read_chunk(waiting) {
+            let (first, second) = chunk.as_slices();
+            first.iter().chain(second).for_each(&mut on_frame);
+            chunk.commit_all();
+        }
+        if let Some(queue) = &mut self.detections {
+            while let Ok(item) = queue.pop() {
+                self.partial.push(item.detection);
+                if item.following == 0 {
+                    on_detections(DetectionsRecord {
+                        tenant: self.tenant,
+                        sequence: item.sequence,
+                        source_index: item.source_index,
+                        at: item.at,
+                        detections: std::mem::replace(&mut self.partial, Vec::with_capacity(64)),
+                    });
+                }
+            }
+        }
+        waiting
+    }
+}

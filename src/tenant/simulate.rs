@@ -1,0 +1,348 @@
+//! Drives simulated tenants under the virtual clock: one event loop instead of threads.
+//!
+//! Arrivals, waiting lines and records are the same as in `pipeline`; only the waiting is replaced by jumping
+//! to the next event. A simulated tenant's service is its draw from the latency model on the shared device;
+//! acquire, decode, pre- and postprocessing take no time. Equal scenarios give equal records, to the bit.
+
+use std::collections::VecDeque;
+
+use super::arrival::Releases;
+use super::overload::{Release, WaitingLine};
+use super::pipeline::PhasePlan;
+use crate::backend::sim::device::Device;
+use crate::backend::sim::latency::Sampler;
+use crate::record::{EndReason, FrameRecord, Outcome, PhaseRecord, Stage};
+use crate::scenario::{Arrival, LatencyModel, Overload};
+use crate::units::{Nanos, Stamp};
+
+/// A simulated tenant.
+#[derive(Clone, Debug)]
+pub struct SimTenant {
+    /// Position in the scenario.
+    pub tenant: u16,
+    /// How long its inferences take alone.
+    pub model: LatencyModel,
+    /// When frames are due.
+    pub arrival: Arrival,
+    /// What happens under overload.
+    pub overload: Overload,
+    /// The promise.
+    pub deadline: Option<Nanos>,
+    /// Frames in flight.
+    pub depth: usize,
+    /// Stop after this many frames.
+    pub frames: Option<u64>,
+    /// Seeds arrivals and latencies.
+    pub seed: u64,
+}
+
+struct State {
+    spec: SimTenant,
+    releases: Releases,
+    line: WaitingLine,
+    sampler: Sampler,
+    /// Submitted frames in order; the first is on the device if `running`.
+    in_flight: VecDeque<FrameRecord>,
+    running: Option<Stamp>,
+    sequence: u64,
+}
+
+/// Runs one phase; hands every frame record to `record` in order of time and returns how it ended for each.
+pub fn run(
+    tenants: &[SimTenant],
+    contention: f64,
+    plan: PhasePlan,
+    mut record: impl FnMut(&FrameRecord),
+) -> Vec<PhaseRecord> {
+    let mut device = Device::new(contention);
+    device.advance_to(plan.epoch);
+    let mut states: Vec<State> = tenants
+        .iter()
+        .map(|spec| State {
+            releases: Releases::new(spec.arrival, spec.seed, plan.epoch, plan.end, &[]),
+            line: WaitingLine::new(spec.overload),
+            // A seed of its own, so that a change of arrivals leaves the latencies as they are.
+            sampler: Sampler::new(spec.model.clone(), spec.seed ^ 0x5f37_59df),
+            in_flight: VecDeque::with_capacity(spec.depth),
+            running: None,
+            sequence: 0,
+            spec: spec.clone(),
+        })
+        .collect();
+    let mut now = plan.epoch;
+    loop {
+        for (place, state) in states.iter_mut().enumerate() {
+            state.take_in(now, &plan, &mut record);
+            state.submit(now, &plan);
+            state.start(place, now, &mut device);
+        }
+        let release = states.iter().filter_map(|s| s.next_release()).min();
+        let completion = device.next_completion();
+        let next = match (release, completion) {
+            (None, None) => break,
+            (Some(r), Some((c, _))) => r.min(c),
+            (Some(r), None) => r,
+            (None, Some((c, _))) => c,
+        };
+        now = next.max(now);
+        device.advance_to(now);
+        for (place, state) in states.iter_mut().enumerate() {
+            if device.is_done(place) {
+                device.finish(place);
+                state.complete(now, &mut record);
+            }
+        }
+    }
+    states
+        .iter_mut()
+        .map(|state| {
+            while let Some(release) = state.line.next() {
+                let mut unfinished = state.record_of(release, plan.end, &plan);
+                unfinished.outcome = Outcome::Unfinished;
+                record(&unfinished);
+            }
+            let counted_out = state.spec.frames.is_some_and(|limit| state.sequence >= limit);
+            PhaseRecord {
+                tenant: state.spec.tenant,
+                phase: plan.phase,
+                epoch: plan.epoch,
+                measured_from: plan.measured_from,
+                measured_to: if counted_out { now.min(plan.end) } else { plan.end },
+                reason: if counted_out {
+                    EndReason::Count
+                } else {
+                    EndReason::Duration
+                },
+                lost_records: 0,
+            }
+        })
+        .collect()
+}
+
+impl State {
+    fn may_release(&self) -> bool {
+        self.spec.frames.is_none_or(|limit| self.sequence < limit)
+    }
+    /// The next event that the arrival process brings by itself.
+    fn next_release(&self) -> Option<Stamp> {
+        if self.releases.is_closed() || !self.may_release() {
+            None
+        } else {
+            self.releases.peek()
+        }
+    }
+    /// Lets every frame that is due by `now` join the line.
+    fn take_in(&mut self, now: Stamp, plan: &PhasePlan, record: &mut impl FnMut(&FrameRecord)) {
+        if self.releases.is_closed() {
+            return;
+        }
+        while self.may_release() && self.releases.peek().is_some_and(|due| due <= now) {
+            let Some(due) = self.releases.take() else { return };
+            let release = self.number(due);
+            if let Some(dropped) = self.line.join(release) {
+                let mut dropped = self.record_of(dropped, due, plan);
+                dropped.outcome = Outcome::Dropped;
+                record(&dropped);
+            }
+        }
+    }
+    /// Moves frames from the line into free slots of the ring.
+    fn submit(&mut self, now: Stamp, plan: &PhasePlan) {
+        while self.in_flight.len() < self.spec.depth.max(1) && now < plan.end {
+            let release = if self.releases.is_closed() {
+                if !self.may_release() {
+                    return;
+                }
+                self.number(now)
+            } else {
+                match self.line.next() {
+                    Some(release) => release,
+                    None => return,
+                }
+            };
+            let submitted = self.record_of(release, now, plan);
+            self.in_flight.push_back(submitted);
+        }
+    }
+    /// Starts the oldest submitted frame if this tenant's stream is idle.
+    fn start(&mut self, place: usize, now: Stamp, device: &mut Device) {
+        if self.running.is_none() && !self.in_flight.is_empty() {
+            device.start(place, self.sampler.draw());
+            self.running = Some(now);
+        }
+    }
+    fn complete(&mut self, now: Stamp, record: &mut impl FnMut(&FrameRecord)) {
+        let (Some(began), Some(mut done)) = (self.running.take(), self.in_flight.pop_front()) else {
+            return;
+        };
+        done.stages[Stage::Queue as usize] = Some(began - done.started);
+        done.stages[Stage::Compute as usize] = Some(now - began);
+        done.finished = now;
+        record(&done);
+    }
+    fn number(&mut self, due: Stamp) -> Release {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        Release {
+            sequence,
+            due,
+            lateness: Nanos::ZERO,
+        }
+    }
+    fn record_of(&self, release: Release, started: Stamp, plan: &PhasePlan) -> FrameRecord {
+        FrameRecord {
+            tenant: self.spec.tenant,
+            phase: plan.phase,
+            warmup: release.due < plan.measured_from,
+            outcome: Outcome::Completed,
+            sequence: release.sequence,
+            source_index: release.sequence,
+            released: release.due,
+            started,
+            finished: started,
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: self.spec.deadline,
+            detections: 0,
+            input_size: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Phase;
+
+    const MS: i64 = 1_000_000;
+
+    fn plan(ms: i64) -> PhasePlan {
+        PhasePlan {
+            phase: Phase::Together,
+            epoch: Stamp(0),
+            measured_from: Stamp(0),
+            end: Stamp(ms * MS),
+        }
+    }
+    fn tenant(n: u16, latency_ms: i64, hz: f64) -> SimTenant {
+        SimTenant {
+            tenant: n,
+            model: LatencyModel::Fixed(Nanos::from_millis(latency_ms)),
+            arrival: Arrival::Periodic {
+                hz,
+                phase: Nanos::ZERO,
+                jitter: Nanos::ZERO,
+            },
+            overload: Overload::Queue { capacity: 1000 },
+            deadline: None,
+            depth: 1,
+            frames: None,
+            seed: 1,
+        }
+    }
+    fn frames(tenants: &[SimTenant], contention: f64, ms: i64) -> Vec<FrameRecord> {
+        let mut all = Vec::new();
+        run(tenants, contention, plan(ms), |r| all.push(*r));
+        all
+    }
+
+    #[test]
+    fn a_tenant_alone_responds_in_its_service_time() {
+        let all = frames(&[tenant(0, 5, 100.0)], 1.0, 1_000);
+        assert_eq!(all.len(), 100);
+        assert!(
+            all.iter()
+                .all(|r| r.response() == Nanos::from_millis(5) && r.queueing() == Nanos::ZERO)
+        );
+    }
+
+    #[test]
+    fn two_tenants_on_an_evenly_divided_device_take_twice_as_long_while_both_run() {
+        let all = frames(&[tenant(0, 10, 10.0), tenant(1, 10, 10.0)], 1.0, 1_000);
+        assert!(
+            all.iter().all(|r| r.response() == Nanos::from_millis(20)),
+            "released together, sharing all the way"
+        );
+    }
+
+    #[test]
+    fn a_frame_that_waited_is_charged_from_its_release() {
+        // 15 ms of service every 10 ms: the n-th frame starts 5 ms × n late.
+        let all = frames(&[tenant(0, 15, 100.0)], 0.0, 100);
+        let done: Vec<_> = all.iter().filter(|r| r.outcome == Outcome::Completed).collect();
+        for (n, r) in done.iter().enumerate() {
+            assert_eq!(r.queueing(), Nanos::from_millis(5 * n as i64));
+            assert_eq!(r.response(), Nanos::from_millis(15 + 5 * n as i64));
+        }
+        assert_eq!(all.len(), 10, "every release is accounted for");
+    }
+
+    #[test]
+    fn overload_policies_drop_what_they_promise_to() {
+        let mut oldest = tenant(0, 25, 100.0);
+        oldest.overload = Overload::DropOldest { queue: 1 };
+        let all = frames(&[oldest.clone()], 0.0, 1_000);
+        let dropped = all.iter().filter(|r| r.outcome == Outcome::Dropped).count();
+        let done: Vec<_> = all.iter().filter(|r| r.outcome == Outcome::Completed).collect();
+        assert!(
+            done.iter().skip(1).all(|r| r.queueing() < Nanos::from_millis(10)),
+            "the newest frame is served"
+        );
+        assert_eq!(
+            done.len() + dropped + all.iter().filter(|r| r.outcome == Outcome::Unfinished).count(),
+            100
+        );
+        assert!(
+            (38..=41).contains(&done.len()),
+            "25 ms of service: 40 a second, not {}",
+            done.len()
+        );
+        let mut newest = oldest;
+        newest.overload = Overload::DropNewest { queue: 1 };
+        let all = frames(&[newest], 0.0, 1_000);
+        let steady = all.iter().filter(|r| r.outcome == Outcome::Completed).skip(3);
+        assert!(
+            steady.into_iter().all(|r| r.queueing() >= Nanos::from_millis(10)),
+            "the oldest frame is served"
+        );
+    }
+
+    #[test]
+    fn depth_lets_the_next_frame_wait_on_the_stream_instead_of_before_it() {
+        let mut deep = tenant(0, 15, 100.0);
+        deep.depth = 2;
+        let all = frames(&[deep], 0.0, 60);
+        let second = all.iter().find(|r| r.sequence == 1).unwrap();
+        assert_eq!(second.queueing(), Nanos::ZERO);
+        assert_eq!(second.stages[Stage::Queue as usize], Some(Nanos::from_millis(5)));
+        assert_eq!(second.response(), Nanos::from_millis(20));
+    }
+
+    #[test]
+    fn a_closed_tenant_is_always_busy_and_stops_at_its_count() {
+        let mut closed = tenant(0, 10, 1.0);
+        closed.arrival = Arrival::Closed;
+        assert_eq!(frames(&[closed.clone()], 0.0, 1_000).len(), 100);
+        closed.frames = Some(7);
+        assert_eq!(frames(&[closed], 0.0, 1_000).len(), 7);
+    }
+
+    #[test]
+    fn equal_seeds_give_identical_records() {
+        let mut noisy = tenant(0, 5, 30.0);
+        noisy.model = LatencyModel::LogNormal {
+            median: Nanos::from_millis(8),
+            sigma: 0.4,
+        };
+        noisy.arrival = Arrival::Poisson { hz: 50.0 };
+        let pair = [
+            noisy.clone(),
+            SimTenant {
+                tenant: 1,
+                seed: 2,
+                ..noisy
+            },
+        ];
+        assert_eq!(frames(&pair, 0.7, 10_000), frames(&pair, 0.7, 10_000));
+    }
+}
