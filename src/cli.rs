@@ -1,1 +1,157 @@
 //! Argument types; no behaviour.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// How late the detectors on this machine run when they share it, why, and at how many watts.
+#[derive(Debug, Parser)]
+#[command(name = "jetlag", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Start here:  jetlag demo          two detectors share this machine for half a minute
+             jetlag doctor        what jetlag found here, and what that means")]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say more on stderr (-v info, -vv debug); RUST_LOG overrides it.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario, leave a run file, and print its summary.
+    #[command(after_help = "Example:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
+Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not hold;
+            4 the record has gaps; 130 interrupted after saving")]
+    Run(RunArgs),
+    /// Run the demo scenario from within the binary: no file needed.
+    #[command(after_help = "Example:  jetlag demo --set duration=5s")]
+    Demo(RunOptions),
+    /// Print the summary of a run file again.
+    #[command(after_help = "Example:  jetlag report runs/demo-20260101-120000.mcap --format json")]
+    Report {
+        /// The run file (.mcap), whole or cut off.
+        run: PathBuf,
+        /// For people or for programs.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Say what a file holds: a run, an ONNX network, or a detector spec.
+    #[command(after_help = "Example:  jetlag inspect engines/camera.onnx --profile 20")]
+    Inspect(InspectArgs),
+    /// Precision and recall of a detector on KITTI-format data.
+    #[command(after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001
+          jetlag eval engines/camera.ron --data scenes")]
+    Eval(EvalArgs),
+    /// Make data to run detectors on.
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means.
+    #[command(after_help = "Example:  jetlag doctor --format json")]
+    Doctor {
+        /// For people or for programs.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+}
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scenario (RON); see docs/scenarios.md.
+    pub scenario: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub options: RunOptions,
+}
+
+/// What `run` and `demo` have in common.
+#[derive(Debug, Args)]
+pub struct RunOptions {
+    /// Override a field of the scenario; may be given again.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// Where the run file goes [default: runs/NAME-TIME.mcap].
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Resolve and check everything, print the scenario with every default filled in, and run nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// No progress bar on stderr.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What `inspect` takes.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// A run file (.mcap), a network (.onnx), or a detector spec (.ron).
+    pub file: PathBuf,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Execute a network this many times on the cpu backend, with zeros, and show the time per node.
+    #[arg(long, value_name = "TIMES")]
+    pub profile: Option<u32>,
+    /// Size of the network's dynamic dimensions when profiling, by name; may be given again.
+    #[arg(long = "dim", value_name = "NAME=SIZE")]
+    pub dims: Vec<String>,
+}
+
+/// What `eval` takes.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// The detector spec (RON), or builtin:camera, builtin:lidar.
+    pub detector: String,
+    /// A folder in KITTI's layout: image_2 or velodyne, label_2, calib.
+    #[arg(long, value_name = "DIR")]
+    pub data: PathBuf,
+    /// Overlap from which a detection counts as the object: 2-D, or bird's-eye view for LiDAR.
+    #[arg(long, default_value_t = 0.5)]
+    pub iou: f32,
+    /// Score from which a detection counts [default: the detector's own].
+    #[arg(long)]
+    pub threshold: Option<f32>,
+    /// Evaluate at most this many frames.
+    #[arg(long)]
+    pub limit: Option<usize>,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Kinds of data.
+#[derive(Debug, Subcommand)]
+pub enum DataCommand {
+    /// Synthetic scenes of cars, people and bicycles, seen by a camera and a LiDAR, with ground truth.
+    #[command(after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001")]
+    Synth {
+        /// The folder to write: image_2, velodyne, label_2, calib.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// How many scenes.
+        #[arg(long, default_value_t = 100)]
+        count: u64,
+        /// Equal seeds give equal scenes.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Number of the first scene.
+        #[arg(long, default_value_t = 0)]
+        start: u64,
+    },
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Tables for people.
+    #[default]
+    Text,
+    /// JSON for programs.
+    Json,
+}

@@ -17,6 +17,8 @@ pub mod cli;
 pub mod clock;
 pub mod commands;
 pub mod detector;
+pub mod embedded;
+pub mod engine;
 pub mod record;
 pub mod report;
 pub mod scenario;

@@ -1,1 +1,78 @@
-//! To come.
+//! One file a verb; the only place where the live and the offline half meet.
+//!
+//! A command returns an [`Outcome`]; only `main` turns it into an exit code.
+
+pub mod data;
+pub mod doctor;
+pub mod eval;
+pub mod inspect;
+pub mod prepare;
+pub mod progress;
+pub mod report;
+pub mod run;
+
+use crate::cli::{Cli, Command, DataCommand};
+
+/// How a command ended; its number is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Outcome {
+    /// Done.
+    Done = 0,
+    /// Failed; the error has been said.
+    Failed = 1,
+    /// Wrong use or wrong config; nothing was started.
+    WrongUse = 2,
+    /// Done, and an expectation did not hold.
+    ExpectationBroken = 3,
+    /// Done, and the record has gaps.
+    Gaps = 4,
+    /// Interrupted, after saving.
+    Interrupted = 130,
+}
+
+/// A mistake of the user's, found before anything was started: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongUse(pub String);
+
+/// Runs the command and says its error, if any; returns the exit code.
+pub fn run(cli: Cli) -> u8 {
+    let default = ["warn", "info", "debug"][usize::from(cli.verbose).min(2)];
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default))
+        .format_timestamp(None)
+        .format_target(false)
+        .init();
+    let outcome = match cli.command {
+        Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
+        Command::Demo(options) => run::run(run::Origin::Demo, options),
+        Command::Report { run, format } => report::run(&run, format),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Eval(args) => eval::run(&args),
+        Command::Data(DataCommand::Synth { out, count, seed, start }) => {
+            data::synth(&out, count, seed, start).map(|()| Outcome::Done)
+        }
+        Command::Doctor { format } => doctor::run(format),
+    };
+    match outcome {
+        Ok(outcome) => outcome as u8,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            if error.is::<WrongUse>() { Outcome::WrongUse as u8 } else { Outcome::Failed as u8 }
+        }
+    }
+}
+
+/// Writes a result to stdout. A reader that has gone away (`| head`) ends the program quietly, as is usual.
+#[allow(clippy::print_stdout, reason = "results go to stdout, here only")]
+pub(crate) fn print(text: &str) {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Says something to the person, on stderr.
+pub(crate) fn say(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}

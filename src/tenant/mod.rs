@@ -4,12 +4,13 @@
 //! - [`arrival`]: when frames are due; [`overload`]: which of them are given up. Pure, and shared by both drivers.
 //! - [`pipeline`]: drives a tenant on real threads against the real clock.
 //! - [`simulate`]: drives simulated tenants under the virtual clock, as one event loop.
-//! - [`recording`]: the hot path's way to the recorder.
+//! - [`recording`]: the hot path's way to the recorder; [`recorder`]: the thread that takes it to the run file.
 //!
 //! What a backend does with a frame, and what becomes of the records, is the affair of others.
 
 pub mod arrival;
 pub mod overload;
 pub mod pipeline;
+pub mod recorder;
 pub mod recording;
 pub mod simulate;

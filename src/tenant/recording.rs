@@ -10,10 +10,10 @@ use crate::detector::Detection;
 use crate::record::{DetectionsRecord, FrameRecord};
 use crate::units::Stamp;
 
-/// Frame records that fit between two visits of the recorder (20 ms apart at most): 800 000 frames a second.
-const FRAME_CAPACITY: usize = 1 << 14;
+/// Frame records that fit between two visits of the recorder (10 ms apart): 800 000 frames a second.
+const FRAME_CAPACITY: usize = 1 << 13;
 /// Detections that fit.
-const DETECTION_CAPACITY: usize = 1 << 15;
+const DETECTION_CAPACITY: usize = 1 << 14;
 
 /// One detection on its way, with what is needed to put its frame's list together again.
 #[derive(Clone, Copy)]
@@ -35,11 +35,9 @@ pub struct RecordSink {
 
 /// The reading ends, for the recorder.
 pub struct RecordFeed {
-    /// Position of the tenant in the scenario.
-    pub tenant: u16,
     frames: Consumer<FrameRecord>,
     detections: Option<Consumer<DetectionItem>>,
-    partial: Vec<Detection>,
+    gathered: DetectionsRecord,
 }
 
 /// A pair of connected ends; with `detections`, found objects travel too.
@@ -55,10 +53,15 @@ pub fn channel(tenant: u16, detections: bool) -> (RecordSink, RecordFeed) {
             lost: 0,
         },
         RecordFeed {
-            tenant,
             frames: frame_out,
             detections: detection_out,
-            partial: Vec::with_capacity(256),
+            gathered: DetectionsRecord {
+                tenant,
+                sequence: 0,
+                source_index: 0,
+                at: Stamp(0),
+                detections: Vec::with_capacity(512),
+            },
         },
     )
 }
@@ -92,30 +95,32 @@ impl RecordSink {
     }
 }
 
+/// What a feed is emptied into.
+pub trait FeedSink {
+    /// A frame record.
+    fn frame(&mut self, record: &FrameRecord);
+    /// What was found in a frame.
+    fn detections(&mut self, found: &DetectionsRecord);
+}
+
 impl RecordFeed {
     /// Hands over everything that has come in; returns how many frame records it was.
-    pub fn drain(
-        &mut self,
-        mut on_frame: impl FnMut(&FrameRecord),
-        mut on_detections: impl FnMut(DetectionsRecord),
-    ) -> usize {
+    pub fn drain(&mut self, sink: &mut impl FeedSink) -> usize {
         let waiting = self.frames.slots();
         if let Ok(chunk) = self.frames.read_chunk(waiting) {
             let (first, second) = chunk.as_slices();
-            first.iter().chain(second).for_each(&mut on_frame);
+            first.iter().chain(second).for_each(|record| sink.frame(record));
             chunk.commit_all();
         }
         if let Some(queue) = &mut self.detections {
             while let Ok(item) = queue.pop() {
-                self.partial.push(item.detection);
+                self.gathered.detections.push(item.detection);
                 if item.following == 0 {
-                    on_detections(DetectionsRecord {
-                        tenant: self.tenant,
-                        sequence: item.sequence,
-                        source_index: item.source_index,
-                        at: item.at,
-                        detections: std::mem::replace(&mut self.partial, Vec::with_capacity(64)),
-                    });
+                    self.gathered.sequence = item.sequence;
+                    self.gathered.source_index = item.source_index;
+                    self.gathered.at = item.at;
+                    sink.detections(&self.gathered);
+                    self.gathered.detections.clear();
                 }
             }
         }

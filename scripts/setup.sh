@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
+# nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
+# the independent readers (Python packages, in .venv) that the tests hold the run file against.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+want_test=false
+for argument in "$@"; do
+  case "$argument" in
+    --test) want_test=true ;;
+    *) echo "usage: scripts/setup.sh [--test]" >&2; exit 2 ;;
+  esac
+done
+
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+missing=()
+command -v cc >/dev/null || missing+=(build-essential)
+if $want_test; then
+  command -v python3 >/dev/null || missing+=(python3)
+  python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
+fi
+if [ "${#missing[@]}" -gt 0 ]; then
+  echo "setup: installing ${missing[*]}"
+  as_root apt-get update -qq
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" >/dev/null
+fi
+
+if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
+  PATH="$HOME/.cargo/bin:$PATH"
+fi
+if ! command -v cargo >/dev/null; then
+  echo "setup: Rust is not installed; get it from your distribution or from rustup, then run this again" >&2
+  exit 1
+fi
+wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+found=$(rustc --version | cut -d' ' -f2)
+if [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)" != "$wanted" ]; then
+  echo "setup: jetlag needs Rust $wanted or newer, found $found; run: rustup update stable" >&2
+  exit 1
+fi
+
+if $want_test; then
+  stamp=.venv/requirements.installed
+  if ! cmp -s tests/python/requirements.txt "$stamp"; then
+    echo "setup: installing the test's Python packages into .venv"
+    [ -x .venv/bin/python ] || python3 -m venv .venv
+    .venv/bin/python -m pip install -q --disable-pip-version-check -r tests/python/requirements.txt
+    cp tests/python/requirements.txt "$stamp"
+  fi
+fi

@@ -1,0 +1,176 @@
+//! From a resolved scenario to tenants that can start: specs read, sources opened, engines loaded.
+//!
+//! Everything is tried for every tenant before anything is given up, so that all problems are told at once.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::backend::cpu::CpuBackend;
+use crate::backend::null::NullBackend;
+use crate::backend::sim::{SharedDevice, SimBackend};
+use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
+use crate::detector::{Detector, spec};
+use crate::embedded;
+use crate::record::{NetworkManifest, TenantManifest};
+use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec, Tenant};
+use crate::source::empty::EmptySource;
+use crate::source::images::ImageFolder;
+use crate::source::points::PointFolder;
+use crate::source::synthetic::SyntheticSource;
+use crate::source::{ContentKind, Source};
+use crate::tenant::pipeline::{Runner, prepare_thread};
+
+/// A tenant ready to run, and what the manifest says of it.
+pub struct Prepared {
+    /// For the run.
+    pub runner: Runner,
+    /// For the record.
+    pub manifest: TenantManifest,
+}
+
+/// Reads a detector's spec.
+pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
+    match reference {
+        DetectorRef::File(path) => spec::load(path).map_err(|e| e.to_string()),
+        DetectorRef::Builtin(name) => {
+            let Some(text) = embedded::detector_spec(name) else {
+                let known: Vec<&str> = embedded::detector_names().collect();
+                return Err(format!("no detector in the binary is named `{name}`; there are: {}", known.join(", ")));
+            };
+            spec::from_str(text, name, Path::new("engines"), &embedded::network).map_err(|e| e.to_string())
+        }
+    }
+}
+
+/// Opens a source.
+pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
+    Ok(match spec {
+        SourceSpec::Empty => Box::new(EmptySource::default()),
+        SourceSpec::Images { path, repeat } => Box::new(ImageFolder::open(path, *repeat).map_err(|e| e.to_string())?),
+        SourceSpec::Points { path, repeat, format } => {
+            Box::new(PointFolder::open(path, *repeat, *format).map_err(|e| e.to_string())?)
+        }
+        SourceSpec::Synthetic { sensor, scenes, seed } => Box::new(SyntheticSource::new(*sensor, *scenes, *seed)),
+    })
+}
+
+/// Prepares all tenants, or says everything that is in the way.
+pub fn all(scenario: &Scenario) -> Result<Vec<Prepared>, Vec<String>> {
+    let device = SharedDevice::new(scenario.sim_contention);
+    let mut prepared = Vec::new();
+    let mut problems = Vec::new();
+    for (number, tenant) in scenario.tenants.iter().enumerate() {
+        match one(scenario, number, tenant, &device) {
+            Ok(ready) => prepared.push(ready),
+            Err(found) => problems.extend(found.into_iter().map(|p| format!("tenant {}: {p}", tenant.name))),
+        }
+    }
+    if problems.is_empty() { Ok(prepared) } else { Err(problems) }
+}
+
+/// The seed of a tenant: its own for each, and the same in every phase.
+pub fn seed(scenario: &Scenario, number: usize) -> u64 {
+    // An odd multiplier keeps neighbouring seeds apart.
+    scenario.seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn one(
+    scenario: &Scenario,
+    number: usize,
+    tenant: &Tenant,
+    device: &Arc<SharedDevice>,
+) -> Result<Prepared, Vec<String>> {
+    let mut problems = Vec::new();
+    let detector = tenant.detector.as_ref().and_then(|d| detector(d).map_err(|p| problems.push(p)).ok());
+    let source = source(&tenant.source).map_err(|p| problems.push(p)).ok();
+    let info = source.as_ref().map(|s| s.info());
+    let executes = matches!(tenant.backend, BackendChoice::Cpu { .. });
+    if let (Some(detector), Some(info)) = (&detector, &info)
+        && detector.input != info.kind
+        // A tenant that only simulates may have a detector for its name, and no frames.
+        && (executes || info.kind != ContentKind::Empty)
+    {
+        problems.push(format!(
+            "detector {} takes {:?} frames and its source ({}) yields {:?}",
+            detector.name, detector.input, info.description, info.kind
+        ));
+    }
+    let empty = Program::default();
+    let program = detector.as_ref().map_or(&empty, |d| &d.program);
+    let seed = seed(scenario, number);
+    let backend: Box<dyn Backend> = match &tenant.backend {
+        BackendChoice::Cpu { threads, profile } => Box::new(CpuBackend::new(*threads, *profile)),
+        BackendChoice::Sim(model) => Box::new(SimBackend::new(device.clone(), number, model.clone(), seed)),
+        BackendChoice::Null => Box::new(NullBackend),
+    };
+    let slots = open(backend.as_ref(), program, tenant).map_err(|e| problems.push(e.to_string())).ok();
+    let networks = networks(program).map_err(|p| problems.push(p)).ok();
+    let (Some(slots), Some(source), Some(info), Some(networks), true) =
+        (slots, source, info, networks, problems.is_empty())
+    else {
+        return Err(problems);
+    };
+    let manifest = TenantManifest {
+        name: tenant.name.clone(),
+        backend: backend.name().to_owned(),
+        detector: detector.as_ref().map(|d| d.name.clone()),
+        classes: detector.as_ref().map(|d| d.classes.clone()).unwrap_or_default(),
+        networks,
+        source: info.description,
+    };
+    // Only a backend that executes has outputs to make detections of, and only content can be prepared.
+    let (preprocess, postprocess) = match detector {
+        Some(d) if executes => (Some(d.preprocess), Some(d.postprocess)),
+        Some(d) if info.kind != ContentKind::Empty => (Some(d.preprocess), None),
+        _ => (None, None),
+    };
+    let runner = Runner {
+        tenant: number as u16,
+        name: tenant.name.clone(),
+        source,
+        preprocess,
+        postprocess,
+        slots,
+        arrival: tenant.arrival,
+        overload: tenant.overload,
+        deadline: tenant.deadline,
+        frames: tenant.frames,
+        cpus: tenant.cpus.clone(),
+        waiting: scenario.release,
+        seed,
+    };
+    Ok(Prepared { runner, manifest })
+}
+
+/// Opens the backend on the tenant's processors, because the threads that it makes inherit them.
+fn open(backend: &dyn Backend, program: &Program, tenant: &Tenant) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    let open = || backend.open(program, tenant.depth.max(1));
+    if tenant.cpus.is_empty() {
+        return open();
+    }
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| {
+            // What the system refuses here it refuses the pipeline too, which reports it.
+            let _ = prepare_thread(&tenant.cpus);
+            open()
+        });
+        opened.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn networks(program: &Program) -> Result<Vec<NetworkManifest>, String> {
+    program
+        .engines
+        .iter()
+        .map(|network| {
+            let (hash, bytes) = match network {
+                NetworkSource::File(path) => {
+                    let content = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+                    (blake3::hash(&content), content.len())
+                }
+                NetworkSource::Embedded { bytes, .. } => (blake3::hash(bytes), bytes.len()),
+            };
+            Ok(NetworkManifest { name: network.to_string(), blake3: hash.to_hex().to_string(), bytes: bytes as u64 })
+        })
+        .collect()
+}

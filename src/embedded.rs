@@ -1,0 +1,37 @@
+//! What the binary carries so that it needs no file: the demo scenario, its detector specs, its networks.
+//!
+//! The networks are compressed by the build script and unpacked when they are asked for.
+
+use std::sync::Arc;
+
+use crate::backend::NetworkSource;
+
+/// configs/demo.ron.
+pub const DEMO_SCENARIO: &str = include_str!("../configs/demo.ron");
+
+const SPECS: [(&str, &str); 2] =
+    [("camera", include_str!("../engines/camera.ron")), ("lidar", include_str!("../engines/lidar.ron"))];
+
+const NETWORKS: [(&str, &[u8]); 3] = [
+    ("camera.onnx", include_bytes!(concat!(env!("OUT_DIR"), "/camera.onnx.zst"))),
+    ("lidar_encoder.onnx", include_bytes!(concat!(env!("OUT_DIR"), "/lidar_encoder.onnx.zst"))),
+    ("lidar_backbone.onnx", include_bytes!(concat!(env!("OUT_DIR"), "/lidar_backbone.onnx.zst"))),
+];
+
+/// Names of the detectors in the binary, as in `builtin:camera`.
+pub fn detector_names() -> impl Iterator<Item = &'static str> {
+    SPECS.iter().map(|(name, _)| *name)
+}
+
+/// The spec (RON) of a detector in the binary.
+pub fn detector_spec(name: &str) -> Option<&'static str> {
+    SPECS.iter().find(|(n, _)| *n == name).map(|(_, spec)| *spec)
+}
+
+/// A network in the binary, by the name that its spec uses.
+pub fn network(name: &str) -> Option<NetworkSource> {
+    let (name, packed) = NETWORKS.iter().find(|(n, _)| *n == name)?;
+    // The build script made it; only a damaged binary could fail here, and then the network is not there.
+    let bytes = zstd::decode_all(*packed).ok()?;
+    Some(NetworkSource::Embedded { name, bytes: Arc::from(bytes) })
+}
