@@ -1,0 +1,301 @@
+//! The order in which a tenant's pipeline does things, and what becomes of frames that go wrong.
+//!
+//! Nothing here depends on how fast the machine is: overlap is shown by a result that waits for the next
+//! submission, which never comes if the stages do not overlap.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use jetlag::backend::{BackendError, Slot, StageTimes};
+use jetlag::clock::{Clock, RealClock};
+use jetlag::detector::{Carry, DetectorError, Preprocess};
+use jetlag::record::{DetectionsRecord, EndReason, Event, FrameRecord, Outcome, Phase, PhaseRecord};
+use jetlag::scenario::{Arrival, Overload, Release};
+use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
+use jetlag::tensor::TensorSet;
+use jetlag::tenant::pipeline::{PhasePlan, Runner};
+use jetlag::tenant::recording::{self, FeedSink};
+use jetlag::units::Nanos;
+
+/// What happened, in order.
+#[derive(Default)]
+struct Journal {
+    lines: Mutex<Vec<String>>,
+    changed: Condvar,
+}
+
+impl Journal {
+    fn write(&self, line: String) {
+        self.lines.lock().unwrap().push(line);
+        self.changed.notify_all();
+    }
+    /// Waits until a line is there; false if it does not come.
+    fn await_line(&self, line: &str) -> bool {
+        let lines = self.lines.lock().unwrap();
+        let (_, timeout) = self
+            .changed
+            .wait_timeout_while(lines, Duration::from_secs(5), |lines| !lines.iter().any(|l| l == line))
+            .unwrap();
+        !timeout.timed_out()
+    }
+    fn position(&self, line: &str) -> usize {
+        let lines = self.lines.lock().unwrap();
+        lines.iter().position(|l| l == line).unwrap_or_else(|| panic!("{line} is not in {lines:?}"))
+    }
+}
+
+struct JournalSource {
+    journal: Arc<Journal>,
+    next: u64,
+    length: u64,
+}
+
+impl Source for JournalSource {
+    fn info(&self) -> SourceInfo {
+        SourceInfo { kind: ContentKind::Empty, frames: Some(self.length), description: "journal".to_owned() }
+    }
+    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
+        if self.next == self.length {
+            return Ok(false);
+        }
+        frame.index = self.next;
+        self.journal.write(format!("acquire {}", self.next));
+        self.next += 1;
+        Ok(true)
+    }
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.next = 0;
+        Ok(())
+    }
+}
+
+/// Numbers the frames of its ring and does what the test asks in `wait`.
+struct JournalSlot {
+    journal: Arc<Journal>,
+    submitted: Arc<Mutex<u64>>,
+    frame: u64,
+    tensors: TensorSet,
+    wait: fn(&Journal, u64) -> Result<(), BackendError>,
+}
+
+impl Slot for JournalSlot {
+    fn tensors(&self) -> &TensorSet {
+        &self.tensors
+    }
+    fn tensors_mut(&mut self) -> &mut TensorSet {
+        &mut self.tensors
+    }
+    fn submit(&mut self) -> Result<(), BackendError> {
+        let mut next = self.submitted.lock().unwrap();
+        self.frame = *next;
+        *next += 1;
+        self.journal.write(format!("submit {}", self.frame));
+        Ok(())
+    }
+    fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        (self.wait)(&self.journal, self.frame)?;
+        self.journal.write(format!("result {}", self.frame));
+        Ok(StageTimes::default())
+    }
+}
+
+struct Kept(Vec<FrameRecord>);
+
+impl FeedSink for Kept {
+    fn frame(&mut self, record: &FrameRecord) {
+        self.0.push(*record);
+    }
+    fn detections(&mut self, _: &DetectionsRecord) {}
+}
+
+struct Trial {
+    journal: Arc<Journal>,
+    runner: Runner,
+    stop: Arc<AtomicBool>,
+    length: Nanos,
+}
+
+impl Trial {
+    fn new(depth: usize, frames: u64, wait: fn(&Journal, u64) -> Result<(), BackendError>) -> Self {
+        let journal = Arc::new(Journal::default());
+        let submitted = Arc::new(Mutex::new(0));
+        let slots = (0..depth)
+            .map(|_| {
+                Box::new(JournalSlot {
+                    journal: journal.clone(),
+                    submitted: submitted.clone(),
+                    frame: 0,
+                    tensors: TensorSet::default(),
+                    wait,
+                }) as Box<dyn Slot>
+            })
+            .collect();
+        let runner = Runner {
+            tenant: 3,
+            name: "trial".to_owned(),
+            source: Box::new(JournalSource { journal: journal.clone(), next: 0, length: frames }),
+            preprocess: None,
+            postprocess: None,
+            slots,
+            arrival: Arrival::Closed,
+            overload: Overload::Queue { capacity: 100 },
+            deadline: None,
+            frames: None,
+            cpus: Vec::new(),
+            waiting: Release::Sleep,
+            seed: 1,
+        };
+        Trial { journal, runner, stop: Arc::default(), length: Nanos::from_secs(20) }
+    }
+    fn run(&mut self) -> (PhaseRecord, Vec<FrameRecord>, Vec<Event>) {
+        let (mut front, mut front_feed) = recording::channel(3, false);
+        let (mut back, mut back_feed) = recording::channel(3, true);
+        let (notes, events) = channel();
+        let epoch = RealClock.now();
+        let plan = PhasePlan { phase: Phase::Together, epoch, measured_from: epoch, end: epoch + self.length };
+        let end = self.runner.run(plan, &RealClock, &self.stop, &mut front, &mut back, &notes);
+        let mut kept = Kept(Vec::new());
+        front_feed.drain(&mut kept);
+        back_feed.drain(&mut kept);
+        kept.0.sort_by_key(|r| r.sequence);
+        drop(notes);
+        (end, kept.0, events.iter().collect())
+    }
+}
+
+fn failure(problem: &str) -> BackendError {
+    BackendError::Execute { network: "trial".to_owned(), backend: "trial", problem: problem.to_owned() }
+}
+
+#[test]
+fn at_depth_one_a_frame_is_finished_before_the_next_begins() {
+    let mut trial = Trial::new(1, 5, |_, _| Ok(()));
+    let (end, records, _) = trial.run();
+    assert_eq!((end.reason, records.len()), (EndReason::EndOfSource, 5));
+    for n in 0..4 {
+        assert!(trial.journal.position(&format!("result {n}")) < trial.journal.position(&format!("acquire {}", n + 1)));
+    }
+    assert!(records.iter().all(|r| r.released == r.started && r.finished >= r.started && r.tenant == 3));
+}
+
+#[test]
+fn at_depth_two_the_next_frame_is_submitted_while_this_one_is_being_computed() {
+    // The result of each frame comes only once the next has been submitted.
+    let mut trial = Trial::new(2, 6, |journal, frame| {
+        if frame < 5 && !journal.await_line(&format!("submit {}", frame + 1)) {
+            return Err(failure("the stages do not overlap"));
+        }
+        Ok(())
+    });
+    let (_, records, _) = trial.run();
+    assert!(records.iter().all(|r| r.outcome == Outcome::Completed), "{records:?}");
+    // And no more than two frames are in flight.
+    for n in 0..4 {
+        assert!(trial.journal.position(&format!("result {n}")) < trial.journal.position(&format!("submit {}", n + 2)));
+    }
+}
+
+#[test]
+fn a_frame_that_fails_is_recorded_and_the_tenant_goes_on() {
+    for depth in [1, 2] {
+        let mut trial = Trial::new(depth, 8, |_, frame| if frame == 3 { Err(failure("no luck")) } else { Ok(()) });
+        let (end, records, events) = trial.run();
+        let outcomes: Vec<_> = records.iter().map(|r| r.outcome).collect();
+        assert_eq!(outcomes.iter().filter(|o| **o == Outcome::Failed).count(), 1);
+        assert_eq!(outcomes[3], Outcome::Failed);
+        assert_eq!((end.reason, records.len()), (EndReason::EndOfSource, 8));
+        assert!(format!("{events:?}").contains("no luck"));
+    }
+}
+
+#[test]
+fn a_tenant_that_only_fails_gives_up_and_says_so() {
+    for depth in [1, 2] {
+        let mut trial = Trial::new(depth, 1_000, |_, _| Err(failure("out of memory")));
+        let (end, records, events) = trial.run();
+        assert_eq!(end.reason, EndReason::Failed);
+        assert!((10..20).contains(&records.len()), "{}", records.len());
+        assert!(format!("{events:?}").contains("failed too often in a row"));
+        assert_eq!(trial.runner.slots.len(), depth, "the slots come back for the next phase");
+    }
+}
+
+struct BrokenPreprocess;
+
+impl Preprocess for BrokenPreprocess {
+    fn run(&mut self, frame: &Frame, _: &mut TensorSet, _: &mut Carry) -> Result<u32, DetectorError> {
+        if frame.index % 2 == 1 {
+            return Err(DetectorError::BadFrame { index: frame.index, problem: "odd".to_owned() });
+        }
+        Ok(7)
+    }
+}
+
+#[test]
+fn a_frame_that_cannot_be_prepared_fails_before_submission() {
+    for depth in [1, 2] {
+        let mut trial = Trial::new(depth, 6, |_, _| Ok(()));
+        trial.runner.preprocess = Some(Box::new(BrokenPreprocess));
+        let (_, records, _) = trial.run();
+        let outcomes: Vec<_> = records.iter().map(|r| (r.source_index, r.outcome, r.input_size)).collect();
+        for (n, outcome) in outcomes.iter().enumerate() {
+            let expected = if n % 2 == 1 { (Outcome::Failed, 0) } else { (Outcome::Completed, 7) };
+            assert_eq!(*outcome, (n as u64, expected.0, expected.1));
+        }
+    }
+}
+
+#[test]
+fn under_overload_every_release_is_accounted_for_exactly_once() {
+    for (depth, overload) in [
+        (1, Overload::DropOldest { queue: 2 }),
+        (2, Overload::DropNewest { queue: 1 }),
+        (2, Overload::Queue { capacity: 3 }),
+    ] {
+        let mut trial = Trial::new(depth, 1_000, |_, _| {
+            std::thread::sleep(Duration::from_millis(7));
+            Ok(())
+        });
+        trial.runner.arrival = Arrival::Periodic { hz: 500.0, phase: Nanos::ZERO, jitter: Nanos::ZERO };
+        trial.runner.overload = overload;
+        trial.runner.frames = Some(100);
+        trial.length = Nanos::from_secs(5);
+        let (end, records, _) = trial.run();
+        let numbers: Vec<u64> = records.iter().map(|r| r.sequence).collect();
+        assert_eq!(numbers, (0..100).collect::<Vec<_>>(), "{overload:?}");
+        assert_eq!(end.reason, EndReason::Count);
+        let dropped = records.iter().filter(|r| r.outcome == Outcome::Dropped);
+        assert!(dropped.clone().count() > 20, "{overload:?}");
+        assert!(dropped.clone().all(|r| r.finished >= r.released));
+        let released: Vec<i64> = records.windows(2).map(|w| (w[1].released - w[0].released).0).collect();
+        assert!(released.iter().all(|gap| *gap == 2_000_000), "releases do not depend on how the tenant keeps up");
+    }
+}
+
+#[test]
+fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
+    let mut trial = Trial::new(1, 1_000, |_, _| Ok(()));
+    trial.runner.arrival = Arrival::Periodic { hz: 10.0, phase: Nanos::ZERO, jitter: Nanos::ZERO };
+    let stop = trial.stop.clone();
+    let journal = trial.journal.clone();
+    let watcher = std::thread::spawn(move || {
+        journal.await_line("result 0");
+        stop.store(true, Ordering::Relaxed);
+    });
+    let (end, records, _) = trial.run();
+    watcher.join().unwrap();
+    assert_eq!(end.reason, EndReason::Interrupted);
+    assert!(!records.is_empty() && records.len() < 20);
+    assert!(end.measured_to < end.epoch + trial.length);
+}
+
+#[test]
+fn a_second_phase_sees_the_same_frames_again() {
+    let mut trial = Trial::new(2, 4, |_, _| Ok(()));
+    let first: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
+    let second: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
+    assert_eq!(first, [0, 1, 2, 3]);
+    assert_eq!(first, second);
+}
