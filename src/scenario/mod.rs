@@ -1,14 +1,26 @@
 //! What a run is to do: the scenario as meant, every default filled in.
 //!
-//! `file` holds the RON as typed, `resolve` turns it into the [`Scenario`] of this module and reports all
-//! problems at once. The rest of the program sees only what is here; it is stored in the run file as it
-//! stands.
+//! [`load`] reads the RON into a tree that knows where each value was written (`tree`), puts `--set`
+//! overrides into it (`set`), reads the tree into the scenario as typed (`file`, by means of `read`), and
+//! turns that into the [`Scenario`] of this module (`resolve`, `tenant`), reporting all [`Problems`] at once.
+//! The rest of the program sees only what is here; it is stored in the run file as it stands.
+
+mod file;
+mod problems;
+mod read;
+mod resolve;
+mod set;
+mod tenant;
+mod tree;
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
+
+pub use problems::{Place, Problem, ProblemKind, Problems};
+pub use resolve::{CheckExpectation, ResolveEnv, from_str, load};
 
 /// A scenario, resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,568 @@
+//! The scenario as typed: every field with its place, nothing filled in.
+//!
+//! This file is the list of the fields and choices that a scenario may have, and of how each is written.
+//! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
+
+use crate::units::Nanos;
+
+use super::problems::{Place, ProblemKind, Spot};
+use super::read::{Choice, Choices, Fields, Read, Reader};
+use super::tree::Node;
+use super::{ClockKind, PointFormat, Release, Sensor, Sharing};
+
+/// A scenario as typed.
+#[derive(Debug, Default)]
+pub(super) struct ScenarioFile {
+    pub(super) name: Read<String>,
+    pub(super) duration: Read<Nanos>,
+    pub(super) warmup: Read<Nanos>,
+    pub(super) seed: Read<u64>,
+    pub(super) clock: Read<ClockKind>,
+    pub(super) sharing: Read<Sharing>,
+    pub(super) release: Read<Release>,
+    pub(super) baseline: Read<BaselineFile>,
+    pub(super) telemetry: Read<TelemetryFile>,
+    pub(super) sim_contention: Read<f64>,
+    pub(super) expect: Read<Vec<Spot<String>>>,
+    pub(super) tenants: Option<Spot<Vec<TenantFile>>>,
+}
+
+/// `baseline: (idle: "3s", alone: true)`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BaselineFile {
+    pub(super) idle: Read<Nanos>,
+    pub(super) alone: Read<bool>,
+}
+
+/// `telemetry: (interval: "100ms")`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TelemetryFile {
+    pub(super) interval: Read<Nanos>,
+}
+
+/// A tenant as typed.
+#[derive(Debug)]
+pub(super) struct TenantFile {
+    pub(super) place: Place,
+    pub(super) name: Option<Spot<String>>,
+    pub(super) detector: Read<String>,
+    pub(super) backend: Read<BackendFile>,
+    pub(super) source: Read<SourceFile>,
+    pub(super) arrival: Read<ArrivalFile>,
+    pub(super) deadline: Read<Nanos>,
+    pub(super) overload: Read<OverloadFile>,
+    pub(super) priority: Read<i32>,
+    pub(super) depth: Read<usize>,
+    pub(super) cpus: Read<Vec<Spot<usize>>>,
+    pub(super) record_detections: Read<bool>,
+    pub(super) frames: Read<u64>,
+}
+
+/// What may stand for a backend.
+#[derive(Debug)]
+pub(super) enum BackendFile {
+    Auto,
+    Cpu {
+        threads: Read<usize>,
+        profile: Read<bool>,
+    },
+    Sim(LatencyFile),
+    Null,
+    TensorRt,
+    OnnxRuntime,
+}
+
+/// What may stand for a latency model.
+#[derive(Debug)]
+pub(super) enum LatencyFile {
+    Fixed(Spot<Nanos>),
+    Normal {
+        mean: Spot<Nanos>,
+        sd: Spot<Nanos>,
+    },
+    LogNormal {
+        median: Spot<Nanos>,
+        sigma: Spot<f64>,
+    },
+    Bimodal {
+        fast: Spot<Nanos>,
+        slow: Spot<Nanos>,
+        slow_share: Spot<f64>,
+    },
+    Recorded(Spot<Vec<Spot<Nanos>>>),
+}
+
+/// What may stand for a source.
+#[derive(Debug)]
+pub(super) enum SourceFile {
+    Empty,
+    Images {
+        path: Spot<String>,
+        repeat: Read<bool>,
+    },
+    Points {
+        path: Spot<String>,
+        repeat: Read<bool>,
+        format: Read<PointFormat>,
+    },
+    Synthetic {
+        sensor: Spot<Sensor>,
+        scenes: Read<usize>,
+        seed: Read<u64>,
+    },
+}
+
+/// What may stand for an arrival process.
+#[derive(Debug)]
+pub(super) enum ArrivalFile {
+    Closed,
+    Periodic {
+        hz: Spot<f64>,
+        phase: Read<Nanos>,
+        jitter: Read<Nanos>,
+    },
+    Poisson {
+        hz: Spot<f64>,
+    },
+    Replay {
+        speed: Read<f64>,
+    },
+}
+
+/// What may stand for overload.
+#[derive(Debug)]
+pub(super) enum OverloadFile {
+    Queue { capacity: Read<usize> },
+    DropOldest { queue: Read<usize> },
+    DropNewest { queue: Read<usize> },
+}
+
+const SCENARIO_FIELDS: &[&str] = &[
+    "name",
+    "duration",
+    "warmup",
+    "seed",
+    "clock",
+    "sharing",
+    "release",
+    "baseline",
+    "telemetry",
+    "sim_contention",
+    "expect",
+    "tenants",
+];
+
+const TENANT_FIELDS: &[&str] = &[
+    "name",
+    "detector",
+    "backend",
+    "source",
+    "arrival",
+    "deadline",
+    "overload",
+    "priority",
+    "depth",
+    "cpus",
+    "record_detections",
+    "frames",
+];
+
+const fn plain(name: &'static str) -> Choice {
+    choice(name, &[], 0, name)
+}
+
+const fn choice(
+    name: &'static str,
+    fields: &'static [&'static str],
+    bare: usize,
+    example: &'static str,
+) -> Choice {
+    Choice {
+        name,
+        fields,
+        bare,
+        example,
+    }
+}
+
+static CLOCKS: Choices = Choices {
+    what: "clock",
+    default: "Real",
+    all: &[plain("Real"), plain("Virtual")],
+};
+
+static RELEASES: Choices = Choices {
+    what: "release",
+    default: "Sleep",
+    all: &[plain("Sleep"), plain("Spin")],
+};
+
+static SHARINGS: Choices = Choices {
+    what: "sharing",
+    default: "Streams",
+    all: &[
+        plain("Streams"),
+        plain("SingleStream"),
+        plain("Priority"),
+        plain("RoundRobin"),
+        plain("Exclusive"),
+        plain("Edf"),
+        plain("Partition"),
+        plain("Processes"),
+    ],
+};
+
+static BACKENDS: Choices = Choices {
+    what: "backend",
+    default: "Auto",
+    all: &[
+        plain("Auto"),
+        choice("Cpu", &["threads", "profile"], 0, "Cpu(threads: 1)"),
+        choice("Sim", &["model"], 1, "Sim(Fixed(\"5ms\"))"),
+        plain("Null"),
+        plain("TensorRt"),
+        plain("OnnxRuntime"),
+    ],
+};
+
+static LATENCIES: Choices = Choices {
+    what: "latency model",
+    default: "Fixed",
+    all: &[
+        choice("Fixed", &["latency"], 1, "Fixed(\"5ms\")"),
+        choice("Normal", &["mean", "sd"], 0, "Normal(mean: \"8ms\", sd: \"1ms\")"),
+        choice(
+            "LogNormal",
+            &["median", "sigma"],
+            0,
+            "LogNormal(median: \"8ms\", sigma: 0.3)",
+        ),
+        choice(
+            "Bimodal",
+            &["fast", "slow", "slow_share"],
+            0,
+            "Bimodal(fast: \"5ms\", slow: \"20ms\", slow_share: 0.05)",
+        ),
+        choice("Recorded", &["latencies"], 1, "Recorded([\"5ms\", \"6ms\"])"),
+    ],
+};
+
+static SOURCES: Choices = Choices {
+    what: "source",
+    default: "Empty",
+    all: &[
+        plain("Empty"),
+        choice("Images", &["path", "repeat"], 1, "Images(\"folder\")"),
+        choice("Points", &["path", "repeat", "format"], 1, "Points(\"folder\")"),
+        choice(
+            "Synthetic",
+            &["sensor", "scenes", "seed"],
+            1,
+            "Synthetic(sensor: Camera, scenes: 64)",
+        ),
+    ],
+};
+
+static FORMATS: Choices = Choices {
+    what: "format",
+    default: "Kitti",
+    all: &[plain("Kitti"), plain("NuScenes")],
+};
+
+static SENSORS: Choices = Choices {
+    what: "sensor",
+    default: "Camera",
+    all: &[plain("Camera"), plain("Lidar")],
+};
+
+static ARRIVALS: Choices = Choices {
+    what: "arrival",
+    default: "Closed",
+    all: &[
+        plain("Closed"),
+        choice("Periodic", &["hz", "phase", "jitter"], 1, "Periodic(hz: 30)"),
+        choice("Poisson", &["hz"], 1, "Poisson(hz: 30)"),
+        choice("Replay", &["speed"], 1, "Replay(speed: 1.0)"),
+    ],
+};
+
+static OVERLOADS: Choices = Choices {
+    what: "overload",
+    default: "DropOldest",
+    all: &[
+        choice("Queue", &["capacity"], 1, "Queue(capacity: 100)"),
+        choice("DropOldest", &["queue"], 1, "DropOldest(queue: 1)"),
+        choice("DropNewest", &["queue"], 1, "DropNewest(queue: 1)"),
+    ],
+};
+
+/// Reads the tree; what is wrong with it is in the reader afterwards.
+pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
+    let r = reader;
+    let fields = r.record(
+        root,
+        "a scenario",
+        "Scenario",
+        "Scenario(…) with named fields",
+        SCENARIO_FIELDS,
+    )?;
+    Some(ScenarioFile {
+        name: r.optional(&fields, "name", Reader::text),
+        duration: r.optional(&fields, "duration", Reader::duration),
+        warmup: r.optional(&fields, "warmup", Reader::duration),
+        seed: r.optional(&fields, "seed", Reader::whole),
+        clock: r.optional(&fields, "clock", clock),
+        sharing: r.optional(&fields, "sharing", sharing),
+        release: r.optional(&fields, "release", release),
+        baseline: r.optional(&fields, "baseline", baseline),
+        telemetry: r.optional(&fields, "telemetry", telemetry),
+        sim_contention: r.optional(&fields, "sim_contention", Reader::number),
+        expect: r.optional(&fields, "expect", expectations),
+        tenants: r.required(
+            &fields,
+            "tenants",
+            "tenants: [Tenant(name: \"camera\", detector: \"builtin:camera\", source: Synthetic(Camera))]",
+            tenants,
+        ),
+    })
+}
+
+/// A name without fields, as the value that it stands for.
+fn named<T: Copy>(
+    r: &mut Reader,
+    node: &Node,
+    choices: &'static Choices,
+    values: &[(&'static str, T)],
+) -> Option<T> {
+    let (name, _) = r.choice(node, choices)?;
+    values
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| *value)
+}
+
+fn clock(r: &mut Reader, node: &Node, _: &str) -> Option<ClockKind> {
+    let values = [("Real", ClockKind::Real), ("Virtual", ClockKind::Virtual)];
+    named(r, node, &CLOCKS, &values)
+}
+
+fn release(r: &mut Reader, node: &Node, _: &str) -> Option<Release> {
+    let values = [("Sleep", Release::Sleep), ("Spin", Release::Spin)];
+    named(r, node, &RELEASES, &values)
+}
+
+fn sharing(r: &mut Reader, node: &Node, _: &str) -> Option<Sharing> {
+    let values = [
+        ("Streams", Sharing::Streams),
+        ("SingleStream", Sharing::SingleStream),
+        ("Priority", Sharing::Priority),
+        ("RoundRobin", Sharing::RoundRobin),
+        ("Exclusive", Sharing::Exclusive),
+        ("Edf", Sharing::Edf),
+        ("Partition", Sharing::Partition),
+        ("Processes", Sharing::Processes),
+    ];
+    named(r, node, &SHARINGS, &values)
+}
+
+fn point_format(r: &mut Reader, node: &Node, _: &str) -> Option<PointFormat> {
+    let values = [("Kitti", PointFormat::Kitti), ("NuScenes", PointFormat::NuScenes)];
+    named(r, node, &FORMATS, &values)
+}
+
+fn sensor(r: &mut Reader, node: &Node, _: &str) -> Option<Sensor> {
+    named(
+        r,
+        node,
+        &SENSORS,
+        &[("Camera", Sensor::Camera), ("Lidar", Sensor::Lidar)],
+    )
+}
+
+fn baseline(r: &mut Reader, node: &Node, field: &str) -> Option<BaselineFile> {
+    let example = "fields in parentheses, such as (idle: \"3s\", alone: true)";
+    let fields = r.record(node, field, "Baseline", example, &["idle", "alone"])?;
+    Some(BaselineFile {
+        idle: r.optional(&fields, "idle", Reader::duration),
+        alone: r.optional(&fields, "alone", Reader::flag),
+    })
+}
+
+fn telemetry(r: &mut Reader, node: &Node, field: &str) -> Option<TelemetryFile> {
+    let example = "fields in parentheses, such as (interval: \"100ms\")";
+    let fields = r.record(node, field, "Telemetry", example, &["interval"])?;
+    Some(TelemetryFile {
+        interval: r.optional(&fields, "interval", Reader::duration),
+    })
+}
+
+fn expectations(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<Spot<String>>> {
+    let expected = "a list of texts, such as [\"camera.response.p99 < 33ms\"]";
+    r.list(node, field, expected, Reader::text)
+}
+
+/// A tenant that cannot be read is left out: its problem is noted, and a scenario with problems never runs.
+fn tenants(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<TenantFile>> {
+    let expected = "a list of tenants, [Tenant(name: \"…\", …), …]";
+    let read = r.list(node, field, expected, |r, node, _| Some(tenant(r, node)))?;
+    read.into_iter().map(|spot| spot.value).collect()
+}
+
+fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
+    let fields = r.record(
+        node,
+        "a tenant",
+        "Tenant",
+        "Tenant(name: \"…\", …)",
+        TENANT_FIELDS,
+    )?;
+    Some(TenantFile {
+        place: node.place.clone(),
+        name: r.required(&fields, "name", "name: \"camera\"", Reader::text),
+        detector: r.optional(&fields, "detector", Reader::text),
+        backend: r.optional(&fields, "backend", backend),
+        source: r.optional(&fields, "source", source),
+        arrival: r.optional(&fields, "arrival", arrival),
+        deadline: r.optional(&fields, "deadline", Reader::duration),
+        overload: r.optional(&fields, "overload", overload),
+        priority: r.optional(&fields, "priority", Reader::whole),
+        depth: r.optional(&fields, "depth", Reader::whole),
+        cpus: r.optional(&fields, "cpus", |r, node, field| {
+            r.list(node, field, "a list of processors, such as [0, 1]", Reader::whole)
+        }),
+        record_detections: r.optional(&fields, "record_detections", Reader::flag),
+        frames: r.optional(&fields, "frames", Reader::whole),
+    })
+}
+
+fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
+    let (name, fields) = r.choice(node, &BACKENDS)?;
+    Some(match name {
+        "Cpu" => BackendFile::Cpu {
+            threads: r.optional(&fields, "threads", Reader::whole),
+            profile: r.optional(&fields, "profile", Reader::flag),
+        },
+        "Sim" => {
+            let model = r.required(&fields, "model", "Sim(Fixed(\"5ms\"))", |r, node, _| {
+                latency(r, node)
+            })?;
+            BackendFile::Sim(model.value)
+        }
+        "Null" => BackendFile::Null,
+        "TensorRt" => BackendFile::TensorRt,
+        "OnnxRuntime" => BackendFile::OnnxRuntime,
+        _ => BackendFile::Auto,
+    })
+}
+
+fn latency(r: &mut Reader, node: &Node) -> Option<LatencyFile> {
+    let (name, f) = r.choice(node, &LATENCIES)?;
+    // Both fields are read before either `?`, so that two mistakes are two problems.
+    Some(match name {
+        "Normal" => {
+            let mean = r.required(&f, "mean", "mean: \"8ms\"", Reader::duration);
+            let sd = r.required(&f, "sd", "sd: \"1ms\"", Reader::duration);
+            LatencyFile::Normal { mean: mean?, sd: sd? }
+        }
+        "LogNormal" => {
+            let median = r.required(&f, "median", "median: \"8ms\"", Reader::duration);
+            let sigma = r.required(&f, "sigma", "sigma: 0.3", Reader::number);
+            LatencyFile::LogNormal {
+                median: median?,
+                sigma: sigma?,
+            }
+        }
+        "Bimodal" => {
+            let fast = r.required(&f, "fast", "fast: \"5ms\"", Reader::duration);
+            let slow = r.required(&f, "slow", "slow: \"20ms\"", Reader::duration);
+            let slow_share = r.required(&f, "slow_share", "slow_share: 0.05", Reader::number);
+            LatencyFile::Bimodal {
+                fast: fast?,
+                slow: slow?,
+                slow_share: slow_share?,
+            }
+        }
+        "Recorded" => LatencyFile::Recorded(r.required(
+            &f,
+            "latencies",
+            "Recorded([\"5ms\", \"6ms\"])",
+            |r, node, field| {
+                let expected = "a list of durations, such as [\"5ms\", \"6ms\"]";
+                r.list(node, field, expected, Reader::duration)
+            },
+        )?),
+        _ => LatencyFile::Fixed(r.required(&f, "latency", "Fixed(\"5ms\")", Reader::duration)?),
+    })
+}
+
+fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
+    let (name, f) = r.choice(node, &SOURCES)?;
+    Some(match name {
+        "Images" => {
+            let repeat = r.optional(&f, "repeat", Reader::flag);
+            let path = folder(r, &f, "Images(\"folder\")")?;
+            SourceFile::Images { path, repeat }
+        }
+        "Points" => {
+            let repeat = r.optional(&f, "repeat", Reader::flag);
+            let format = r.optional(&f, "format", point_format);
+            let path = folder(r, &f, "Points(\"folder\")")?;
+            SourceFile::Points { path, repeat, format }
+        }
+        "Synthetic" => {
+            let scenes = r.optional(&f, "scenes", Reader::whole);
+            let seed = r.optional(&f, "seed", Reader::whole);
+            let sensor = r.required(&f, "sensor", "Synthetic(Camera) or Synthetic(Lidar)", sensor)?;
+            SourceFile::Synthetic { sensor, scenes, seed }
+        }
+        _ => SourceFile::Empty,
+    })
+}
+
+fn folder(r: &mut Reader, fields: &Fields<'_>, example: &str) -> Option<Spot<String>> {
+    let path = r.required(fields, "path", example, Reader::text)?;
+    if path.value.is_empty() {
+        let kind = ProblemKind::OutOfRange {
+            what: format!("`path` of {}", fields.owner),
+            found: "empty".into(),
+            wanted: "a folder".into(),
+        };
+        r.report(&path.place, kind);
+        return None;
+    }
+    Some(path)
+}
+
+fn arrival(r: &mut Reader, node: &Node, _: &str) -> Option<ArrivalFile> {
+    let (name, f) = r.choice(node, &ARRIVALS)?;
+    Some(match name {
+        "Periodic" => {
+            let phase = r.optional(&f, "phase", Reader::duration);
+            let jitter = r.optional(&f, "jitter", Reader::duration);
+            let hz = r.required(&f, "hz", "hz: 30", Reader::rate)?;
+            ArrivalFile::Periodic { hz, phase, jitter }
+        }
+        "Poisson" => ArrivalFile::Poisson {
+            hz: r.required(&f, "hz", "hz: 30", Reader::rate)?,
+        },
+        "Replay" => ArrivalFile::Replay {
+            speed: r.optional(&f, "speed", Reader::number),
+        },
+        _ => ArrivalFile::Closed,
+    })
+}
+
+fn overload(r: &mut Reader, node: &Node, _: &str) -> Option<OverloadFile> {
+    let (name, f) = r.choice(node, &OVERLOADS)?;
+    Some(match name {
+        "Queue" => OverloadFile::Queue {
+            capacity: r.optional(&f, "capacity", Reader::whole),
+        },
+        "DropNewest" => OverloadFile::DropNewest {
+            queue: r.optional(&f, "queue", Reader::whole),
+        },
+        _ => OverloadFile::DropOldest {
+            queue: r.optional(&f, "queue", Reader::whole),
+        },
+    })
+}

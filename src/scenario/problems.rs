@@ -1,0 +1,350 @@
+//! What is wrong with a scenario, and where: the vocabulary of its error messages.
+//!
+//! Reading a scenario does not stop at the first mistake. Every stage adds a [`Problem`] to a list, and the
+//! list is shown as [`Problems`], a line each, in the order of the file. Finding mistakes is the affair of
+//! the other files of this module; wording them is the affair of this one.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::units::QuantityError;
+
+/// Where a value was written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// In the file as a whole.
+    File,
+    /// In the file, both counted from 1; columns count characters.
+    At {
+        /// Line.
+        line: usize,
+        /// Column.
+        column: usize,
+    },
+    /// On the command line; holds `path=value` as it was typed.
+    Set(Arc<str>),
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Spot<T> {
+    pub(super) value: T,
+    pub(super) place: Place,
+}
+
+/// One mistake.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Where it is.
+    pub place: Place,
+    /// What it is.
+    pub kind: ProblemKind,
+}
+
+/// What can be wrong. Each message says what was found, what was expected and, where that can be known,
+/// what to write instead.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProblemKind {
+    /// The file cannot be read at all.
+    #[error("cannot read the scenario: {problem}")]
+    Unreadable {
+        /// What the system said, or what is wrong with the bytes.
+        problem: String,
+    },
+    /// Not RON.
+    #[error("{problem}")]
+    Syntax {
+        /// What the parser stumbled over and what it expected.
+        problem: String,
+    },
+    /// A `--set` that is not `path=value`, or whose path leads nowhere.
+    #[error("{problem}")]
+    Override {
+        /// What is wrong with it and what to write.
+        problem: String,
+    },
+    /// A field that does not exist.
+    #[error("unknown field `{field}` in {owner}{} fields here: {}", did_you_mean(.nearest), listed(.known))]
+    UnknownField {
+        /// As written.
+        field: String,
+        /// The thing that has no such field.
+        owner: String,
+        /// The known field that looks most like it.
+        nearest: Option<&'static str>,
+        /// All fields there are.
+        known: Vec<&'static str>,
+    },
+    /// A field of another choice.
+    #[error("{owner} has no field `{field}`; {} it, so set {what} as a whole, such as {example}", have(.others))]
+    FieldOfAnother {
+        /// The field whose choice it is.
+        what: &'static str,
+        /// As written.
+        field: String,
+        /// The choice that was made.
+        owner: String,
+        /// The choices that have the field.
+        others: Vec<&'static str>,
+        /// A choice with that field, in full.
+        example: String,
+    },
+    /// A choice that does not exist.
+    #[error("unknown {what} `{found}`{} choices: {}", did_you_mean(.nearest), listed(.known))]
+    UnknownChoice {
+        /// The field.
+        what: &'static str,
+        /// As written.
+        found: String,
+        /// The choice that looks most like it.
+        nearest: Option<&'static str>,
+        /// All choices there are.
+        known: Vec<&'static str>,
+    },
+    /// A value of another kind than the field takes.
+    #[error("`{field}` takes {expected}, found {found}")]
+    WrongType {
+        /// The field.
+        field: String,
+        /// What it takes, with an example.
+        expected: &'static str,
+        /// What was written.
+        found: String,
+    },
+    /// A duration that cannot be read.
+    #[error("`{field}`: {source}")]
+    Quantity {
+        /// The field.
+        field: String,
+        /// What is wrong with it.
+        source: QuantityError,
+    },
+    /// A field that must be given and is not.
+    #[error("{owner} has no `{field}`: add {example}")]
+    Missing {
+        /// The field.
+        field: &'static str,
+        /// What lacks it.
+        owner: String,
+        /// How it could look.
+        example: String,
+    },
+    /// The same field or tenant name twice.
+    #[error("{what} is given twice; the first is at {first}")]
+    Twice {
+        /// What.
+        what: String,
+        /// Where it stands already.
+        first: Place,
+    },
+    /// A value that makes no sense.
+    #[error("{what} is {found}, and must be {wanted}")]
+    OutOfRange {
+        /// The value's place in words: "`deadline` of tenant `camera`".
+        what: String,
+        /// What was written.
+        found: String,
+        /// What it may be.
+        wanted: String,
+    },
+    /// A file or folder that is not there.
+    #[error("{what}: {wanted} not found; looked for {}", listed(.tried))]
+    NotFound {
+        /// Which field of which tenant.
+        what: String,
+        /// "detector spec", "folder of images".
+        wanted: &'static str,
+        /// Every path that was tried.
+        tried: Vec<String>,
+    },
+    /// Known, and not possible with this version.
+    #[error("{what} is not in this version{why}; use {instead}")]
+    NotInThisVersion {
+        /// The choice.
+        what: String,
+        /// What it needs: empty or " (needs …)".
+        why: String,
+        /// What can be written now.
+        instead: &'static str,
+    },
+    /// Two values that exclude each other.
+    #[error("{what}: {why}; {advice}")]
+    Contradiction {
+        /// Which values of which tenant.
+        what: String,
+        /// Why they do not go together.
+        why: String,
+        /// What to change.
+        advice: String,
+    },
+    /// An expectation that cannot be read.
+    #[error("expectation `{text}`: {problem}")]
+    Expectation {
+        /// As written.
+        text: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+/// Everything that is wrong with one scenario. Never empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problems {
+    file: String,
+    list: Vec<Problem>,
+}
+
+impl Problems {
+    /// Orders the list by place: the file from top to bottom, then the command line.
+    pub(super) fn new(file: &str, mut list: Vec<Problem>) -> Self {
+        list.sort_by(|a, b| a.place.cmp(&b.place));
+        Problems {
+            file: file.to_owned(),
+            list,
+        }
+    }
+
+    /// The problems, in the order in which they are shown.
+    pub fn list(&self) -> &[Problem] {
+        &self.list
+    }
+}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.list.iter().enumerate() {
+            if index > 0 {
+                writeln!(f)?;
+            }
+            match &problem.place {
+                Place::Set(_) => write!(f, "{}: {}", problem.place, problem.kind)?,
+                Place::File => write!(f, "{}: {}", self.file, problem.kind)?,
+                Place::At { line, column } => write!(f, "{}:{line}:{column}: {}", self.file, problem.kind)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problems {}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File => write!(f, "the file"),
+            Place::At { line, column } => write!(f, "{line}:{column}"),
+            Place::Set(text) => write!(f, "--set {text}"),
+        }
+    }
+}
+
+/// The known name that `found` was probably meant to be: a few slips of the finger away, in whatever case,
+/// or the beginning of it.
+pub(super) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Names are short; a long text is no slip, and the distance costs the product of the lengths.
+    if found.len() > 64 {
+        return None;
+    }
+    let found = found.to_lowercase();
+    let slips = match found.chars().count() {
+        0 => return None,
+        1..=4 => 1,
+        5..=8 => 2,
+        _ => 3,
+    };
+    known
+        .into_iter()
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            let distance = strsim::osa_distance(&found, &lower);
+            let begins = found.len() >= 3 && (lower.starts_with(&found) || found.starts_with(&lower));
+            (distance <= slips || begins).then_some((distance, name))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// A text of the user's as it may stand in a one-line message: control characters escaped, cut when long.
+pub(super) fn shown(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let mut short: String = text
+        .chars()
+        .take(LONGEST)
+        .flat_map(|c| {
+            if c.is_control() {
+                c.escape_default().collect::<Vec<_>>()
+            } else {
+                vec![c]
+            }
+        })
+        .collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+/// What stands between the complaint and the list of known names.
+fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    match nearest {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => ";".into(),
+    }
+}
+
+fn have(names: &[&str]) -> String {
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    format!("{} {verb}", listed(names))
+}
+
+fn listed<T: AsRef<str>>(names: &[T]) -> String {
+    names.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+        let fields = ["name", "detector", "backend", "arrival", "deadline", "hz"];
+        for (found, meant) in [
+            ("arival", Some("arrival")),
+            ("Arrival", Some("arrival")),
+            ("deadlnie", Some("deadline")),
+            ("detect", Some("detector")),
+            ("hx", Some("hz")),
+            ("rate", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(found, fields), meant, "{found}");
+        }
+    }
+
+    #[test]
+    fn problems_are_shown_in_the_order_of_the_file_with_the_command_line_last() {
+        let at = |line| Place::At { line, column: 2 };
+        let syntax = |problem: &str| ProblemKind::Syntax {
+            problem: problem.into(),
+        };
+        let list = [
+            (Place::Set("a=1".into()), "third"),
+            (at(10), "second"),
+            (at(9), "first"),
+        ]
+        .map(|(place, text)| Problem {
+            place,
+            kind: syntax(text),
+        });
+        assert_eq!(
+            Problems::new("x.ron", list.into()).to_string(),
+            "x.ron:9:2: first\nx.ron:10:2: second\n--set a=1: third"
+        );
+    }
+
+    #[test]
+    fn text_that_is_shown_fits_on_one_line() {
+        assert_eq!(shown("a\nb"), "a\\nb");
+        assert_eq!(shown(&"x".repeat(1000)).chars().count(), 61);
+    }
+}

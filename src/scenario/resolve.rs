@@ -1,0 +1,423 @@
+//! From the scenario as typed to the scenario as meant: defaults filled in once, and every rule checked.
+//!
+//! This file has the entry points and the rules of a scenario as a whole; those of one tenant are in
+//! `tenant.rs`. A rule that fails adds a problem and puts a harmless value in the result, which is then
+//! never handed out: a scenario is returned only if there are no problems at all.
+
+use std::path::{Path, PathBuf};
+
+use crate::units::Nanos;
+
+use super::file::{self, ScenarioFile};
+use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
+use super::read::{Read, Reader};
+use super::tenant::resolve_tenant;
+use super::tree;
+use super::{BackendChoice, Baseline, ClockKind, Release, Scenario, Sharing, Telemetry, set};
+
+/// Says what is wrong with an expectation, given the names of the tenants.
+pub type CheckExpectation = fn(&str, &[&str]) -> Result<(), String>;
+
+/// Facts that resolving depends on and that a test can make up.
+#[derive(Clone, Debug, Default)]
+pub struct ResolveEnv {
+    /// Processors that this process may run on.
+    pub cpus: Vec<usize>,
+    /// The GPU's name, where one was found.
+    pub gpu: Option<String>,
+    /// TensorRT's version, where it was found.
+    pub tensorrt: Option<String>,
+    /// How expectations are checked; without it they are taken as they are.
+    pub check_expectation: Option<CheckExpectation>,
+}
+
+impl ResolveEnv {
+    /// The processors of this machine that this process may use; whether there is a GPU, and how
+    /// expectations are checked, is for the caller to add.
+    pub fn of_this_machine() -> Self {
+        let counted = || (0..std::thread::available_parallelism().map_or(1, usize::from)).collect();
+        let cpus = match rustix::thread::sched_getaffinity(None) {
+            Ok(set) => (0..rustix::thread::CpuSet::MAX_CPU)
+                .filter(|&cpu| set.is_set(cpu))
+                .collect(),
+            Err(_) => counted(),
+        };
+        ResolveEnv {
+            cpus,
+            ..ResolveEnv::default()
+        }
+    }
+}
+
+/// Reads a scenario file, applies the `--set` overrides (`path=value` each) and resolves it. Paths in it
+/// are relative to its folder, or else to the current one.
+pub fn load(path: &Path, sets: &[String], env: &ResolveEnv) -> Result<Scenario, Problems> {
+    let name = path.display().to_string();
+    let unreadable = |problem: String| {
+        let kind = ProblemKind::Unreadable { problem };
+        let place = Place::File;
+        Problems::new(&name, vec![Problem { place, kind }])
+    };
+    let size = std::fs::metadata(path)
+        .map_err(|error| unreadable(error.to_string()))?
+        .len();
+    if size > tree::LARGEST_TEXT as u64 {
+        return Err(unreadable(format!(
+            "{size} bytes is too long for a scenario (at most {}): is this the right file?",
+            tree::LARGEST_TEXT
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        unreadable(format!(
+            "it is not text (UTF-8) from byte {} on",
+            error.utf8_error().valid_up_to()
+        ))
+    })?;
+    from_str(&text, &name, path.parent().unwrap_or(Path::new("")), sets, env)
+}
+
+/// As [`load`], for text at hand: `shown_name` stands in messages and names the scenario where it does not
+/// name itself; paths in it are relative to `base_dir`, or else to the current folder.
+pub fn from_str(
+    text: &str,
+    shown_name: &str,
+    base_dir: &Path,
+    sets: &[String],
+    env: &ResolveEnv,
+) -> Result<Scenario, Problems> {
+    let (root, mut problems) = tree::parse(text);
+    let has_gaps = !problems.is_empty();
+    let mut reader = Reader::default();
+    let mut scenario = None;
+    if let Some(mut root) = root {
+        let overrides = set::apply(&mut root, sets);
+        let typed = file::read(&mut reader, &root);
+        if has_gaps {
+            // What is missing, or makes no sense with the rest, may only have been unreadable.
+            reader.problems.retain(|problem| {
+                let missing = matches!(problem.kind, ProblemKind::Missing { .. });
+                !missing
+                    && !problems
+                        .iter()
+                        .any(|earlier| tree::same_line(&earlier.place, &problem.place))
+            });
+        } else {
+            problems.extend(overrides);
+            let context = Context { env, base_dir };
+            scenario = typed.map(|typed| resolve(&typed, shown_name, &context, &mut reader));
+        }
+    }
+    problems.append(&mut reader.problems);
+    match scenario {
+        Some(scenario) if problems.is_empty() => Ok(scenario),
+        _ => Err(Problems::new(shown_name, problems)),
+    }
+}
+
+/// What the rules look at beside the scenario.
+pub(super) struct Context<'a> {
+    pub(super) env: &'a ResolveEnv,
+    base_dir: &'a Path,
+}
+
+impl Context<'_> {
+    /// A path relative to the scenario's folder, or else to the current one; where neither exists, all
+    /// that was tried.
+    pub(super) fn find(&self, written: &str) -> Result<PathBuf, Vec<String>> {
+        let written = Path::new(written);
+        let mut tried = vec![self.base_dir.join(written)];
+        if written.is_relative() && tried[0] != written {
+            tried.push(written.to_owned());
+        }
+        match tried.iter().find(|path| path.exists()) {
+            Some(found) => Ok(found.clone()),
+            None => Err(tried.iter().map(|path| path.display().to_string()).collect()),
+        }
+    }
+}
+
+/// Beyond this, adding durations to stamps could overflow, and nobody waits for the result.
+const LONGEST_RUN: Nanos = Nanos::from_secs(366 * 24 * 3600);
+
+fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mut Reader) -> Scenario {
+    let duration = typed.duration.or(Nanos::from_secs(10));
+    let seed = typed.seed.or(0);
+    let clock = typed.clock.or(ClockKind::Real);
+    let warmup = warmup(typed, duration, r);
+    for (field, read) in [("duration", &typed.duration), ("warmup", &typed.warmup)] {
+        if let Some(spot) = read.given() {
+            let zero_is_wrong = field == "duration" && spot.value == Nanos::ZERO;
+            require(
+                r,
+                spot,
+                !zero_is_wrong && spot.value <= LONGEST_RUN,
+                field,
+                "above zero and at most 366 days",
+            );
+        }
+    }
+    let tenants: Vec<_> = match &typed.tenants {
+        None => Vec::new(),
+        Some(spot) => {
+            if spot.value.is_empty() {
+                let kind = ProblemKind::Missing {
+                    field: "tenants",
+                    owner: "a scenario".into(),
+                    example: "at least one, such as Tenant(name: \"camera\", backend: Null)".into(),
+                };
+                r.report(&spot.place, kind);
+            }
+            tenant_names(spot, r);
+            let whole = Whole {
+                seed,
+                clock,
+                end: warmup + duration,
+            };
+            spot.value
+                .iter()
+                .enumerate()
+                .map(|(index, tenant)| resolve_tenant(tenant, index, &whole, context, r))
+                .collect()
+        }
+    };
+    sharing(&typed.sharing, r);
+    if let Some(spot) = typed.sim_contention.given() {
+        let ok = spot.value.is_finite() && spot.value >= 0.0;
+        require(r, spot, ok, "sim_contention", "zero or above, such as 0.5");
+    }
+    if let Some(Spot { value, place }) = typed.sim_contention.given()
+        && *value != 0.0
+        && tenants
+            .iter()
+            .all(|tenant| !matches!(tenant.backend, BackendChoice::Sim(_)))
+        && r.problems.is_empty()
+    {
+        r.report(
+            place,
+            ProblemKind::Contradiction {
+                what: "`sim_contention`".into(),
+                why: "no tenant here has the Sim backend, and only that one is slowed by it".into(),
+                advice: "leave it out, or give a tenant backend: Sim(…)".into(),
+            },
+        );
+    }
+    Scenario {
+        name: name(typed, shown_name, r),
+        duration,
+        warmup,
+        seed,
+        clock,
+        sharing: typed.sharing.or(Sharing::Streams),
+        release: typed.release.or(Release::Sleep),
+        baseline: baseline(typed, r),
+        telemetry: telemetry(typed, r),
+        sim_contention: typed.sim_contention.or(0.0),
+        expect: expectations(typed, context.env, r),
+        tenants,
+    }
+}
+
+/// What a tenant's rules need to know of the scenario.
+pub(super) struct Whole {
+    pub(super) seed: u64,
+    pub(super) clock: ClockKind,
+    /// When the run ends, from the common epoch.
+    pub(super) end: Nanos,
+}
+
+/// Notes that a value is out of range unless `ok`.
+pub(super) fn require<T: Shown>(
+    r: &mut Reader,
+    spot: &Spot<T>,
+    ok: bool,
+    what: impl Into<String>,
+    wanted: &str,
+) {
+    if !ok {
+        let what: String = what.into();
+        let kind = ProblemKind::OutOfRange {
+            what: if what.contains('`') {
+                what
+            } else {
+                format!("`{what}`")
+            },
+            found: spot.value.shown(),
+            wanted: wanted.to_owned(),
+        };
+        r.report(&spot.place, kind);
+    }
+}
+
+/// How a value reads in a message.
+pub(super) trait Shown {
+    fn shown(&self) -> String;
+}
+
+impl Shown for String {
+    fn shown(&self) -> String {
+        format!("\"{}\"", shown(self))
+    }
+}
+
+macro_rules! shown_by_display {
+    ($($type:ty),*) => { $(impl Shown for $type {
+        fn shown(&self) -> String { self.to_string() }
+    })* };
+}
+shown_by_display!(Nanos, f64, u64, usize);
+
+fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
+    let usual = Nanos::from_secs(1).min(duration);
+    let Some(spot) = typed.warmup.given() else {
+        return usual;
+    };
+    if spot.value > duration && !matches!(typed.duration, Read::Wrong) {
+        let wanted = format!("at most the duration, {duration}; shorten it or lengthen the duration");
+        require(r, spot, false, "warmup", &wanted);
+    }
+    spot.value
+}
+
+/// The run file is called after it, so it must do as a part of a file's name.
+fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let Some(spot) = typed.name.given() else {
+        let stem = Path::new(shown_name)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let name: String = stem
+            .chars()
+            .take(64)
+            .map(|c| if legal(c) { c } else { '-' })
+            .collect();
+        let bare = name.trim_start_matches(['.', '-']);
+        return if bare.is_empty() {
+            "scenario".into()
+        } else {
+            bare.to_owned()
+        };
+    };
+    let name = &spot.value;
+    let ok = (1..=64).contains(&name.len()) && name.chars().all(legal) && !name.starts_with(['.', '-']);
+    require(
+        r,
+        spot,
+        ok,
+        "name",
+        "1 to 64 letters, digits, `-`, `_` or `.`, beginning with none of `-` and `.`: the run file is called after it",
+    );
+    name.clone()
+}
+
+/// First parts of channels that are not tenants'.
+const RESERVED: &[&str] = &["overhead", "telemetry", "finding", "log", "gpu"];
+
+/// Names become channels of the run file and paths of `--set`.
+fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
+    let names: Vec<&Spot<String>> = tenants
+        .value
+        .iter()
+        .filter_map(|tenant| tenant.name.as_ref())
+        .collect();
+    for (index, spot) in names.iter().enumerate() {
+        let name = spot.value.as_str();
+        let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+        let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let ok = begins && name.len() <= 64 && name.chars().all(legal);
+        require(
+            r,
+            spot,
+            ok,
+            "the tenant's `name`",
+            "1 to 64 of a-z, 0-9, `-` and `_`, beginning with a letter or digit: it names channels of the run file",
+        );
+        let wanted = format!(
+            "another word: {} name other channels of the run file",
+            RESERVED.join(", ")
+        );
+        require(r, spot, !RESERVED.contains(&name), "the tenant's `name`", &wanted);
+        if let Some(first) = names[..index].iter().find(|earlier| earlier.value == spot.value) {
+            let kind = ProblemKind::Twice {
+                what: format!("tenant name `{}`", shown(name)),
+                first: first.place.clone(),
+            };
+            r.report(&spot.place, kind);
+        }
+    }
+}
+
+fn sharing(read: &Read<Sharing>, r: &mut Reader) {
+    let Some(spot) = read.given() else { return };
+    let needs = match spot.value {
+        Sharing::Streams => return,
+        Sharing::SingleStream => "one CUDA stream for all tenants",
+        Sharing::Priority => "CUDA streams with priorities",
+        Sharing::RoundRobin => "a GPU whose tenants take turns",
+        Sharing::Exclusive => "a GPU that one tenant at a time holds",
+        Sharing::Edf => "a GPU queue ordered by deadline",
+        Sharing::Partition => "a GPU divided into green contexts or MIG instances",
+        Sharing::Processes => "a GPU shared by processes, with or without MPS",
+    };
+    let kind = ProblemKind::NotInThisVersion {
+        what: format!("sharing {:?}", spot.value),
+        why: format!(" (it needs a GPU backend: {needs})"),
+        instead: "Streams",
+    };
+    r.report(&spot.place, kind);
+}
+
+fn baseline(typed: &ScenarioFile, r: &mut Reader) -> Baseline {
+    let Some(spot) = typed.baseline.given() else {
+        return Baseline::default();
+    };
+    if let Some(idle) = spot.value.idle.given() {
+        let ok = idle.value > Nanos::ZERO && idle.value <= LONGEST_RUN;
+        require(
+            r,
+            idle,
+            ok,
+            "`idle` of `baseline`",
+            "above zero; leave it out to measure no idle power",
+        );
+    }
+    Baseline {
+        idle: spot.value.idle.given().map(|idle| idle.value),
+        alone: spot.value.alone.or(false),
+    }
+}
+
+fn telemetry(typed: &ScenarioFile, r: &mut Reader) -> Telemetry {
+    let usual = Nanos::from_millis(100);
+    let Some(interval) = typed.telemetry.given().map(|spot| &spot.value.interval) else {
+        return Telemetry { interval: usual };
+    };
+    if let Some(spot) = interval.given() {
+        let ok = spot.value >= Nanos::from_millis(1) && spot.value <= Nanos::from_secs(3600);
+        require(r, spot, ok, "`interval` of `telemetry`", "from 1ms to 1h");
+    }
+    Telemetry {
+        interval: interval.or(usual),
+    }
+}
+
+fn expectations(typed: &ScenarioFile, env: &ResolveEnv, r: &mut Reader) -> Vec<String> {
+    let list = typed.expect.given().map_or(&[][..], |spot| &spot.value);
+    // Without the tenants' names every expectation would look wrong.
+    if let (Some(check), Some(tenants)) = (env.check_expectation, &typed.tenants) {
+        let names: Vec<&str> = tenants
+            .value
+            .iter()
+            .filter_map(|tenant| tenant.name.as_ref())
+            .map(|spot| spot.value.as_str())
+            .collect();
+        for spot in list {
+            if let Err(problem) = check(&spot.value, &names) {
+                let text = shown(&spot.value);
+                r.report(&spot.place, ProblemKind::Expectation { text, problem });
+            }
+        }
+    }
+    list.iter().map(|spot| spot.value.clone()).collect()
+}

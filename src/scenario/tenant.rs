@@ -1,0 +1,573 @@
+//! One tenant as meant: its defaults and its rules.
+//!
+//! Names are checked in `resolve.rs`, where all tenants are seen together.
+
+use crate::units::Nanos;
+
+use super::file::{ArrivalFile, BackendFile, LatencyFile, OverloadFile, SourceFile, TenantFile};
+use super::problems::{Place, ProblemKind, Spot, nearest, shown};
+use super::read::{Read, Reader};
+use super::resolve::{Context, Whole, require};
+use super::{
+    Arrival, BackendChoice, ClockKind, DetectorRef, LatencyModel, Overload, PointFormat, Sensor, SourceSpec,
+    Tenant,
+};
+
+/// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
+const DEEPEST: usize = 64;
+/// Releases beyond this are closer together than a timer can tell.
+const FASTEST_HZ: f64 = 100_000.0;
+/// One frame in a quarter of an hour.
+const SLOWEST_HZ: f64 = 0.001;
+/// Waiting frames are stamps only, yet their ring is made beforehand.
+const LONGEST_QUEUE: usize = 65_536;
+/// Scenes are made before the run and kept in memory.
+const MOST_SCENES: usize = 4096;
+
+pub(super) fn resolve_tenant(
+    typed: &TenantFile,
+    index: usize,
+    whole: &Whole,
+    context: &Context<'_>,
+    r: &mut Reader,
+) -> Tenant {
+    let tenant = One {
+        typed,
+        whole,
+        context,
+        label: match &typed.name {
+            Some(name) => format!("tenant `{}`", shown(&name.value)),
+            None => format!("tenant {index}"),
+        },
+    };
+    let (backend, backend_reason) = tenant.backend(r);
+    let detector = tenant.detector(r);
+    let source = tenant.source(r);
+    let arrival = tenant.arrival(r);
+    let overload = tenant.overload(r);
+    tenant.virtual_time(&backend, &arrival, r);
+    if let Some(spot) = typed.deadline.given() {
+        let ok = spot.value > Nanos::ZERO;
+        require(
+            r,
+            spot,
+            ok,
+            tenant.of("deadline"),
+            "above zero; leave it out for no deadline",
+        );
+    }
+    if let Some(spot) = typed.depth.given() {
+        let ok = (1..=DEEPEST).contains(&spot.value);
+        require(
+            r,
+            spot,
+            ok,
+            tenant.of("depth"),
+            "from 1 (the serial pipeline) to 64",
+        );
+    }
+    if let Some(spot) = typed.frames.given() {
+        let wanted = "above zero; leave it out to run for the duration";
+        require(r, spot, spot.value > 0, tenant.of("frames"), wanted);
+    }
+    Tenant {
+        name: typed
+            .name
+            .as_ref()
+            .map(|name| name.value.clone())
+            .unwrap_or_default(),
+        detector,
+        backend,
+        backend_reason,
+        source,
+        arrival,
+        deadline: typed.deadline.given().map(|spot| spot.value),
+        overload,
+        priority: typed.priority.or(0),
+        depth: typed.depth.or(1),
+        cpus: tenant.cpus(r),
+        record_detections: typed.record_detections.or(true),
+        frames: typed.frames.given().map(|spot| spot.value),
+    }
+}
+
+/// A tenant being resolved.
+struct One<'a> {
+    typed: &'a TenantFile,
+    whole: &'a Whole,
+    context: &'a Context<'a>,
+    /// "tenant `camera`", for messages.
+    label: String,
+}
+
+impl One<'_> {
+    fn of(&self, field: &str) -> String {
+        format!("`{field}` of {}", self.label)
+    }
+
+    /// Whether frames need no content, as far as that is known.
+    fn simulates(&self) -> Option<bool> {
+        match &self.typed.backend {
+            Read::Wrong => None,
+            Read::Absent => Some(false),
+            Read::Given(spot) => Some(matches!(spot.value, BackendFile::Sim(_) | BackendFile::Null)),
+        }
+    }
+
+    fn backend(&self, r: &mut Reader) -> (BackendChoice, Option<String>) {
+        let one_thread = BackendChoice::Cpu {
+            threads: 1,
+            profile: false,
+        };
+        let Some(Spot { value, place }) = self.typed.backend.given() else {
+            return (one_thread, Some(self.why_cpu()));
+        };
+        match value {
+            BackendFile::Auto => (one_thread, Some(self.why_cpu())),
+            BackendFile::Null => (BackendChoice::Null, None),
+            BackendFile::Sim(model) => (BackendChoice::Sim(self.latency(model, r)), None),
+            BackendFile::Cpu { threads, profile } => {
+                if let Some(spot) = threads.given() {
+                    let cpus = self.context.env.cpus.len().max(1);
+                    let wanted = format!("from 1 to {cpus}, the processors that this process may use");
+                    require(
+                        r,
+                        spot,
+                        (1..=cpus).contains(&spot.value),
+                        self.of("threads"),
+                        &wanted,
+                    );
+                }
+                let backend = BackendChoice::Cpu {
+                    threads: threads.or(1),
+                    profile: profile.or(false),
+                };
+                (backend, None)
+            }
+            BackendFile::TensorRt | BackendFile::OnnxRuntime => {
+                let name = match value {
+                    BackendFile::TensorRt => "TensorRt",
+                    _ => "OnnxRuntime",
+                };
+                let kind = ProblemKind::NotInThisVersion {
+                    what: format!("the {name} backend of {}", self.label),
+                    why: String::new(),
+                    instead: "Auto or Cpu",
+                };
+                r.report(place, kind);
+                (one_thread, None)
+            }
+        }
+    }
+
+    /// The reason for what `Auto` chose, stored in the run.
+    fn why_cpu(&self) -> String {
+        let env = self.context.env;
+        match (&env.gpu, &env.tensorrt) {
+            (None, _) => "no GPU was found, so the embedded cpu backend runs it".into(),
+            (Some(gpu), None) => {
+                format!("{gpu} was found and TensorRT was not, so the embedded cpu backend runs it")
+            }
+            (Some(gpu), Some(version)) => format!(
+                "{gpu} and TensorRT {version} were found, and this version of jetlag has no tensorrt backend yet, \
+                 so the embedded cpu backend runs it"
+            ),
+        }
+    }
+
+    fn latency(&self, model: &LatencyFile, r: &mut Reader) -> LatencyModel {
+        let above_zero = |r: &mut Reader, field: &str, spot: &Spot<Nanos>| {
+            let wanted = "above zero; the Null backend takes no time";
+            require(r, spot, spot.value > Nanos::ZERO, self.of(field), wanted);
+            spot.value
+        };
+        match model {
+            LatencyFile::Fixed(latency) => LatencyModel::Fixed(above_zero(r, "Fixed", latency)),
+            LatencyFile::Normal { mean, sd } => LatencyModel::Normal {
+                mean: above_zero(r, "mean", mean),
+                sd: sd.value,
+            },
+            LatencyFile::LogNormal { median, sigma } => {
+                let ok = (0.0..=10.0).contains(&sigma.value);
+                require(r, sigma, ok, self.of("sigma"), "from 0 to 10, such as 0.3");
+                LatencyModel::LogNormal {
+                    median: above_zero(r, "median", median),
+                    sigma: sigma.value,
+                }
+            }
+            LatencyFile::Bimodal {
+                fast,
+                slow,
+                slow_share,
+            } => {
+                let ok = (0.0..=1.0).contains(&slow_share.value);
+                require(
+                    r,
+                    slow_share,
+                    ok,
+                    self.of("slow_share"),
+                    "from 0 to 1, such as 0.05",
+                );
+                LatencyModel::Bimodal {
+                    fast: above_zero(r, "fast", fast),
+                    slow: above_zero(r, "slow", slow),
+                    slow_share: slow_share.value,
+                }
+            }
+            LatencyFile::Recorded(list) => {
+                if list.value.is_empty() {
+                    let kind = ProblemKind::OutOfRange {
+                        what: self.of("Recorded"),
+                        found: "an empty list".into(),
+                        wanted: "at least one latency, such as Recorded([\"5ms\", \"6ms\"])".into(),
+                    };
+                    r.report(&list.place, kind);
+                }
+                let latencies = list.value.iter().map(|spot| above_zero(r, "Recorded", spot));
+                LatencyModel::Recorded(latencies.collect())
+            }
+        }
+    }
+
+    fn detector(&self, r: &mut Reader) -> Option<DetectorRef> {
+        const BUILTIN: &[&str] = &["camera", "lidar"];
+        let spot = match &self.typed.detector {
+            Read::Wrong => return None,
+            Read::Absent => {
+                if self.simulates() == Some(false) {
+                    let kind = ProblemKind::Missing {
+                        field: "detector",
+                        owner: self.label.clone(),
+                        example: "detector: \"engines/camera.ron\" (a spec), or \"builtin:camera\" or \
+                                  \"builtin:lidar\"; only the backends Sim and Null do without one"
+                            .into(),
+                    };
+                    r.report(&self.typed.place, kind);
+                }
+                return None;
+            }
+            Read::Given(spot) => spot,
+        };
+        if let Some(name) = spot.value.strip_prefix("builtin:") {
+            if !BUILTIN.contains(&name) {
+                let kind = ProblemKind::UnknownChoice {
+                    what: "builtin detector",
+                    found: shown(name),
+                    nearest: nearest(name, BUILTIN.iter().copied()),
+                    known: BUILTIN.to_vec(),
+                };
+                r.report(&spot.place, kind);
+            }
+            return Some(DetectorRef::Builtin(name.to_owned()));
+        }
+        if spot.value.ends_with(".onnx") {
+            let wanted = "a detector spec (.ron), which names the network and says how to prepare its input \
+                          and read its output; engines/camera.ron is one";
+            require(r, spot, false, self.of("detector"), wanted);
+            return None;
+        }
+        self.find(
+            &spot.value,
+            &spot.place,
+            "detector",
+            "detector spec",
+            std::path::Path::is_file,
+            r,
+        )
+        .map(DetectorRef::File)
+    }
+
+    /// A file or folder that must be there.
+    fn find(
+        &self,
+        written: &str,
+        place: &Place,
+        field: &str,
+        wanted: &'static str,
+        is_one: fn(&std::path::Path) -> bool,
+        r: &mut Reader,
+    ) -> Option<std::path::PathBuf> {
+        let kind = match self.context.find(written) {
+            Ok(found) if is_one(&found) => return Some(found),
+            Ok(other) => ProblemKind::OutOfRange {
+                what: self.of(field),
+                found: format!(
+                    "{}, a {}",
+                    shown(&other.display().to_string()),
+                    if other.is_dir() { "folder" } else { "file" }
+                ),
+                wanted: format!("a {wanted}"),
+            },
+            Err(tried) => ProblemKind::NotFound {
+                what: self.of(field),
+                wanted,
+                tried: tried.iter().map(|path| shown_path(path)).collect(),
+            },
+        };
+        r.report(place, kind);
+        None
+    }
+
+    fn source(&self, r: &mut Reader) -> SourceSpec {
+        let has_detector = !matches!(self.typed.detector, Read::Absent);
+        let spot = match &self.typed.source {
+            Read::Wrong => return SourceSpec::Empty,
+            Read::Given(spot) => spot,
+            Read::Absent => {
+                if self.simulates() == Some(false) || has_detector {
+                    let kind = ProblemKind::Missing {
+                        field: "source",
+                        owner: self.label.clone(),
+                        example: "source: Synthetic(Camera), Synthetic(Lidar), Images(\"folder\") or \
+                                  Points(\"folder\"); only a tenant without a detector, on Sim or Null, does \
+                                  without one"
+                            .into(),
+                    };
+                    r.report(&self.typed.place, kind);
+                }
+                return SourceSpec::Empty;
+            }
+        };
+        self.fits_builtin(spot, r);
+        let is_dir = std::path::Path::is_dir;
+        match &spot.value {
+            SourceFile::Empty => {
+                if has_detector || self.simulates() == Some(false) {
+                    let advice = "take Synthetic(…), Images(\"…\") or Points(\"…\"), or backend: Sim(…) or Null without a detector";
+                    self.contradiction(
+                        r,
+                        &spot.place,
+                        "source",
+                        "Empty frames hold nothing to detect in",
+                        advice,
+                    );
+                }
+                SourceSpec::Empty
+            }
+            SourceFile::Images { path, repeat } => SourceSpec::Images {
+                path: self
+                    .find(&path.value, &path.place, "source", "folder of images", is_dir, r)
+                    .unwrap_or_default(),
+                repeat: repeat.or(true),
+            },
+            SourceFile::Points { path, repeat, format } => SourceSpec::Points {
+                path: self
+                    .find(
+                        &path.value,
+                        &path.place,
+                        "source",
+                        "folder of point clouds",
+                        is_dir,
+                        r,
+                    )
+                    .unwrap_or_default(),
+                repeat: repeat.or(true),
+                format: format.or(PointFormat::Kitti),
+            },
+            SourceFile::Synthetic { sensor, scenes, seed } => {
+                if let Some(spot) = scenes.given() {
+                    let ok = (1..=MOST_SCENES).contains(&spot.value);
+                    require(
+                        r,
+                        spot,
+                        ok,
+                        self.of("scenes"),
+                        "from 1 to 4096: they are kept in memory",
+                    );
+                }
+                SourceSpec::Synthetic {
+                    sensor: sensor.value,
+                    scenes: scenes.or(64),
+                    seed: seed.or(self.whole.seed),
+                }
+            }
+        }
+    }
+
+    /// The built-in detectors' inputs are known here; others are checked when their spec is read.
+    fn fits_builtin(&self, source: &Spot<SourceFile>, r: &mut Reader) {
+        let detector = self.typed.detector.given().map(|spot| spot.value.as_str());
+        let images = match &source.value {
+            SourceFile::Images { .. } => true,
+            SourceFile::Points { .. } => false,
+            SourceFile::Synthetic { sensor, .. } => sensor.value == Sensor::Camera,
+            SourceFile::Empty => return,
+        };
+        let (why, advice) = match (detector, images) {
+            (Some("builtin:camera"), false) => (
+                "builtin:camera takes images and this source yields sweeps",
+                "take Synthetic(Camera) or Images(\"…\"), or builtin:lidar",
+            ),
+            (Some("builtin:lidar"), true) => (
+                "builtin:lidar takes sweeps and this source yields images",
+                "take Synthetic(Lidar) or Points(\"…\"), or builtin:camera",
+            ),
+            _ => return,
+        };
+        self.contradiction(r, &source.place, "source", why, advice);
+    }
+
+    fn contradiction(&self, r: &mut Reader, place: &Place, field: &str, why: &str, advice: &str) {
+        let kind = ProblemKind::Contradiction {
+            what: self.of(field),
+            why: why.to_owned(),
+            advice: advice.to_owned(),
+        };
+        r.report(place, kind);
+    }
+
+    fn rate(&self, spot: &Spot<f64>, r: &mut Reader) -> f64 {
+        let ok = (SLOWEST_HZ..=FASTEST_HZ).contains(&spot.value);
+        require(r, spot, ok, self.of("hz"), "from 0.001 to 100000");
+        if ok { spot.value } else { 1.0 }
+    }
+
+    fn arrival(&self, r: &mut Reader) -> Arrival {
+        let Some(Spot { value, place }) = self.typed.arrival.given() else {
+            return Arrival::Closed;
+        };
+        match value {
+            ArrivalFile::Closed => Arrival::Closed,
+            ArrivalFile::Poisson { hz } => Arrival::Poisson { hz: self.rate(hz, r) },
+            ArrivalFile::Periodic { hz, phase, jitter } => {
+                let rate = self.rate(hz, r);
+                let period = Nanos::period_of_hz(rate);
+                if let Some(spot) = jitter.given()
+                    && rate == hz.value
+                {
+                    let wanted =
+                        format!("less than half of the period, {period}: releases would overtake each other");
+                    let ok = Nanos(spot.value.0.saturating_mul(2)) < period;
+                    require(r, spot, ok, self.of("jitter"), &wanted);
+                }
+                if let Some(spot) = phase.given() {
+                    let wanted = format!("before the end of the run, {}", self.whole.end);
+                    require(r, spot, spot.value < self.whole.end, self.of("phase"), &wanted);
+                }
+                Arrival::Periodic {
+                    hz: rate,
+                    phase: phase.or(Nanos::ZERO),
+                    jitter: jitter.or(Nanos::ZERO),
+                }
+            }
+            ArrivalFile::Replay { speed } => {
+                if let Some(spot) = speed.given() {
+                    let ok = (0.001..=1000.0).contains(&spot.value);
+                    require(
+                        r,
+                        spot,
+                        ok,
+                        self.of("speed"),
+                        "from 0.001 to 1000; 1 is as captured",
+                    );
+                }
+                let empty = match &self.typed.source {
+                    Read::Wrong => false,
+                    Read::Absent => true,
+                    Read::Given(spot) => matches!(spot.value, SourceFile::Empty),
+                };
+                if empty {
+                    let why = "Replay releases frames at their capture times, and the source Empty has none";
+                    let advice = "give a source that has them, or take Periodic(hz: 30)";
+                    self.contradiction(r, place, "arrival", why, advice);
+                }
+                Arrival::Replay { speed: speed.or(1.0) }
+            }
+        }
+    }
+
+    fn overload(&self, r: &mut Reader) -> Overload {
+        let mut length = |read: &Read<usize>, field: &str, default: usize| {
+            if let Some(spot) = read.given() {
+                let ok = (1..=LONGEST_QUEUE).contains(&spot.value);
+                require(r, spot, ok, self.of(field), "from 1 to 65536 frames");
+            }
+            read.or(default)
+        };
+        match self.typed.overload.given().map(|spot| &spot.value) {
+            None => Overload::DropOldest { queue: 1 },
+            Some(OverloadFile::Queue { capacity }) => Overload::Queue {
+                capacity: length(capacity, "capacity", 1024),
+            },
+            Some(OverloadFile::DropOldest { queue }) => Overload::DropOldest {
+                queue: length(queue, "queue", 1),
+            },
+            Some(OverloadFile::DropNewest { queue }) => Overload::DropNewest {
+                queue: length(queue, "queue", 1),
+            },
+        }
+    }
+
+    fn cpus(&self, r: &mut Reader) -> Vec<usize> {
+        let list = self.typed.cpus.given().map_or(&[][..], |spot| &spot.value);
+        let available = &self.context.env.cpus;
+        for (index, spot) in list.iter().enumerate() {
+            let wanted = format!("one that this process may use: {}", ranges(available));
+            require(r, spot, available.contains(&spot.value), self.of("cpus"), &wanted);
+            if let Some(first) = list[..index].iter().find(|earlier| earlier.value == spot.value) {
+                let kind = ProblemKind::Twice {
+                    what: format!("processor {} in {}", spot.value, self.of("cpus")),
+                    first: first.place.clone(),
+                };
+                r.report(&spot.place, kind);
+            }
+        }
+        list.iter().map(|spot| spot.value).collect()
+    }
+
+    /// Under the virtual clock nothing may take real time, and something must take virtual time.
+    fn virtual_time(&self, backend: &BackendChoice, arrival: &Arrival, r: &mut Reader) {
+        if self.whole.clock != ClockKind::Virtual {
+            return;
+        }
+        let place = match &self.typed.backend {
+            Read::Given(spot) => &spot.place,
+            _ => &self.typed.place,
+        };
+        if self.simulates() == Some(false) {
+            let why = "under the Virtual clock every tenant must be simulated, and this one really computes";
+            let advice = "give it backend: Sim(…) or Null, or take clock: Real";
+            self.contradiction(r, place, "backend", why, advice);
+        }
+        let endless = matches!(self.typed.arrival, Read::Absent | Read::Given(_))
+            && *backend == BackendChoice::Null
+            && *arrival == Arrival::Closed
+            && matches!(self.typed.frames, Read::Absent);
+        if endless {
+            let why = "Null takes no time and Closed leaves no gaps, so virtual time would stand still";
+            let advice = "take Periodic(hz: 30), backend: Sim(…), clock: Real, or set frames";
+            self.contradiction(r, place, "backend", why, advice);
+        }
+    }
+}
+
+fn shown_path(path: &str) -> String {
+    path.chars().flat_map(char::escape_debug).collect()
+}
+
+/// `0-3, 6`.
+fn ranges(cpus: &[usize]) -> String {
+    let mut parts: Vec<(usize, usize)> = Vec::new();
+    for &cpu in cpus {
+        match parts.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => parts.push((cpu, cpu)),
+        }
+    }
+    let words = parts.iter().map(|(first, last)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_listed_in_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 6]), "0-3, 6");
+        assert_eq!(ranges(&[]), "");
+    }
+}

@@ -1,0 +1,325 @@
+//! A file per mistake and a test on the phrase that the user will read; scenarios that are right, with what
+//! they must mean; every scenario that is shipped; and texts that nobody would write.
+//!
+//! Files say in their first comments what is expected of them: `expect:` a phrase of one problem (there
+//! must be as many as problems), `resolved:` a JSON pointer into the resolved scenario and its value, and
+//! `set:` an override to apply. Paths are relative to the package's root, where cargo runs tests.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails here says why")]
+
+use std::path::{Path, PathBuf};
+
+use jetlag::scenario::{Place, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};
+use proptest::prelude::*;
+
+fn env() -> ResolveEnv {
+    ResolveEnv {
+        cpus: vec![0, 1],
+        gpu: None,
+        tensorrt: None,
+        check_expectation: Some(|text, tenants| {
+            let tenant = text.split('.').next().unwrap_or_default();
+            match tenants.contains(&tenant) || !text.contains('.') {
+                true => Ok(()),
+                false => Err(format!("there is no tenant called `{tenant}`")),
+            }
+        }),
+    }
+}
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap_or_else(|error| panic!("{folder}: {error}"))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "ron"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn comments(path: &Path, key: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let begin = format!("// {key}: ");
+    text.lines()
+        .filter_map(|line| line.strip_prefix(&begin))
+        .map(str::to_owned)
+        .collect()
+}
+
+fn load_with_its_sets(path: &Path) -> Result<Scenario, Problems> {
+    load(path, &comments(path, "set"), &env())
+}
+
+#[test]
+fn every_mistake_is_reported_with_its_place_and_the_phrase_that_helps() {
+    let files = files("tests/scenarios/invalid");
+    assert!(files.len() >= 25);
+    let wrong: Vec<String> = files.iter().flat_map(|path| disappointments(path)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Where a file's problems are not those that it expects.
+fn disappointments(path: &Path) -> Vec<String> {
+    let Err(problems) = load_with_its_sets(path) else {
+        return vec![format!("{} was taken as right", path.display())];
+    };
+    let shown = problems.to_string();
+    let expected = comments(path, "expect");
+    let mut wrong: Vec<String> = expected
+        .iter()
+        .filter(|phrase| !shown.contains(phrase.as_str()))
+        .map(|phrase| format!("`{phrase}` is not in\n{shown}"))
+        .collect();
+    if problems.list().len() != expected.len() {
+        wrong.push(format!("{} problems expected:\n{shown}", expected.len()));
+    }
+    for (problem, line) in problems.list().iter().zip(shown.lines()) {
+        let place = match &problem.place {
+            Place::At { line, column } => format!("{}:{line}:{column}: ", path.display()),
+            Place::Set(text) => format!("--set {text}: "),
+            Place::File => "a line and a column".into(),
+        };
+        if !line.starts_with(&place) {
+            wrong.push(format!("{line}\n  does not begin with {place}"));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn scenarios_that_are_right_mean_what_they_say() {
+    for path in files("tests/scenarios/valid") {
+        let scenario = load_with_its_sets(&path).unwrap_or_else(|problems| panic!("{problems}"));
+        let json = serde_json::to_value(&scenario).unwrap();
+        let facts = comments(&path, "resolved");
+        assert!(
+            !facts.is_empty(),
+            "{} says nothing of what it means",
+            path.display()
+        );
+        for fact in facts {
+            let (pointer, value) = fact.split_once(" = ").unwrap();
+            let wanted: serde_json::Value = serde_json::from_str(value).unwrap();
+            assert_eq!(
+                json.pointer(pointer),
+                Some(&wanted),
+                "{}: {pointer}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_resolved_scenario_survives_being_stored_in_a_run() {
+    for path in files("tests/scenarios/valid") {
+        let scenario = load_with_its_sets(&path).unwrap();
+        let stored = serde_json::to_string(&scenario).unwrap();
+        assert_eq!(serde_json::from_str::<Scenario>(&stored).unwrap(), scenario);
+    }
+}
+
+#[test]
+fn every_scenario_that_is_shipped_resolves_and_says_what_it_shows() {
+    let files = files("configs");
+    assert!(files.len() >= 5);
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(
+            text.starts_with("// "),
+            "{} does not open with what it shows",
+            path.display()
+        );
+        if let Err(problems) = load(&path, &[], &env()) {
+            // Detector specs may be absent where only the scenarios are at hand; nothing else may be.
+            let only_absent = problems.list().iter().all(|problem| {
+                matches!(&problem.kind, ProblemKind::NotFound { wanted, .. } if *wanted == "detector spec")
+            });
+            assert!(only_absent, "{problems}");
+        }
+    }
+}
+
+#[test]
+fn auto_says_what_it_chose_and_why() {
+    let text = r#"(tenants: [(name: "a", detector: "builtin:camera", source: Synthetic(Camera))])"#;
+    let reason = |gpu: Option<&str>, tensorrt: Option<&str>| {
+        let env = ResolveEnv {
+            gpu: gpu.map(Into::into),
+            tensorrt: tensorrt.map(Into::into),
+            ..env()
+        };
+        let scenario = from_str(text, "x.ron", Path::new(""), &[], &env).unwrap();
+        scenario.tenants[0].backend_reason.clone().unwrap()
+    };
+    assert!(reason(None, None).contains("no GPU was found"));
+    assert!(reason(Some("Orin"), None).contains("Orin was found and TensorRT was not"));
+    assert!(reason(Some("Orin"), Some("10.3")).contains("no tensorrt backend yet"));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_a_problem_of_the_file() {
+    let missing = load(Path::new("configs/nowhere.ron"), &[], &env()).unwrap_err();
+    assert!(
+        missing
+            .to_string()
+            .starts_with("configs/nowhere.ron: cannot read the scenario: ")
+    );
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("binary.ron");
+    std::fs::write(&path, b"(name: \"\xff\")").unwrap();
+    let binary = load(&path, &[], &env()).unwrap_err().to_string();
+    assert!(binary.contains("not text (UTF-8) from byte 8 on"), "{binary}");
+
+    std::fs::write(&path, vec![b' '; 2 << 20]).unwrap();
+    let large = load(&path, &[], &env()).unwrap_err().to_string();
+    assert!(large.contains("too long for a scenario"), "{large}");
+    assert!(load(folder.path(), &[], &env()).is_err());
+}
+
+#[test]
+fn the_processors_of_this_machine_are_found() {
+    assert!(!ResolveEnv::of_this_machine().cpus.is_empty());
+}
+
+const SAMPLE: &str = include_str!("scenarios/valid/every_field.ron");
+
+/// Reads a text and shows what is wrong with it; neither may panic.
+fn survives(text: &str, sets: &[String]) {
+    if let Err(problems) = from_str(text, "any.ron", Path::new("configs"), sets, &env()) {
+        assert!(!problems.list().is_empty());
+        assert!(!problems.to_string().is_empty());
+    }
+}
+
+#[test]
+fn nesting_without_end_neither_crashes_nor_passes() {
+    for (open, close) in [
+        ("(", ")"),
+        ("[", "]"),
+        ("Some(", ")"),
+        ("A(b:", ")"),
+        ("{1:", "}"),
+    ] {
+        let text = format!("{}{}", open.repeat(50_000), close.repeat(50_000));
+        assert!(from_str(&text, "deep.ron", Path::new(""), &[], &env()).is_err());
+        survives(
+            SAMPLE,
+            &[format!("tenants.camera.source={}", open.repeat(20_000))],
+        );
+    }
+    survives(
+        SAMPLE,
+        &[
+            format!("{}=1", "a.".repeat(50_000)),
+            format!("{}a=1", "a.".repeat(50_000)),
+        ],
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in any::<String>(), path in any::<String>(), value in any::<String>()) {
+        survives(&text, &[format!("{path}={value}")]);
+    }
+
+    #[test]
+    fn no_heap_of_ron_tokens_makes_the_reader_panic(tokens in prop::collection::vec(token(), 0..60)) {
+        survives(&tokens.concat(), &[]);
+    }
+
+    #[test]
+    fn no_slip_in_a_good_file_makes_the_reader_panic(
+        slips in prop::collection::vec((any::<prop::sample::Index>(), 0usize..8, token()), 1..6),
+    ) {
+        let mut characters: Vec<char> = SAMPLE.chars().collect();
+        for (at, cut, put) in slips {
+            let at = at.index(characters.len() + 1);
+            let end = (at + cut).min(characters.len());
+            characters.splice(at..end, put.chars());
+        }
+        survives(&characters.into_iter().collect::<String>(), &["tenants.camera.arrival.hz=60".into()]);
+    }
+
+    #[test]
+    fn no_override_of_a_good_file_makes_the_reader_panic(
+        path in prop::collection::vec(segment(), 1..6), value in prop::collection::vec(token(), 0..6),
+    ) {
+        survives(SAMPLE, &[format!("{}={}", path.join("."), value.concat())]);
+    }
+}
+
+fn token() -> impl Strategy<Value = String> {
+    let fixed = [
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        ":",
+        ",",
+        "\"",
+        "'",
+        "//",
+        "/*",
+        "*/",
+        "\n",
+        " ",
+        "\\",
+        "#",
+        "r#\"",
+        "b\"",
+        "Scenario",
+        "Tenant",
+        "tenants",
+        "name",
+        "arrival",
+        "Periodic",
+        "hz",
+        "Sim",
+        "Fixed",
+        "Some",
+        "None",
+        "true",
+        "NaN",
+        "-inf",
+        "1e999",
+        "0x",
+        "-",
+        "\"5ms\"",
+        "30",
+        "99999999999999999999999999999999999999999",
+        "\u{feff}",
+        "é",
+        "\u{2028}",
+        "\0",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(fixed.map(str::to_owned).to_vec()),
+        1 => any::<char>().prop_map(String::from),
+    ]
+}
+
+fn segment() -> impl Strategy<Value = String> {
+    let known = [
+        "tenants",
+        "camera",
+        "0",
+        "99999999999999999999",
+        "arrival",
+        "hz",
+        "backend",
+        "model",
+        "cpus",
+        "baseline",
+        "idle",
+    ];
+    prop_oneof![
+        4 => prop::sample::select(known.map(str::to_owned).to_vec()),
+        1 => any::<String>(),
+    ]
+}
