@@ -17,6 +17,8 @@ use crate::units::{Nanos, parse_duration};
 const LATE_SHARE: f64 = 0.001;
 /// Share of frames dropped above which p99 of the served ones says little about those offered.
 const DROPPED_SHARE: f64 = 0.01;
+/// Demand on a serial tenant below which drops come from stalls and not from the rate.
+const KEEPS_UP: f64 = 0.8;
 /// Measured time below this share of the duration is a short run.
 const SHORT_SHARE: f64 = 0.99;
 /// Load by other programs, in percent of all processors.
@@ -208,52 +210,51 @@ fn overload(case: &Case<'_>) -> Option<Finding> {
     let waiting = case.facts.unfinished;
     let in_line =
         waiting > 2 * case.scenario.depth as u64 + 2 && waiting as f64 > counts.offered as f64 * 0.01;
+    let demand = demand(case);
+    let needs_time = demand.map_or(String::new(), |demand| {
+        format!("; serving all would take {:.0} % of its time", demand * 100.0)
+    });
     let message = if dropped {
         format!(
             "{name}: {} of {} ({}) were dropped; its quantiles describe only those that were served{}.",
             frames(counts.dropped),
             counts.offered,
             percent(counts.dropped as f64 / counts.offered as f64),
-            demand(case)
+            needs_time
         )
     } else if in_line {
         format!(
             "{name}: {} still waited at the end; response times grew with the length of the run{}.",
             frames(waiting),
-            demand(case)
+            needs_time
         )
     } else {
         return None;
     };
-    let deeper = case.scenario.depth == 1;
-    let advice = match (case.scenario.overload, deeper) {
-        (_, true) => "Lower the rate, let stages overlap (`depth: 2`), or run a faster detector.",
-        (Overload::Queue { .. }, false) => {
+    let advice = match (demand, case.scenario.overload) {
+        (Some(demand), _) if demand < KEEPS_UP => {
+            "The rate is not too high: look for what stalls it (its largest stage), or let more frames wait."
+        }
+        (Some(_), _) => "Lower the rate, let stages overlap (`depth: 2`), or run a faster detector.",
+        (None, Overload::Queue { .. }) => {
             "Lower the rate, run a faster detector, or keep results fresh with `overload: DropOldest(queue: 1)`."
         }
-        _ => "Lower the rate, or run a faster detector.",
+        (None, _) => "Lower the rate, or run a faster detector.",
     };
     Some(finding("overload", Some(name), message, advice.to_owned()))
 }
 
-/// How much service is asked for in a second: offered rate × mean service time. Told only for serial
-/// pipelines, where more than one second in a second cannot be served.
-fn demand(case: &Case<'_>) -> String {
+/// The share of a serial tenant's time that its frames ask for: offered rate × mean service time. Where
+/// stages overlap, service times overlap too and the product says nothing.
+fn demand(case: &Case<'_>) -> Option<f64> {
     let seconds = case.facts.measured.as_secs_f64();
-    let Some(service_ms) = case
+    let service_ms = case
         .summary
         .service_ms
         .mean
-        .filter(|_| case.scenario.depth == 1 && seconds > 0.0)
-    else {
-        return String::new();
-    };
+        .filter(|_| case.scenario.depth == 1 && seconds > 0.0)?;
     let offered = (case.summary.frames.offered + case.facts.unfinished) as f64 / seconds;
-    let demand = offered * service_ms / 1e3;
-    format!(
-        " ({offered:.1} frames/s × {service_ms:.1} ms need {:.0} % of its time)",
-        demand * 100.0
-    )
+    Some(offered * service_ms / 1e3)
 }
 
 fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Finding> {
