@@ -7,11 +7,11 @@
 use super::Undecided;
 use super::binomial::exceeds_share;
 use super::quantile::Quantile;
-use super::summary::{HostSummary, Overhead, TenantSummary};
+use super::summary::{HostSummary, LOST_RECORDS, Overhead, TRUNCATED_FILE, TenantSummary};
 use super::tenant::TenantFacts;
 use crate::record::{EndReason, Finding, Manifest};
 use crate::scenario::{ClockKind, Overload, Release, Tenant};
-use crate::units::{Nanos, parse_duration};
+use crate::units::Nanos;
 
 /// Share of releases that may be later than the budget.
 const LATE_SHARE: f64 = 0.001;
@@ -84,7 +84,7 @@ fn finding(code: &str, tenant: Option<&str>, message: String, advice: String) ->
 fn truncated_file(evidence: &Evidence<'_>) -> Option<Finding> {
     let message = evidence.incomplete.clone()?;
     let advice = "The figures cover what was recovered; run again if the rest matters.".to_owned();
-    Some(finding("truncated-file", None, message, advice))
+    Some(finding(TRUNCATED_FILE, None, message, advice))
 }
 
 fn host_busy(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -184,7 +184,7 @@ fn lost_records(case: &Case<'_>) -> Option<Finding> {
         } else {
             "Write the run file to a faster disk."
         };
-        finding("lost-records", Some(name), message, advice.to_owned())
+        finding(LOST_RECORDS, Some(name), message, advice.to_owned())
     })
 }
 
@@ -212,7 +212,7 @@ fn overload(case: &Case<'_>) -> Option<Finding> {
         waiting > 2 * case.scenario.depth as u64 + 2 && waiting as f64 > counts.offered as f64 * 0.01;
     let demand = demand(case);
     let needs_time = demand.map_or(String::new(), |demand| {
-        format!("; serving all would take {:.0} % of its time", demand * 100.0)
+        format!(" (serving all would take {:.0} % of its time)", demand * 100.0)
     });
     let message = if dropped {
         format!(
@@ -339,7 +339,7 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> String {
         return "Run for longer: what counts here is the time that the tenant runs alone.".to_owned();
     }
     let enough = (needs as f64 * seconds / has as f64).ceil();
-    if !enough.is_finite() || enough < 1.0 || parse_duration(&format!("{enough}s")).is_err() {
+    if !enough.is_finite() || enough < 1.0 || enough > 1e9 {
         return "Run for longer.".to_owned();
     }
     if enough <= scenario.duration.as_secs_f64() {

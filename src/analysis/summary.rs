@@ -12,6 +12,11 @@ pub use crate::record::{Finding, Stage};
 /// The version of the machine form; larger when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
 
+/// Code of the finding that a run file was cut short.
+pub(super) const TRUNCATED_FILE: &str = "truncated-file";
+/// Code of the finding that the recorder fell behind.
+pub(super) const LOST_RECORDS: &str = "lost-records";
+
 /// A run in figures.
 #[derive(Clone, Debug, PartialEq, DeriveSerialize)]
 pub struct Summary {
@@ -33,6 +38,12 @@ impl Summary {
     /// Whether every expectation holds; true where there is none.
     pub fn expectations_hold(&self) -> bool {
         self.expectations.iter().all(|expectation| expectation.holds)
+    }
+
+    /// Whether the record lacks frames that ran: its file was cut short, or the recorder fell behind.
+    pub fn has_gaps(&self) -> bool {
+        let gap = |finding: &Finding| finding.code == TRUNCATED_FILE || finding.code == LOST_RECORDS;
+        self.run.findings.iter().any(gap)
     }
 }
 

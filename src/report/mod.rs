@@ -4,6 +4,7 @@
 //! to any writer; which one, and whether it is a terminal, is for `commands` to know.
 
 pub mod json;
+pub mod manifest;
 pub mod text;
 
 /// How text may look.

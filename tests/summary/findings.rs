@@ -40,6 +40,7 @@ fn a_sound_run_is_valid_and_has_no_finding() {
     let summary = changed(|_| {}, |_| {}, |_| {});
     assert_eq!(summary.run.findings, []);
     assert_eq!(summary.run.verdict, Verdict::Valid);
+    assert!(!summary.has_gaps());
 }
 
 #[test]
@@ -313,6 +314,7 @@ fn a_file_cut_short_says_so_once_and_keeps_its_figures() {
         .for_each(|event| summarizer.push(event));
     let summary = summarizer.finish(Some("The file ends after 69.9 s.".to_owned()));
     assert_eq!(only(&summary).code, "truncated-file");
+    assert!(summary.has_gaps());
     let fps = summary.tenants[0].throughput_fps.unwrap();
     assert!((fps - 30.0).abs() < 0.1, "{fps}");
 }

@@ -13,7 +13,8 @@ use crate::analysis::summary::{ExpectationResult, Stats, TenantSummary, Unit, Ve
 use crate::analysis::{Quantile, Summary};
 use crate::units::Bytes;
 use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
-use table::{Align, Grid, Ink, Text};
+use table::Text;
+pub(super) use table::{Align, Grid, Ink};
 
 /// Writes the whole report.
 pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -322,6 +323,13 @@ fn value_of(result: &ExpectationResult) -> String {
 
 fn footer(summary: &Summary, style: &Style) -> String {
     let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
+    // Said again where the eye is when a long report has scrolled by.
+    if !summary.run.findings.is_empty() {
+        grid.row(vec![
+            dim("verdict"),
+            ("limited, by the findings at the top".to_owned(), Ink::Warn),
+        ]);
+    }
     if let Some(own) = summary.run.overhead_us {
         let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
         let text = format!(

@@ -6,7 +6,7 @@ use crate::report::Style;
 
 /// How a piece of text stands out. Colour never says what the words do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Ink {
+pub(in crate::report) enum Ink {
     #[default]
     Plain,
     Bold,
@@ -31,7 +31,7 @@ impl Ink {
     }
 
     /// The text with its escape sequences, where the style allows them.
-    pub(super) fn paint(self, text: &str, style: &Style) -> String {
+    pub(in crate::report) fn paint(self, text: &str, style: &Style) -> String {
         let code = match self {
             _ if !style.colour => return text.to_owned(),
             Ink::Plain => return text.to_owned(),
@@ -47,17 +47,17 @@ impl Ink {
 }
 
 /// Text in a cell.
-pub(super) type Text = (String, Ink);
+pub(in crate::report) type Text = (String, Ink);
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(in crate::report) enum Align {
     Left,
     Right,
 }
 
 /// A table while it is filled.
-pub(super) struct Grid {
+pub(in crate::report) struct Grid {
     columns: Vec<(&'static str, Align, bool)>,
     rows: Vec<Vec<Text>>,
     header: bool,
@@ -65,7 +65,7 @@ pub(super) struct Grid {
 
 impl Grid {
     /// A table with a line of column names.
-    pub(super) fn new() -> Self {
+    pub(in crate::report) fn new() -> Self {
         Grid {
             columns: Vec::new(),
             rows: Vec::new(),
@@ -74,7 +74,7 @@ impl Grid {
     }
 
     /// A table without one.
-    pub(super) fn headless() -> Self {
+    pub(in crate::report) fn headless() -> Self {
         Grid {
             header: false,
             ..Grid::new()
@@ -82,26 +82,26 @@ impl Grid {
     }
 
     /// Adds a column that is always shown.
-    pub(super) fn column(mut self, name: &'static str, align: Align) -> Self {
+    pub(in crate::report) fn column(mut self, name: &'static str, align: Align) -> Self {
         self.columns.push((name, align, true));
         self
     }
 
     /// Adds a column that is left out where there is no room; the last of these goes first.
-    pub(super) fn optional(mut self, name: &'static str, align: Align) -> Self {
+    pub(in crate::report) fn optional(mut self, name: &'static str, align: Align) -> Self {
         self.columns.push((name, align, false));
         self
     }
 
     /// Adds a row, one text a column; missing ones are empty.
-    pub(super) fn row(&mut self, mut row: Vec<Text>) {
+    pub(in crate::report) fn row(&mut self, mut row: Vec<Text>) {
         row.resize(self.columns.len(), (String::new(), Ink::Plain));
         self.rows.push(row);
     }
 
     /// The lines, each indented by two and ended by a newline, none wider than the style allows as long as
     /// leaving out columns and, at last, wrapping can help.
-    pub(super) fn render(mut self, style: &Style) -> String {
+    pub(in crate::report) fn render(mut self, style: &Style) -> String {
         let room = style.width.max(60) - INDENT.len() as u16;
         while self.width() > usize::from(room) {
             let Some(last) = self.columns.iter().rposition(|&(_, _, always)| !always) else {
