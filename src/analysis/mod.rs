@@ -1,1 +1,240 @@
-//! To come.
+//! From records to numbers: pure, with no clock, no device and no file.
+//!
+//! [`Summarizer`] takes a run's manifest and then its events, one by one in any order, and ends in a
+//! [`Summary`]: counts, rates, quantiles with their intervals, slowdown, findings, expectations and the
+//! verdict. It is the one path from record to number, for `run` and `report` alike. Reading the file is
+//! `record`'s affair, showing the summary `report`'s. Every definition is in docs/measurement.md.
+
+mod binomial;
+mod expectation;
+mod findings;
+mod histogram;
+mod host;
+mod metric;
+mod quantile;
+mod series;
+mod stats;
+pub mod summary;
+mod tenant;
+
+use std::collections::HashSet;
+
+pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
+pub use quantile::Quantile;
+pub use summary::Summary;
+
+use crate::record::{Event, Finding, Manifest, OVERHEAD_TENANT, Outcome, Phase};
+use crate::scenario::{ClockKind, Release};
+use crate::units::{Nanos, Stamp};
+use host::HostReadings;
+use series::Series;
+use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
+use tenant::{Gathered, TenantFacts};
+
+/// Durations that are kept as they are, 8 bytes each, before series turn into histograms: about 900 000
+/// frames, which is a night at 30 Hz.
+const EXACT_DURATIONS: u64 = 8 << 20;
+
+/// Gathers a run's events into its [`Summary`].
+///
+/// Memory does not grow with the run: up to [`EXACT_DURATIONS`] are kept exactly, and beyond that each
+/// series holds bins (at most 0.0008 % wide) of a few hundred kilobytes.
+pub struct Summarizer {
+    manifest: Manifest,
+    tenants: Vec<Gathered>,
+    overhead: Series,
+    host: HostReadings,
+    recorded: Vec<Finding>,
+    late_after: Nanos,
+    kept: u64,
+    exact_limit: u64,
+}
+
+impl Summarizer {
+    /// A run of which nothing but its manifest is known yet.
+    pub fn new(manifest: &Manifest) -> Self {
+        Summarizer {
+            tenants: manifest
+                .scenario
+                .tenants
+                .iter()
+                .map(|_| Gathered::default())
+                .collect(),
+            overhead: Series::default(),
+            host: HostReadings::default(),
+            recorded: Vec::new(),
+            late_after: release_budget(manifest.scenario.release),
+            kept: 0,
+            exact_limit: EXACT_DURATIONS,
+            manifest: manifest.clone(),
+        }
+    }
+
+    /// Takes in one event. Events of tenants that the manifest does not know are left alone.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::Frame(frame) => {
+                let exact = self.kept < self.exact_limit;
+                if frame.tenant == OVERHEAD_TENANT || frame.phase == Phase::Overhead {
+                    if frame.outcome == Outcome::Completed && !frame.warmup {
+                        self.overhead.push(frame.response(), exact);
+                        self.kept += 1;
+                    }
+                } else if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
+                    self.kept += tenant.frame(frame, self.late_after, exact);
+                }
+            }
+            Event::Phase(phase) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(phase.tenant)) {
+                    tenant.phase(phase);
+                }
+            }
+            Event::Sample(sample) => self.host.sample(sample),
+            Event::Finding(finding) => self.recorded.push(finding.clone()),
+            Event::Detections(_) | Event::Log(_) => {}
+        }
+    }
+
+    /// The summary. `incomplete` is the reader's sentence on how much it got, where the file was cut short.
+    pub fn finish(self, incomplete: Option<String>) -> Summary {
+        let exact = self.kept <= self.exact_limit;
+        let scenario = &self.manifest.scenario;
+        let (tenants, facts): (Vec<TenantSummary>, Vec<TenantFacts>) = self
+            .tenants
+            .into_iter()
+            .zip(&scenario.tenants)
+            .zip(&self.manifest.tenants)
+            .map(|((gathered, scenario), manifest)| gathered.finish(scenario, manifest))
+            .unzip();
+        let overhead_us = tenant::overhead(self.overhead).map(|own| {
+            let figures = stats::stats(&own);
+            let micros = |ms: Option<f64>| ms.map(|ms| stats::six_decimals(ms * 1e3));
+            Overhead {
+                p50: micros(figures.p50),
+                p99: micros(figures.p99),
+            }
+        });
+        let host = measured_window(&facts).and_then(|(from, to)| self.host.finish(from, to));
+        let (expectations, undecided) = judge(&scenario.expect, &tenants);
+        let derived = findings::derive(&findings::Evidence {
+            manifest: &self.manifest,
+            tenants: &tenants,
+            facts: &facts,
+            overhead: overhead_us,
+            host,
+            incomplete,
+            late_after: self.late_after,
+            undecided,
+        });
+        let findings = merge(self.recorded, derived);
+        let measured = facts
+            .iter()
+            .map(|facts| facts.measured)
+            .max()
+            .unwrap_or(Nanos::ZERO);
+        Summary {
+            schema: SCHEMA,
+            run: RunSummary {
+                name: scenario.name.clone(),
+                file: None,
+                duration_s: measured.as_secs_f64(),
+                verdict: if findings.is_empty() {
+                    Verdict::Valid
+                } else {
+                    Verdict::Limited
+                },
+                findings,
+                overhead_us,
+                latency: "span from release",
+                clock: match scenario.clock {
+                    ClockKind::Real => "real",
+                    ClockKind::Virtual => "virtual",
+                },
+                exact,
+            },
+            tenants,
+            power: Vec::new(),
+            expectations,
+            host,
+        }
+    }
+}
+
+/// How late a release may be: what an absolute timer does on a quiet machine, and what spinning does.
+fn release_budget(release: Release) -> Nanos {
+    match release {
+        Release::Sleep => Nanos::from_micros(200),
+        Release::Spin => Nanos::from_micros(50),
+    }
+}
+
+/// From the first tenant's start of measurement to the last one's end.
+fn measured_window(facts: &[TenantFacts]) -> Option<(Stamp, Stamp)> {
+    let phases = || facts.iter().filter_map(|facts| facts.together);
+    let from = phases().map(|phase| phase.measured_from).min()?;
+    let to = phases().map(|phase| phase.measured_to).max()?;
+    Some((from, to))
+}
+
+/// An expectation that could not be decided, with the line's reading where it could be read.
+pub(crate) struct Undecided {
+    text: String,
+    expectation: Result<Expectation, ExpectationError>,
+}
+
+fn judge(lines: &[String], tenants: &[TenantSummary]) -> (Vec<ExpectationResult>, Vec<Undecided>) {
+    let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+    let mut results = Vec::with_capacity(lines.len());
+    let mut undecided = Vec::new();
+    for text in lines {
+        let expectation = parse_expectation(text, &names);
+        let tenant = expectation
+            .as_ref()
+            .ok()
+            .and_then(|expectation| tenants.iter().find(|tenant| tenant.name == expectation.tenant()));
+        let result = match (&expectation, tenant) {
+            (Ok(expectation), Some(tenant)) => expectation.evaluate(tenant),
+            _ => ExpectationResult {
+                text: text.clone(),
+                holds: false,
+                value: None,
+                unit: None,
+                ci95: None,
+                certain: None,
+            },
+        };
+        if result.value.is_none() {
+            undecided.push(Undecided {
+                text: text.clone(),
+                expectation,
+            });
+        }
+        results.push(result);
+    }
+    (results, undecided)
+}
+
+/// What the run recorded, and what its figures show besides; each once.
+fn merge(recorded: Vec<Finding>, derived: Vec<Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    let mut findings: Vec<Finding> = recorded
+        .into_iter()
+        .filter(|finding| {
+            seen.insert((
+                finding.code.clone(),
+                finding.tenant.clone(),
+                finding.message.clone(),
+            ))
+        })
+        .collect();
+    let known: HashSet<(String, Option<String>)> = findings
+        .iter()
+        .map(|finding| (finding.code.clone(), finding.tenant.clone()))
+        .collect();
+    findings.extend(
+        derived
+            .into_iter()
+            .filter(|finding| !known.contains(&(finding.code.clone(), finding.tenant.clone()))),
+    );
+    findings
+}

@@ -1,0 +1,362 @@
+//! Promises about a run, such as `camera.response.p99 < 33ms`: read when the scenario is resolved, judged
+//! when the run is over.
+//!
+//! A line is `TENANT.METRIC OPERATOR LIMIT`. A promise is judged by the estimate; whether its interval lies
+//! wholly on the same side of the limit is said beside it. A figure that the run does not support cannot
+//! keep a promise: the line does not hold, its value is unknown, and a finding says what is missing.
+
+use super::metric::{Metric, Reading};
+use super::summary::{ExpectationResult, TenantSummary, Unit};
+use crate::units::{QuantityError, parse_duration};
+
+/// A promise, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expectation {
+    text: String,
+    tenant: String,
+    pub(super) metric: Metric,
+    comparison: Comparison,
+    /// In the metric's unit.
+    limit: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Comparison {
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+    Equal,
+}
+
+/// Longer operators first, so that `<=` is not read as `<`.
+const COMPARISONS: [(&str, Comparison); 5] = [
+    ("<=", Comparison::AtMost),
+    (">=", Comparison::AtLeast),
+    ("==", Comparison::Equal),
+    ("<", Comparison::Less),
+    (">", Comparison::Greater),
+];
+
+/// Why a line could not be understood.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExpectationError {
+    /// Nothing to compare with.
+    #[error(
+        "`{text}` compares nothing: write TENANT.METRIC, one of < <= > >= ==, and a limit, such as \"camera.response.p99 < 33ms\""
+    )]
+    NoComparison {
+        /// The line.
+        text: String,
+    },
+    /// It starts with no tenant of the scenario.
+    #[error("`{text}`: no tenant is named `{tenant}`{}; the tenants are {tenants}", did_you_mean(.nearest.as_deref()))]
+    UnknownTenant {
+        /// The line.
+        text: String,
+        /// What stands where the tenant should.
+        tenant: String,
+        /// The tenant whose name is nearest.
+        nearest: Option<String>,
+        /// All tenants.
+        tenants: String,
+    },
+    /// A metric alone.
+    #[error("`{text}` does not say whose: write `{example}`; the tenants are {tenants}")]
+    NoTenant {
+        /// The line.
+        text: String,
+        /// With a tenant before it.
+        example: String,
+        /// All tenants.
+        tenants: String,
+    },
+    /// No such figure.
+    #[error("`{text}`: there is no metric `{metric}`{}; the metrics are {}", did_you_mean(.nearest.as_deref()), metric_list())]
+    UnknownMetric {
+        /// The line.
+        text: String,
+        /// What was written.
+        metric: String,
+        /// The metric whose name is nearest.
+        nearest: Option<String>,
+    },
+    /// A limit that is not a time, for a metric that is.
+    #[error("`{text}`: {problem}")]
+    BadDuration {
+        /// The line.
+        text: String,
+        /// What is wrong with the limit.
+        problem: QuantityError,
+    },
+    /// A limit that is not a number of the metric's kind.
+    #[error("`{text}`: `{limit}` is not {wanted}")]
+    BadLimit {
+        /// The line.
+        text: String,
+        /// What was written.
+        limit: String,
+        /// What the metric is compared with.
+        wanted: &'static str,
+    },
+}
+
+/// Reads a line against the names of the scenario's tenants.
+pub fn parse(text: &str, tenants: &[&str]) -> Result<Expectation, ExpectationError> {
+    let (path, comparison, limit) = split(text).ok_or_else(|| ExpectationError::NoComparison {
+        text: text.to_owned(),
+    })?;
+    let (tenant, metric_name) = split_tenant(text, path, tenants)?;
+    let metric = Metric::named(metric_name).ok_or_else(|| {
+        let names: Vec<String> = Metric::all().map(|(name, _)| name).collect();
+        ExpectationError::UnknownMetric {
+            text: text.to_owned(),
+            metric: metric_name.to_owned(),
+            nearest: nearest(metric_name, names.iter().map(String::as_str)),
+        }
+    })?;
+    Ok(Expectation {
+        text: text.to_owned(),
+        tenant: tenant.to_owned(),
+        metric,
+        comparison,
+        limit: parse_limit(text, limit, metric.unit())?,
+    })
+}
+
+impl Expectation {
+    /// The tenant that it is about.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// The line as written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Judges it by what its tenant did.
+    pub fn evaluate(&self, tenant: &TenantSummary) -> ExpectationResult {
+        let Reading { value, ci95 } = self.metric.read(tenant);
+        let holds = value.is_some_and(|value| self.holds_for(value));
+        ExpectationResult {
+            text: self.text.clone(),
+            holds,
+            value,
+            unit: Some(self.metric.unit()),
+            ci95,
+            certain: ci95.map(|bounds| bounds.iter().all(|&bound| self.holds_for(bound) == holds)),
+        }
+    }
+
+    fn holds_for(&self, value: f64) -> bool {
+        match self.comparison {
+            Comparison::Less => value < self.limit,
+            Comparison::AtMost => value <= self.limit,
+            Comparison::Greater => value > self.limit,
+            Comparison::AtLeast => value >= self.limit,
+            Comparison::Equal => value == self.limit,
+        }
+    }
+}
+
+fn split(text: &str) -> Option<(&str, Comparison, &str)> {
+    let at = text.find(['<', '>', '='])?;
+    let (path, rest) = text.split_at(at);
+    let (operator, comparison) = COMPARISONS
+        .iter()
+        .find(|(operator, _)| rest.starts_with(operator))?;
+    let limit = rest.strip_prefix(operator)?.trim();
+    (!path.trim().is_empty() && !limit.is_empty()).then(|| (path.trim(), *comparison, limit))
+}
+
+/// The longest tenant name that the path starts with, since a name may hold dots itself; and the rest.
+fn split_tenant<'a>(
+    text: &str,
+    path: &'a str,
+    tenants: &[&'a str],
+) -> Result<(&'a str, &'a str), ExpectationError> {
+    let known = tenants
+        .iter()
+        .filter_map(|tenant| Some((*tenant, path.strip_prefix(tenant)?.strip_prefix('.')?)))
+        .max_by_key(|(tenant, _)| tenant.len());
+    if let Some(found) = known {
+        return Ok(found);
+    }
+    let list = tenants.join(", ");
+    if let (Some(_), Some(first)) = (Metric::named(path), tenants.first()) {
+        return Err(ExpectationError::NoTenant {
+            text: text.to_owned(),
+            example: text.replacen(path, &format!("{first}.{path}"), 1),
+            tenants: list,
+        });
+    }
+    let tenant = path.split('.').next().unwrap_or(path);
+    Err(ExpectationError::UnknownTenant {
+        text: text.to_owned(),
+        tenant: tenant.to_owned(),
+        nearest: nearest(tenant, tenants.iter().copied()),
+        tenants: list,
+    })
+}
+
+fn parse_limit(text: &str, limit: &str, unit: Unit) -> Result<f64, ExpectationError> {
+    let number = |written: &str, wanted| {
+        let value: Option<f64> = written.trim().parse().ok();
+        let value = value.filter(|value| value.is_finite());
+        value.ok_or_else(|| ExpectationError::BadLimit {
+            text: text.to_owned(),
+            limit: limit.to_owned(),
+            wanted,
+        })
+    };
+    match unit {
+        Unit::Ms => match parse_duration(limit) {
+            Ok(duration) => Ok(duration.as_millis_f64()),
+            Err(problem) => Err(ExpectationError::BadDuration {
+                text: text.to_owned(),
+                problem,
+            }),
+        },
+        Unit::Ratio => {
+            const WANTED: &str = "a share: write \"1%\" or 0.01";
+            match limit.strip_suffix('%') {
+                Some(percent) => Ok(number(percent, WANTED)? / 100.0),
+                None => number(limit, WANTED),
+            }
+        }
+        Unit::Fps => {
+            let bare = ["fps", "Hz", "/s"]
+                .iter()
+                .find_map(|unit| limit.strip_suffix(unit));
+            number(bare.unwrap_or(limit), "a rate: write 29.5 or \"29.5fps\"")
+        }
+        Unit::Count => number(limit, "a number of frames or objects, such as 0"),
+        Unit::Factor => number(limit.strip_suffix('x').unwrap_or(limit), "a number, such as 1.5"),
+    }
+}
+
+/// The known name nearest to what was written, if it is near enough to be meant.
+fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    known
+        .map(|name| (strsim::damerau_levenshtein(written, name), name))
+        .min_by_key(|(distance, _)| *distance)
+        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 2)
+        .map(|(_, name)| name.to_owned())
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest
+        .map(|name| format!(" (did you mean `{name}`?)"))
+        .unwrap_or_default()
+}
+
+fn metric_list() -> &'static str {
+    "response, service, lateness and stages.STAGE, each with .mean .sd .min .p50 .p90 .p95 .p99 .p99_9 .max; \
+     offered, completed, dropped, missed, failed, lost_records, detections; throughput, miss_rate, jitter, \
+     iqr, cv, worst_over_median, slowdown.p50, slowdown.p99"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::summary::Stage;
+
+    const TENANTS: [&str; 2] = ["camera", "lidar"];
+
+    fn error(text: &str) -> String {
+        parse(text, &TENANTS).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_kind_of_line_is_read() {
+        for (text, limit) in [
+            ("camera.response.p99 < 33ms", 33.0),
+            ("lidar.miss_rate < 1%", 0.01),
+            ("lidar.miss_rate <= 0.01", 0.01),
+            ("camera.throughput >= 29.5", 29.5),
+            ("camera.throughput_fps > 29.5 fps", 29.5),
+            ("camera.stages.compute.p90 < 20ms", 20.0),
+            ("camera.dropped == 0", 0.0),
+            ("camera.frames.dropped==0", 0.0),
+            ("camera.slowdown.p50 < 1.5x", 1.5),
+            ("lidar.response.p99.9 <250us", 0.25),
+            ("lidar.jitter < 2ms", 2.0),
+        ] {
+            let expectation = parse(text, &TENANTS).unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(expectation.limit, limit, "{text}");
+            assert_eq!(expectation.text(), text);
+        }
+    }
+
+    #[test]
+    fn every_metric_that_exists_can_be_named() {
+        for (name, metric) in Metric::all() {
+            assert_eq!(Metric::named(&name), Some(metric), "{name}");
+        }
+        for stage in Stage::ALL {
+            assert!(Metric::named(&format!("stages.{}.p50", stage.name())).is_some());
+        }
+    }
+
+    #[test]
+    fn a_tenant_with_dots_in_its_name_is_found_whole() {
+        let expectation = parse("cam.front.response.p50 < 1ms", &["cam", "cam.front"]).unwrap();
+        assert_eq!(expectation.tenant(), "cam.front");
+    }
+
+    #[test]
+    fn an_unknown_tenant_is_answered_with_the_nearest_and_all() {
+        assert_eq!(
+            error("camra.response.p99 < 33ms"),
+            "`camra.response.p99 < 33ms`: no tenant is named `camra` (did you mean `camera`?); \
+             the tenants are camera, lidar"
+        );
+        assert_eq!(
+            error("response.p99 < 33ms"),
+            "`response.p99 < 33ms` does not say whose: write `camera.response.p99 < 33ms`; \
+             the tenants are camera, lidar"
+        );
+    }
+
+    #[test]
+    fn an_unknown_metric_is_answered_with_the_nearest_and_all() {
+        let message = error("camera.respnse.p99 < 33ms");
+        assert!(
+            message.contains("no metric `respnse.p99` (did you mean `response.p99`?)"),
+            "{message}"
+        );
+        assert!(message.contains("miss_rate"), "{message}");
+        assert!(error("camera.response.p98 < 33ms").contains("response.p9"));
+    }
+
+    #[test]
+    fn a_limit_of_the_wrong_kind_says_what_is_wanted() {
+        assert!(error("camera.response.p99 < 33").contains("has no unit: write \"33ms\""));
+        assert!(error("camera.miss_rate < few").contains("`few` is not a share"));
+        assert!(error("camera.throughput > 30ms").contains("not a rate"));
+        assert!(error("camera.dropped == none").contains("not a number of frames"));
+        assert!(error("camera.miss_rate < nan").contains("not a share"));
+    }
+
+    #[test]
+    fn a_line_that_compares_nothing_shows_how_one_looks() {
+        for text in [
+            "",
+            "camera.response.p99",
+            "camera.response.p99 <",
+            "< 33ms",
+            "camera.dropped = 0",
+        ] {
+            assert!(error(text).contains("compares nothing"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_list_in_the_message_names_every_metric() {
+        for (name, _) in Metric::all() {
+            let last = name.rsplit('.').next().unwrap_or(&name);
+            assert!(metric_list().contains(last), "{name}");
+        }
+    }
+}

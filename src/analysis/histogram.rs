@@ -1,0 +1,95 @@
+//! Counts of durations in bins of at most 1/65 536 of their value: the form that a series takes when a run
+//! is too long to keep every duration.
+//!
+//! Durations below 131 µs fall into bins of one nanosecond. Each octave above has 65 536 bins, so that the
+//! middle of a bin is within 0.0008 % of what fell into it. An octave takes 256 KiB once it is used.
+
+/// Bins in an octave, as a power of two.
+const BITS: u32 = 16;
+const BINS: usize = 1 << BITS;
+
+/// Counts by octave and bin.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Histogram {
+    octaves: Vec<Option<Box<[u32]>>>,
+}
+
+impl Histogram {
+    /// Counts one duration in nanoseconds; a negative one counts as zero.
+    pub(super) fn add(&mut self, ns: i64) {
+        let (octave, bin) = place(ns.max(0) as u64);
+        if self.octaves.len() <= octave {
+            self.octaves.resize(octave + 1, None);
+        }
+        let bins = self.octaves[octave].get_or_insert_with(|| vec![0; BINS].into_boxed_slice());
+        bins[bin] = bins[bin].saturating_add(1);
+    }
+
+    /// The durations of these ranks (1-based, ascending), each the middle of its bin.
+    pub(super) fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
+        let mut wanted = ranks.iter().copied().peekable();
+        let mut found = Vec::with_capacity(ranks.len());
+        let mut seen = 0;
+        for (octave, bins) in self.octaves.iter().enumerate() {
+            for (bin, &count) in bins.iter().flat_map(|bins| bins.iter().enumerate()) {
+                seen += u64::from(count);
+                while wanted.next_if(|&rank| rank <= seen).is_some() {
+                    found.push(middle(octave, bin));
+                }
+                if wanted.peek().is_none() {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Octave 0 holds 0..2¹⁶, octave k above it 2¹⁵⁺ᵏ..2¹⁶⁺ᵏ.
+fn place(ns: u64) -> (usize, usize) {
+    let bits = u64::BITS - ns.leading_zeros();
+    let octave = bits.saturating_sub(BITS);
+    let shift = octave.saturating_sub(1);
+    (octave as usize, (ns >> shift) as usize & (BINS - 1))
+}
+
+fn middle(octave: usize, bin: usize) -> i64 {
+    let Some(shift) = octave.checked_sub(1) else {
+        return bin as i64;
+    };
+    let start = ((BINS | bin) as u64) << shift;
+    (start + (1 << shift) / 2) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bin_stands_within_its_stated_error() {
+        let mut ns: u64 = 1;
+        while ns < 1 << 60 {
+            for value in [ns - 1, ns, ns + 1, ns + ns / 3] {
+                let (octave, bin) = place(value);
+                let error = (middle(octave, bin) - value as i64).unsigned_abs();
+                assert!(
+                    error as f64 <= value as f64 * 0.000_008,
+                    "{value} ns is off by {error}"
+                );
+                assert!(value >= 131_072 || error == 0, "{value} ns is not exact");
+            }
+            ns *= 2;
+        }
+    }
+
+    #[test]
+    fn ranks_come_back_in_order_even_where_they_share_a_bin() {
+        let mut histogram = Histogram::default();
+        for ns in [5, 5, 70_000, 5, 1_000_000, -3] {
+            histogram.add(ns);
+        }
+        let found = histogram.at_ranks(&[1, 2, 2, 4, 5, 6]);
+        assert_eq!(found[..5], [0, 5, 5, 5, 70_000]);
+        assert!((found[5] - 1_000_000).abs() <= 8);
+    }
+}

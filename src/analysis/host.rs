@@ -1,0 +1,57 @@
+//! The machine beside the tenants: how busy it was, and how much of that was somebody else's work.
+//!
+//! Reads what the host sampler writes: `cpu_load` and `own_cpu_load` in percent of all processors together
+//! (0 to 100), `memory_used` in bytes.
+
+use super::summary::HostSummary;
+use crate::record::SampleRecord;
+use crate::units::Stamp;
+
+/// Readings as they come.
+#[derive(Debug, Default)]
+pub(super) struct HostReadings {
+    load: Vec<(Stamp, f64)>,
+    own: Vec<(Stamp, f64)>,
+    memory: Vec<(Stamp, f64)>,
+}
+
+impl HostReadings {
+    /// Takes in one reading; others than the host's are left alone.
+    pub(super) fn sample(&mut self, sample: &SampleRecord) {
+        let Some(value) = sample.value.filter(|value| value.is_finite()) else {
+            return;
+        };
+        let readings = match (sample.source.as_str(), sample.signal.as_str()) {
+            ("host", "cpu_load") => &mut self.load,
+            ("host", "own_cpu_load") => &mut self.own,
+            ("host", "memory_used") => &mut self.memory,
+            _ => return,
+        };
+        readings.push((sample.at, value));
+    }
+
+    /// What they say of the window from `from` to `to`; `None` where nothing was read in it.
+    pub(super) fn finish(&self, from: Stamp, to: Stamp) -> Option<HostSummary> {
+        let within = |readings: &[(Stamp, f64)]| -> Vec<f64> {
+            let inside = readings.iter().filter(|(at, _)| (from..=to).contains(at));
+            inside.map(|&(_, value)| value).collect()
+        };
+        let (load, own, memory) = (within(&self.load), within(&self.own), within(&self.memory));
+        if load.is_empty() && memory.is_empty() {
+            return None;
+        }
+        let cpu_load_percent = mean(&load);
+        Some(HostSummary {
+            cpu_load_percent,
+            others_percent: cpu_load_percent
+                .zip(mean(&own))
+                .map(|(all, own)| (all - own).max(0.0)),
+            memory_peak_bytes: memory.iter().copied().reduce(f64::max).map(|bytes| bytes as u64),
+            samples: load.len() as u64,
+        })
+    }
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}

@@ -1,0 +1,231 @@
+//! The figures of a tenant that an expectation may name, and how each is looked up in its summary.
+
+use super::quantile::Quantile;
+use super::summary::{Stage, Stats, TenantSummary, Unit};
+
+/// A figure of one tenant, such as `response.p99`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Metric {
+    /// A statistic of a series of durations.
+    Time(TimeSeries, Statistic),
+    /// A count of frames or objects.
+    Count(CountOf),
+    /// A plain figure of the tenant.
+    Figure(Figure),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TimeSeries {
+    Response,
+    Service,
+    Lateness,
+    Stage(Stage),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Statistic {
+    Mean,
+    Sd,
+    Min,
+    Max,
+    Quantile(Quantile),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CountOf {
+    Offered,
+    Completed,
+    Dropped,
+    Missed,
+    Failed,
+    LostRecords,
+    Detections,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Figure {
+    Throughput,
+    MissRate,
+    Jitter,
+    InterquartileRange,
+    Cv,
+    WorstOverMedian,
+    SlowdownP50,
+    SlowdownP99,
+}
+
+const STATISTICS: [(&str, Statistic); 9] = [
+    ("mean", Statistic::Mean),
+    ("sd", Statistic::Sd),
+    ("min", Statistic::Min),
+    ("p50", Statistic::Quantile(Quantile::P50)),
+    ("p90", Statistic::Quantile(Quantile::P90)),
+    ("p95", Statistic::Quantile(Quantile::P95)),
+    ("p99", Statistic::Quantile(Quantile::P99)),
+    ("p99_9", Statistic::Quantile(Quantile::P99_9)),
+    ("max", Statistic::Max),
+];
+
+const COUNTS: [(&str, CountOf); 7] = [
+    ("offered", CountOf::Offered),
+    ("completed", CountOf::Completed),
+    ("dropped", CountOf::Dropped),
+    ("missed", CountOf::Missed),
+    ("failed", CountOf::Failed),
+    ("lost_records", CountOf::LostRecords),
+    ("detections", CountOf::Detections),
+];
+
+const FIGURES: [(&str, Figure); 8] = [
+    ("throughput", Figure::Throughput),
+    ("miss_rate", Figure::MissRate),
+    ("jitter", Figure::Jitter),
+    ("iqr", Figure::InterquartileRange),
+    ("cv", Figure::Cv),
+    ("worst_over_median", Figure::WorstOverMedian),
+    ("slowdown.p50", Figure::SlowdownP50),
+    ("slowdown.p99", Figure::SlowdownP99),
+];
+
+/// What a metric is in a run: its value and interval in its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Reading {
+    pub(super) value: Option<f64>,
+    pub(super) ci95: Option<[f64; 2]>,
+}
+
+/// The quantile and the sample behind a reading, for saying what is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sample {
+    pub(super) quantile: Quantile,
+    pub(super) count: u64,
+}
+
+impl Metric {
+    /// All metrics with their names.
+    pub(super) fn all() -> impl Iterator<Item = (String, Metric)> {
+        let series = [
+            ("response".to_owned(), TimeSeries::Response),
+            ("service".to_owned(), TimeSeries::Service),
+            ("lateness".to_owned(), TimeSeries::Lateness),
+        ];
+        let stages = Stage::ALL.map(|stage| (format!("stages.{}", stage.name()), TimeSeries::Stage(stage)));
+        let times = series.into_iter().chain(stages).flat_map(|(name, series)| {
+            STATISTICS.map(|(statistic, which)| (format!("{name}.{statistic}"), Metric::Time(series, which)))
+        });
+        let counts = COUNTS.map(|(name, count)| (name.to_owned(), Metric::Count(count)));
+        let figures = FIGURES.map(|(name, figure)| (name.to_owned(), Metric::Figure(figure)));
+        times.chain(counts).chain(figures)
+    }
+
+    /// The metric of this name; `p99.9`, `frames.dropped` and `throughput_fps` are understood too.
+    pub(super) fn named(name: &str) -> Option<Metric> {
+        let name = name.replace("p99.9", "p99_9");
+        let name = name.strip_prefix("frames.").unwrap_or(&name);
+        let name = if name == "throughput_fps" {
+            "throughput"
+        } else {
+            name
+        };
+        Metric::all()
+            .find(|(known, _)| known == name)
+            .map(|(_, metric)| metric)
+    }
+
+    /// What its values are measured in.
+    pub(super) fn unit(self) -> Unit {
+        match self {
+            Metric::Time(..) => Unit::Ms,
+            Metric::Count(_) => Unit::Count,
+            Metric::Figure(Figure::Throughput) => Unit::Fps,
+            Metric::Figure(Figure::MissRate) => Unit::Ratio,
+            Metric::Figure(Figure::Jitter | Figure::InterquartileRange) => Unit::Ms,
+            Metric::Figure(_) => Unit::Factor,
+        }
+    }
+
+    /// Its value in a run.
+    pub(super) fn read(self, tenant: &TenantSummary) -> Reading {
+        let plain = |value| Reading { value, ci95: None };
+        match self {
+            Metric::Time(series, statistic) => {
+                series_of(series, tenant).map_or(plain(None), |stats| read_statistic(stats, statistic))
+            }
+            Metric::Count(count) => plain(Some(read_count(count, tenant) as f64)),
+            Metric::Figure(figure) => read_figure(figure, tenant),
+        }
+    }
+
+    /// The quantile that it needs and the frames that there are for it, where it is made of a quantile.
+    pub(super) fn sample(self, tenant: &TenantSummary) -> Option<Sample> {
+        let response = tenant.response_ms.count;
+        let with_alone = |slowdown: &super::summary::Slowdown| response.min(slowdown.alone_count);
+        let (quantile, count) = match self {
+            Metric::Time(series, Statistic::Quantile(quantile)) => {
+                (quantile, series_of(series, tenant).map(|stats| stats.count))
+            }
+            Metric::Figure(Figure::Jitter) => (Quantile::P99, Some(response)),
+            Metric::Figure(Figure::InterquartileRange) => (Quantile::P75, Some(response)),
+            Metric::Figure(Figure::WorstOverMedian) => (Quantile::P50, Some(response)),
+            Metric::Figure(Figure::SlowdownP50) => (Quantile::P50, tenant.slowdown.as_ref().map(with_alone)),
+            Metric::Figure(Figure::SlowdownP99) => (Quantile::P99, tenant.slowdown.as_ref().map(with_alone)),
+            _ => return None,
+        };
+        count.map(|count| Sample { quantile, count })
+    }
+}
+
+fn series_of(series: TimeSeries, tenant: &TenantSummary) -> Option<&Stats> {
+    match series {
+        TimeSeries::Response => Some(&tenant.response_ms),
+        TimeSeries::Service => Some(&tenant.service_ms),
+        TimeSeries::Lateness => Some(&tenant.lateness_ms),
+        TimeSeries::Stage(stage) => {
+            let found = tenant.stages_ms.iter().find(|(name, _)| *name == stage.name());
+            found.map(|(_, stats)| stats)
+        }
+    }
+}
+
+fn read_statistic(stats: &Stats, statistic: Statistic) -> Reading {
+    let (value, ci95) = match statistic {
+        Statistic::Mean => (stats.mean, None),
+        Statistic::Sd => (stats.sd, None),
+        Statistic::Min => (stats.min, None),
+        Statistic::Max => (stats.max, None),
+        Statistic::Quantile(Quantile::P50) => (stats.p50, stats.ci95.p50),
+        Statistic::Quantile(Quantile::P90) => (stats.p90, stats.ci95.p90),
+        Statistic::Quantile(Quantile::P95) => (stats.p95, stats.ci95.p95),
+        Statistic::Quantile(Quantile::P99) => (stats.p99, stats.ci95.p99),
+        Statistic::Quantile(Quantile::P99_9) => (stats.p99_9, stats.ci95.p99_9),
+        Statistic::Quantile(_) => (None, None),
+    };
+    Reading { value, ci95 }
+}
+
+fn read_count(count: CountOf, tenant: &TenantSummary) -> u64 {
+    match count {
+        CountOf::Offered => tenant.frames.offered,
+        CountOf::Completed => tenant.frames.completed,
+        CountOf::Dropped => tenant.frames.dropped,
+        CountOf::Missed => tenant.frames.missed,
+        CountOf::Failed => tenant.frames.failed,
+        CountOf::LostRecords => tenant.frames.lost_records,
+        CountOf::Detections => tenant.detections,
+    }
+}
+
+fn read_figure(figure: Figure, tenant: &TenantSummary) -> Reading {
+    let slowdown = tenant.slowdown.as_ref();
+    let (value, ci95) = match figure {
+        Figure::Throughput => (tenant.throughput_fps, None),
+        Figure::MissRate => (tenant.miss_rate, None),
+        Figure::Jitter => (tenant.jitter_ms, None),
+        Figure::InterquartileRange => (tenant.iqr_ms, None),
+        Figure::Cv => (tenant.cv, None),
+        Figure::WorstOverMedian => (tenant.worst_over_median, None),
+        Figure::SlowdownP50 => (slowdown.and_then(|s| s.p50), slowdown.and_then(|s| s.ci95.p50)),
+        Figure::SlowdownP99 => (slowdown.and_then(|s| s.p99), slowdown.and_then(|s| s.ci95.p99)),
+    };
+    Reading { value, ci95 }
+}

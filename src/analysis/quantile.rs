@@ -1,0 +1,132 @@
+//! Which quantiles are shown, which value each is, and how many frames it takes to show it.
+//!
+//! The estimate is the nearest rank, definition 1 of Hyndman and Fan (*The American Statistician* 50, 1996):
+//! the smallest observed value that at least the share `p` of all values does not exceed. It is a latency
+//! that really occurred, it is never a blend of the two modes of a bimodal detector, it reads as a promise
+//! is read ("99 % of frames took at most this"), and it is one of the order statistics that its own interval
+//! is made of. docs/measurement.md has the comparison with other definitions.
+
+use super::binomial;
+
+/// A quantile by its thousandths; exact, so that ranks are computed in whole numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantile(u16);
+
+impl Quantile {
+    /// Lower quartile, used for the interquartile range.
+    pub(super) const P25: Quantile = Quantile(250);
+    /// The median.
+    pub const P50: Quantile = Quantile(500);
+    /// Upper quartile, used for the interquartile range.
+    pub(super) const P75: Quantile = Quantile(750);
+    /// 90 % of values do not exceed it.
+    pub const P90: Quantile = Quantile(900);
+    /// 95 % of values do not exceed it.
+    pub const P95: Quantile = Quantile(950);
+    /// 99 % of values do not exceed it.
+    pub const P99: Quantile = Quantile(990);
+    /// 99.9 % of values do not exceed it.
+    pub const P99_9: Quantile = Quantile(999);
+
+    /// As a share.
+    pub fn share(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
+
+    /// The rank (1-based) of its estimate among `n` sorted values: ⌈n·p⌉.
+    pub fn rank(self, n: u64) -> u64 {
+        let thousandths = u128::from(n) * u128::from(self.0);
+        u64::try_from(thousandths.div_ceil(1000)).unwrap_or(n)
+    }
+
+    /// The sample that supports it: the smallest in which, with 99 % confidence, at least two values lie
+    /// beyond the quantile, so that even one exceedance more than allowed would have been seen. This is the
+    /// rule of MLPerf's LoadGen: 64 for p90, 662 for p99, 6 636 for p99.9.
+    pub fn needs(self) -> u64 {
+        let tail = self.share().min(1.0 - self.share());
+        // P(at most one of n lies in the tail) falls with n: double until it is low enough, then bisect.
+        let at_most_one = |n: u64| {
+            let (n, inside) = (n as f64, 1.0 - tail);
+            inside.powf(n) + n * tail * inside.powf(n - 1.0)
+        };
+        let mut high = 2;
+        while at_most_one(high) > 0.01 {
+            high *= 2;
+        }
+        let mut low = high / 2;
+        while low + 1 < high {
+            let middle = low.midpoint(high);
+            if at_most_one(middle) > 0.01 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        high
+    }
+
+    /// Whether a sample of `n` supports it.
+    pub fn supported_by(self, n: u64) -> bool {
+        n >= self.needs()
+    }
+
+    /// Ranks of the order statistics that enclose it with the given confidence.
+    pub(super) fn interval_ranks(self, n: u64, confidence: f64) -> Option<(u64, u64)> {
+        binomial::interval_ranks(n, self.share(), self.rank(n), confidence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_sizes_are_those_of_the_rule() {
+        assert_eq!(Quantile::P90.needs(), 64);
+        assert_eq!(Quantile::P95.needs(), 130);
+        assert_eq!(Quantile::P99.needs(), 662);
+        assert_eq!(Quantile::P99_9.needs(), 6_636);
+        assert_eq!(Quantile::P50.needs(), 11);
+        assert_eq!(Quantile::P25.needs(), Quantile::P75.needs());
+    }
+
+    #[test]
+    fn one_value_fewer_than_needed_leaves_more_than_one_percent_of_doubt() {
+        for quantile in [
+            Quantile::P50,
+            Quantile::P90,
+            Quantile::P95,
+            Quantile::P99,
+            Quantile::P99_9,
+        ] {
+            let doubt = |n| binomial::Binomial::new(n, 1.0 - quantile.share()).below(2);
+            assert!(doubt(quantile.needs()) <= 0.01);
+            assert!(doubt(quantile.needs() - 1) > 0.01);
+        }
+    }
+
+    #[test]
+    fn ranks_are_whole_number_arithmetic() {
+        // In floating point 0.99 × 100 and 0.999 × 1000 can come out a rank too high.
+        assert_eq!(Quantile::P99.rank(100), 99);
+        assert_eq!(Quantile::P99_9.rank(1000), 999);
+        assert_eq!(Quantile::P50.rank(4), 2);
+        assert_eq!(Quantile::P50.rank(5), 3);
+        assert_eq!(Quantile::P90.rank(1), 1);
+        assert_eq!(Quantile::P50.rank(0), 0);
+    }
+
+    #[test]
+    fn every_supported_quantile_has_an_interval() {
+        for quantile in [
+            Quantile::P50,
+            Quantile::P90,
+            Quantile::P95,
+            Quantile::P99,
+            Quantile::P99_9,
+        ] {
+            assert!(quantile.interval_ranks(quantile.needs(), 0.95).is_some());
+            assert!(quantile.interval_ranks(quantile.needs(), 0.975).is_some());
+        }
+    }
+}

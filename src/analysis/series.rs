@@ -1,0 +1,286 @@
+//! One series of durations, gathered one by one, and what is known of it at the end.
+//!
+//! Sums are whole numbers of 128 bits, so that mean and standard deviation are exact before their last
+//! rounding and do not depend on the order of frames. Durations are kept as they are; a run that is too
+//! long for that hands them to a [`Histogram`].
+
+use super::histogram::Histogram;
+use super::quantile::Quantile;
+use crate::units::Nanos;
+
+/// Durations as they come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Series {
+    count: u64,
+    sum: i128,
+    squares: i128,
+    least: i64,
+    most: i64,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    Exact(Vec<i64>),
+    Binned(Histogram),
+}
+
+impl Default for Values {
+    fn default() -> Self {
+        Values::Exact(Vec::new())
+    }
+}
+
+impl Series {
+    /// Adds one; from the first call that is not `exact`, the series keeps bins.
+    pub(super) fn push(&mut self, value: Nanos, exact: bool) {
+        let ns = value.0;
+        if self.count == 0 {
+            (self.least, self.most) = (ns, ns);
+        }
+        self.least = self.least.min(ns);
+        self.most = self.most.max(ns);
+        self.count += 1;
+        let wide = i128::from(ns);
+        // Stamps of a damaged file may be absurd: saturate rather than wrap.
+        self.sum = self.sum.saturating_add(wide);
+        self.squares = self.squares.saturating_add(wide * wide);
+        match &mut self.values {
+            Values::Exact(values) if exact => values.push(ns),
+            Values::Exact(values) => {
+                let mut histogram = Histogram::default();
+                values.iter().for_each(|&ns| histogram.add(ns));
+                histogram.add(ns);
+                self.values = Values::Binned(histogram);
+            }
+            Values::Binned(histogram) => histogram.add(ns),
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their sum in nanoseconds.
+    pub(super) fn sum(&self) -> i128 {
+        self.sum
+    }
+
+    /// Sorts, and answers questions from then on.
+    pub(super) fn finish(mut self) -> Distribution {
+        if let Values::Exact(values) = &mut self.values {
+            values.sort_unstable();
+        }
+        Distribution(self)
+    }
+}
+
+/// A series that is complete.
+#[derive(Clone, Debug)]
+pub(super) struct Distribution(Series);
+
+impl Distribution {
+    /// How many values there are.
+    pub(super) fn count(&self) -> u64 {
+        self.0.count
+    }
+
+    /// The arithmetic mean in nanoseconds.
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.0.count > 0).then(|| self.0.sum as f64 / self.0.count as f64)
+    }
+
+    /// The sample standard deviation (divisor n − 1) in nanoseconds, from two values on.
+    pub(super) fn sd(&self) -> Option<f64> {
+        if self.0.count < 2 {
+            return None;
+        }
+        let n = i128::from(self.0.count);
+        // Around a whole number near the mean, what is subtracted is small: no cancellation.
+        let centre = self.0.sum.div_euclid(n);
+        let rest = self.0.sum - centre.saturating_mul(n);
+        let spread = self
+            .0
+            .squares
+            .saturating_sub(centre.saturating_mul(self.0.sum.saturating_add(rest)));
+        let squares = spread as f64 - rest as f64 * (rest as f64 / n as f64);
+        Some((squares.max(0.0) / (n - 1) as f64).sqrt())
+    }
+
+    /// The smallest.
+    pub(super) fn min(&self) -> Option<Nanos> {
+        (self.0.count > 0).then_some(Nanos(self.0.least))
+    }
+
+    /// The largest.
+    pub(super) fn max(&self) -> Option<Nanos> {
+        (self.0.count > 0).then_some(Nanos(self.0.most))
+    }
+
+    /// The estimate of each quantile with its interval; `None` where the sample does not support it.
+    pub(super) fn quantiles<const N: usize>(
+        &self,
+        quantiles: [Quantile; N],
+        confidence: f64,
+    ) -> [Option<Estimate>; N] {
+        let n = self.count();
+        let ranks = quantiles.map(|quantile| {
+            let (low, high) = quantile
+                .supported_by(n)
+                .then(|| quantile.interval_ranks(n, confidence))??;
+            Some([low, quantile.rank(n), high])
+        });
+        let mut sorted: Vec<u64> = ranks.iter().flatten().flatten().copied().collect();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let values = self.at_ranks(&sorted);
+        let value_at = |rank: u64| {
+            let position = sorted.binary_search(&rank).ok()?;
+            values.get(position).copied().map(Nanos)
+        };
+        ranks.map(|ranks| {
+            let [low, rank, high] = ranks?;
+            Some(Estimate {
+                low: value_at(low)?,
+                value: value_at(rank)?,
+                high: value_at(high)?,
+            })
+        })
+    }
+
+    /// The values of these ranks (1-based, ascending, at most `count`).
+    fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
+        match &self.0.values {
+            Values::Exact(values) => ranks.iter().map(|&rank| values[rank as usize - 1]).collect(),
+            Values::Binned(histogram) => {
+                let mut found = histogram.at_ranks(ranks);
+                // The extremes are known better than their bins.
+                for ns in &mut found {
+                    *ns = (*ns).clamp(self.0.least, self.0.most);
+                }
+                found
+            }
+        }
+    }
+}
+
+/// A quantile and the bounds of its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Estimate {
+    /// Lower bound.
+    pub(super) low: Nanos,
+    /// The estimate.
+    pub(super) value: Nanos,
+    /// Upper bound.
+    pub(super) high: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn series(values: &[i64]) -> Distribution {
+        let mut series = Series::default();
+        values.iter().for_each(|&ns| series.push(Nanos(ns), true));
+        series.finish()
+    }
+
+    #[test]
+    fn mean_and_deviation_keep_their_digits_on_a_large_offset() {
+        // In double precision the textbook formula gives 0 or worse here.
+        let distribution = series(&[
+            1_000_000_000_000_000_001,
+            1_000_000_000_000_000_002,
+            1_000_000_000_000_000_003,
+        ]);
+        assert_eq!(distribution.sd(), Some(1.0));
+        let distribution = series(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!(distribution.mean(), Some(5.0));
+        assert!((distribution.sd().unwrap() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_empty_series_has_no_figures() {
+        let empty = series(&[]);
+        assert_eq!(
+            (empty.mean(), empty.sd(), empty.min(), empty.max()),
+            (None, None, None, None)
+        );
+        assert_eq!(empty.quantiles([Quantile::P50], 0.95), [None]);
+        assert_eq!(series(&[7]).sd(), None);
+    }
+
+    #[test]
+    fn absurd_values_do_not_overflow() {
+        let distribution = series(&[i64::MAX, i64::MAX, i64::MIN, i64::MAX]);
+        assert!(distribution.sd().is_some_and(f64::is_finite));
+    }
+
+    #[test]
+    fn bins_agree_with_the_exact_values_to_the_stated_error() {
+        let values: Vec<i64> = (0..20_000)
+            .map(|i: i64| (i * 7919) % 20_011 * 3_001 + 10)
+            .collect();
+        let mut binned = Series::default();
+        for (i, &ns) in values.iter().enumerate() {
+            binned.push(Nanos(ns), i < 100);
+        }
+        let (binned, exact) = (binned.finish(), series(&values));
+        let quantiles = [Quantile::P50, Quantile::P90, Quantile::P99_9];
+        for (a, b) in binned
+            .quantiles(quantiles, 0.95)
+            .into_iter()
+            .zip(exact.quantiles(quantiles, 0.95))
+        {
+            let (a, b) = (a.unwrap(), b.unwrap());
+            for (a, b) in [(a.low, b.low), (a.value, b.value), (a.high, b.high)] {
+                assert!((a.0 - b.0).abs() as f64 <= b.0 as f64 * 0.000_008);
+            }
+        }
+        assert_eq!(binned.mean(), exact.mean());
+        assert_eq!(binned.sd(), exact.sd());
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_ordered_observed_and_inside_their_intervals(
+            values in proptest::collection::vec(0i64..5_000_000_000, 662..1500),
+            exact in any::<bool>(),
+        ) {
+            let mut gathered = Series::default();
+            values.iter().for_each(|&ns| gathered.push(Nanos(ns), exact));
+            let distribution = gathered.finish();
+            let (min, max) = (distribution.min().unwrap(), distribution.max().unwrap());
+            let quantiles = [Quantile::P50, Quantile::P90, Quantile::P95, Quantile::P99];
+            let mut previous = min;
+            for estimate in distribution.quantiles(quantiles, 0.95) {
+                let estimate = estimate.unwrap();
+                prop_assert!(estimate.low <= estimate.value && estimate.value <= estimate.high);
+                prop_assert!(min <= estimate.low && estimate.high <= max);
+                prop_assert!(previous <= estimate.value);
+                prop_assert!(!exact || values.contains(&estimate.value.0));
+                previous = estimate.value;
+            }
+        }
+
+        #[test]
+        fn order_of_frames_changes_nothing(
+            values in proptest::collection::vec(0i64..5_000_000_000, 0..300),
+        ) {
+            let mut reversed = values.clone();
+            reversed.reverse();
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            for other in [reversed, sorted] {
+                let (a, b) = (series(&values), series(&other));
+                prop_assert_eq!(a.mean(), b.mean());
+                prop_assert_eq!(a.sd(), b.sd());
+                let quantiles = [Quantile::P50, Quantile::P90];
+                prop_assert_eq!(a.quantiles(quantiles, 0.95), b.quantiles(quantiles, 0.95));
+            }
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! What a run comes to: the one result type that every report is written from.
+//!
+//! Serialised, it is the machine form of docs/json.md, field by field and in this order. `None` is "not
+//! known": not measured, not asked for, or not supported by the sample; it is `null` in JSON and `–` on
+//! screen. Nothing here computes.
+
+use serde::Serialize as DeriveSerialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+pub use crate::record::{Finding, Stage};
+
+/// The version of the machine form; larger when a field changes its meaning or goes.
+pub const SCHEMA: u32 = 1;
+
+/// Code of the finding that a run file was cut short.
+pub(super) const TRUNCATED_FILE: &str = "truncated-file";
+/// Code of the finding that the recorder fell behind.
+pub(super) const LOST_RECORDS: &str = "lost-records";
+
+/// A run in figures.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct Summary {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The run as a whole.
+    pub run: RunSummary,
+    /// Each tenant, in the scenario's order.
+    pub tenants: Vec<TenantSummary>,
+    /// Each power rail that was sampled.
+    pub power: Vec<RailSummary>,
+    /// The scenario's expectations, in order.
+    pub expectations: Vec<ExpectationResult>,
+    /// The machine while the tenants ran together, where it was sampled.
+    pub host: Option<HostSummary>,
+}
+
+impl Summary {
+    /// Whether every expectation holds; true where there is none.
+    pub fn expectations_hold(&self) -> bool {
+        self.expectations.iter().all(|expectation| expectation.holds)
+    }
+
+    /// Whether the record lacks frames that ran: its file was cut short, or the recorder fell behind.
+    pub fn has_gaps(&self) -> bool {
+        let gap = |finding: &Finding| finding.code == TRUNCATED_FILE || finding.code == LOST_RECORDS;
+        self.run.findings.iter().any(gap)
+    }
+}
+
+/// Whether the figures mean what they say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeriveSerialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Nothing was noticed that limits them.
+    Valid,
+    /// The findings limit them.
+    Limited,
+}
+
+/// The run as a whole.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct RunSummary {
+    /// The scenario's name.
+    pub name: String,
+    /// The run file, where there is one.
+    pub file: Option<String>,
+    /// Measured time, without warm-up: of the tenant that was measured longest.
+    pub duration_s: f64,
+    /// Valid exactly where there is no finding.
+    pub verdict: Verdict,
+    /// What limits the figures.
+    pub findings: Vec<Finding>,
+    /// jetlag's own cost per frame on the `null` backend.
+    pub overhead_us: Option<Overhead>,
+    /// How latency is counted: `span from release`.
+    pub latency: &'static str,
+    /// `real` or `virtual`.
+    pub clock: &'static str,
+    /// Whether quantiles are exact; in very long runs they are within 0.0008 %.
+    pub exact: bool,
+}
+
+/// jetlag's own cost per frame, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+pub struct Overhead {
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99 % of frames cost at most this.
+    pub p99: Option<f64>,
+}
+
+/// One tenant in figures. Frames of the warm-up are in none of them.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct TenantSummary {
+    /// Its name.
+    pub name: String,
+    /// What executed it.
+    pub backend: String,
+    /// What it ran, if it ran a detector.
+    pub detector: Option<String>,
+    /// What became of its frames.
+    pub frames: FrameCounts,
+    /// Completed frames per second of measured time.
+    pub throughput_fps: Option<f64>,
+    /// Missed over offered.
+    pub miss_rate: Option<f64>,
+    /// Objects reported in completed frames.
+    pub detections: u64,
+    /// finished − released, of completed frames.
+    pub response_ms: Stats,
+    /// finished − started, of completed frames.
+    pub service_ms: Stats,
+    /// How far the release itself was off schedule, of all offered frames.
+    pub lateness_ms: Stats,
+    /// Each stage that occurred, in order, of completed frames.
+    #[serde(serialize_with = "as_map")]
+    pub stages_ms: Vec<(&'static str, Stats)>,
+    /// p99 − p50 of the response time.
+    pub jitter_ms: Option<f64>,
+    /// Standard deviation over mean of the response time.
+    pub cv: Option<f64>,
+    /// Response time together over response time alone.
+    pub slowdown: Option<Slowdown>,
+    /// Energy for one completed frame.
+    pub energy_mj_per_frame: Option<Energy>,
+    /// p75 − p25 of the response time.
+    pub iqr_ms: Option<f64>,
+    /// Maximum over median of the response time.
+    pub worst_over_median: Option<f64>,
+    /// Where the mean response time went, as shares that add up to one: `queueing`, the stages, `other`.
+    #[serde(serialize_with = "as_map")]
+    pub time_share: Vec<(&'static str, f64)>,
+    /// When frames were due, in words.
+    pub arrival: String,
+    /// Whether frames were released when the tenant was ready, so that no queueing can show.
+    pub closed_loop: bool,
+    /// The promise on the response time.
+    pub deadline_ms: Option<f64>,
+}
+
+/// What became of a tenant's frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeriveSerialize)]
+pub struct FrameCounts {
+    /// Released in the measured window and not cut off by its end: completed + dropped + failed.
+    pub offered: u64,
+    /// With a result.
+    pub completed: u64,
+    /// Given up under overload.
+    pub dropped: u64,
+    /// Promise broken: late, dropped, or failed under a deadline.
+    pub missed: u64,
+    /// Ended with an error.
+    pub failed: u64,
+    /// Measured and not recorded, because the recorder fell behind.
+    pub lost_records: u64,
+}
+
+/// A series of durations in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, DeriveSerialize)]
+#[allow(missing_docs, reason = "see docs/measurement.md")]
+pub struct Stats {
+    pub count: u64,
+    pub mean: Option<f64>,
+    pub sd: Option<f64>,
+    pub min: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p99_9: Option<f64>,
+    pub max: Option<f64>,
+    /// 95 % interval of each quantile.
+    pub ci95: Intervals,
+}
+
+/// Lower and upper bound for each quantile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, DeriveSerialize)]
+#[allow(missing_docs, reason = "the fields of Stats")]
+pub struct Intervals {
+    pub p50: Option<[f64; 2]>,
+    pub p90: Option<[f64; 2]>,
+    pub p95: Option<[f64; 2]>,
+    pub p99: Option<[f64; 2]>,
+    pub p99_9: Option<[f64; 2]>,
+}
+
+/// Response time together over alone, statistic by statistic.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+pub struct Slowdown {
+    /// Of the medians.
+    pub p50: Option<f64>,
+    /// Of the 99 % quantiles.
+    pub p99: Option<f64>,
+    /// Interval of each, of at least 95 %.
+    pub ci95: SlowdownIntervals,
+    /// Frames measured alone.
+    pub alone_count: u64,
+}
+
+/// Bounds of a slowdown.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+#[allow(missing_docs, reason = "the fields of Slowdown")]
+pub struct SlowdownIntervals {
+    pub p50: Option<[f64; 2]>,
+    pub p99: Option<[f64; 2]>,
+}
+
+/// Energy in millijoules.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+pub struct Energy {
+    /// All of it.
+    pub total: f64,
+    /// Without what the idle machine takes.
+    pub above_idle: f64,
+}
+
+/// One power line over the measured time.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct RailSummary {
+    /// The sampler.
+    pub source: String,
+    /// The board's own name for it.
+    pub rail: String,
+    /// Mean power.
+    pub mean_mw: f64,
+    /// Highest reading.
+    pub peak_mw: f64,
+    /// Mean power before the run, where it was measured.
+    pub idle_mw: Option<f64>,
+    /// Integral of power.
+    pub energy_mj: f64,
+    /// How often the sensor renews its value.
+    pub refresh_ms: f64,
+    /// Share of time that the sensor saw.
+    pub coverage: f64,
+}
+
+/// The unit of an expectation's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, DeriveSerialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Milliseconds.
+    Ms,
+    /// Frames per second.
+    Fps,
+    /// A share from 0 to 1.
+    Ratio,
+    /// A number of frames or objects.
+    Count,
+    /// A plain number, such as a slowdown.
+    Factor,
+}
+
+/// Whether a promise held.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct ExpectationResult {
+    /// As it stands in the scenario.
+    pub text: String,
+    /// Whether it held; false also where it cannot be decided.
+    pub holds: bool,
+    /// What was found; `None` where it cannot be decided.
+    pub value: Option<f64>,
+    /// The unit of `value` and `ci95`; `None` where the line could not be read.
+    pub unit: Option<Unit>,
+    /// The interval of `value`, where it has one.
+    pub ci95: Option<[f64; 2]>,
+    /// Whether the whole interval is on the same side of the limit.
+    pub certain: Option<bool>,
+}
+
+/// The machine while the tenants ran together.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+pub struct HostSummary {
+    /// Mean load of all processors, 0 to 100.
+    pub cpu_load_percent: Option<f64>,
+    /// The part of it that was not jetlag's.
+    pub others_percent: Option<f64>,
+    /// Most memory in use.
+    pub memory_peak_bytes: Option<u64>,
+    /// Readings of the load.
+    pub samples: u64,
+}
+
+/// Pairs as a JSON object that keeps their order.
+fn as_map<S: Serializer, V: Serialize>(pairs: &[(&'static str, V)], out: S) -> Result<S::Ok, S::Error> {
+    let mut map = out.serialize_map(Some(pairs.len()))?;
+    for (name, value) in pairs {
+        map.serialize_entry(name, value)?;
+    }
+    map.end()
+}

@@ -1,0 +1,215 @@
+//! One tenant's frames, gathered as they come and turned into its part of the summary.
+
+use super::series::{Distribution, Series};
+use super::stats::{interquartile_range, six_decimals, slowdown, stats};
+use super::summary::{FrameCounts, TenantSummary};
+use crate::record::{FrameRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
+use crate::scenario::{Arrival, Tenant};
+use crate::units::{Nanos, Stamp};
+
+/// What is kept of one tenant while its records go by.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    frames: FrameCounts,
+    unfinished: u64,
+    detections: u64,
+    response: Series,
+    service: Series,
+    lateness: Series,
+    stages: [Series; 8],
+    alone: Series,
+    late_releases: u64,
+    first_released: Option<Stamp>,
+    last_stamp: Option<Stamp>,
+    together: Option<PhaseRecord>,
+    lost_alone: u64,
+}
+
+/// What findings want to know of a tenant beyond its summary.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TenantFacts {
+    /// Frames released and cut off by the end.
+    pub(super) unfinished: u64,
+    /// Releases later than the budget.
+    pub(super) late_releases: u64,
+    /// Releases whose lateness is known.
+    pub(super) releases: u64,
+    /// The record of its measurement's end, if it was reached.
+    pub(super) together: Option<PhaseRecord>,
+    /// Measured time.
+    pub(super) measured: Nanos,
+    /// Records lost while it ran alone.
+    pub(super) lost_alone: u64,
+}
+
+impl Gathered {
+    /// Takes in one frame; returns how many durations were kept of it.
+    pub(super) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
+        if frame.warmup {
+            return 0;
+        }
+        match frame.phase {
+            Phase::Together => self.together(frame, late_after, exact),
+            Phase::Alone if frame.outcome == Outcome::Completed => {
+                self.alone.push(frame.response(), exact);
+                1
+            }
+            Phase::Alone | Phase::Overhead => 0,
+        }
+    }
+
+    /// Takes in the end of a phase.
+    pub(super) fn phase(&mut self, phase: &PhaseRecord) {
+        match phase.phase {
+            Phase::Together => {
+                self.frames.lost_records += phase.lost_records;
+                self.together = Some(*phase);
+            }
+            Phase::Alone => self.lost_alone += phase.lost_records,
+            Phase::Overhead => {}
+        }
+    }
+
+    fn together(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
+        self.first_released = Some(
+            self.first_released
+                .map_or(frame.released, |s| s.min(frame.released)),
+        );
+        let last = frame.finished.max(frame.released);
+        self.last_stamp = Some(self.last_stamp.map_or(last, |s| s.max(last)));
+        match frame.outcome {
+            Outcome::Unfinished => {
+                self.unfinished += 1;
+                return 0;
+            }
+            Outcome::Completed => self.frames.completed += 1,
+            Outcome::Dropped => self.frames.dropped += 1,
+            Outcome::Failed => self.frames.failed += 1,
+        }
+        self.frames.offered += 1;
+        self.frames.missed += u64::from(frame.missed());
+        self.late_releases += u64::from(frame.lateness > late_after);
+        self.lateness.push(frame.lateness, exact);
+        if frame.outcome != Outcome::Completed {
+            return 1;
+        }
+        self.detections += u64::from(frame.detections);
+        self.response.push(frame.response(), exact);
+        self.service.push(frame.service(), exact);
+        let mut kept = 3;
+        for (series, took) in self.stages.iter_mut().zip(frame.stages) {
+            if let Some(took) = took {
+                series.push(took, exact);
+                kept += 1;
+            }
+        }
+        kept
+    }
+
+    /// Measured time: as the run recorded it, or from the first release to the last stamp where its end was
+    /// never written.
+    fn measured(&self) -> Nanos {
+        match (self.together, self.first_released, self.last_stamp) {
+            (Some(phase), _, _) => phase.measured_to - phase.measured_from,
+            (None, Some(first), Some(last)) => last - first,
+            _ => Nanos::ZERO,
+        }
+    }
+
+    /// The tenant's part of the summary, and the facts behind findings.
+    pub(super) fn finish(self, scenario: &Tenant, manifest: &TenantManifest) -> (TenantSummary, TenantFacts) {
+        let measured = self.measured();
+        let facts = TenantFacts {
+            unfinished: self.unfinished,
+            late_releases: self.late_releases,
+            releases: self.frames.offered,
+            together: self.together,
+            measured,
+            lost_alone: self.lost_alone,
+        };
+        let time_share = time_share(&self.response, &self.service, &self.stages);
+        let response = self.response.finish();
+        let alone = self.alone.finish();
+        let response_ms = stats(&response);
+        let stages_ms = Stage::ALL
+            .into_iter()
+            .zip(self.stages)
+            .filter(|(_, series)| series.count() > 0)
+            .map(|(stage, series)| (stage.name(), stats(&series.finish())))
+            .collect();
+        let seconds = measured.as_secs_f64();
+        let FrameCounts {
+            offered,
+            completed,
+            missed,
+            ..
+        } = self.frames;
+        let summary = TenantSummary {
+            name: scenario.name.clone(),
+            backend: manifest.backend.clone(),
+            detector: manifest.detector.clone(),
+            frames: self.frames,
+            throughput_fps: (seconds > 0.0).then(|| six_decimals(completed as f64 / seconds)),
+            miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),
+            detections: self.detections,
+            service_ms: stats(&self.service.finish()),
+            lateness_ms: stats(&self.lateness.finish()),
+            stages_ms,
+            jitter_ms: difference_ms(response_ms.p99, response_ms.p50),
+            cv: quotient(response.sd(), response.mean()),
+            slowdown: (alone.count() > 0).then(|| slowdown(&response, &alone)),
+            energy_mj_per_frame: None,
+            iqr_ms: interquartile_range(&response),
+            worst_over_median: quotient(response_ms.max, response_ms.p50),
+            response_ms,
+            time_share,
+            arrival: arrival_in_words(&scenario.arrival),
+            closed_loop: matches!(scenario.arrival, Arrival::Closed),
+            deadline_ms: scenario.deadline.map(Nanos::as_millis_f64),
+        };
+        (summary, facts)
+    }
+}
+
+/// The figures of the null tenant, in the same way as any other response time.
+pub(super) fn overhead(own: Series) -> Option<Distribution> {
+    (own.count() > 0).then(|| own.finish())
+}
+
+/// Shares of the mean response time. Means add up where quantiles do not, so shares are of means: time
+/// before work began, each stage, and what lies between the stages.
+fn time_share(response: &Series, service: &Series, stages: &[Series; 8]) -> Vec<(&'static str, f64)> {
+    let total = response.sum();
+    if total <= 0 {
+        return Vec::new();
+    }
+    let share = |sum: i128| six_decimals(sum as f64 / total as f64);
+    let mut shares = vec![("queueing", share(total - service.sum()))];
+    let mut other = service.sum();
+    for (stage, series) in Stage::ALL.into_iter().zip(stages) {
+        if series.count() > 0 {
+            other -= series.sum();
+            shares.push((stage.name(), share(series.sum())));
+        }
+    }
+    shares.push(("other", share(other)));
+    shares
+}
+
+fn difference_ms(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(six_decimals(a? - b?))
+}
+
+fn quotient(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    let (a, b) = (a?, b?);
+    (b > 0.0).then(|| six_decimals(a / b))
+}
+
+fn arrival_in_words(arrival: &Arrival) -> String {
+    match arrival {
+        Arrival::Closed => "closed loop".to_owned(),
+        Arrival::Periodic { hz, .. } => format!("periodic {hz} Hz"),
+        Arrival::Poisson { hz } => format!("poisson {hz} Hz"),
+        Arrival::Replay { speed } => format!("replay ×{speed}"),
+    }
+}

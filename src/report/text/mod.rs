@@ -1,0 +1,382 @@
+//! The summary for people, the verdict first, then what each tenant did, where its time
+//! went, what was promised, and what measuring cost.
+//!
+//! Each section is a function of the summary to text, and is left out where it has nothing to say.
+
+mod number;
+mod table;
+
+use std::io::{self, Write};
+
+use super::Style;
+use crate::analysis::summary::{ExpectationResult, Stats, TenantSummary, Unit, Verdict};
+use crate::analysis::{Quantile, Summary};
+use crate::units::Bytes;
+use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use table::Text;
+pub(super) use table::{Align, Grid, Ink};
+
+/// Writes the whole report.
+pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+    let sections = [
+        verdict(summary, style),
+        responses(summary, style),
+        frames(summary, style),
+        stages(summary, style),
+        slowdown(summary, style),
+        expectations(summary, style),
+        footer(summary, style),
+    ];
+    let shown: Vec<String> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .collect();
+    out.write_all(shown.join("\n").as_bytes())
+}
+
+fn plain(text: impl Into<String>) -> Text {
+    (text.into(), Ink::Plain)
+}
+
+fn dim(text: impl Into<String>) -> Text {
+    (text.into(), Ink::Dim)
+}
+
+fn heading(title: &str, note: &str, style: &Style) -> String {
+    format!(
+        "{}  {}\n",
+        Ink::Bold.paint(title, style),
+        Ink::Dim.paint(note, style)
+    )
+}
+
+/// The name of a tenant, cut where it would push the figures off the screen.
+fn name_of(tenant: &TenantSummary, style: &Style) -> String {
+    let room = if style.width < 100 { 12 } else { 20 };
+    if tenant.name.chars().count() <= room {
+        return tenant.name.clone();
+    }
+    let mut name: String = tenant.name.chars().take(room - 1).collect();
+    name.push('…');
+    name
+}
+
+fn verdict(summary: &Summary, style: &Style) -> String {
+    let run = &summary.run;
+    let simulated = if run.clock == "virtual" {
+        " of simulated time"
+    } else {
+        ""
+    };
+    let (verdict, note) = match (run.verdict, run.findings.len()) {
+        (Verdict::Valid, _) => (
+            Ink::Good.paint("VALID", style),
+            "no finding limits these numbers".to_owned(),
+        ),
+        (Verdict::Limited, 1) => (Ink::Warn.paint("LIMITED", style), "by 1 finding".to_owned()),
+        (Verdict::Limited, n) => (Ink::Warn.paint("LIMITED", style), format!("by {n} findings")),
+    };
+    let mut text = format!("{}  {verdict}  {note}\n", Ink::Bold.paint(&run.name, style));
+    let about = format!(
+        "{:.1} s measured{simulated}; response time counts from release",
+        run.duration_s
+    );
+    text.push_str(&Ink::Dim.paint(&about, style));
+    text.push('\n');
+    if !run.findings.is_empty() {
+        let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
+        for finding in &run.findings {
+            grid.row(vec![(finding.code.clone(), Ink::Warn), plain(&finding.message)]);
+            grid.row(vec![plain(""), (format!("→ {}", finding.advice), Ink::Accent)]);
+        }
+        text.push('\n');
+        text.push_str(&grid.render(style));
+    }
+    text
+}
+
+fn responses(summary: &Summary, style: &Style) -> String {
+    let unit = unit_of(summary.tenants.iter().map(|tenant| &tenant.response_ms));
+    let note = format!(
+        "{}, from release to result; below each quantile its 95 % interval",
+        unit.name()
+    );
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("p50", Align::Right)
+        .column("p90", Align::Right)
+        .column("p99", Align::Right)
+        .column("max", Align::Right)
+        .optional("deadline", Align::Right)
+        .column("missed", Align::Right);
+    for tenant in &summary.tenants {
+        let stats = &tenant.response_ms;
+        let shown = [
+            (Quantile::P50, stats.p50, stats.ci95.p50),
+            (Quantile::P90, stats.p90, stats.ci95.p90),
+            (Quantile::P99, stats.p99, stats.ci95.p99),
+        ];
+        let missed = match tenant.miss_rate {
+            Some(rate) if rate > 0.0 => (percent(rate), Ink::Bad),
+            Some(rate) if tenant.deadline_ms.is_some() => plain(percent(rate)),
+            _ => dim(UNKNOWN),
+        };
+        let mut figures = vec![(name_of(tenant, style), Ink::Bold)];
+        let mut intervals = vec![plain("")];
+        for (quantile, value, interval) in shown {
+            figures.push(match value {
+                Some(ms) => plain(unit.show(ms)),
+                None => dim(UNKNOWN),
+            });
+            intervals.push(dim(match interval {
+                Some(interval) => unit.show_interval(interval),
+                None => format!("needs {}", quantile.needs()),
+            }));
+        }
+        figures.push(plain(or_unknown(stats.max, |ms| unit.show(ms))));
+        figures.push(plain(or_unknown(tenant.deadline_ms, |ms| unit.show(ms))));
+        figures.push(missed);
+        intervals.push(dim(if tenant.closed_loop { "closed loop" } else { "" }));
+        grid.row(figures);
+        grid.row(intervals);
+    }
+    let mut text = heading("RESPONSE TIME", &note, style) + &grid.render(style);
+    if summary.tenants.iter().any(|tenant| tenant.closed_loop) {
+        let note = "closed loop: released when the tenant is ready, so that no queueing shows";
+        text.push_str(&format!("  {}\n", Ink::Dim.paint(note, style)));
+    }
+    text
+}
+
+fn frames(summary: &Summary, style: &Style) -> String {
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("arrival", Align::Left)
+        .column("offered", Align::Right)
+        .column("completed", Align::Right)
+        .column("dropped", Align::Right)
+        .column("failed", Align::Right)
+        .column("frames/s", Align::Right)
+        .optional("backend", Align::Left)
+        .optional("detections", Align::Right);
+    let alarming = |count: u64| {
+        if count > 0 {
+            (count.to_string(), Ink::Bad)
+        } else {
+            plain("0")
+        }
+    };
+    for tenant in &summary.tenants {
+        let counts = &tenant.frames;
+        grid.row(vec![
+            (name_of(tenant, style), Ink::Bold),
+            plain(&tenant.arrival),
+            plain(counts.offered.to_string()),
+            plain(counts.completed.to_string()),
+            alarming(counts.dropped),
+            alarming(counts.failed),
+            plain(or_unknown(tenant.throughput_fps, short)),
+            plain(&tenant.backend),
+            plain(tenant.detections.to_string()),
+        ]);
+    }
+    heading("FRAMES", "released in the measured time", style) + &grid.render(style)
+}
+
+fn stages(summary: &Summary, style: &Style) -> String {
+    let told: Vec<&TenantSummary> = summary
+        .tenants
+        .iter()
+        .filter(|tenant| !tenant.stages_ms.is_empty())
+        .collect();
+    if told.is_empty() {
+        return String::new();
+    }
+    let all = told.iter().flat_map(|tenant| &tenant.stages_ms);
+    let unit = unit_of(all.map(|(_, stats)| stats));
+    let note = format!("{}; shares are of the mean response time", unit.name());
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("stage", Align::Left)
+        .column("p50", Align::Right)
+        .column("p99", Align::Right)
+        .column("share", Align::Right)
+        .optional("", Align::Left);
+    for tenant in told {
+        let mut name = name_of(tenant, style);
+        for &(stage, share) in &tenant.time_share {
+            let stats = tenant
+                .stages_ms
+                .iter()
+                .find(|(name, _)| *name == stage)
+                .map(|(_, stats)| stats);
+            if stats.is_none() && share < 0.001 {
+                continue;
+            }
+            let figure = |pick: fn(&Stats) -> Option<f64>| match stats {
+                Some(stats) => plain(or_unknown(pick(stats), |ms| unit.show(ms))),
+                None => plain(""),
+            };
+            grid.row(vec![
+                (std::mem::take(&mut name), Ink::Bold),
+                plain(stage),
+                figure(|stats| stats.p50),
+                figure(|stats| stats.p99),
+                plain(percent(share)),
+                (bar(share, if style.width < 100 { 24 } else { 40 }), Ink::Accent),
+            ]);
+        }
+    }
+    heading("WHERE THE TIME GOES", &note, style) + &grid.render(style)
+}
+
+/// A bar of eighths of a character; what is not zero shows at least as a hair.
+fn bar(share: f64, full: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * full as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
+fn slowdown(summary: &Summary, style: &Style) -> String {
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("p50", Align::Right)
+        .column("", Align::Left)
+        .column("p99", Align::Right)
+        .column("", Align::Left)
+        .column("frames alone", Align::Right);
+    let mut any = false;
+    for tenant in &summary.tenants {
+        let Some(slowdown) = &tenant.slowdown else {
+            continue;
+        };
+        any = true;
+        let count = slowdown.alone_count.min(tenant.response_ms.count);
+        let interval = |bounds: Option<[f64; 2]>, quantile: Quantile| {
+            dim(match bounds {
+                Some([low, high]) => format!("{}–{}", short(low), short(high)),
+                None if !quantile.supported_by(count) => format!("needs {}", quantile.needs()),
+                None => String::new(),
+            })
+        };
+        grid.row(vec![
+            (name_of(tenant, style), Ink::Bold),
+            plain(or_unknown(slowdown.p50, |x| format!("×{}", short(x)))),
+            interval(slowdown.ci95.p50, Quantile::P50),
+            plain(or_unknown(slowdown.p99, |x| format!("×{}", short(x)))),
+            interval(slowdown.ci95.p99, Quantile::P99),
+            plain(slowdown.alone_count.to_string()),
+        ]);
+    }
+    if !any {
+        return String::new();
+    }
+    heading(
+        "SLOWDOWN",
+        "response time together over alone, with 95 % interval",
+        style,
+    ) + &grid.render(style)
+}
+
+fn expectations(summary: &Summary, style: &Style) -> String {
+    if summary.expectations.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::headless()
+        .column("", Align::Left)
+        .column("", Align::Left)
+        .column("", Align::Right)
+        .column("", Align::Left);
+    for result in &summary.expectations {
+        let mark = match (result.value, result.holds) {
+            (None, _) => ("?".to_owned(), Ink::Warn),
+            (_, true) => ("✓".to_owned(), Ink::Good),
+            (_, false) => ("✗".to_owned(), Ink::Bad),
+        };
+        let remark = match (result.value, result.certain) {
+            (None, _) => "undecided: see the findings",
+            (_, Some(false)) => "close: its interval holds the limit",
+            _ => "",
+        };
+        grid.row(vec![
+            mark,
+            plain(&result.text),
+            plain(value_of(result)),
+            dim(remark),
+        ]);
+    }
+    let held = summary.expectations.iter().filter(|result| result.holds).count();
+    let note = format!("{held} of {} hold", summary.expectations.len());
+    heading("EXPECTATIONS", &note, style) + &grid.render(style)
+}
+
+fn value_of(result: &ExpectationResult) -> String {
+    or_unknown(result.value.zip(result.unit), |(value, unit)| match unit {
+        Unit::Ms => format!("{} ms", short(value)),
+        Unit::Fps => format!("{} /s", short(value)),
+        Unit::Ratio => percent(value),
+        Unit::Count => format!("{value}"),
+        Unit::Factor => short(value),
+    })
+}
+
+fn footer(summary: &Summary, style: &Style) -> String {
+    let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
+    // Said again where the eye is when a long report has scrolled by.
+    if !summary.run.findings.is_empty() {
+        grid.row(vec![
+            dim("verdict"),
+            ("limited, by the findings at the top".to_owned(), Ink::Warn),
+        ]);
+    }
+    if let Some(own) = summary.run.overhead_us {
+        let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
+        let text = format!(
+            "p50 {}, p99 {} a frame, on the null backend",
+            micros(own.p50),
+            micros(own.p99)
+        );
+        grid.row(vec![dim("own cost"), plain(text)]);
+    }
+    if let Some(host) = summary.host {
+        let mut parts = Vec::new();
+        if let Some(load) = host.cpu_load_percent {
+            parts.push(match host.others_percent {
+                Some(others) => format!("processors {load:.0} % busy, {others:.0} % with other programs"),
+                None => format!("processors {load:.0} % busy"),
+            });
+        }
+        if let Some(bytes) = host.memory_peak_bytes {
+            parts.push(format!("{} of memory in use at most", Bytes(bytes)));
+        }
+        grid.row(vec![dim("host"), plain(parts.join("; "))]);
+    }
+    let mut text = grid.render(style);
+    // Never wrapped, so that it can be copied whole.
+    if let Some(file) = &summary.run.file {
+        let label = |label: &str| Ink::Dim.paint(&format!("  {label:<8}  "), style);
+        text.push_str(&format!("{}{file}\n", label("record")));
+        text.push_str(&format!("{}jetlag report --format json {file}\n", label("next")));
+    }
+    text
+}
+
+/// One unit for a table, by the longest usual duration in it; a single long one does not decide.
+fn unit_of<'a>(series: impl Iterator<Item = &'a Stats>) -> TimeUnit {
+    TimeUnit::for_millis(series.filter_map(|stats| stats.p50.or(stats.max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        assert_eq!(bar(0.0, 8), "");
+        assert_eq!(bar(0.000_1, 8), "▏");
+        assert_eq!(bar(0.5, 8), "████");
+        assert_eq!(bar(1.0, 2), "██");
+        assert_eq!(bar(f64::NAN, 2), "");
+    }
+}

@@ -1,0 +1,403 @@
+//! Each finding appears when it should, with its figure and an advice that fits, and a sound run has none.
+
+use jetlag::analysis::Summary;
+use jetlag::analysis::summary::Verdict;
+use jetlag::record::{
+    EndReason, Event, Finding, FrameRecord, Manifest, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord,
+};
+use jetlag::scenario::{Arrival, ClockKind, Overload, Release};
+use jetlag::units::Nanos;
+
+use crate::made_up;
+
+/// The demo of 70 s, changed: frames of the camera together, the end of its measurement, the manifest.
+fn changed(
+    manifest_change: impl Fn(&mut Manifest),
+    frame_change: impl Fn(&mut FrameRecord),
+    end_change: impl Fn(&mut PhaseRecord),
+) -> Summary {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    manifest_change(&mut manifest);
+    for event in &mut events {
+        match event {
+            Event::Frame(frame) if frame.tenant == 0 && frame.phase == Phase::Together => frame_change(frame),
+            Event::Phase(phase) if phase.tenant == 0 && phase.phase == Phase::Together => end_change(phase),
+            _ => {}
+        }
+    }
+    made_up::summarize(&manifest, &events)
+}
+
+fn only(summary: &Summary) -> &Finding {
+    assert_eq!(summary.run.findings.len(), 1, "{:#?}", summary.run.findings);
+    assert_eq!(summary.run.verdict, Verdict::Limited);
+    &summary.run.findings[0]
+}
+
+#[test]
+fn a_sound_run_is_valid_and_has_no_finding() {
+    let summary = changed(|_| {}, |_| {}, |_| {});
+    assert_eq!(summary.run.findings, []);
+    assert_eq!(summary.run.verdict, Verdict::Valid);
+    assert!(!summary.has_gaps());
+}
+
+#[test]
+fn too_few_frames_for_p99_say_how_long_would_do() {
+    let (manifest, events) = made_up::demo(10);
+    let summary = made_up::summarize(&manifest, &events);
+    let camera = &summary.run.findings[0];
+    assert_eq!(
+        (camera.code.as_str(), camera.tenant.as_deref()),
+        ("too-few-samples", Some("camera"))
+    );
+    assert_eq!(camera.message, "camera: p99 needs 662 frames and has 300.");
+    // 662 frames at 30 Hz are 22.07 s.
+    assert!(camera.advice.contains("--set duration=23s"), "{}", camera.advice);
+    let lidar = &summary.run.findings[1];
+    assert!(lidar.advice.contains("--set duration=67s"), "{}", lidar.advice);
+}
+
+#[test]
+fn an_expected_quantile_asks_for_its_own_sample() {
+    let summary = changed(
+        |manifest| manifest.scenario.expect = vec!["camera.response.p99.9 < 1s".to_owned()],
+        |_| {},
+        |_| {},
+    );
+    assert!(
+        only(&summary)
+            .message
+            .contains("p99.9 needs 6636 frames and has 2100")
+    );
+    assert!(!summary.expectations[0].holds);
+    assert_eq!(summary.expectations[0].value, None);
+}
+
+#[test]
+fn a_limit_on_frames_is_advised_upon_instead_of_the_duration() {
+    let mut tenant = made_up::tenant("camera", 100.0, 33.0);
+    tenant.frames = Some(100);
+    let mut events: Vec<Event> = (0..100)
+        .map(|i| {
+            Event::Frame(made_up::frame(
+                i,
+                Nanos::from_millis(10 * i as i64),
+                Nanos::ZERO,
+                Nanos(5),
+            ))
+        })
+        .collect();
+    let mut end = made_up::end(0, Phase::Together, 1);
+    end.reason = EndReason::Count;
+    events.push(Event::Phase(end));
+    let summary = made_up::summarize(&made_up::manifest(10, vec![tenant]), &events);
+    assert_eq!(
+        only(&summary).advice,
+        "Set `frames: 662` or more, or leave it out."
+    );
+}
+
+#[test]
+fn late_releases_are_found_by_the_budget_of_the_way_of_waiting() {
+    let late = |us| {
+        move |frame: &mut FrameRecord| frame.lateness = Nanos::from_micros(us + frame.sequence as i64 % 2)
+    };
+    let summary = changed(|_| {}, late(200), |_| {});
+    let finding = only(&summary);
+    assert_eq!(finding.code, "late-releases");
+    assert!(
+        finding.message.contains("50 % of its releases (1050 of 2100)"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.advice.contains("`release: Spin`"), "{}", finding.advice);
+
+    let spins = |manifest: &mut Manifest| {
+        manifest.scenario.release = Release::Spin;
+        manifest
+            .scenario
+            .tenants
+            .iter_mut()
+            .for_each(|tenant| tenant.cpus = vec![1]);
+        manifest.machine.insert("hypervisor".to_owned(), "kvm".to_owned());
+    };
+    let summary = changed(spins, late(50), |_| {});
+    let finding = summary
+        .run
+        .findings
+        .iter()
+        .find(|f| f.tenant.as_deref() == Some("camera"))
+        .unwrap();
+    assert!(!finding.advice.contains("Spin"), "{}", finding.advice);
+    assert!(finding.advice.contains("virtual machine"), "{}", finding.advice);
+}
+
+#[test]
+fn lateness_means_nothing_in_a_closed_loop_or_in_simulated_time() {
+    let late = |frame: &mut FrameRecord| frame.lateness = Nanos::from_millis(5);
+    let closed = |manifest: &mut Manifest| manifest.scenario.tenants[0].arrival = Arrival::Closed;
+    assert_eq!(changed(closed, late, |_| {}).run.findings, []);
+    let simulated = |manifest: &mut Manifest| manifest.scenario.clock = ClockKind::Virtual;
+    assert_eq!(changed(simulated, late, |_| {}).run.findings, []);
+}
+
+#[test]
+fn lost_records_are_counted_and_reported() {
+    let summary = changed(|_| {}, |_| {}, |end| end.lost_records = 21);
+    assert_eq!(summary.tenants[0].frames.lost_records, 21);
+    let finding = only(&summary);
+    assert_eq!(finding.code, "lost-records");
+    assert!(
+        finding.message.contains("21 frames (1.0 %)"),
+        "{}",
+        finding.message
+    );
+}
+
+#[test]
+fn a_run_that_ended_early_says_why_and_what_to_do() {
+    let early = |reason| {
+        move |end: &mut PhaseRecord| {
+            end.reason = reason;
+            end.measured_to = end.measured_from + Nanos::from_secs(35);
+        }
+    };
+    for (reason, code, message, advice) in [
+        (
+            EndReason::Interrupted,
+            "short-run",
+            "interrupted after 35.00 s of 70.00 s",
+            "shorter `duration`",
+        ),
+        (
+            EndReason::EndOfSource,
+            "short-run",
+            "camera's source ended after 35.00 s",
+            "`repeat: true`",
+        ),
+        (
+            EndReason::Failed,
+            "tenant-failed",
+            "camera could not go on",
+            "log",
+        ),
+        (
+            EndReason::Duration,
+            "short-run",
+            "measured for 35.00 s where 70.00 s were planned",
+            "Run again",
+        ),
+    ] {
+        let summary = changed(|_| {}, |_| {}, early(reason));
+        let finding = only(&summary);
+        assert_eq!(finding.code, code);
+        assert!(finding.message.contains(message), "{}", finding.message);
+        assert!(finding.advice.contains(advice), "{}", finding.advice);
+    }
+    // As many frames as were asked for is no early end.
+    assert_eq!(changed(|_| {}, |_| {}, early(EndReason::Count)).run.findings, []);
+}
+
+#[test]
+fn failed_frames_are_reported_with_their_share() {
+    let summary = changed(
+        |_| {},
+        |frame| {
+            if frame.sequence % 100 == 0 {
+                frame.outcome = Outcome::Failed
+            }
+        },
+        |_| {},
+    );
+    let finding = only(&summary);
+    assert_eq!(finding.code, "failed-frames");
+    assert!(
+        finding.message.contains("21 frames of 2100 (1.0 %)"),
+        "{}",
+        finding.message
+    );
+}
+
+#[test]
+fn overload_tells_a_rate_that_is_too_high_from_stalls() {
+    let drop_every = |n| {
+        move |frame: &mut FrameRecord| {
+            if frame.sequence % n == 0 {
+                frame.outcome = Outcome::Dropped;
+            }
+        }
+    };
+    let summary = changed(|_| {}, drop_every(4), |_| {});
+    let finding = only(&summary);
+    assert_eq!(finding.code, "overload");
+    assert!(
+        finding.message.contains("525 frames of 2100 (25 %) were dropped"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.advice.contains("stalls"), "{}", finding.advice);
+
+    let slow = |frame: &mut FrameRecord| {
+        drop_every(4)(frame);
+        frame.finished = frame.started + Nanos::from_millis(44);
+    };
+    let summary = changed(|_| {}, slow, |_| {});
+    let finding = only(&summary);
+    assert!(
+        finding.message.contains("132 % of its time"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.advice.contains("`depth: 2`"), "{}", finding.advice);
+
+    let deep = |manifest: &mut Manifest| {
+        manifest.scenario.tenants[0].depth = 2;
+        manifest.scenario.tenants[0].overload = Overload::Queue { capacity: 64 };
+    };
+    let summary = changed(deep, drop_every(4), |_| {});
+    assert!(only(&summary).advice.contains("DropOldest"));
+    // A drop in a hundred leaves the quantiles up to p99 what they are.
+    assert_eq!(changed(|_| {}, drop_every(150), |_| {}).run.findings, []);
+}
+
+#[test]
+fn a_line_of_frames_at_the_end_is_overload_too() {
+    let cut = |frame: &mut FrameRecord| {
+        if frame.sequence >= 2000 {
+            frame.outcome = Outcome::Unfinished;
+        }
+    };
+    let summary = changed(|_| {}, cut, |_| {});
+    assert!(
+        only(&summary)
+            .message
+            .contains("100 frames still waited at the end")
+    );
+}
+
+#[test]
+fn other_programs_and_jetlags_own_cost_are_held_against_the_run() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    for event in &mut events {
+        match event {
+            Event::Sample(sample) if sample.signal == "own_cpu_load" => sample.value = Some(30.0),
+            Event::Frame(frame) if frame.tenant == OVERHEAD_TENANT => {
+                frame.finished = frame.released + Nanos::from_micros(740);
+            }
+            _ => {}
+        }
+    }
+    let summary = made_up::summarize(&manifest, &events);
+    let [busy, own] = summary.run.findings.as_slice() else {
+        panic!("{:#?}", summary.run.findings);
+    };
+    assert_eq!((busy.code.as_str(), own.code.as_str()), ("host-busy", "own-cost"));
+    assert!(busy.message.contains("34 %"), "{}", busy.message);
+    assert!(
+        own.message.contains("740.0 µs a frame, 5.0 % of camera's"),
+        "{}",
+        own.message
+    );
+}
+
+#[test]
+fn a_file_cut_short_says_so_once_and_keeps_its_figures() {
+    let (mut manifest, events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    let mut summarizer = jetlag::analysis::Summarizer::new(&manifest);
+    events
+        .iter()
+        .filter(|event| !matches!(event, Event::Phase(_)))
+        .for_each(|event| summarizer.push(event));
+    let summary = summarizer.finish(Some("The file ends after 69.9 s.".to_owned()));
+    assert_eq!(only(&summary).code, "truncated-file");
+    assert!(summary.has_gaps());
+    let fps = summary.tenants[0].throughput_fps.unwrap();
+    assert!((fps - 30.0).abs() < 0.1, "{fps}");
+}
+
+#[test]
+fn recorded_findings_come_first_and_are_not_said_twice() {
+    let (manifest, mut events) = made_up::demo(10);
+    let recorded = |code: &str| Finding {
+        code: code.to_owned(),
+        tenant: Some("camera".to_owned()),
+        message: "as recorded".to_owned(),
+        advice: "do".to_owned(),
+    };
+    events.push(Event::Finding(recorded("queue-full")));
+    events.push(Event::Finding(recorded("too-few-samples")));
+    events.push(Event::Finding(recorded("too-few-samples")));
+    let summary = made_up::summarize(&manifest, &events);
+    let codes: Vec<_> = summary
+        .run
+        .findings
+        .iter()
+        .map(|f| (f.code.as_str(), f.tenant.as_deref().unwrap()))
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            ("queue-full", "camera"),
+            ("too-few-samples", "camera"),
+            ("too-few-samples", "lidar")
+        ]
+    );
+    assert_eq!(summary.run.findings[1].message, "as recorded");
+}
+
+#[test]
+fn figures_that_the_run_lacks_leave_an_expectation_undecided_with_advice() {
+    let lines = [
+        "camera.slowdown.p50 < 2",
+        "camera.stages.h2d.p50 < 1ms",
+        "camra.dropped == 0",
+    ];
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect = lines.map(str::to_owned).to_vec();
+    manifest.scenario.baseline.alone = false;
+    events.retain(|event| !matches!(event, Event::Frame(frame) if frame.phase == Phase::Alone));
+    let summary = made_up::summarize(&manifest, &events);
+    let findings = &summary.run.findings;
+    assert_eq!(findings.len(), 3, "{findings:#?}");
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.code == "expectation-undecided")
+    );
+    assert!(findings[0].advice.contains("baseline: (alone: true)"));
+    assert!(findings[2].message.contains("did you mean `camera`"));
+    assert!(
+        summary
+            .expectations
+            .iter()
+            .all(|result| !result.holds && result.value.is_none())
+    );
+}
+
+#[test]
+fn expectations_are_judged_by_the_estimate_and_say_when_it_is_close() {
+    let lines = [
+        "camera.response.p50 < 14.81ms",
+        "camera.response.p50 < 20ms",
+        "camera.response.p50 > 20ms",
+    ];
+    let (mut manifest, events) = made_up::demo(70);
+    manifest.scenario.expect = lines.map(str::to_owned).to_vec();
+    let summary = made_up::summarize(&manifest, &events);
+    let judged: Vec<_> = summary
+        .expectations
+        .iter()
+        .map(|result| (result.holds, result.certain))
+        .collect();
+    assert_eq!(
+        judged,
+        [(true, Some(false)), (true, Some(true)), (false, Some(true))]
+    );
+    assert!(!summary.expectations_hold());
+    // A promise that is broken is a result, and limits nothing.
+    assert_eq!(summary.run.verdict, Verdict::Valid);
+}

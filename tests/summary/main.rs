@@ -1,0 +1,6 @@
+//! From records to numbers to what people read, on runs whose answers are known.
+
+mod findings;
+mod made_up;
+mod output;
+mod truth;

@@ -1,0 +1,155 @@
+//! What people and programs read of a run. `JETLAG_BLESS=1` writes the golden files anew.
+
+use std::path::PathBuf;
+
+use jetlag::analysis::Summary;
+use jetlag::record::{EndReason, Event, Outcome, Phase};
+use jetlag::report::{Style, json, text};
+use jetlag::scenario::Arrival;
+use jetlag::units::Nanos;
+
+use crate::made_up;
+
+fn rendered(summary: &Summary, style: &Style) -> String {
+    let mut out = Vec::new();
+    text::write(summary, &mut out, style).expect("writing to memory");
+    String::from_utf8(out).expect("text")
+}
+
+fn golden(name: &str, found: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("JETLAG_BLESS").is_some() {
+        std::fs::write(&path, found).expect("golden file is writable");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        expected == found,
+        "{name} differs; JETLAG_BLESS=1 writes it anew. Found:\n{found}"
+    );
+}
+
+fn plain(width: u16) -> Style {
+    Style { colour: false, width }
+}
+
+/// Long enough for every figure.
+fn valid() -> Summary {
+    let (manifest, events) = made_up::demo(70);
+    made_up::summarize(&manifest, &events)
+}
+
+/// Everything at once that can be said against a run.
+fn troubled() -> Summary {
+    let (mut manifest, mut events) = made_up::demo(10);
+    manifest
+        .scenario
+        .expect
+        .push("lidar.slowdown.p99 < 1.5".to_owned());
+    manifest.scenario.expect.push("lidar.dropped == 0".to_owned());
+    manifest.scenario.tenants[1].name = "a-lidar-on-the-roof-with-a-long-name".to_owned();
+    manifest.scenario.expect.retain(|line| line.starts_with("camera"));
+    manifest
+        .scenario
+        .expect
+        .push("a-lidar-on-the-roof-with-a-long-name.dropped == 0".to_owned());
+    manifest
+        .scenario
+        .expect
+        .push("camera.response.p99_9 < 50ms".to_owned());
+    manifest
+        .scenario
+        .expect
+        .push("camera.response.p50 < 14.5ms".to_owned());
+    for event in &mut events {
+        match event {
+            Event::Frame(frame) if frame.phase == Phase::Together && frame.tenant == 1 => {
+                if frame.sequence % 6 == 5 {
+                    frame.outcome = Outcome::Dropped;
+                }
+                frame.lateness = Nanos::from_micros(180 + (frame.sequence as i64 % 50));
+            }
+            Event::Phase(phase) if phase.tenant == 0 && phase.phase == Phase::Together => {
+                phase.reason = EndReason::Interrupted;
+                phase.measured_to = phase.measured_from + Nanos::from_millis(9_300);
+                phase.lost_records = 3;
+            }
+            Event::Sample(sample) if sample.signal == "cpu_load" => sample.value = Some(97.0),
+            _ => {}
+        }
+    }
+    made_up::summarize(&manifest, &events)
+}
+
+/// Only jetlag itself.
+fn null() -> Summary {
+    let mut tenant = made_up::tenant("null", 0.0, 1.0);
+    (tenant.arrival, tenant.deadline) = (Arrival::Closed, None);
+    let mut manifest = made_up::manifest(1, vec![tenant]);
+    manifest.tenants[0].backend = "null".to_owned();
+    let mut events: Vec<Event> = (0..10_000u64)
+        .map(|i| {
+            let service = Nanos(2_100 + (i as i64 * 37) % 900 + if i % 400 == 3 { 9_000 } else { 0 });
+            Event::Frame(made_up::frame(i, Nanos(i as i64 * 100_000), Nanos::ZERO, service))
+        })
+        .collect();
+    events.push(Event::Phase(made_up::end(0, Phase::Together, 1)));
+    made_up::summarize(&manifest, &events)
+}
+
+#[test]
+fn the_report_reads_as_agreed_at_100_and_80_columns() {
+    for (name, summary) in [("valid", valid()), ("troubled", troubled()), ("null", null())] {
+        for width in [100, 80] {
+            golden(
+                &format!("summary-{name}-{width}.txt"),
+                &rendered(&summary, &plain(width)),
+            );
+        }
+    }
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    for summary in [valid(), troubled(), null()] {
+        for width in [80, 87, 100, 160] {
+            for line in rendered(&summary, &plain(width)).lines() {
+                assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_adds_escape_sequences_and_changes_no_word() {
+    for summary in [valid(), troubled(), null()] {
+        let coloured = rendered(
+            &summary,
+            &Style {
+                colour: true,
+                width: 100,
+            },
+        );
+        let bare = rendered(&summary, &plain(100));
+        assert!(coloured.contains('\u{1b}') && !bare.contains('\u{1b}'));
+        let mut stripped = String::new();
+        let mut rest = coloured.as_str();
+        while let Some((before, after)) = rest.split_once("\u{1b}[") {
+            stripped.push_str(before);
+            rest = after.split_once('m').expect("a complete sequence").1;
+        }
+        stripped.push_str(rest);
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&stripped), words(&bare));
+    }
+}
+
+#[test]
+fn the_json_example_in_the_documentation_is_what_is_written() {
+    let mut out = Vec::new();
+    let mut summary = valid();
+    summary.run.file = Some("runs/two-detectors.mcap".to_owned());
+    json::write(&summary, &mut out).expect("writing to memory");
+    golden("summary.json", std::str::from_utf8(&out).expect("text"));
+}
