@@ -102,7 +102,10 @@ mod tests {
         assert_eq!(tenant_topic("camera", "frame"), "/jetlag/camera/frame");
         assert_eq!(tenant_topic("a/b c", "frame"), "/jetlag/a_b_c/frame");
         assert_eq!(tenant_topic("", "phase"), "/jetlag/_/phase");
-        assert_eq!(telemetry_topic("host", "cpu0_load"), "/jetlag/telemetry/host/cpu0_load");
+        assert_eq!(
+            telemetry_topic("host", "cpu0_load"),
+            "/jetlag/telemetry/host/cpu0_load"
+        );
     }
 
     #[test]
