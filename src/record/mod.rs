@@ -3,6 +3,18 @@
 //! The types here are the only thing that the live half and the offline half share. Numbers are as the
 //! design says: whole nanoseconds, and −1 in the file (`None` here) for "not measured".
 
+mod cdr;
+mod container;
+mod message;
+pub mod reader;
+mod schema;
+pub mod writer;
+
+pub use cdr::CdrError;
+pub use reader::{Completeness, ReadError, RunReader};
+pub use schema::{SCHEMA_MAJOR, SCHEMA_MINOR};
+pub use writer::{RecordError, RunWriter};
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Nanos, Stamp};

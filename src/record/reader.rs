@@ -1,0 +1,380 @@
+//! Reads a run file: the manifest, then its events one after the other, as far as the file goes.
+//!
+//! A file that was cut off (a kill, a full disk, a copy that broke) is read up to the cut, and
+//! [`RunReader::completeness`] says how much that was. Channels that a newer minor version added are
+//! passed over and counted. Memory does not grow with the file.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use mcap::records::{Record, op};
+
+pub use super::container::Damage;
+use super::container::{Container, Item, Stop, read_up_to};
+use super::schema::{self, Kind, SCHEMA_MAJOR};
+use super::{Event, Manifest, message};
+use crate::units::{Bytes, Stamp};
+
+/// Message records start with channel (2), sequence (4), log time (8) and publish time (8).
+const MESSAGE_HEADER: usize = 22;
+
+/// Why a run file could not be read, or not further.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The system refused.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Nothing in it.
+    #[error("{} is empty: the run ended before anything was recorded; run it again", path.display())]
+    Empty {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Some other kind of file.
+    #[error(
+        "{} is not a run file: it does not begin like an MCAP file. Name a file that `jetlag run` wrote (*.mcap)",
+        path.display()
+    )]
+    NotMcap {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// MCAP, and not ours.
+    #[error(
+        "{} is an MCAP file of another program: it has no jetlag manifest. Name a file that `jetlag run` wrote",
+        path.display()
+    )]
+    NotARun {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// Cut off too early to be of use.
+    #[error(
+        "{} ends after {} within its manifest: nothing of the run was recorded; run it again",
+        path.display(),
+        Bytes(*bytes)
+    )]
+    NoManifest {
+        /// Which file.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The manifest is not what its version says.
+    #[error("the manifest of {} cannot be understood: {problem}", path.display())]
+    BadManifest {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Written by a later jetlag.
+    #[error(
+        "{} has version {found} of the run file, and this jetlag reads up to version {known}: update jetlag",
+        path.display()
+    )]
+    Newer {
+        /// Which file.
+        path: PathBuf,
+        /// Its major version.
+        found: u32,
+        /// Ours.
+        known: u32,
+    },
+    /// The content makes no sense; what came before it is good.
+    #[error(
+        "{} is damaged after {}: {source}. What was read before is good; copy the file again if you have the original",
+        path.display(),
+        Bytes(*offset)
+    )]
+    Damaged {
+        /// Which file.
+        path: PathBuf,
+        /// End of the last whole record before.
+        offset: u64,
+        /// What is wrong.
+        source: Damage,
+    },
+}
+
+/// How much of a run file there was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// All, up to its closing index.
+    Whole,
+    /// It was cut off or damaged, or has not been read to its end.
+    Truncated {
+        /// Up to the end of the last whole record.
+        bytes_read: u64,
+        /// Length of the file.
+        bytes_total: u64,
+        /// Whole chunks.
+        chunks: u64,
+        /// Latest stamp of any event.
+        last: Option<Stamp>,
+    },
+}
+
+/// A run file being read: an iterator of its events. After an error it yields no more.
+pub struct RunReader<R: Read = File> {
+    container: Container<R>,
+    path: PathBuf,
+    bytes_total: u64,
+    manifest: Manifest,
+    /// By schema number: what we know it as.
+    schemas: Vec<Option<Kind>>,
+    /// By channel number.
+    channels: Vec<Option<(Kind, String)>>,
+    skipped: u64,
+    last: Option<Stamp>,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Reading,
+    Whole,
+    Stopped,
+}
+
+impl RunReader {
+    /// Opens a run file and reads its manifest.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let io = |source| ReadError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let file = File::open(path).map_err(io)?;
+        let bytes = file.metadata().map_err(io)?.len();
+        RunReader::over(file, bytes, path)
+    }
+}
+
+impl<R: Read> RunReader<R> {
+    /// Reads from `input` of `bytes_total` bytes instead of a file; `path` is what messages call it.
+    pub fn over(mut input: R, bytes_total: u64, path: &Path) -> Result<Self, ReadError> {
+        let path = path.to_owned();
+        let mut magic = [0; mcap::MAGIC.len()];
+        let got = match read_up_to(&mut input, &mut magic) {
+            Ok(got) => got,
+            Err(source) => return Err(ReadError::Io { path, source }),
+        };
+        if got == 0 {
+            return Err(ReadError::Empty { path });
+        }
+        if magic[..got] != mcap::MAGIC[..got] {
+            return Err(ReadError::NotMcap { path });
+        }
+        let mut container = Container::new(input);
+        let manifest = read_manifest(&mut container, &path, bytes_total)?;
+        Ok(RunReader {
+            container,
+            path,
+            bytes_total,
+            manifest,
+            schemas: Vec::new(),
+            channels: Vec::new(),
+            skipped: 0,
+            last: None,
+            state: State::Reading,
+        })
+    }
+
+    /// What was run, on what.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// How much of the file there was; to be asked after the last event.
+    pub fn completeness(&self) -> Completeness {
+        match self.state {
+            State::Whole => Completeness::Whole,
+            _ => Completeness::Truncated {
+                bytes_read: self.container.offset,
+                bytes_total: self.bytes_total,
+                chunks: self.container.chunks,
+                last: self.last,
+            },
+        }
+    }
+
+    /// Messages that were passed over, because a newer jetlag or another program added them.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn read_event(&mut self) -> Result<Option<Event>, Stop> {
+        loop {
+            let (opcode, body) = match self.container.next()? {
+                Item::Record { opcode, body } => (opcode, body),
+                Item::End { whole } => {
+                    self.state = if whole { State::Whole } else { State::Stopped };
+                    return Ok(None);
+                }
+            };
+            match opcode {
+                op::MESSAGE => {
+                    let Some((header, data)) = body.split_first_chunk::<MESSAGE_HEADER>() else {
+                        return Err(Damage::Short.into());
+                    };
+                    let channel = usize::from(u16::from_le_bytes([header[0], header[1]]));
+                    let Some(Some((kind, topic))) = self.channels.get(channel) else {
+                        self.skipped += 1;
+                        continue;
+                    };
+                    return match message::decode(*kind, data) {
+                        Ok(event) => Ok(Some(event)),
+                        Err(source) => Err(Damage::Message {
+                            topic: topic.clone(),
+                            source,
+                        }
+                        .into()),
+                    };
+                }
+                op::SCHEMA => {
+                    if let Record::Schema { header, .. } = parse(opcode, body)? {
+                        set(&mut self.schemas, header.id, Kind::of_name(&header.name));
+                    }
+                }
+                op::CHANNEL => {
+                    if let Record::Channel(channel) = parse(opcode, body)? {
+                        let schema = self.schemas.get(usize::from(channel.schema_id));
+                        let kind = schema.copied().flatten();
+                        let known = kind.filter(|_| channel.message_encoding == "cdr");
+                        set(
+                            &mut self.channels,
+                            channel.id,
+                            known.map(|kind| (kind, channel.topic)),
+                        );
+                    }
+                }
+                // Indexes and statistics serve those who seek.
+                _ => {}
+            }
+        }
+    }
+}
+
+impl<R: Read> Iterator for RunReader<R> {
+    type Item = Result<Event, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state != State::Reading {
+            return None;
+        }
+        match self.read_event() {
+            Ok(event) => {
+                let at = event.as_ref().and_then(stamp);
+                self.last = self.last.max(at);
+                event.map(Ok)
+            }
+            Err(stop) => {
+                self.state = State::Stopped;
+                Some(Err(stopped(stop, &self.path, self.container.offset)))
+            }
+        }
+    }
+}
+
+/// The manifest must come before anything that is in a chunk.
+fn read_manifest<R: Read>(
+    container: &mut Container<R>,
+    path: &Path,
+    bytes_total: u64,
+) -> Result<Manifest, ReadError> {
+    let not_a_run = || ReadError::NotARun {
+        path: path.to_owned(),
+    };
+    loop {
+        let item = match container.next() {
+            Ok(item) => item,
+            Err(stop) => return Err(stopped(stop, path, container.offset)),
+        };
+        let (opcode, body) = match item {
+            Item::Record { opcode, body } => (opcode, body),
+            Item::End { whole: true } => return Err(not_a_run()),
+            Item::End { whole: false } => {
+                return Err(ReadError::NoManifest {
+                    path: path.to_owned(),
+                    bytes: bytes_total,
+                });
+            }
+        };
+        match opcode {
+            op::METADATA => match mcap::parse_record(opcode, body) {
+                Ok(Record::Metadata(metadata)) if metadata.name == schema::MANIFEST => {
+                    return manifest(&metadata.metadata, path);
+                }
+                _ => {}
+            },
+            op::SCHEMA | op::CHANNEL | op::MESSAGE | op::DATA_END => return Err(not_a_run()),
+            _ => {}
+        }
+    }
+}
+
+fn manifest(
+    entries: &std::collections::BTreeMap<String, String>,
+    path: &Path,
+) -> Result<Manifest, ReadError> {
+    let bad = |problem: String| ReadError::BadManifest {
+        path: path.to_owned(),
+        problem,
+    };
+    let entry = |name: &str| {
+        entries
+            .get(name)
+            .ok_or_else(|| bad(format!("it has no entry `{name}`")))
+    };
+    // Before the JSON is looked at: a newer version may have another.
+    let major = entry(schema::MANIFEST_MAJOR)?;
+    let found: u32 = major
+        .parse()
+        .map_err(|_| bad(format!("its version `{major}` is not a number")))?;
+    if found > SCHEMA_MAJOR {
+        return Err(ReadError::Newer {
+            path: path.to_owned(),
+            found,
+            known: SCHEMA_MAJOR,
+        });
+    }
+    serde_json::from_str(entry(schema::MANIFEST_JSON)?).map_err(|e| bad(e.to_string()))
+}
+
+fn parse(opcode: u8, body: &[u8]) -> Result<Record<'_>, Damage> {
+    Ok(mcap::parse_record(opcode, body)?)
+}
+
+fn set<T: Clone>(table: &mut Vec<Option<T>>, id: u16, value: Option<T>) {
+    let position = usize::from(id);
+    if table.len() <= position {
+        table.resize(position + 1, None);
+    }
+    table[position] = value;
+}
+
+fn stopped(stop: Stop, path: &Path, offset: u64) -> ReadError {
+    let path = path.to_owned();
+    match stop {
+        Stop::Io(source) => ReadError::Io { path, source },
+        Stop::Damage(source) => ReadError::Damaged { path, offset, source },
+    }
+}
+
+/// When an event happened, where it says.
+fn stamp(event: &Event) -> Option<Stamp> {
+    match event {
+        Event::Frame(r) => Some(r.finished),
+        Event::Detections(r) => Some(r.at),
+        Event::Sample(r) => Some(r.at),
+        Event::Phase(r) => Some(r.measured_to),
+        Event::Log(r) => Some(r.at),
+        Event::Finding(_) => None,
+    }
+}

@@ -1,0 +1,119 @@
+//! The messages of a run file as ROS 2 definitions, their topics, and the version that they have.
+//!
+//! How a record becomes such a message, and a message a record, is in `message`. docs/run-file.md is the
+//! manual of what is here; change both together.
+
+/// Larger where a reader of the old version would misread the file.
+pub const SCHEMA_MAJOR: u32 = 1;
+/// Larger where fields were appended or channels added; an older reader passes over them.
+pub const SCHEMA_MINOR: u32 = 0;
+
+/// Name of the metadata record that holds the manifest, and of its entries.
+pub(super) const MANIFEST: &str = "jetlag.manifest";
+pub(super) const MANIFEST_JSON: &str = "manifest";
+pub(super) const MANIFEST_MAJOR: &str = "schema_major";
+pub(super) const MANIFEST_MINOR: &str = "schema_minor";
+
+/// What the messages of a channel are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Frame,
+    Detections,
+    Sample,
+    Phase,
+    Finding,
+    Log,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 6] = [
+        Kind::Frame,
+        Kind::Detections,
+        Kind::Sample,
+        Kind::Phase,
+        Kind::Finding,
+        Kind::Log,
+    ];
+    /// Name of the ROS 2 message type.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Kind::Frame => "jetlag_msgs/msg/Frame",
+            Kind::Detections => "jetlag_msgs/msg/Detections",
+            Kind::Sample => "jetlag_msgs/msg/Sample",
+            Kind::Phase => "jetlag_msgs/msg/Phase",
+            Kind::Finding => "jetlag_msgs/msg/Finding",
+            Kind::Log => "jetlag_msgs/msg/Log",
+        }
+    }
+    /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
+    pub(super) const fn definition(self) -> &'static str {
+        match self {
+            Kind::Frame => concat!(include_str!("msg/Frame.msg"), include_str!("msg/Time.dep")),
+            Kind::Detections => concat!(
+                include_str!("msg/Detections.msg"),
+                include_str!("msg/Detection.dep"),
+                include_str!("msg/Time.dep")
+            ),
+            Kind::Sample => concat!(include_str!("msg/Sample.msg"), include_str!("msg/Time.dep")),
+            Kind::Phase => concat!(include_str!("msg/Phase.msg"), include_str!("msg/Time.dep")),
+            Kind::Finding => concat!(include_str!("msg/Finding.msg"), include_str!("msg/Time.dep")),
+            Kind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),
+        }
+    }
+    /// The kind of a schema's name; none for those of newer versions and of other programs.
+    pub(super) fn of_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// `/jetlag/<tenant>/<what>`
+pub(super) fn tenant_topic(tenant: &str, what: &str) -> String {
+    format!("/jetlag/{}/{what}", topic_part(tenant))
+}
+
+/// `/jetlag/telemetry/<source>/<signal>`
+pub(super) fn telemetry_topic(source: &str, signal: &str) -> String {
+    format!("/jetlag/telemetry/{}/{}", topic_part(source), topic_part(signal))
+}
+
+/// A name as one part of a topic: letters, digits, `_`, `-` and `.` stay, all else becomes `_`. Names
+/// need not survive this: messages carry the tenant's number, or the names themselves.
+fn topic_part(name: &str) -> String {
+    if name.is_empty() {
+        return "_".to_owned();
+    }
+    name.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "_-.".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn topics_have_as_many_parts_whatever_the_names_are() {
+        assert_eq!(tenant_topic("camera", "frame"), "/jetlag/camera/frame");
+        assert_eq!(tenant_topic("a/b c", "frame"), "/jetlag/a_b_c/frame");
+        assert_eq!(tenant_topic("", "phase"), "/jetlag/_/phase");
+        assert_eq!(
+            telemetry_topic("host", "cpu0_load"),
+            "/jetlag/telemetry/host/cpu0_load"
+        );
+    }
+
+    #[test]
+    fn every_kind_is_found_by_its_own_name_alone() {
+        for kind in Kind::ALL {
+            assert_eq!(Kind::of_name(kind.name()), Some(kind));
+        }
+        assert_eq!(Kind::of_name("jetlag_msgs/msg/GpuActivity"), None);
+        assert_eq!(Kind::of_name("sensor_msgs/msg/Image"), None);
+    }
+}

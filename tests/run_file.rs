@@ -1,0 +1,580 @@
+//! Run files as other programs and later versions meet them: whole, cut off anywhere, damaged, foreign.
+
+#[path = "run_file/made.rs"]
+mod made;
+
+use std::collections::BTreeMap;
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jetlag::detector::{Detection, Place};
+use jetlag::record::{
+    Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, ReadError, RecordError, RunReader,
+    RunWriter, SCHEMA_MAJOR,
+};
+use jetlag::units::{Nanos, Stamp};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const NAME: &str = "made.mcap";
+
+fn written(manifest: &Manifest, events: &[Event]) -> Vec<u8> {
+    let mut writer = RunWriter::over(Cursor::new(Vec::new()), Path::new(NAME), manifest).unwrap();
+    for event in events {
+        writer.write(event).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn opened(bytes: &[u8]) -> Result<RunReader<&[u8]>, ReadError> {
+    RunReader::over(bytes, bytes.len() as u64, Path::new(NAME))
+}
+
+/// All events, and how much of the file there was.
+fn read(bytes: &[u8]) -> Result<(Vec<Event>, Completeness), ReadError> {
+    let mut reader = opened(bytes)?;
+    let events = reader.by_ref().collect::<Result<_, _>>()?;
+    Ok((events, reader.completeness()))
+}
+
+fn problem(bytes: &[u8]) -> String {
+    match opened(bytes) {
+        Ok(_) => panic!("the file was accepted"),
+        Err(e) => e.to_string(),
+    }
+}
+
+#[test]
+fn every_field_of_every_record_comes_back_as_it_was() {
+    let manifest = made::manifest();
+    let events = made::events(200);
+    let bytes = written(&manifest, &events);
+    let mut reader = opened(&bytes).unwrap();
+    assert_eq!(reader.manifest(), &manifest);
+    let back: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
+    assert_eq!(back, events);
+    assert_eq!(reader.completeness(), Completeness::Whole);
+    assert_eq!(reader.skipped(), 0);
+    assert!(reader.next().is_none(), "the end stays the end");
+}
+
+proptest! {
+    #[test]
+    fn extreme_values_survive(
+        numbers in any::<(u64, u64, i64, i64, i64, i64, u32, u32)>(),
+        durations in proptest::array::uniform9(proptest::option::of(0..i64::MAX)),
+        flags in (0usize..3, any::<bool>()),
+    ) {
+        let record = FrameRecord {
+            tenant: [0, 1, OVERHEAD_TENANT][flags.0],
+            phase: [Phase::Together, Phase::Alone, Phase::Overhead][flags.0],
+            warmup: flags.1,
+            sequence: numbers.0,
+            source_index: numbers.1,
+            released: Stamp(numbers.2),
+            started: Stamp(numbers.3),
+            finished: Stamp(numbers.4),
+            lateness: Nanos(numbers.5),
+            stages: std::array::from_fn(|i| durations[i].map(Nanos)),
+            deadline: durations[8].map(Nanos),
+            detections: numbers.6,
+            input_size: numbers.7,
+            ..made::frame(0, 0)
+        };
+        let bytes = written(&made::manifest(), &[Event::Frame(record)]);
+        prop_assert_eq!(read(&bytes).unwrap().0, vec![Event::Frame(record)]);
+    }
+}
+
+#[test]
+fn equal_input_gives_equal_bytes() {
+    let (manifest, events) = (made::manifest(), made::events(100));
+    assert!(written(&manifest, &events) == written(&manifest, &events));
+}
+
+#[test]
+fn a_file_cut_anywhere_gives_the_events_before_the_cut() {
+    let events = made::events(150);
+    let bytes = written(&made::manifest(), &events);
+    let mut most = 0;
+    for cut in (0..bytes.len()).step_by(97).chain(bytes.len() - 20..bytes.len()) {
+        match read(&bytes[..cut]) {
+            Ok((got, completeness)) => {
+                assert!(events.starts_with(&got), "cut at {cut}: not a prefix");
+                let Completeness::Truncated {
+                    bytes_read,
+                    bytes_total,
+                    chunks,
+                    ..
+                } = completeness
+                else {
+                    panic!("cut at {cut}, and called whole");
+                };
+                assert!(bytes_read <= bytes_total && bytes_total == cut as u64);
+                assert!(
+                    chunks <= 6 && got.len() >= most,
+                    "cut at {cut}: fewer than from a shorter file"
+                );
+                most = got.len();
+            }
+            Err(ReadError::Empty { .. }) => assert_eq!(cut, 0),
+            Err(ReadError::NoManifest { .. }) => assert_eq!(most, 0, "cut at {cut}"),
+            Err(other) => panic!("cut at {cut}: {other}"),
+        }
+    }
+    assert_eq!(most, events.len(), "only the index is missing from the longest");
+}
+
+#[test]
+fn a_cut_file_says_how_much_of_it_was_read_and_up_to_when() {
+    let bytes = written(&made::manifest(), &made::events(150));
+    let cut = &bytes[..bytes.len() / 2];
+    let (events, completeness) = read(cut).unwrap();
+    let Completeness::Truncated {
+        bytes_read,
+        bytes_total,
+        chunks,
+        last,
+    } = completeness
+    else {
+        panic!("a cut file is not whole");
+    };
+    assert_eq!(bytes_total, cut.len() as u64);
+    assert!(0 < bytes_read && bytes_read <= bytes_total);
+    assert!(chunks >= 1);
+    let latest = events.iter().filter_map(|e| match e {
+        Event::Frame(r) => Some(r.finished),
+        _ => None,
+    });
+    assert!(last >= latest.max());
+}
+
+#[test]
+fn any_flipped_byte_is_found_or_harmless_and_never_a_panic() {
+    let events = made::events(60);
+    let bytes = written(&made::manifest(), &events);
+    let mut found = 0;
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x41;
+        match read(&damaged) {
+            // In an index, an unused field, or where it only costs the end of the file.
+            Ok((got, _)) => assert!(got.len() <= events.len(), "byte {at}"),
+            Err(_) => found += 1,
+        }
+    }
+    assert!(found > bytes.len() / 4, "{found} of {}", bytes.len());
+}
+
+#[test]
+fn a_damaged_chunk_ends_the_events_and_says_where() {
+    let events = made::events(150);
+    let mut bytes = written(&made::manifest(), &events);
+    let index = mcap::Summary::read(&bytes).unwrap().unwrap().chunk_indexes;
+    let third = &index[2];
+    bytes[(third.chunk_start_offset + third.chunk_length / 2) as usize] ^= 0xff;
+    let mut reader = opened(&bytes).unwrap();
+    let mut got = Vec::new();
+    let mut error = None;
+    for event in reader.by_ref() {
+        match event {
+            Ok(event) => got.push(event),
+            Err(e) => error = Some(e.to_string()),
+        }
+    }
+    assert!(!got.is_empty() && got.len() < events.len() && events.starts_with(&got));
+    let error = error.expect("the damage is reported");
+    assert!(error.contains("made.mcap is damaged after"), "{error}");
+    assert!(matches!(reader.completeness(), Completeness::Truncated { .. }));
+}
+
+#[test]
+fn what_is_no_run_file_is_refused_in_plain_words() {
+    assert!(problem(b"").contains("is empty"));
+    assert!(problem(b"not an mcap file at all").contains("does not begin like an MCAP file"));
+    assert!(problem(&mcap::MAGIC[..5]).contains("ends after 5 B"));
+
+    let mut foreign = mcap::Writer::new(Cursor::new(Vec::new())).unwrap();
+    let channel = foreign
+        .add_channel(0, "/camera", "json", &BTreeMap::new())
+        .unwrap();
+    let header = mcap::records::MessageHeader {
+        channel_id: channel,
+        sequence: 0,
+        log_time: 1,
+        publish_time: 1,
+    };
+    foreign.write_to_known_channel(&header, b"{}").unwrap();
+    foreign.finish().unwrap();
+    let foreign = foreign.into_inner().into_inner();
+    assert!(problem(&foreign).contains("an MCAP file of another program"));
+
+    let newer = Manifest {
+        schema_major: SCHEMA_MAJOR + 1,
+        ..made::manifest()
+    };
+    let words = problem(&written(&newer, &[]));
+    assert!(words.contains("has version 2 of the run file"), "{words}");
+    assert!(words.contains("update jetlag"), "{words}");
+
+    let missing = RunReader::open(Path::new("no/such/run.mcap"))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(missing.contains("no/such/run.mcap"), "{missing}");
+}
+
+#[test]
+fn channels_of_a_newer_minor_version_are_passed_over_and_counted() {
+    // A file with our manifest, one known message with a field appended, and a channel that we do not know.
+    let events = [Event::Frame(made::frame(0, 5))];
+    let ours = written(&made::manifest(), &events);
+    let mut newer = mcap::Writer::new(Cursor::new(Vec::new())).unwrap();
+    let mut file = mcap::sans_io::LinearReader::new();
+    let mut input = ours.as_slice();
+    while let Some(event) = file.next_event() {
+        match event.unwrap() {
+            mcap::sans_io::LinearReadEvent::ReadRequest(n) => {
+                let got = input.read(file.insert(n)).unwrap();
+                file.notify_read(got);
+            }
+            mcap::sans_io::LinearReadEvent::Record { opcode, data } => {
+                match mcap::parse_record(opcode, data).unwrap() {
+                    mcap::records::Record::Metadata(m) => newer.write_metadata(&m).unwrap(),
+                    mcap::records::Record::Schema { header, data } => {
+                        let id = newer.add_schema(&header.name, &header.encoding, &data).unwrap();
+                        assert_eq!(id, header.id);
+                    }
+                    mcap::records::Record::Channel(c) => {
+                        newer
+                            .add_channel(c.schema_id, &c.topic, &c.message_encoding, &c.metadata)
+                            .unwrap();
+                    }
+                    mcap::records::Record::Message { header, data } => {
+                        let longer = [&data[..], &[0, 0, 0, 1, 2, 3, 4]].concat();
+                        newer.write_to_known_channel(&header, &longer).unwrap();
+                        let schema = newer
+                            .add_schema("jetlag_msgs/msg/GpuActivity", "ros2msg", b"uint8 x")
+                            .unwrap();
+                        let unknown = newer
+                            .add_channel(schema, "/jetlag/gpu/activity", "cdr", &BTreeMap::new())
+                            .unwrap();
+                        let header = mcap::records::MessageHeader {
+                            channel_id: unknown,
+                            ..header
+                        };
+                        newer.write_to_known_channel(&header, &[0, 1, 0, 0, 9]).unwrap();
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    newer.finish().unwrap();
+    let newer = newer.into_inner().into_inner();
+    let mut reader = opened(&newer).unwrap();
+    let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
+    assert_eq!(got, events);
+    assert_eq!(reader.skipped(), 1);
+    assert_eq!(reader.completeness(), Completeness::Whole);
+}
+
+/// A disk with room for so many bytes.
+struct SmallDisk {
+    file: Cursor<Vec<u8>>,
+    room: usize,
+}
+
+impl Write for SmallDisk {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let left = self.room - self.file.get_ref().len().min(self.room);
+        if left == 0 && !data.is_empty() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.file.write(&data[..data.len().min(left)])
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for SmallDisk {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
+#[test]
+fn a_full_disk_stops_the_recording_and_spares_what_is_written() {
+    let events = made::events(300);
+    let size = written(&made::manifest(), &events).len();
+    let mut readable = Vec::new();
+    for room in [size / 4, size / 2, size - 30] {
+        let mut disk = SmallDisk {
+            file: Cursor::new(Vec::new()),
+            room,
+        };
+        let mut writer = RunWriter::over(&mut disk, Path::new(NAME), &made::manifest()).unwrap();
+        let failure = events.iter().find_map(|e| writer.write(e).err());
+        if let Some(failure) = failure {
+            assert!(matches!(failure, RecordError::Write { .. }), "{failure}");
+            let words = failure.to_string();
+            assert!(
+                words.contains("made.mcap") && words.contains("Free some space"),
+                "{words}"
+            );
+            assert!(matches!(
+                writer.write(&events[0]),
+                Err(RecordError::Stopped { .. })
+            ));
+            assert!(matches!(writer.finish(), Err(RecordError::Stopped { .. })));
+        } else {
+            assert!(
+                matches!(writer.finish(), Err(RecordError::Write { .. })),
+                "{room} of {size}"
+            );
+        }
+        let (got, completeness) = read(disk.file.get_ref()).unwrap();
+        assert!(events.starts_with(&got), "room for {room}");
+        assert!(matches!(completeness, Completeness::Truncated { .. }));
+        readable.push(got.len());
+    }
+    assert!(readable[0] > 0 && readable.is_sorted(), "{readable:?}");
+    assert_eq!(readable[2], events.len(), "only the index did not fit");
+}
+
+#[test]
+fn a_disk_without_any_room_is_an_error_at_once() {
+    let disk = SmallDisk {
+        file: Cursor::new(Vec::new()),
+        room: 100,
+    };
+    let refused = RunWriter::over(disk, Path::new(NAME), &made::manifest())
+        .err()
+        .unwrap();
+    assert!(
+        refused
+            .to_string()
+            .contains("cannot write to the run file made.mcap"),
+        "{refused}"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let refused = RunWriter::create(folder.path(), &made::manifest()).err().unwrap();
+    assert!(
+        refused.to_string().contains("Name a file, not a folder"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_is_older_than_a_second_is_in_the_file_before_it_is_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("killed.mcap");
+    let mut writer = RunWriter::create(&path, &made::manifest()).unwrap();
+    assert_eq!(
+        RunReader::open(&path).unwrap().count(),
+        0,
+        "the manifest is there from the start"
+    );
+    for n in 0..100 {
+        let record = made::frame(0, n);
+        writer.frame(&record).unwrap();
+        let oldest_missing = RunReader::open(&path).unwrap().count() as u64;
+        let missing = record.finished - made::frame(0, oldest_missing.min(n)).finished;
+        assert!(
+            missing < Nanos::from_secs(1),
+            "at frame {n}, {missing} are missing"
+        );
+    }
+    // With no further record, time alone brings the rest out.
+    let now = made::frame(0, 99).finished;
+    writer.tick(now + Nanos::from_millis(2500)).unwrap();
+    assert_eq!(RunReader::open(&path).unwrap().count(), 100);
+    // A process that is killed runs no destructors.
+    std::mem::forget(writer);
+    let mut reader = RunReader::open(&path).unwrap();
+    assert_eq!(reader.by_ref().filter(Result::is_ok).count(), 100);
+    assert!(matches!(reader.completeness(), Completeness::Truncated { .. }));
+}
+
+#[test]
+fn a_record_of_a_tenant_that_the_manifest_lacks_is_refused() {
+    let mut writer = RunWriter::over(Cursor::new(Vec::new()), Path::new(NAME), &made::manifest()).unwrap();
+    let refused = writer.frame(&made::frame(2, 0)).unwrap_err().to_string();
+    assert!(
+        refused.contains("of tenant 2") && refused.contains("lists 2 tenants"),
+        "{refused}"
+    );
+    writer.frame(&made::frame(1, 0)).unwrap();
+}
+
+/// The record of version 1.0, made once by the test below and never again.
+const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/v1.mcap");
+
+#[test]
+fn the_record_of_version_1_stays_readable() {
+    let mut reader = RunReader::open(Path::new(OLD)).unwrap();
+    assert_eq!(reader.manifest().scenario.name, "made");
+    let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
+    assert_eq!(got, made::events(20));
+    assert_eq!(reader.completeness(), Completeness::Whole);
+}
+
+#[test]
+#[ignore = "writes tests/records/v1.mcap; a new major version gets a new file, the old one stays"]
+fn make_the_record_of_this_version() {
+    std::fs::write(OLD, written(&made::manifest(), &made::events(20))).unwrap();
+}
+
+/// A Python with the packages mcap and mcap-ros2-support: $JETLAG_PYTHON, or the one in .venv.
+fn python() -> Option<PathBuf> {
+    let python = std::env::var_os("JETLAG_PYTHON")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python"));
+    let found = Command::new(&python)
+        .args(["-c", "import mcap, mcap_ros2"])
+        .output();
+    if found.is_ok_and(|output| output.status.success()) {
+        return Some(python);
+    }
+    eprintln!(
+        "skipped: {} with the packages mcap and mcap-ros2-support not found; scripts/setup.sh makes it",
+        python.display()
+    );
+    None
+}
+
+#[test]
+fn python_decodes_every_message_to_the_values_that_were_written() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.mcap");
+    let events = made::events(70);
+    std::fs::write(&path, written(&made::manifest(), &events)).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/decode_run.py");
+    let output = Command::new(python).arg(script).arg(&path).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let lines: Vec<Value> = output
+        .stdout
+        .split(|b| *b == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+
+    let stored: Manifest = serde_json::from_value(lines[0]["manifest"].clone()).unwrap();
+    assert_eq!(stored, made::manifest());
+    assert_eq!(lines.len() - 1, events.len(), "messages");
+    let mut latest = made::ANCHOR;
+    for (line, event) in lines[1..].iter().zip(&events) {
+        let (topic, at, fields) = expected(event, latest);
+        latest = latest.max(at);
+        let unix = made::ANCHOR_UNIX_NS + (at - made::ANCHOR).0;
+        assert_eq!(line["topic"], topic);
+        assert_eq!(line["log_time"], unix, "{topic}");
+        assert_eq!(line["publish_time"], unix, "{topic}");
+        let mut message = line["message"].clone();
+        let stamp = message.as_object_mut().unwrap().remove("stamp").unwrap();
+        let wanted = json!({ "sec": unix / 1_000_000_000, "nanosec": unix % 1_000_000_000 });
+        assert_eq!(stamp, wanted, "{topic}");
+        assert_eq!(message, fields, "{topic}");
+    }
+}
+
+/// Topic, stamp and fields of the message that an event should be.
+fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
+    let ns = |d: Option<Nanos>| d.map_or(-1, |d| d.0);
+    let tenant = |t: u16| match t {
+        0 => "camera",
+        1 => "lidar",
+        _ => "overhead",
+    };
+    match event {
+        Event::Frame(r) => {
+            let [acquire, decode, preprocess, h2d, queue, compute, d2h, postprocess] = r.stages.map(ns);
+            let fields = json!({
+                "sequence": r.sequence, "source_index": r.source_index, "released_ns": r.released.0,
+                "started_ns": r.started.0, "finished_ns": r.finished.0, "response_ns": r.response().0,
+                "lateness_ns": r.lateness.0, "acquire_ns": acquire, "decode_ns": decode,
+                "preprocess_ns": preprocess, "h2d_ns": h2d, "queue_ns": queue, "compute_ns": compute,
+                "d2h_ns": d2h, "postprocess_ns": postprocess, "deadline_ns": ns(r.deadline),
+                "detections": r.detections, "input_size": r.input_size, "tenant": r.tenant,
+                "phase": r.phase as u8, "outcome": r.outcome as u8, "warmup": r.warmup,
+            });
+            (format!("/jetlag/{}/frame", tenant(r.tenant)), r.finished, fields)
+        }
+        Event::Detections(r) => {
+            let detections: Vec<Value> = r.detections.iter().map(detection).collect();
+            let fields = json!({
+                "sequence": r.sequence, "source_index": r.source_index, "at_ns": r.at.0, "tenant": r.tenant,
+                "detections": detections,
+            });
+            (format!("/jetlag/{}/detections", tenant(r.tenant)), r.at, fields)
+        }
+        Event::Sample(r) => {
+            // The script writes NaN as null: JSON has no NaN.
+            let fields = json!({
+                "at_ns": r.at.0, "value": r.value, "source": r.source, "signal": r.signal, "unit": r.unit,
+            });
+            (
+                format!("/jetlag/telemetry/{}/{}", r.source, r.signal),
+                r.at,
+                fields,
+            )
+        }
+        Event::Phase(r) => {
+            let fields = json!({
+                "epoch_ns": r.epoch.0, "measured_from_ns": r.measured_from.0,
+                "measured_to_ns": r.measured_to.0, "lost_records": r.lost_records, "tenant": r.tenant,
+                "phase": r.phase as u8, "reason": r.reason as u8,
+            });
+            (
+                format!("/jetlag/{}/phase", tenant(r.tenant)),
+                r.measured_to,
+                fields,
+            )
+        }
+        Event::Finding(r) => {
+            let fields = json!({
+                "code": r.code, "tenant": r.tenant.clone().unwrap_or_default(), "message": r.message,
+                "advice": r.advice,
+            });
+            ("/jetlag/finding".into(), latest, fields)
+        }
+        Event::Log(r) => {
+            let fields = json!({ "at_ns": r.at.0, "level": r.level, "message": r.message });
+            ("/jetlag/log".into(), r.at, fields)
+        }
+    }
+}
+
+/// Floats of 32 bits widen exactly, here as in Python.
+fn detection(d: &Detection) -> Value {
+    let wide = |values: &[f32]| values.iter().map(|v| f64::from(*v)).collect::<Vec<f64>>();
+    let (image, space) = match d.place {
+        Place::Image(b) => (vec![wide(&[b.x1, b.y1, b.x2, b.y2])], vec![]),
+        Place::Space(b) => (vec![], vec![wide(&[b.x, b.y, b.z, b.l, b.w, b.h, b.yaw])]),
+    };
+    let named = |names: &[&str], boxes: Vec<Vec<f64>>| -> Vec<Value> {
+        let one = |values: Vec<f64>| {
+            names
+                .iter()
+                .map(|n| n.to_string())
+                .zip(values.into_iter().map(Value::from))
+        };
+        boxes
+            .into_iter()
+            .map(|values| Value::Object(one(values).collect()))
+            .collect()
+    };
+    json!({
+        "class_index": d.class,
+        "score": f64::from(d.score),
+        "image": named(&["x1", "y1", "x2", "y2"], image),
+        "space": named(&["x", "y", "z", "l", "w", "h", "yaw"], space),
+    })
+}

@@ -1,0 +1,226 @@
+//! Made-up manifests and events, the same each time.
+
+use std::collections::BTreeMap;
+
+use jetlag::detector::{Box2d, Box3d, Detection, Place};
+use jetlag::record::{
+    DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Manifest, NetworkManifest,
+    OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, TenantManifest,
+};
+use jetlag::scenario::{
+    Arrival, BackendChoice, Baseline, ClockKind, LatencyModel, Overload, Release, Scenario, Sharing,
+    SourceSpec, Telemetry, Tenant,
+};
+use jetlag::units::{Nanos, Stamp};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+/// A moment of the run's clock …
+pub(crate) const ANCHOR: Stamp = Stamp(1_000_000_000_000);
+/// … and of the wall.
+pub(crate) const ANCHOR_UNIX_NS: i64 = 1_767_225_600_000_000_000;
+
+/// Two tenants, `camera` and `lidar`.
+pub(crate) fn manifest() -> Manifest {
+    let names = ["camera", "lidar"];
+    Manifest {
+        schema_major: SCHEMA_MAJOR,
+        schema_minor: SCHEMA_MINOR,
+        jetlag_version: "0.1.0".into(),
+        command_line: vec!["jetlag".into(), "run".into(), "made.ron".into()],
+        scenario: Scenario {
+            name: "made".into(),
+            duration: Nanos::from_secs(10),
+            warmup: Nanos::from_secs(1),
+            seed: 7,
+            clock: ClockKind::Virtual,
+            sharing: Sharing::Streams,
+            release: Release::Sleep,
+            baseline: Baseline::default(),
+            telemetry: Telemetry {
+                interval: Nanos::from_millis(100),
+            },
+            sim_contention: 0.5,
+            expect: vec!["camera.response.p99 < 33ms".into()],
+            tenants: names.map(tenant).into(),
+        },
+        tenants: names
+            .map(|name| TenantManifest {
+                name: name.into(),
+                backend: "sim".into(),
+                detector: Some(name.into()),
+                classes: vec!["car".into(), "person".into(), "bicycle".into()],
+                networks: vec![NetworkManifest {
+                    name: format!("{name}.onnx"),
+                    blake3: "00".repeat(32),
+                    bytes: 1234,
+                }],
+                source: "nothing".into(),
+            })
+            .into(),
+        machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
+        anchor: ANCHOR,
+        anchor_unix_ns: ANCHOR_UNIX_NS,
+    }
+}
+
+fn tenant(name: &str) -> Tenant {
+    Tenant {
+        name: name.into(),
+        detector: None,
+        backend: BackendChoice::Sim(LatencyModel::Fixed(Nanos::from_millis(5))),
+        backend_reason: None,
+        source: SourceSpec::Empty,
+        arrival: Arrival::Periodic {
+            hz: 30.0,
+            phase: Nanos::ZERO,
+            jitter: Nanos::ZERO,
+        },
+        deadline: Some(Nanos::from_millis(33)),
+        overload: Overload::DropOldest { queue: 2 },
+        priority: 0,
+        depth: 1,
+        cpus: vec![],
+        record_detections: true,
+        frames: None,
+    }
+}
+
+/// A frame such as a real run leaves: `n`-th of its tenant, at 30 Hz.
+pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
+    let mut random = Pcg64::seed_from_u64(n.wrapping_mul(2).wrapping_add(u64::from(tenant)));
+    let mut up_to = |limit: u32| i64::from(random.next_u32() % limit);
+    let released = ANCHOR + Nanos(33_333_333) * n as i64;
+    let lateness = Nanos(up_to(80_000));
+    let stages = [
+        Some(up_to(20_000)),
+        None,
+        Some(1_000_000 + up_to(100_000)),
+        None,
+        Some(up_to(1_000)),
+        Some(5_000_000 + up_to(2_000_000)),
+        None,
+        Some(200_000 + up_to(50_000)),
+    ];
+    let service: i64 = stages.iter().flatten().sum();
+    let started = released + lateness;
+    FrameRecord {
+        tenant,
+        phase: Phase::Together,
+        warmup: n < 30,
+        outcome: Outcome::Completed,
+        sequence: n,
+        source_index: n % 64,
+        released,
+        started,
+        finished: started + Nanos(service),
+        lateness,
+        stages: stages.map(|s| s.map(Nanos)),
+        deadline: Some(Nanos::from_millis(33)),
+        detections: up_to(20) as u32,
+        input_size: 640 * 480,
+    }
+}
+
+/// `frames` frames of each tenant, with all else that a run leaves.
+pub(crate) fn events(frames: u64) -> Vec<Event> {
+    let mut events = vec![Event::Log(LogRecord {
+        at: ANCHOR,
+        level: "info".into(),
+        message: "started: “π” in two tenants".into(),
+    })];
+    for n in 0..frames {
+        for tenant in 0..2 {
+            let mut record = frame(tenant, n);
+            if n % 17 == 3 {
+                record.outcome = Outcome::Dropped;
+                record.stages = [None; 8];
+                record.started = record.finished;
+                record.deadline = None;
+            }
+            let detections = DetectionsRecord {
+                tenant,
+                sequence: n,
+                source_index: record.source_index,
+                at: record.finished,
+                detections: (0..n % 4).map(|i| detection(tenant, n, i)).collect(),
+            };
+            events.push(Event::Frame(record));
+            events.push(Event::Detections(detections));
+        }
+        if n % 3 == 0 {
+            let at = ANCHOR + Nanos::from_millis(100) * (n / 3) as i64;
+            events.push(sample(at, "cpu_load", Some(n as f64 / 3.0), "percent"));
+            events.push(sample(at, "memory_used", Some(1e9 + n as f64), "bytes"));
+            events.push(sample(at, "cpu0_frequency", None, "mhz"));
+        }
+    }
+    events.push(Event::Frame(FrameRecord {
+        tenant: OVERHEAD_TENANT,
+        phase: Phase::Overhead,
+        outcome: Outcome::Unfinished,
+        sequence: u64::MAX,
+        source_index: u64::MAX - 1,
+        ..frame(0, frames)
+    }));
+    events.push(Event::Finding(Finding {
+        code: "late-releases".into(),
+        tenant: Some("camera".into()),
+        message: "3 of 100 releases were late".into(),
+        advice: "use release: Spin".into(),
+    }));
+    events.push(Event::Finding(Finding {
+        code: "short".into(),
+        tenant: None,
+        message: String::new(),
+        advice: "run for longer".into(),
+    }));
+    for tenant in [0, 1, OVERHEAD_TENANT] {
+        events.push(Event::Phase(PhaseRecord {
+            tenant,
+            phase: Phase::Together,
+            epoch: ANCHOR,
+            measured_from: ANCHOR + Nanos::from_secs(1),
+            measured_to: ANCHOR + Nanos(33_333_333) * frames as i64,
+            reason: EndReason::Interrupted,
+            lost_records: 5,
+        }));
+    }
+    events
+}
+
+fn sample(at: Stamp, signal: &str, value: Option<f64>, unit: &str) -> Event {
+    Event::Sample(SampleRecord {
+        at,
+        source: "host".into(),
+        signal: signal.into(),
+        value,
+        unit: unit.into(),
+    })
+}
+
+fn detection(tenant: u16, n: u64, i: u64) -> Detection {
+    // Thirds and tenths are exact neither in binary nor in decimal.
+    let v = n as f32 / 3.0 + i as f32 / 10.0;
+    Detection {
+        class: (i % 3) as u16,
+        score: 1.0 / (1.3 + i as f32),
+        place: match tenant {
+            0 => Place::Image(Box2d {
+                x1: v,
+                y1: v + 1.1,
+                x2: v + 20.7,
+                y2: v + 33.3,
+            }),
+            _ => Place::Space(Box3d {
+                x: v,
+                y: -v,
+                z: -1.6,
+                l: 4.1,
+                w: 1.7,
+                h: 1.5,
+                yaw: -0.3,
+            }),
+        },
+    }
+}
