@@ -4,7 +4,10 @@
 //! `acquire` and `decode` are separate because they are separate stages in the record. What is done
 //! with the pixels or points is the detector's affair.
 
+pub mod calibration;
 pub mod empty;
+pub mod kitti;
+pub mod synthetic;
 
 use crate::units::Nanos;
 

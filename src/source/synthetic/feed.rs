@@ -1,0 +1,123 @@
+//! Synthetic scenes as a source of frames.
+//!
+//! All scenes are rendered when the source is opened, so that fetching a frame is one copy into buffers
+//! that the frame already has and costs no more than a real driver would.
+
+use super::{IMAGE_SIZE, World, camera, lidar};
+use crate::source::{Content, ContentKind, Frame, Image, PointCloud, Source, SourceError, SourceInfo};
+use crate::units::Nanos;
+
+/// Which of the two sensors a source is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the sensors")]
+pub enum Sensor {
+    Camera,
+    Lidar,
+}
+
+/// Time between two scenes, for both sensors.
+const INTERVAL: Nanos = Nanos::from_millis(100);
+
+/// A fixed number of scenes of one seed, as one of the sensors sees them; then they repeat.
+#[derive(Debug)]
+pub struct SyntheticSource {
+    contents: Vec<Content>,
+    times: Vec<Nanos>,
+    sensor: Sensor,
+    seed: u64,
+    next: usize,
+    repeats: bool,
+}
+
+impl SyntheticSource {
+    /// Renders scenes `0..scenes` of `seed` (on all cores; at least one scene). `repeats`: begin again
+    /// after the last scene instead of ending.
+    pub fn open(sensor: Sensor, seed: u64, scenes: u32, repeats: bool) -> Self {
+        let scenes = scenes.max(1) as usize;
+        let mut contents = vec![Content::Empty; scenes];
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let share = scenes.div_ceil(threads);
+        std::thread::scope(|scope| {
+            for (part, some) in contents.chunks_mut(share).enumerate() {
+                scope.spawn(move || {
+                    for (offset, content) in some.iter_mut().enumerate() {
+                        let scene = World::scene(seed, (part * share + offset) as u64);
+                        *content = match sensor {
+                            Sensor::Camera => Content::Image(camera::render(&scene.layout).0),
+                            Sensor::Lidar => Content::Points(lidar::sweep(&scene.layout)),
+                        };
+                    }
+                });
+            }
+        });
+        SyntheticSource {
+            contents,
+            times: (0..scenes as i64).map(|i| INTERVAL * i).collect(),
+            sensor,
+            seed,
+            next: 0,
+            repeats,
+        }
+    }
+}
+
+impl Source for SyntheticSource {
+    fn info(&self) -> SourceInfo {
+        let scenes = self.contents.len();
+        let [width, height] = IMAGE_SIZE;
+        let (kind, what) = match self.sensor {
+            Sensor::Camera => (ContentKind::Image, format!("images of {width}×{height}")),
+            Sensor::Lidar => (ContentKind::Points, "sweeps".to_owned()),
+        };
+        SourceInfo {
+            kind,
+            frames: (!self.repeats).then_some(scenes as u64),
+            description: format!("{scenes} synthetic {what}, seed {}", self.seed),
+        }
+    }
+
+    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
+        if self.next == self.contents.len() {
+            if !self.repeats {
+                return Ok(false);
+            }
+            self.next = 0;
+        }
+        frame.index = self.next as u64;
+        frame.captured = Some(self.times[self.next]);
+        copy(&self.contents[self.next], &mut frame.content);
+        self.next += 1;
+        Ok(true)
+    }
+
+    fn capture_times(&self) -> &[Nanos] {
+        &self.times
+    }
+}
+
+/// Copies into the buffer that is there; it grows while warming up and then no more.
+fn copy(from: &Content, to: &mut Content) {
+    match (from, to) {
+        (Content::Image(from), Content::Image(to)) => {
+            to.width = from.width;
+            to.height = from.height;
+            to.rgb.clear();
+            to.rgb.extend_from_slice(&from.rgb);
+        }
+        (Content::Points(from), Content::Points(to)) => {
+            to.points.clear();
+            to.points.extend_from_slice(&from.points);
+        }
+        (Content::Image(_), to) => {
+            *to = Content::Image(Image::default());
+            copy(from, to);
+        }
+        (Content::Points(_), to) => {
+            // Room for the largest sweep, so that a later one does not make the buffer grow.
+            let points = Vec::with_capacity(super::RINGS * super::STEPS);
+            *to = Content::Points(PointCloud { points });
+            copy(from, to);
+        }
+        (Content::Empty, to) => *to = Content::Empty,
+    }
+}

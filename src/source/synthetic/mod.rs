@@ -1,0 +1,207 @@
+//! A seeded world of cars, people and cyclists, seen by one camera and one LiDAR at the same time.
+//!
+//! [`World::scene`] lays a street out; the two sensors cast rays against the same solids, so image and
+//! sweep agree exactly and the ground truth is the geometry itself. `(seed, index)` gives the same scene
+//! on every machine, whatever the number of threads. [`SyntheticSource`] yields scenes as frames;
+//! writing them to disk is [`kitti`](super::kitti)'s.
+//!
+//! What counts as an object (what a detector is expected to find):
+//! - for the camera: at least [`MIN_HEIGHT`] pixels of visible height, at least [`MIN_VISIBLE`] of its
+//!   pixels not hidden, at most [`MAX_TRUNCATED`] of its box beyond the image's edge;
+//! - for the LiDAR: at least [`MIN_POINTS`] points on it and its centre in [`LIDAR_RANGE`].
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `layout` | what stands where, and the light |
+//! | `models` | what things look like, in solids |
+//! | `shape` | the solids, and where rays meet them |
+//! | `camera`, `lidar` | the two sensors |
+//! | `feed` | the [`Source`](super::Source) |
+//! | `vector` | arithmetic and chance that are the same everywhere |
+
+mod camera;
+mod feed;
+mod layout;
+mod lidar;
+mod models;
+mod shape;
+#[cfg(test)]
+mod tests;
+mod vector;
+
+use layout::Layout;
+
+use super::calibration::Calibration;
+use super::{Image, PointCloud};
+use crate::detector::{Box2d, Box3d};
+
+pub use camera::IMAGE_SIZE;
+pub use feed::{Sensor, SyntheticSource};
+pub use lidar::{RANGE, RINGS, STEPS};
+
+/// Least visible height of an object that the camera is expected to find, pixels.
+pub const MIN_HEIGHT: f32 = 20.0;
+/// Least share of an object's pixels that must not be hidden by others.
+pub const MIN_VISIBLE: f32 = 0.4;
+/// Largest share of an object's box that may lie beyond the image's edge.
+pub const MAX_TRUNCATED: f32 = 0.5;
+/// Fewest points on an object that the LiDAR is expected to find.
+pub const MIN_POINTS: u32 = 10;
+/// Least and largest x and y of such an object's centre, metres.
+pub const LIDAR_RANGE: [[f32; 2]; 2] = [[0.0, 51.2], [-25.6, 25.6]];
+
+/// The kinds of object, under KITTI's names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names are the kinds")]
+pub enum Class {
+    Car,
+    Pedestrian,
+    Cyclist,
+}
+
+impl Class {
+    /// All of them, in the order of the demo camera network's outputs.
+    pub const ALL: [Class; 3] = [Class::Car, Class::Pedestrian, Class::Cyclist];
+    /// KITTI's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Car => "Car",
+            Class::Pedestrian => "Pedestrian",
+            Class::Cyclist => "Cyclist",
+        }
+    }
+}
+
+/// One object and what the sensors see of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Object {
+    /// What it is.
+    pub class: Class,
+    /// Where it is, in the LiDAR frame.
+    pub place: Box3d,
+    /// Around the pixels that show it; of no extent where none does.
+    pub image: Box2d,
+    /// Pixels that show it.
+    pub visible_pixels: u32,
+    /// Share of its pixels that nothing hides, of those within the image; 0 where none is.
+    pub visible: f32,
+    /// Share of its projected box beyond the image's edge, 0..=1.
+    pub truncated: f32,
+    /// LiDAR points on it.
+    pub points: u32,
+}
+
+impl Object {
+    /// Whether a camera detector is expected to find it.
+    pub fn counts_for_camera(&self) -> bool {
+        self.image.y2 - self.image.y1 >= MIN_HEIGHT
+            && self.visible >= MIN_VISIBLE
+            && self.truncated <= MAX_TRUNCATED
+    }
+    /// Whether a LiDAR detector is expected to find it.
+    pub fn counts_for_lidar(&self) -> bool {
+        let [x, y] = LIDAR_RANGE;
+        self.points >= MIN_POINTS
+            && (x[0]..x[1]).contains(&self.place.x)
+            && (y[0]..y[1]).contains(&self.place.y)
+    }
+}
+
+/// All scenes there are.
+#[derive(Clone, Copy, Debug)]
+pub struct World;
+
+impl World {
+    /// The scene of that number in the series of that seed.
+    pub fn scene(seed: u64, index: u64) -> Scene {
+        Scene {
+            layout: Layout::new(seed, index),
+        }
+    }
+}
+
+/// A street at one moment.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    layout: Layout,
+}
+
+/// A scene as both sensors see it.
+#[derive(Clone, Debug)]
+pub struct Observation {
+    /// The camera's image, [`IMAGE_SIZE`].
+    pub image: Image,
+    /// The LiDAR's sweep.
+    pub sweep: PointCloud,
+    /// All objects, also those that do not count.
+    pub objects: Vec<Object>,
+}
+
+impl Scene {
+    /// The camera's image.
+    pub fn render_camera(&self) -> Image {
+        camera::render(&self.layout).0
+    }
+    /// The LiDAR's sweep.
+    pub fn sweep(&self) -> PointCloud {
+        lidar::sweep(&self.layout)
+    }
+    /// The ground truth. What is seen of an object is counted by rendering, so this costs as much as
+    /// both sensors do; where their data are wanted too, take [`Scene::observe`].
+    pub fn objects(&self) -> Vec<Object> {
+        self.observe().objects
+    }
+    /// How LiDAR and image lie against each other: the same for all scenes.
+    pub fn calibration(&self) -> Calibration {
+        calibration()
+    }
+    /// Both sensors' data and the ground truth.
+    pub fn observe(&self) -> Observation {
+        let (image, sights) = camera::render(&self.layout);
+        let sweep = lidar::sweep(&self.layout);
+        let calibration = calibration();
+        let objects = self
+            .layout
+            .things
+            .iter()
+            .zip(&sights)
+            .filter_map(|(thing, sight)| {
+                Some(Object {
+                    class: thing.class?,
+                    place: thing.place,
+                    image: sight.around,
+                    visible_pixels: sight.visible,
+                    visible: sight.visible as f32 / sight.alone.max(1) as f32,
+                    truncated: truncation(&calibration, &thing.place),
+                    points: lidar::points_on(&sweep, &thing.place),
+                })
+            })
+            .collect();
+        Observation {
+            image,
+            sweep,
+            objects,
+        }
+    }
+}
+
+/// How the synthetic LiDAR and camera lie against each other.
+pub fn calibration() -> Calibration {
+    Calibration::pinhole(
+        f64::from(camera::FOCAL),
+        camera::CENTRE.map(f64::from),
+        camera::POSITION.map(f64::from),
+    )
+}
+
+/// Share of a box's projected rectangle beyond the image's edge; all of it where the box reaches behind
+/// the camera.
+fn truncation(calibration: &Calibration, place: &Box3d) -> f32 {
+    let Some(full) = calibration.project_box(place) else {
+        return 1.0;
+    };
+    let [width, height] = IMAGE_SIZE.map(|n| n as f32);
+    let inside =
+        (full.x2.min(width) - full.x1.max(0.0)).max(0.0) * (full.y2.min(height) - full.y1.max(0.0)).max(0.0);
+    (1.0 - inside / ((full.x2 - full.x1) * (full.y2 - full.y1))).clamp(0.0, 1.0)
+}
