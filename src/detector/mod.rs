@@ -7,6 +7,7 @@
 
 pub mod camera;
 pub mod lidar;
+pub mod spec;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,20 @@
-//! Camera detectors.
+//! Camera detectors: an image fitted and normalised into one input tensor, one network, and a decode
+//! head that turns its outputs into boxes of the original image.
+//!
+//! [`spec`] is what is written in RON and what it builds; [`fit`] places the image in the input;
+//! [`preprocess`] resizes, normalises and lays out in one pass; [`head`] has a file a family of networks;
+//! [`nms`] thins the candidates and [`postprocess`] joins the two. Executing the network is the backend's
+//! affair, decoding files the source's. docs/detectors.md describes the spec for its writers.
+
+pub mod classes;
+pub mod fit;
+pub mod head;
+pub mod nms;
+pub mod postprocess;
+pub mod preprocess;
+pub mod spec;
+
+use crate::detector::Box2d;
 
 /// How an image was fitted into the network's input: network = image × scale + offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -9,4 +25,42 @@ pub struct Fit {
     pub offset: [f32; 2],
     /// Width and height of the image in pixels.
     pub image: [f32; 2],
+}
+
+impl Fit {
+    /// From pixels of the image to pixels of the network's input.
+    pub fn to_network(&self, b: Box2d) -> Box2d {
+        let [sx, sy] = self.scale;
+        let [ox, oy] = self.offset;
+        Box2d {
+            x1: b.x1 * sx + ox,
+            y1: b.y1 * sy + oy,
+            x2: b.x2 * sx + ox,
+            y2: b.y2 * sy + oy,
+        }
+    }
+
+    /// From pixels of the network's input to pixels of the image; may reach beyond the image.
+    pub fn to_image(&self, b: Box2d) -> Box2d {
+        let [sx, sy] = self.scale;
+        let [ox, oy] = self.offset;
+        Box2d {
+            x1: (b.x1 - ox) / sx,
+            y1: (b.y1 - oy) / sy,
+            x2: (b.x2 - ox) / sx,
+            y2: (b.y2 - oy) / sy,
+        }
+    }
+
+    /// The part of a box that lies in the image; `None` where nothing of it does.
+    pub fn clip(&self, b: Box2d) -> Option<Box2d> {
+        let [width, height] = self.image;
+        let clipped = Box2d {
+            x1: b.x1.max(0.0),
+            y1: b.y1.max(0.0),
+            x2: b.x2.min(width),
+            y2: b.y2.min(height),
+        };
+        (clipped.x1 < clipped.x2 && clipped.y1 < clipped.y2).then_some(clipped)
+    }
 }

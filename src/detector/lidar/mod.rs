@@ -1,5 +1,7 @@
 //! LiDAR detectors.
 
+pub mod spec;
+
 /// Which pillars of the grid held points, for the frame in flight.
 #[derive(Clone, Debug, Default)]
 pub struct Pillars {

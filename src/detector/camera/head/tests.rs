@@ -1,0 +1,1 @@
+//! Heads on small outputs whose boxes are known by hand.

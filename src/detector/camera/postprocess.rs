@@ -1,0 +1,54 @@
+//! Output tensors to detections: the head's candidates, thinned, and put back into the image.
+
+use super::head::{Geometry, Head};
+use super::nms::{Candidates, Nms};
+use crate::detector::{Carry, Detection, DetectorError, Place, Postprocess};
+use crate::tensor::TensorSet;
+
+/// [`Postprocess`] of every camera detector.
+pub struct CameraPostprocess {
+    /// Shown in messages.
+    spec: String,
+    geometry: Geometry,
+    head: Head,
+    nms: Nms,
+    candidates: Candidates,
+}
+
+impl CameraPostprocess {
+    /// With this head; `spec` is the name that errors show.
+    pub fn new(spec: String, geometry: Geometry, head: Head, score_threshold: f32, nms: Nms) -> Self {
+        CameraPostprocess {
+            spec,
+            geometry,
+            head,
+            candidates: Candidates::new(score_threshold, nms.labels),
+            nms,
+        }
+    }
+}
+
+impl Postprocess for CameraPostprocess {
+    fn run(
+        &mut self,
+        outputs: &TensorSet,
+        carry: &Carry,
+        found: &mut Vec<Detection>,
+    ) -> Result<(), DetectorError> {
+        found.clear();
+        self.candidates.clear();
+        self.head
+            .decode(&self.geometry, outputs, &mut self.candidates)
+            .map_err(|error| error.of_spec(&self.spec))?;
+        self.candidates.suppress(&self.nms);
+        found.extend(self.candidates.as_slice().iter().filter_map(|candidate| {
+            let place = carry.fit.clip(carry.fit.to_image(candidate.place))?;
+            Some(Detection {
+                class: candidate.class,
+                score: candidate.score,
+                place: Place::Image(place),
+            })
+        }));
+        Ok(())
+    }
+}

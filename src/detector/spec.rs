@@ -1,0 +1,237 @@
+//! Detector specs: RON text to a [`Detector`]. The format is described in docs/detectors.md.
+//!
+//! Here are reading, finding the networks, and errors with their place in the file; the fields of each
+//! kind and their meaning are in [`camera::spec`](super::camera::spec) and
+//! [`lidar::spec`](super::lidar::spec).
+
+use std::path::Path;
+
+use ron::extensions::Extensions;
+use serde::Deserialize;
+
+use super::camera::spec::CameraSpec;
+use super::lidar::spec::LidarSpec;
+use super::{Detector, DetectorError};
+use crate::backend::NetworkSource;
+
+/// A spec as written: the kind of detector, and its fields.
+#[derive(Deserialize)]
+enum DetectorSpec {
+    Camera(CameraSpec),
+    Lidar(LidarSpec),
+}
+
+/// Reads the spec at `path`; paths in it start from its folder.
+///
+/// # Errors
+/// [`DetectorError::BadSpec`], with the file and, for what cannot be parsed, line and column.
+pub fn load(path: &Path) -> Result<Detector, DetectorError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| DetectorError::BadSpec {
+        spec: name.clone(),
+        problem: format!("cannot read the detector spec: {error}"),
+    })?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    from_str(&text, &name, base, &|_| None)
+}
+
+/// Reads a spec from `text`, which messages call `name`.
+///
+/// Each network is first asked of `embedded`, by the path as the spec has it, so that the binary can
+/// bring its own; what it does not know must be a file, found from `base`.
+///
+/// # Errors
+/// [`DetectorError::BadSpec`], with `name` and, for what cannot be parsed, line and column.
+pub fn from_str(
+    text: &str,
+    name: &str,
+    base: &Path,
+    embedded: &dyn Fn(&str) -> Option<NetworkSource>,
+) -> Result<Detector, DetectorError> {
+    let spec = format()
+        .from_str::<DetectorSpec>(text)
+        .map_err(|error| DetectorError::BadSpec {
+            spec: format!("{name}:{}:{}", error.span.start.line, error.span.start.col),
+            problem: error.code.to_string(),
+        })?;
+    let mut detector = match spec {
+        DetectorSpec::Camera(camera) => camera.build(base, name)?,
+        DetectorSpec::Lidar(lidar) => lidar.build(base, name)?,
+    };
+    for engine in &mut detector.program.engines {
+        find_network(engine, name, base, embedded)?;
+    }
+    Ok(detector)
+}
+
+/// RON with its parentheses as people write them: `name: "x"` for an optional field, `Camera(name: …)`
+/// for a variant that holds a struct.
+fn format() -> ron::Options {
+    ron::Options::default().with_default_extension(
+        Extensions::IMPLICIT_SOME | Extensions::UNWRAP_NEWTYPES | Extensions::UNWRAP_VARIANT_NEWTYPES,
+    )
+}
+
+/// Replaces a network that the binary holds, and makes sure that any other is a file.
+fn find_network(
+    engine: &mut NetworkSource,
+    name: &str,
+    base: &Path,
+    embedded: &dyn Fn(&str) -> Option<NetworkSource>,
+) -> Result<(), DetectorError> {
+    let NetworkSource::File(path) = engine else {
+        return Ok(());
+    };
+    let written = path.strip_prefix(base).unwrap_or(path).to_str();
+    if let Some(held) = written.and_then(embedded) {
+        *engine = held;
+        return Ok(());
+    }
+    if path.is_file() {
+        return Ok(());
+    }
+    Err(DetectorError::BadSpec {
+        spec: name.to_owned(),
+        problem: format!(
+            "network {} is not there; write its path as seen from the spec's own folder",
+            path.display()
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::source::ContentKind;
+
+    /// A spec that is right, for tests to spoil.
+    const GOOD: &str = r#"Camera(
+        classes: ["car", "person"],
+        network: "net.onnx",
+        input: (tensor: "images", width: 64, height: 32),
+        head: YoloxGrid(output: "output"),
+    )"#;
+
+    fn built(text: &str) -> Result<Detector, DetectorError> {
+        from_str(text, "spec.ron", Path::new("/nowhere"), &|name| {
+            (name == "net.onnx").then(|| NetworkSource::Embedded {
+                name: "net",
+                bytes: Arc::from(&b""[..]),
+            })
+        })
+    }
+
+    fn complaint(from: &str, to: &str) -> String {
+        assert!(GOOD.contains(from), "{from}");
+        match built(&GOOD.replace(from, to)) {
+            Ok(_) => panic!("accepted: {to}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_short_spec_builds_with_everything_else_at_its_default() {
+        let detector = built(GOOD).unwrap();
+        assert_eq!(detector.name, "spec.ron");
+        assert_eq!(detector.input, ContentKind::Image);
+        assert_eq!(detector.classes, ["car", "person"]);
+        assert!(matches!(
+            detector.program.engines[..],
+            [NetworkSource::Embedded { .. }]
+        ));
+        assert_eq!(
+            detector.program.host_tensors[0].max_shape.dims(),
+            [1, 3, 32, 64]
+        );
+    }
+
+    #[test]
+    fn known_classes_are_written_by_their_name() {
+        let detector = built(&GOOD.replace(r#"["car", "person"]"#, "Coco80")).unwrap();
+        assert_eq!(detector.classes.len(), 80);
+        assert_eq!(detector.classes[79], "toothbrush");
+        let text = complaint(r#"["car", "person"]"#, "Coco81");
+        assert!(text.contains("known set (Coco80) or a list of names"), "{text}");
+    }
+
+    #[test]
+    fn every_head_and_field_can_be_written_as_documented() {
+        let input = r#"(tensor: "images", width: 64, height: 32)"#;
+        let full = r#"(tensor: "images", width: 64, height: 32, layout: Nhwc, colour: Bgr,
+            fit: Letterbox(align: TopLeft, pad: 0, rounding: Down), scale: 0.5, mean: [1, 2, 3.5], std: [1, 1, 2])"#;
+        let head = r#"YoloxGrid(output: "output"),"#;
+        let thinned = "score_threshold: 0.4, nms: (iou: 0.5, class_aware: false, max_detections: 9, max_candidates: 99, labels: Every)";
+        for other in [
+            r#"YoloxGrid(output: "o", strides: [8, 16])"#,
+            r#"YoloAnchors(Decoded(output: "o"))"#,
+            r#"YoloAnchors(Maps(logits: false, levels: [(output: "p3", stride: 8, anchors: [[10, 13], [16, 30]])]))"#,
+            r#"YoloAnchorFree(output: "output0")"#,
+            r#"NanoDet(bins: 8, cell_centre: Corner, levels: [(scores: "792", boxes: "795", stride: 8)])"#,
+            r#"PriorBoxes(scores: "s", boxes: "b")"#,
+            r#"PriorBoxes(scores: "s", boxes: "b", background: 0)"#,
+            r#"PriorBoxes(scores: "s", boxes: "b", background: Some(2))"#,
+        ] {
+            let text = GOOD
+                .replace(input, full)
+                .replace(head, &format!(r#"{other}, name: "mine", {thinned}"#));
+            let detector = built(&text).unwrap_or_else(|error| panic!("{other}: {error}"));
+            assert_eq!(detector.name, "mine");
+        }
+        assert!(built(&GOOD.replace(input, &full.replace("Letterbox(align: TopLeft, pad: 0, rounding: Down)", "Stretch"))).is_ok());
+    }
+
+    #[test]
+    fn an_unknown_field_is_named_with_its_line_and_what_exists() {
+        let text = complaint("tensor: \"images\",", "tensr: \"images\",");
+        assert!(text.starts_with("spec.ron:4:"), "{text}");
+        assert!(text.contains("`tensr`") && text.contains("`tensor`"), "{text}");
+        let text = complaint("network:", "score: 0.4, network:");
+        assert!(text.contains("`score`") && text.contains("`score_threshold`"), "{text}");
+        let text = complaint("output: \"output\"", "output: \"output\", stride: [8]");
+        assert!(text.contains("`stride`") && text.contains("`strides`"), "{text}");
+        let text = complaint("YoloxGrid", "YoloX");
+        assert!(text.contains("`YoloX`") && text.contains("`YoloxGrid`"), "{text}");
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_are_refused_with_what_was_expected() {
+        for (from, to, phrase) in [
+            ("width: 64", "width: 0", "input.width: 0 pixels, expected 1 to"),
+            ("height: 32", "height: 1000000", "input.height: 1000000 pixels"),
+            ("[\"car\", \"person\"]", "[]", "classes: the list is empty"),
+            ("\"person\"", "\"car\"", "`car` is listed twice"),
+            ("height: 32", "height: 32, std: [1, 0, 1]", "input.std"),
+            ("height: 32", "height: 32, mean: [1, NaN, 1]", "input.mean"),
+            ("height: 32", "height: 32, mean: [1, 2]", "expected 3 numbers in brackets, found 2"),
+            ("height: 32", "height: 32, scale: 0.0", "input.scale: 0"),
+            ("height: 32", "height: 40", "stride 16 does not divide the input's height of 40"),
+            ("output: \"output\"", "output: \"output\", strides: [0]", "stride 0 does not divide"),
+            ("output: \"output\"", "output: \"output\", strides: []", "no stride is given"),
+            ("output: \"output\"", "output: \"\"", "an output has no name"),
+            ("network:", "score_threshold: 1.5, network:", "score_threshold: 1.5, expected 0 to 1"),
+            ("network:", "nms: (iou: NaN), network:", "nms.iou: NaN, expected 0 to 1"),
+            ("network:", "nms: (max_detections: 0), network:", "nms.max_detections: 0"),
+            ("YoloxGrid(output: \"output\")", "PriorBoxes(scores: \"s\", boxes: \"b\", background: 3)", "background is column 3"),
+            ("YoloxGrid(output: \"output\")", "NanoDet(levels: [])", "no stride is given"),
+            ("net.onnx", "other.onnx", "network /nowhere/other.onnx is not there"),
+        ] {
+            let text = complaint(from, to);
+            assert!(text.contains(phrase), "`{to}` said: {text}");
+            assert!(text.starts_with("spec.ron"), "{text}");
+        }
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once() {
+        let text = complaint("width: 64, height: 32", "width: 0, height: 32, std: [0, 0, 0]");
+        assert!(text.contains("input.width") && text.contains("input.std"), "{text}");
+    }
+
+    #[test]
+    fn a_spec_that_is_not_there_says_so() {
+        let error = load(Path::new("/nowhere/spec.ron")).err().unwrap().to_string();
+        assert!(error.contains("/nowhere/spec.ron: cannot read the detector spec"), "{error}");
+    }
+}
