@@ -4,6 +4,8 @@
 //! `acquire` and `decode` are separate because they are separate stages in the record. What is done
 //! with the pixels or points is the detector's affair.
 
+pub mod points;
+
 use crate::units::Nanos;
 
 /// An 8-bit RGB image, rows packed, top row first.
