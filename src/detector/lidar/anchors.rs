@@ -118,6 +118,11 @@ pub struct Head {
     pub convention: Convention,
     /// Of the cells' anchors.
     pub placement: Placement,
+    /// Lower corner of the range in metres, x and y, and the sides of a pillar. In double precision, as
+    /// written: bounds of anchors often fall on edges of pillars, and rounding decides which side they take.
+    pub min: [f64; 2],
+    /// See `min`.
+    pub pillar: [f64; 2],
     /// Pillars per cell along x and along y.
     pub stride: u32,
     /// Whether anchors over fewer than two occupied pillars are left out.
@@ -175,10 +180,11 @@ impl AnchorDecode {
     fn position(&self, cell: u32) -> [f64; 2] {
         let at = [cell as usize % self.cells[0], cell as usize / self.cells[0]];
         [0, 1].map(|axis| {
-            let (min, pillar) = (f64::from(self.grid.min[axis]), f64::from(self.grid.size[axis]));
+            let (min, pillar) = (self.head.min[axis], self.head.pillar[axis]);
+            let step = pillar * f64::from(self.head.stride);
             let span = pillar * f64::from(self.grid.cells[axis]);
             match self.head.placement {
-                Placement::Centres => min + pillar * f64::from(self.head.stride) * (at[axis] as f64 + 0.5),
+                Placement::Centres => (min + step / 2.0) + step * at[axis] as f64,
                 Placement::Ends => min + span / (self.cells[axis].max(2) - 1) as f64 * at[axis] as f64,
             }
         })
@@ -190,8 +196,8 @@ impl AnchorDecode {
         let quarter_turned = (anchor.rotation.rem_euclid(PI) - FRAC_PI_2).abs() < FRAC_PI_4;
         let bounds = [0, 1].map(|axis| {
             let side = anchor.size[if quarter_turned { 1 - axis } else { axis }];
-            let pillar = f64::from(self.grid.size[axis]);
-            let middle = (position[axis] - f64::from(self.grid.min[axis])) / pillar;
+            let pillar = self.head.pillar[axis];
+            let middle = (position[axis] - self.head.min[axis]) / pillar;
             [middle - side / (2.0 * pillar), middle + side / (2.0 * pillar)]
         });
         self.occupied.within(bounds) > 1
@@ -489,6 +495,8 @@ mod tests {
             anchors: vec![anchor(0, 0.0), anchor(1, 1.57)],
             convention: Convention::Second,
             placement: Placement::Centres,
+            min: [0.0, -4.0],
+            pillar: [0.5, 0.5],
             stride: 2,
             drop_empty: false,
             score_threshold: 0.5,

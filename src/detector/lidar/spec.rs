@@ -475,6 +475,8 @@ impl LidarSpec {
             anchors: anchors.iter().flat_map(of_entry).collect(),
             convention: *convention,
             placement: *placement,
+            min: [self.range.x.0, self.range.y.0],
+            pillar: [self.voxel.0, self.voxel.1],
             stride: *stride,
             drop_empty: *drop_empty,
             score_threshold: self.score_threshold,

@@ -114,7 +114,9 @@ impl Header {
             let (size, kind) = (sizes.next().and_then(|s| s.parse().ok()), kinds.next());
             let count: usize = match counts.next() {
                 None => 1,
-                Some(zero) if zero.bytes().all(|b| b == b'0') => return Err(format!("COUNT of field `{name}` is 0")),
+                Some(zero) if zero.bytes().all(|b| b == b'0') => {
+                    return Err(format!("COUNT of field `{name}` is 0"));
+                }
                 Some(text) => text
                     .parse()
                     .map_err(|_| format!("COUNT of field `{name}` is `{text}`"))?,
@@ -319,7 +321,10 @@ mod tests {
                 with_header("x y z", "4 4", "F F F", 1, "binary", &body),
                 "field `z` has no usable SIZE",
             ),
-            (b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 0 0 0\nPOINTS 1\nDATA binary\n".to_vec(), "`x` is 0"),
+            (
+                b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 0 0 0\nPOINTS 1\nDATA binary\n".to_vec(),
+                "`x` is 0",
+            ),
             (b"VERSION 0.7\nFIELDS x y z\n".to_vec(), "no DATA line"),
             (b"\xff\xfe\n".to_vec(), "not a PCD file"),
             (b"hello there\n".to_vec(), "holds `hello`"),
