@@ -148,6 +148,16 @@ pub enum TensorError {
         /// Bytes that there are.
         capacity: usize,
     },
+    /// A network made a shape that what follows cannot use.
+    #[error("tensor `{name}` has shape {found}, and {wanted} is expected")]
+    WrongShape {
+        /// The tensor.
+        name: String,
+        /// Its shape.
+        found: Shape,
+        /// What was expected, in words.
+        wanted: String,
+    },
     /// Read or written as another type than it has.
     #[error("tensor `{name}` holds {found}, not {wanted}")]
     WrongType {

@@ -77,7 +77,9 @@ pub struct Program {
     pub engines: Vec<NetworkSource>,
     /// What happens, in order.
     pub steps: Vec<Step>,
-    /// Tensors that the host fills or that host steps make; the backend sets their memory aside.
+    /// Tensors that the host fills or that host steps make; the backend sets their memory aside. They
+    /// begin with their largest shape (a host step may tell from it that a slot is new), and their memory is
+    /// touched by nobody but the host.
     /// Outputs of engines need not be listed: the backend adds them.
     pub host_tensors: Vec<TensorSpec>,
 }

@@ -8,6 +8,7 @@ pub mod calibration;
 pub mod empty;
 pub mod images;
 pub mod kitti;
+pub mod points;
 pub mod synthetic;
 
 use crate::units::Nanos;

@@ -1,0 +1,678 @@
+//! Head outputs to boxes, for networks that correct anchors: SECOND, PointPillars and what follows them.
+//!
+//! Two conventions are in use for what a box's numbers mean ([`Convention`]); everything else is the same.
+//! What leaves here has one meaning: length along the heading, heading from +x towards +y.
+
+use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+
+use serde::Deserialize;
+
+use super::grid::Grid;
+use super::nms::{Candidate, Suppress};
+use super::overlap::normalised_angle;
+use crate::detector::{Box3d, Carry, Detection, DetectorError, Place, Postprocess};
+use crate::tensor::{HostTensor, TensorError, TensorSet};
+
+/// What sizes and rotations of anchors mean. In both, the first side lies along x and the second along y
+/// at rotation 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Convention {
+    /// Sides are width, length, height; rotation is KITTI's `rotation_y`, clockwise seen from above, so that
+    /// the heading is −rotation − π/2 (second.pytorch).
+    #[default]
+    Second,
+    /// Sides are length, width, height; the rotation is the heading (OpenPCDet, mmdetection3d from 1.0).
+    Heading,
+}
+
+/// How the direction classes, two per anchor, settle which end of a box is its front.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum DirectionRule {
+    /// Turn around if (rotation > 0) differs from (the second class is the larger) (second.pytorch).
+    #[default]
+    Sign,
+    /// Bring the rotation less `offset` into [−`limit_offset`·π, (1−`limit_offset`)·π), then add `offset`,
+    /// and π if the second class is the larger (OpenPCDet).
+    Bins {
+        /// In radians.
+        offset: f64,
+        /// Share of π.
+        limit_offset: f64,
+    },
+}
+
+/// How head outputs lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum HeadLayout {
+    /// `[1, y, x, anchors × values]`, or that flattened to `[1, y × x × anchors, values]`.
+    #[default]
+    CellsChannels,
+    /// `[1, anchors × values, y, x]`.
+    ChannelsCells,
+}
+
+/// What stands in the tensor of scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Scores {
+    /// One for each class at each anchor; the best of them gives the class.
+    #[default]
+    PerClass,
+    /// One for each anchor, whose class is the anchor's.
+    PerAnchor,
+}
+
+/// What turns a network's score into 0..=1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Activation {
+    /// The network gives logits.
+    #[default]
+    Sigmoid,
+    /// The network gives scores.
+    None,
+}
+
+/// Where the anchors of the first and last cell lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum Placement {
+    /// In the middle of each cell.
+    #[default]
+    Centres,
+    /// From one end of the range to the other, the ends included (OpenPCDet's default).
+    Ends,
+}
+
+/// One anchor of every cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Anchor {
+    /// Index into the detector's classes.
+    pub class: u16,
+    /// Sides in metres, as [`Convention`] says.
+    pub size: [f64; 3],
+    /// Height of its middle in metres.
+    pub z: f64,
+    /// In radians, as [`Convention`] says.
+    pub rotation: f64,
+}
+
+/// The head's outputs and how to read them.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// Tensor of seven corrections an anchor.
+    pub boxes: String,
+    /// Tensor of scores.
+    pub scores: String,
+    /// Tensor of two direction classes an anchor.
+    pub directions: Option<(String, DirectionRule)>,
+    /// Of all these.
+    pub layout: HeadLayout,
+    /// Of the tensor of scores.
+    pub score_kind: Scores,
+    /// Of the tensor of scores.
+    pub activation: Activation,
+    /// Number of the detector's classes.
+    pub classes: usize,
+    /// The anchors of a cell, in the network's order.
+    pub anchors: Vec<Anchor>,
+    /// Of sizes and rotations.
+    pub convention: Convention,
+    /// Of the cells' anchors.
+    pub placement: Placement,
+    /// Lower corner of the range in metres, x and y, and the sides of a pillar. In double precision, as
+    /// written: bounds of anchors often fall on edges of pillars, and rounding decides which side they take.
+    pub min: [f64; 2],
+    /// See `min`.
+    pub pillar: [f64; 2],
+    /// Pillars per cell along x and along y.
+    pub stride: u32,
+    /// Whether anchors over fewer than two occupied pillars are left out.
+    pub drop_empty: bool,
+    /// Least score that is reported.
+    pub score_threshold: f32,
+    /// Candidates, best first, that go into suppression.
+    pub before: usize,
+}
+
+/// The postprocess of anchor networks, with the memory that it takes.
+pub struct AnchorDecode {
+    head: Head,
+    grid: Grid,
+    cells: [usize; 2],
+    suppress: Suppress,
+    occupied: Occupancy,
+    scored: Vec<Scored>,
+    candidates: Vec<Candidate>,
+}
+
+/// An anchor whose score is high enough.
+#[derive(Clone, Copy, Debug)]
+struct Scored {
+    score: f32,
+    class: u16,
+    anchor: u16,
+    cell: u32,
+}
+
+impl AnchorDecode {
+    /// For a head over this grid.
+    pub fn new(head: Head, grid: Grid, suppress: Suppress) -> Self {
+        AnchorDecode {
+            cells: grid.cells.map(|n| (n / head.stride) as usize),
+            occupied: Occupancy::default(),
+            scored: Vec::with_capacity(head.before),
+            candidates: Vec::with_capacity(head.before),
+            head,
+            grid,
+            suppress,
+        }
+    }
+
+    /// How many anchors there are that [`Head::drop_empty`] would keep for these pillars.
+    pub fn anchors_with_points(&mut self, pillars: &[[u32; 2]]) -> usize {
+        self.occupied.count(&self.grid, pillars);
+        let cells = (self.cells[0] * self.cells[1]) as u32;
+        let all = (0..cells).flat_map(|cell| self.head.anchors.iter().map(move |anchor| (cell, anchor)));
+        all.filter(|(cell, anchor)| self.covers_points(*cell, anchor))
+            .count()
+    }
+
+    /// Position of a cell's anchors in metres.
+    fn position(&self, cell: u32) -> [f64; 2] {
+        let at = [cell as usize % self.cells[0], cell as usize / self.cells[0]];
+        [0, 1].map(|axis| {
+            let (min, pillar) = (self.head.min[axis], self.head.pillar[axis]);
+            let step = pillar * f64::from(self.head.stride);
+            let span = pillar * f64::from(self.grid.cells[axis]);
+            match self.head.placement {
+                Placement::Centres => (min + step / 2.0) + step * at[axis] as f64,
+                Placement::Ends => min + span / (self.cells[axis].max(2) - 1) as f64 * at[axis] as f64,
+            }
+        })
+    }
+
+    /// Whether an anchor's upright bounds hold more than one occupied pillar.
+    fn covers_points(&self, cell: u32, anchor: &Anchor) -> bool {
+        let position = self.position(cell);
+        let quarter_turned = (anchor.rotation.rem_euclid(PI) - FRAC_PI_2).abs() < FRAC_PI_4;
+        let bounds = [0, 1].map(|axis| {
+            let side = anchor.size[if quarter_turned { 1 - axis } else { axis }];
+            let pillar = self.head.pillar[axis];
+            let middle = (position[axis] - self.head.min[axis]) / pillar;
+            [middle - side / (2.0 * pillar), middle + side / (2.0 * pillar)]
+        });
+        self.occupied.within(bounds) > 1
+    }
+
+    /// Collects the anchors whose score is high enough, in the order of memory.
+    fn score(&mut self, scores: &HostTensor) -> Result<(), TensorError> {
+        let head = &self.head;
+        let per_anchor = match head.score_kind {
+            Scores::PerClass => head.classes,
+            Scores::PerAnchor => 1,
+        };
+        let map = Map::of(scores, head, self.cells, per_anchor)?;
+        let raw = scores.f32()?;
+        // The exact comparison is made of the score; this one is only there to be quick.
+        let cut = match head.activation {
+            Activation::Sigmoid => (head.score_threshold / (1.0 - head.score_threshold)).ln() - 1e-3,
+            Activation::None => head.score_threshold,
+        };
+        self.scored.clear();
+        for (index, value) in raw.iter().enumerate() {
+            if *value >= cut {
+                let (cell, channel) = map.place(index);
+                let (anchor, class) = (channel / per_anchor, channel % per_anchor);
+                let rival = |k: usize| raw[map.index(cell, anchor * per_anchor + k)];
+                let is_best = (0..per_anchor)
+                    .all(|k| k == class || rival(k) < *value || (rival(k) == *value && k > class));
+                let score = match head.activation {
+                    Activation::Sigmoid => 1.0 / (1.0 + (-value).exp()),
+                    Activation::None => *value,
+                };
+                if is_best && score >= head.score_threshold {
+                    self.scored.push(Scored {
+                        score,
+                        class: match head.score_kind {
+                            Scores::PerClass => class as u16,
+                            Scores::PerAnchor => head.anchors[anchor].class,
+                        },
+                        anchor: anchor as u16,
+                        cell: cell as u32,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves the best, in order; equal scores in the order of memory, so that results repeat.
+    fn keep_best(&mut self) {
+        let order = |a: &Scored, b: &Scored| {
+            let place = |s: &Scored| (s.cell, s.anchor);
+            b.score.total_cmp(&a.score).then_with(|| place(a).cmp(&place(b)))
+        };
+        if self.scored.len() > self.head.before {
+            self.scored.select_nth_unstable_by(self.head.before, order);
+            self.scored.truncate(self.head.before);
+        }
+        self.scored.sort_unstable_by(order);
+    }
+
+    /// The box that seven corrections make of an anchor, and its rotation before direction is settled.
+    fn corrected(&self, cell: u32, anchor: &Anchor, by: [f32; 7]) -> (Box3d, f64) {
+        let by = by.map(f64::from);
+        let [a, b, c] = anchor.size;
+        let [x, y] = self.position(cell);
+        let diagonal = a.hypot(b);
+        let (first, second) = (by[3].exp() * a, by[4].exp() * b);
+        let (l, w) = match self.head.convention {
+            Convention::Second => (second, first),
+            Convention::Heading => (first, second),
+        };
+        let at = Box3d {
+            x: (by[0] * diagonal + x) as f32,
+            y: (by[1] * diagonal + y) as f32,
+            z: (by[2] * c + anchor.z) as f32,
+            l: l as f32,
+            w: w as f32,
+            h: (by[5].exp() * c) as f32,
+            yaw: 0.0,
+        };
+        (at, by[6] + anchor.rotation)
+    }
+
+    fn decode(&mut self, outputs: &TensorSet) -> Result<(), TensorError> {
+        let boxes = outputs.get(&self.head.boxes)?;
+        let box_map = Map::of(boxes, &self.head, self.cells, 7)?;
+        let boxes = boxes.f32()?;
+        let directions = match &self.head.directions {
+            Some((name, rule)) => {
+                let tensor = outputs.get(name)?;
+                Some((tensor.f32()?, Map::of(tensor, &self.head, self.cells, 2)?, *rule))
+            }
+            None => None,
+        };
+        self.candidates.clear();
+        for scored in &self.scored {
+            let (cell, k) = (scored.cell as usize, scored.anchor as usize);
+            let anchor = &self.head.anchors[k];
+            let by = std::array::from_fn(|n| boxes[box_map.index(cell, k * 7 + n)]);
+            let (mut at, mut rotation) = self.corrected(scored.cell, anchor, by);
+            if let Some((values, map, rule)) = &directions {
+                let second = values[map.index(cell, k * 2 + 1)] > values[map.index(cell, k * 2)];
+                rotation = directed(rotation, second, *rule);
+            }
+            at.yaw = normalised_angle(match self.head.convention {
+                Convention::Second => -rotation - FRAC_PI_2,
+                Convention::Heading => rotation,
+            });
+            // A box that is not finite comes from a network gone wrong; it would poison what reads it.
+            if [at.x, at.y, at.z, at.l, at.w, at.h, at.yaw]
+                .iter()
+                .all(|v| v.is_finite())
+            {
+                self.candidates.push(Candidate {
+                    score: scored.score,
+                    class: scored.class,
+                    at,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Postprocess for AnchorDecode {
+    fn run(
+        &mut self,
+        outputs: &TensorSet,
+        carry: &Carry,
+        found: &mut Vec<Detection>,
+    ) -> Result<(), DetectorError> {
+        found.clear();
+        self.score(outputs.get(&self.head.scores)?)?;
+        if self.head.drop_empty && !self.scored.is_empty() {
+            self.occupied.count(&self.grid, &carry.pillars.cells);
+            let mut scored = std::mem::take(&mut self.scored);
+            scored.retain(|s| self.covers_points(s.cell, &self.head.anchors[s.anchor as usize]));
+            self.scored = scored;
+        }
+        self.keep_best();
+        self.decode(outputs)?;
+        self.suppress.run(&self.candidates, |candidate| {
+            found.push(Detection {
+                class: candidate.class,
+                score: candidate.score,
+                place: Place::Space(candidate.at),
+            });
+        });
+        Ok(())
+    }
+}
+
+/// The rotation of a box once its direction class is known.
+fn directed(rotation: f64, second_class: bool, rule: DirectionRule) -> f64 {
+    match rule {
+        DirectionRule::Sign => {
+            if (rotation > 0.0) != second_class {
+                rotation + PI
+            } else {
+                rotation
+            }
+        }
+        DirectionRule::Bins { offset, limit_offset } => {
+            let from = rotation - offset;
+            let limited = from - (from / PI + limit_offset).floor() * PI;
+            limited + offset + if second_class { PI } else { 0.0 }
+        }
+    }
+}
+
+/// Where in a head output a cell's channel lies.
+#[derive(Clone, Copy)]
+struct Map {
+    layout: HeadLayout,
+    cells: usize,
+    channels: usize,
+}
+
+impl Map {
+    /// Checks the tensor's shape: `values` numbers for each anchor of each cell.
+    fn of(
+        tensor: &HostTensor,
+        head: &Head,
+        [nx, ny]: [usize; 2],
+        values: usize,
+    ) -> Result<Self, TensorError> {
+        let (cells, channels) = (nx * ny, head.anchors.len() * values);
+        let shape = tensor.shape();
+        let last = shape.dims().last().copied().unwrap_or(0);
+        let fits = shape.len() == cells * channels
+            && match head.layout {
+                HeadLayout::CellsChannels => last == channels || last == values,
+                HeadLayout::ChannelsCells => last == nx,
+            };
+        if fits {
+            return Ok(Map {
+                layout: head.layout,
+                cells,
+                channels,
+            });
+        }
+        Err(TensorError::WrongShape {
+            name: tensor.name().to_owned(),
+            found: *shape,
+            wanted: match head.layout {
+                HeadLayout::CellsChannels => format!("[1, {ny}, {nx}, {channels}]"),
+                HeadLayout::ChannelsCells => format!("[1, {channels}, {ny}, {nx}]"),
+            },
+        })
+    }
+
+    fn index(&self, cell: usize, channel: usize) -> usize {
+        match self.layout {
+            HeadLayout::CellsChannels => cell * self.channels + channel,
+            HeadLayout::ChannelsCells => channel * self.cells + cell,
+        }
+    }
+
+    /// The cell and channel at an index.
+    fn place(&self, index: usize) -> (usize, usize) {
+        match self.layout {
+            HeadLayout::CellsChannels => (index / self.channels, index % self.channels),
+            HeadLayout::ChannelsCells => (index % self.cells, index / self.cells),
+        }
+    }
+}
+
+/// How many pillars are occupied below and left of each corner of the grid (a summed-area table).
+#[derive(Default)]
+struct Occupancy {
+    sums: Vec<u32>,
+    width: usize,
+}
+
+impl Occupancy {
+    fn count(&mut self, grid: &Grid, pillars: &[[u32; 2]]) {
+        let [nx, ny] = grid.cells.map(|n| n as usize);
+        self.width = nx + 1;
+        self.sums.clear();
+        self.sums.resize((nx + 1) * (ny + 1), 0);
+        for [ix, iy] in pillars {
+            self.sums[(*iy as usize + 1) * self.width + *ix as usize + 1] = 1;
+        }
+        for y in 1..=ny {
+            let (above, row) = self.sums[(y - 1) * self.width..].split_at_mut(self.width);
+            let mut sum = 0;
+            for (cell, above) in row.iter_mut().zip(above).take(self.width) {
+                sum += *cell;
+                *cell = sum + *above;
+            }
+        }
+    }
+
+    /// Occupied pillars within `[from, to)` along x and y, in pillars, fractions cut off.
+    fn within(&self, [x, y]: [[f64; 2]; 2]) -> u32 {
+        let height = self.sums.len() / self.width - 1;
+        // Casting clamps below at 0.
+        let [x0, x1] = x.map(|v| (v as usize).min(self.width - 1));
+        let [y0, y1] = y.map(|v| (v as usize).min(height));
+        let sum = |x: usize, y: usize| self.sums[y * self.width + x];
+        sum(x1, y1) + sum(x0, y0) - sum(x0, y1) - sum(x1, y0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::tensor::{ElementType, Shape};
+
+    fn grid() -> Grid {
+        Grid {
+            min: [0.0, -4.0, -3.0],
+            size: [0.5, 0.5, 4.0],
+            cells: [12, 16],
+        }
+    }
+
+    fn head() -> Head {
+        let anchor = |class, rotation| Anchor {
+            class,
+            size: [1.6, 3.9, 1.5],
+            z: -1.0,
+            rotation,
+        };
+        Head {
+            boxes: "boxes".to_owned(),
+            scores: "scores".to_owned(),
+            directions: Some(("directions".to_owned(), DirectionRule::Sign)),
+            layout: HeadLayout::CellsChannels,
+            score_kind: Scores::PerClass,
+            activation: Activation::Sigmoid,
+            classes: 2,
+            anchors: vec![anchor(0, 0.0), anchor(1, 1.57)],
+            convention: Convention::Second,
+            placement: Placement::Centres,
+            min: [0.0, -4.0],
+            pillar: [0.5, 0.5],
+            stride: 2,
+            drop_empty: false,
+            score_threshold: 0.5,
+            before: 50,
+        }
+    }
+
+    /// Outputs of a head that is sure of nothing, but for one anchor of one cell.
+    fn outputs(
+        head: &Head,
+        cell: usize,
+        anchor: usize,
+        class: usize,
+        by: [f32; 7],
+        dir: [f32; 2],
+    ) -> TensorSet {
+        let (cells, anchors) = (48, head.anchors.len());
+        let mut set = TensorSet::default();
+        for (name, values) in [("boxes", 7), ("scores", head.classes), ("directions", 2)] {
+            let channels = anchors * values;
+            let dims = match head.layout {
+                HeadLayout::CellsChannels => [1, 8, 6, channels],
+                HeadLayout::ChannelsCells => [1, channels, 8, 6],
+            };
+            let mut tensor = HostTensor::zeroed(name, ElementType::F32, Shape::new(&dims).unwrap());
+            let data = tensor.f32_mut().unwrap();
+            let map = Map {
+                layout: head.layout,
+                cells,
+                channels,
+            };
+            match name {
+                "boxes" => (0..7).for_each(|n| data[map.index(cell, anchor * 7 + n)] = by[n]),
+                "scores" => {
+                    data.fill(-9.0);
+                    data[map.index(cell, anchor * values + class)] = 2.0;
+                }
+                _ => (0..2).for_each(|n| data[map.index(cell, anchor * 2 + n)] = dir[n]),
+            }
+            set.push(tensor);
+        }
+        set
+    }
+
+    fn decoded(head: &Head, set: &TensorSet, carry: &Carry) -> Vec<Detection> {
+        let mut decode = AnchorDecode::new(head.clone(), grid(), Suppress::new(0.1, 10, true));
+        let mut found = vec![];
+        decode.run(set, carry, &mut found).unwrap();
+        found
+    }
+
+    fn only_box(found: &[Detection]) -> Box3d {
+        match found {
+            [
+                Detection {
+                    place: Place::Space(b),
+                    ..
+                },
+            ] => *b,
+            other => panic!("one box in space was expected: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_box_is_the_same_from_either_layout() {
+        let by = [0.1, -0.2, 0.3, 0.05, -0.05, 0.1, 0.4];
+        let mut head = head();
+        let plain = decoded(
+            &head,
+            &outputs(&head, 20, 1, 0, by, [0.0, 1.0]),
+            &Carry::default(),
+        );
+        head.layout = HeadLayout::ChannelsCells;
+        let planar = decoded(
+            &head,
+            &outputs(&head, 20, 1, 0, by, [0.0, 1.0]),
+            &Carry::default(),
+        );
+        assert_eq!(plain, planar);
+        assert_eq!(plain[0].class, 0);
+        assert!((plain[0].score - 0.880_797).abs() < 1e-5);
+    }
+
+    #[test]
+    fn an_uncorrected_anchor_lies_in_the_middle_of_its_cell() {
+        let head = head();
+        let at = only_box(&decoded(
+            &head,
+            &outputs(&head, 6 * 3 + 2, 0, 0, [0.0; 7], [1.0, 0.0]),
+            &Carry::default(),
+        ));
+        assert_eq!((at.x, at.y, at.z), (2.5, -0.5, -1.0));
+        assert!((at.l - 3.9).abs() < 1e-6 && (at.w - 1.6).abs() < 1e-6);
+    }
+
+    proptest! {
+        /// KITTI's rotation_y is 0 where a car faces the camera's right, which is the LiDAR's −y.
+        #[test]
+        fn the_two_conventions_agree_on_which_way_a_box_points(rotation in -3.1f64..3.1) {
+            let heading = normalised_angle(-directed(rotation, rotation > 0.0, DirectionRule::Sign) - FRAC_PI_2);
+            let forward = [f64::from(heading).cos(), f64::from(heading).sin()];
+            // Camera: x right, z forward; a car of rotation_y r faces (cos r, −sin r) in (x, z).
+            let from_camera = [-rotation.sin(), -rotation.cos()];
+            prop_assert!((forward[0] - from_camera[0]).abs() < 1e-5 && (forward[1] - from_camera[1]).abs() < 1e-5);
+        }
+
+        #[test]
+        fn a_direction_changes_a_rotation_by_half_turns_alone(
+            rotation in -6.0f64..6.0, second in any::<bool>(), offset in -1.0f64..1.0, limit_offset in 0.0f64..1.0,
+        ) {
+            for rule in [DirectionRule::Sign, DirectionRule::Bins { offset, limit_offset }] {
+                let turns = (directed(rotation, second, rule) - rotation) / PI;
+                prop_assert!((turns - turns.round()).abs() < 1e-9);
+                let other = (directed(rotation, !second, rule) - directed(rotation, second, rule)) / PI;
+                prop_assert!((other.abs() - 1.0).abs() < 1e-9);
+            }
+        }
+
+        #[test]
+        fn occupied_pillars_are_counted_as_one_by_one(
+            pillars in prop::collection::hash_set((0u32..12, 0u32..16), 0..60),
+            x0 in -3.0f64..14.0, dx in 0.0f64..6.0, y0 in -3.0f64..18.0, dy in 0.0f64..6.0,
+        ) {
+            let cells: Vec<[u32; 2]> = pillars.iter().map(|p| [p.0, p.1]).collect();
+            let mut occupied = Occupancy::default();
+            occupied.count(&grid(), &cells);
+            let inside = |v: u32, from: f64, to: f64| i64::from(v) >= from as i64 && i64::from(v) < to as i64;
+            let wanted = cells.iter().filter(|c| inside(c[0], x0, x0 + dx) && inside(c[1], y0, y0 + dy)).count();
+            prop_assert_eq!(occupied.within([[x0, x0 + dx], [y0, y0 + dy]]) as usize, wanted);
+        }
+    }
+
+    #[test]
+    fn anchors_over_empty_ground_are_dropped_if_asked() {
+        let mut head = head();
+        head.drop_empty = true;
+        let set = outputs(&head, 6 * 3 + 2, 0, 0, [0.0; 7], [0.0; 2]);
+        let mut carry = Carry::default();
+        carry.pillars.cells = vec![[11, 15], [11, 14]];
+        assert_eq!(decoded(&head, &set, &carry), []);
+        carry.pillars.cells = vec![[5, 7]];
+        assert_eq!(decoded(&head, &set, &carry), [], "one pillar is not enough");
+        carry.pillars.cells = vec![[5, 7], [4, 7]];
+        assert_eq!(decoded(&head, &set, &carry).len(), 1);
+    }
+
+    #[test]
+    fn outputs_that_are_not_finite_are_no_detections() {
+        let head = head();
+        for by in [[f32::NAN; 7], [f32::INFINITY; 7], [1e9; 7]] {
+            assert_eq!(
+                decoded(&head, &outputs(&head, 3, 0, 0, by, [0.0; 2]), &Carry::default()),
+                []
+            );
+        }
+        let mut set = outputs(&head, 3, 0, 0, [0.0; 7], [0.0; 2]);
+        set.get_mut("scores").unwrap().f32_mut().unwrap().fill(f32::NAN);
+        assert_eq!(decoded(&head, &set, &Carry::default()), []);
+    }
+
+    #[test]
+    fn an_output_of_another_shape_is_an_error_that_says_what_was_expected() {
+        let head = head();
+        let mut set = outputs(&head, 3, 0, 0, [0.0; 7], [0.0; 2]);
+        set.get_mut("scores")
+            .unwrap()
+            .set_shape(Shape::new(&[1, 4, 8, 5]).unwrap())
+            .unwrap();
+        let mut decode = AnchorDecode::new(head, grid(), Suppress::new(0.1, 10, true));
+        let error = decode
+            .run(&set, &Carry::default(), &mut vec![])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("`scores` has shape [1, 4, 8, 5]") && error.contains("[1, 8, 6, 4]"),
+            "{error}"
+        );
+    }
+}

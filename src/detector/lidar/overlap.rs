@@ -1,0 +1,265 @@
+//! How much two upright boxes overlap when seen from above: exact, by clipping one rectangle with the other.
+
+use super::super::Box3d;
+
+/// A box seen from above, ready to be compared with many others.
+#[derive(Clone, Copy, Debug)]
+pub struct Footprint {
+    /// Counter-clockwise, relative to the centre.
+    corners: [[f64; 2]; 4],
+    centre: [f64; 2],
+    radius: f64,
+    area: f64,
+}
+
+impl Footprint {
+    /// The footprint of a box. One with a side that is not above zero, or anything that is not finite,
+    /// overlaps nothing.
+    pub fn of(b: &Box3d) -> Self {
+        let (l, w) = (f64::from(b.l), f64::from(b.w));
+        let (sin, cos) = f64::from(b.yaw).sin_cos();
+        let corner = |along: f64, across: f64| {
+            let (a, c) = (along * l / 2.0, across * w / 2.0);
+            [a * cos - c * sin, a * sin + c * cos]
+        };
+        let finite = [b.x, b.y, b.l, b.w, b.yaw].iter().all(|v| v.is_finite());
+        let proper = finite && l > 0.0 && w > 0.0;
+        Footprint {
+            corners: [
+                corner(1.0, -1.0),
+                corner(1.0, 1.0),
+                corner(-1.0, 1.0),
+                corner(-1.0, -1.0),
+            ],
+            centre: [f64::from(b.x), f64::from(b.y)],
+            radius: l.hypot(w) / 2.0,
+            area: if proper { l * w } else { 0.0 },
+        }
+    }
+
+    /// Area in square metres.
+    pub fn area(&self) -> f64 {
+        self.area
+    }
+
+    /// Area that both cover, in square metres.
+    pub fn intersection(&self, other: &Footprint) -> f64 {
+        if self.area == 0.0 || other.area == 0.0 {
+            return 0.0;
+        }
+        let offset = [other.centre[0] - self.centre[0], other.centre[1] - self.centre[1]];
+        if offset[0].hypot(offset[1]) >= self.radius + other.radius {
+            return 0.0;
+        }
+        let mut polygon = Polygon::default();
+        for corner in other.corners {
+            polygon.push([corner[0] + offset[0], corner[1] + offset[1]]);
+        }
+        for k in 0..4 {
+            polygon = polygon.clipped(self.corners[k], self.corners[(k + 1) % 4]);
+        }
+        polygon.area().min(self.area).min(other.area)
+    }
+
+    /// Intersection over union, in 0..=1; 0 where either has no area.
+    pub fn iou(&self, other: &Footprint) -> f64 {
+        let both = self.intersection(other);
+        if both == 0.0 {
+            return 0.0;
+        }
+        (both / (self.area + other.area - both)).clamp(0.0, 1.0)
+    }
+}
+
+/// Intersection over union of two boxes seen from above.
+pub fn bev_iou(a: &Box3d, b: &Box3d) -> f64 {
+    Footprint::of(a).iou(&Footprint::of(b))
+}
+
+/// A convex polygon of at most eight corners: each of four cuts adds at most one.
+#[derive(Clone, Copy, Default)]
+struct Polygon {
+    corners: [[f64; 2]; 8],
+    len: usize,
+}
+
+impl Polygon {
+    fn push(&mut self, corner: [f64; 2]) {
+        // Rounding can make a corner cross a cut twice; what does not fit has no area worth counting.
+        if let Some(place) = self.corners.get_mut(self.len) {
+            *place = corner;
+            self.len += 1;
+        }
+    }
+
+    /// The part to the left of the line from `from` to `to` (Sutherland and Hodgman, 1974). A crossing is
+    /// taken only between corners of different sides, so that it always lies between them: nearly parallel
+    /// and coinciding edges need no special case.
+    fn clipped(&self, from: [f64; 2], to: [f64; 2]) -> Polygon {
+        let side = |p: [f64; 2]| (to[0] - from[0]) * (p[1] - from[1]) - (to[1] - from[1]) * (p[0] - from[0]);
+        let mut kept = Polygon::default();
+        for k in 0..self.len {
+            let (a, b) = (self.corners[k], self.corners[(k + 1) % self.len]);
+            let (at_a, at_b) = (side(a), side(b));
+            if at_a >= 0.0 {
+                kept.push(a);
+            }
+            if (at_a >= 0.0) != (at_b >= 0.0) {
+                let t = at_a / (at_a - at_b);
+                kept.push([a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])]);
+            }
+        }
+        kept
+    }
+
+    fn area(&self) -> f64 {
+        let twice: f64 = (0..self.len)
+            .map(|k| {
+                let (a, b) = (self.corners[k], self.corners[(k + 1) % self.len]);
+                a[0] * b[1] - a[1] * b[0]
+            })
+            .sum();
+        (twice / 2.0).max(0.0)
+    }
+}
+
+/// An angle in [-π, π).
+pub fn normalised_angle(radians: f64) -> f32 {
+    use std::f64::consts::{PI, TAU};
+    let angle = ((radians + PI).rem_euclid(TAU) - PI) as f32;
+    if angle >= std::f32::consts::PI {
+        -std::f32::consts::PI
+    } else {
+        angle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f32::consts::{FRAC_PI_2, PI};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn placed() -> impl Strategy<Value = Box3d> {
+        (-5.0f32..5.0, -5.0f32..5.0, 0.2f32..6.0, 0.2f32..6.0, -PI..PI).prop_map(|(x, y, l, w, yaw)| Box3d {
+            x,
+            y,
+            z: 0.0,
+            l,
+            w,
+            h: 1.0,
+            yaw,
+        })
+    }
+
+    fn axis_aligned_iou(a: &Box3d, b: &Box3d, quarter_turned: bool) -> f64 {
+        let half = |b: &Box3d| {
+            let (l, w) = (f64::from(b.l) / 2.0, f64::from(b.w) / 2.0);
+            if quarter_turned { (w, l) } else { (l, w) }
+        };
+        let span = |ca: f32, ha: f64, cb: f32, hb: f64| {
+            let (ca, cb) = (f64::from(ca), f64::from(cb));
+            ((ca + ha).min(cb + hb) - (ca - ha).max(cb - hb)).max(0.0)
+        };
+        let (ha, hb) = (half(a), half(b));
+        let both = span(a.x, ha.0, b.x, hb.0) * span(a.y, ha.1, b.y, hb.1);
+        both / (f64::from(a.l * a.w) + f64::from(b.l * b.w) - both)
+    }
+
+    proptest! {
+        #[test]
+        fn overlap_is_symmetric_and_within_0_and_1(a in placed(), b in placed()) {
+            let (ab, ba) = (bev_iou(&a, &b), bev_iou(&b, &a));
+            prop_assert!((ab - ba).abs() < 1e-9);
+            prop_assert!((0.0..=1.0).contains(&ab));
+        }
+
+        #[test]
+        fn a_box_overlaps_itself_wholly_also_when_turned_around(a in placed()) {
+            prop_assert!((bev_iou(&a, &a) - 1.0).abs() < 1e-9);
+            let around = Box3d { yaw: a.yaw + PI, ..a };
+            prop_assert!((bev_iou(&a, &around) - 1.0).abs() < 1e-5);
+            let swapped = Box3d { l: a.w, w: a.l, yaw: a.yaw + FRAC_PI_2, ..a };
+            prop_assert!((bev_iou(&a, &swapped) - 1.0).abs() < 1e-5);
+        }
+
+        #[test]
+        fn without_rotation_the_plain_formula_holds(a in placed(), b in placed()) {
+            for (yaw, turned) in [(0.0, false), (FRAC_PI_2, true)] {
+                let (a, b) = (Box3d { yaw, ..a }, Box3d { yaw, ..b });
+                prop_assert!((bev_iou(&a, &b) - axis_aligned_iou(&a, &b, turned)).abs() < 1e-5);
+            }
+        }
+
+        #[test]
+        fn moving_and_turning_both_changes_nothing(
+            a in placed(), b in placed(), by in -PI..PI, dx in -20.0f32..20.0, dy in -20.0f32..20.0,
+        ) {
+            let moved = |b: &Box3d| {
+                let (sin, cos) = by.sin_cos();
+                Box3d { x: b.x * cos - b.y * sin + dx, y: b.x * sin + b.y * cos + dy, yaw: b.yaw + by, ..*b }
+            };
+            prop_assert!((bev_iou(&moved(&a), &moved(&b)) - bev_iou(&a, &b)).abs() < 1e-4);
+        }
+
+        #[test]
+        fn a_box_within_another_overlaps_by_the_ratio_of_areas(a in placed(), share in 0.05f32..0.99) {
+            let inner = Box3d { l: a.l * share, w: a.w * share, ..a };
+            prop_assert!((bev_iou(&a, &inner) - f64::from(share * share)).abs() < 1e-5);
+        }
+
+        #[test]
+        fn angles_come_back_in_range_and_point_the_same_way(angle in -100.0f64..100.0) {
+            let normal = normalised_angle(angle);
+            prop_assert!((-PI..PI).contains(&normal));
+            prop_assert!((f64::from(normal).cos() - angle.cos()).abs() < 1e-5);
+            prop_assert!((f64::from(normal).sin() - angle.sin()).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn boxes_without_area_or_with_nan_overlap_nothing() {
+        let good = Box3d {
+            l: 2.0,
+            w: 1.0,
+            ..Box3d::default()
+        };
+        for bad in [
+            Box3d { l: 0.0, ..good },
+            Box3d { w: -1.0, ..good },
+            Box3d { x: f32::NAN, ..good },
+            Box3d {
+                l: f32::INFINITY,
+                ..good
+            },
+            Box3d {
+                yaw: f32::NAN,
+                ..good
+            },
+        ] {
+            assert_eq!(bev_iou(&good, &bad), 0.0);
+            assert_eq!(bev_iou(&bad, &bad), 0.0);
+        }
+    }
+
+    #[test]
+    fn boxes_that_only_touch_overlap_by_nothing() {
+        let a = Box3d {
+            l: 2.0,
+            w: 2.0,
+            ..Box3d::default()
+        };
+        let edge = Box3d { x: 2.0, ..a };
+        let corner = Box3d { x: 2.0, y: 2.0, ..a };
+        assert!(bev_iou(&a, &edge) < 1e-12);
+        assert!(bev_iou(&a, &corner) < 1e-12);
+    }
+
+    #[test]
+    fn the_end_of_the_range_of_angles_is_its_beginning() {
+        assert_eq!(normalised_angle(std::f64::consts::PI), -PI);
+        assert_eq!(normalised_angle(-std::f64::consts::PI), -PI);
+    }
+}

@@ -1,0 +1,154 @@
+//! A sweep to the inputs of a LiDAR network: by pillars, or point by point.
+
+use super::encode::{Encoder, dims, shaped};
+use super::spec::{CellColumn, PointColumn};
+use super::voxelise::Voxeliser;
+use crate::detector::{Carry, DetectorError, Preprocess};
+use crate::source::{Content, ContentKind, Frame, PointCloud};
+use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
+
+/// The cells of pillars as a network of its own takes them.
+#[derive(Clone, Debug)]
+pub struct CellInput {
+    /// `i32 [P, columns]`.
+    pub tensor: String,
+    /// What stands in each column.
+    pub columns: Vec<CellColumn>,
+    /// `i32 [1]`: how many pillars there are.
+    pub count: Option<String>,
+    /// Whether the tensor always has as many rows as there may be pillars.
+    pub fixed_rows: Option<usize>,
+}
+
+/// Groups points into pillars and writes what the network is given of them.
+pub struct PillarInput {
+    /// Points to pillars.
+    pub voxeliser: Voxeliser,
+    /// Pillars to tensors.
+    pub encoder: Encoder,
+    /// For networks that scatter by themselves.
+    pub cells: Option<CellInput>,
+}
+
+impl Preprocess for PillarInput {
+    fn run(
+        &mut self,
+        frame: &Frame,
+        inputs: &mut TensorSet,
+        carry: &mut Carry,
+    ) -> Result<u32, DetectorError> {
+        let cloud = sweep(frame)?;
+        let tally = self.voxeliser.run(&cloud.points);
+        if tally.not_finite > 0 {
+            log::debug!(
+                "frame {}: {} points are not finite",
+                frame.index,
+                tally.not_finite
+            );
+        }
+        let cells = &mut carry.pillars.cells;
+        cells.clear();
+        // Once, for good: sweeps differ, and the pipeline must not allocate when a fuller one comes.
+        cells.reserve(self.voxeliser.max_pillars());
+        cells.extend(self.voxeliser.pillars().map(|(cell, _)| cell));
+        self.encoder.fill(&self.voxeliser, inputs)?;
+        if let Some(input) = &self.cells {
+            input.fill(cells, inputs)?;
+        }
+        Ok(tally.kept)
+    }
+}
+
+impl CellInput {
+    fn fill(&self, cells: &[[u32; 2]], inputs: &mut TensorSet) -> Result<(), TensorError> {
+        let rows = self.fixed_rows.unwrap_or(cells.len().max(1));
+        let width = self.columns.len();
+        let out = shaped(inputs, &self.tensor, dims([rows, width]))?.i32_mut()?;
+        out.fill(0);
+        for (row, [ix, iy]) in out.chunks_exact_mut(width).zip(cells) {
+            for (to, column) in row.iter_mut().zip(&self.columns) {
+                *to = match column {
+                    CellColumn::Zero => 0,
+                    CellColumn::X => *ix as i32,
+                    CellColumn::Y => *iy as i32,
+                };
+            }
+        }
+        if let Some(count) = &self.count {
+            shaped(inputs, count, dims([1]))?.i32_mut()?[0] = cells.len() as i32;
+        }
+        Ok(())
+    }
+}
+
+/// Hands the points over as they are: `f32 [1, N, columns]`.
+#[derive(Clone, Debug)]
+pub struct PointInput {
+    /// The network's input.
+    pub tensor: String,
+    /// What stands in each column.
+    pub columns: Vec<PointColumn>,
+    /// Most points; what a sweep holds beyond is left out.
+    pub max_points: usize,
+    /// Whether there are always that many rows; those beyond the sweep are then zero.
+    pub fixed: bool,
+}
+
+impl PointInput {
+    /// The tensor that it writes, in its largest shape.
+    pub fn tensors(&self) -> Vec<(String, ElementType, Shape)> {
+        let shape = dims([1, self.max_points, self.columns.len()]);
+        vec![(self.tensor.clone(), ElementType::F32, shape)]
+    }
+}
+
+impl Preprocess for PointInput {
+    fn run(
+        &mut self,
+        frame: &Frame,
+        inputs: &mut TensorSet,
+        carry: &mut Carry,
+    ) -> Result<u32, DetectorError> {
+        let cloud = sweep(frame)?;
+        carry.pillars.cells.clear();
+        let width = self.columns.len();
+        let tensor = shaped(inputs, &self.tensor, dims([1, self.max_points, width]))?;
+        let finite = cloud.points.iter().filter(|p| p.iter().all(|v| v.is_finite()));
+        let mut used = 0;
+        let mut rows = tensor.f32_mut()?.chunks_exact_mut(width);
+        for (row, point) in (&mut rows).zip(finite) {
+            for (to, column) in row.iter_mut().zip(&self.columns) {
+                *to = match column {
+                    PointColumn::X => point[0],
+                    PointColumn::Y => point[1],
+                    PointColumn::Z => point[2],
+                    PointColumn::Intensity => point[3],
+                    PointColumn::Zero => 0.0,
+                };
+            }
+            used += 1;
+        }
+        if self.fixed {
+            tensor.f32_mut()?[used * width..].fill(0.0);
+        } else {
+            // One row of zeros where there is no point: few networks take none.
+            if used == 0 {
+                tensor.f32_mut()?[..width].fill(0.0);
+            }
+            tensor.set_shape(dims([1, used.max(1), width]))?;
+        }
+        Ok(used as u32)
+    }
+}
+
+fn sweep(frame: &Frame) -> Result<&PointCloud, DetectorError> {
+    let found = match &frame.content {
+        Content::Points(cloud) => return Ok(cloud),
+        Content::Image(_) => ContentKind::Image,
+        Content::Empty => ContentKind::Empty,
+    };
+    Err(DetectorError::WrongContent {
+        wanted: ContentKind::Points,
+        found,
+    })
+}

@@ -1,0 +1,279 @@
+//! A folder of LiDAR sweeps, in name order: `.bin` of KITTI or nuScenes, `.pcd` as text or binary.
+//!
+//! *Acquire* reads a file, *decode* makes points of it; both into memory that is used again. Coordinates that
+//! are not finite pass through (a detector skips them) and are counted in the log. How a `.pcd` is read is
+//! in `pcd`.
+
+mod pcd;
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::{Content, ContentKind, Frame, PointCloud, Source, SourceError, SourceInfo};
+use crate::scenario::PointFormat;
+
+/// Sweeps from a folder.
+#[derive(Debug)]
+pub struct PointFolder {
+    folder: PathBuf,
+    files: Vec<PathBuf>,
+    format: PointFormat,
+    repeat: bool,
+    next: usize,
+}
+
+/// Opens a folder of sweeps; `format` says what the columns of its `.bin` files are, and `repeat` whether it
+/// begins again at its end.
+pub fn open(path: &Path, repeat: bool, format: PointFormat) -> Result<PointFolder, SourceError> {
+    let unreadable = |error| SourceError::Io {
+        path: path.to_owned(),
+        error,
+    };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        if (has_extension(&file, "bin") || has_extension(&file, "pcd")) && file.is_file() {
+            files.push(file);
+        }
+    }
+    if files.is_empty() {
+        return Err(SourceError::EmptyFolder {
+            path: path.to_owned(),
+            wanted: ".bin or .pcd file",
+        });
+    }
+    files.sort_unstable();
+    Ok(PointFolder {
+        folder: path.to_owned(),
+        files,
+        format,
+        repeat,
+        next: 0,
+    })
+}
+
+impl PointFolder {
+    /// The files, in the order of their frames.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+}
+
+impl Source for PointFolder {
+    fn info(&self) -> SourceInfo {
+        SourceInfo {
+            kind: ContentKind::Points,
+            frames: (!self.repeat).then_some(self.files.len() as u64),
+            description: format!("{} sweeps in {}", self.files.len(), self.folder.display()),
+        }
+    }
+
+    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
+        if self.next == self.files.len() {
+            if !self.repeat {
+                return Ok(false);
+            }
+            self.next = 0;
+        }
+        let path = &self.files[self.next];
+        frame.index = self.next as u64;
+        frame.captured = None;
+        frame.raw.clear();
+        // The next call goes on with the next file, whatever comes of this one.
+        self.next += 1;
+        File::open(path)
+            .and_then(|mut file| file.read_to_end(&mut frame.raw))
+            .map_err(|error| SourceError::Io {
+                path: path.clone(),
+                error,
+            })?;
+        Ok(true)
+    }
+
+    fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
+        let Some(path) = self.files.get(frame.index as usize) else {
+            return Ok(()); // Not a frame of this source.
+        };
+        if !matches!(frame.content, Content::Points(_)) {
+            frame.content = Content::Points(PointCloud::default());
+        }
+        let Content::Points(cloud) = &mut frame.content else {
+            return Ok(());
+        };
+        cloud.points.clear();
+        let parsed = if has_extension(path, "pcd") {
+            pcd::parse(&frame.raw, &mut cloud.points)
+        } else {
+            parse_bin(&frame.raw, self.format, &mut cloud.points)
+        };
+        parsed.map_err(|problem| SourceError::BadFile {
+            path: path.clone(),
+            problem,
+        })?;
+        if log::log_enabled!(log::Level::Debug) {
+            let bad = cloud
+                .points
+                .iter()
+                .filter(|p| !p.iter().all(|v| v.is_finite()))
+                .count();
+            log::debug!(
+                "{}: {} points, {bad} not finite",
+                path.display(),
+                cloud.points.len()
+            );
+        }
+        Ok(())
+    }
+}
+
+fn has_extension(path: &Path, wanted: &str) -> bool {
+    path.extension()
+        .and_then(OsStr::to_str)
+        .is_some_and(|e| e.eq_ignore_ascii_case(wanted))
+}
+
+/// Bytes of a point, and its columns in words.
+fn layout(format: PointFormat) -> (usize, &'static str) {
+    match format {
+        PointFormat::Kitti => (16, "Kitti (x y z intensity)"),
+        PointFormat::NuScenes => (20, "NuScenes (x y z intensity ring)"),
+    }
+}
+
+fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> Result<(), String> {
+    let (size, columns) = layout(format);
+    if !bytes.len().is_multiple_of(size) {
+        let other = match format {
+            PointFormat::Kitti => PointFormat::NuScenes,
+            PointFormat::NuScenes => PointFormat::Kitti,
+        };
+        let (other_size, other_columns) = layout(other);
+        let instead = if bytes.len().is_multiple_of(other_size) {
+            let count = bytes.len() / other_size;
+            format!(
+                "as {other_columns} it would be {count} points of {other_size} bytes: set the source's `format`"
+            )
+        } else {
+            format!("nor of {other_size}, as {other_columns} would be: the file is cut off or not a sweep")
+        };
+        return Err(format!(
+            "{} bytes is not a multiple of {size}, the size of a point as {columns}; {instead}",
+            bytes.len()
+        ));
+    }
+    let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
+    points.extend(
+        bytes
+            .chunks_exact(size)
+            .map(|p| [float(p), float(&p[4..]), float(&p[8..]), float(&p[12..])]),
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, bytes) in files {
+            std::fs::write(dir.path().join(name), bytes).unwrap();
+        }
+        dir
+    }
+
+    fn bytes(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|v| v.to_le_bytes()).collect()
+    }
+
+    fn read(source: &mut PointFolder, frame: &mut Frame) -> Result<Option<Vec<[f32; 4]>>, SourceError> {
+        if !source.acquire(frame)? {
+            return Ok(None);
+        }
+        source.decode(frame)?;
+        match &frame.content {
+            Content::Points(cloud) => Ok(Some(cloud.points.clone())),
+            other => panic!("points were expected: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn sweeps_come_in_name_order_and_begin_again_if_asked() {
+        let (a, b) = (bytes(&[1.0, 2.0, 3.0, 0.5]), bytes(&[9.0; 8]));
+        let dir = folder(&[("b.bin", &b), ("a.bin", &a), ("notes.txt", b"no sweep")]);
+        let mut frame = Frame::default();
+        let mut once = open(dir.path(), false, PointFormat::Kitti).unwrap();
+        assert_eq!(once.info().frames, Some(2));
+        assert_eq!(
+            read(&mut once, &mut frame).unwrap(),
+            Some(vec![[1.0, 2.0, 3.0, 0.5]])
+        );
+        assert_eq!(read(&mut once, &mut frame).unwrap(), Some(vec![[9.0; 4]; 2]));
+        assert_eq!(frame.index, 1);
+        assert_eq!(read(&mut once, &mut frame).unwrap(), None);
+        let mut again = open(dir.path(), true, PointFormat::Kitti).unwrap();
+        let indices: Vec<u64> = (0..5)
+            .map(|_| {
+                read(&mut again, &mut frame).unwrap().unwrap();
+                frame.index
+            })
+            .collect();
+        assert_eq!(indices, [0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn the_ring_of_a_nuscenes_sweep_is_left_out() {
+        let dir = folder(&[(
+            "a.bin",
+            &bytes(&[1.0, 2.0, 3.0, 40.0, 7.0, 4.0, 5.0, 6.0, 80.0, 8.0]),
+        )]);
+        let mut source = open(dir.path(), false, PointFormat::NuScenes).unwrap();
+        let points = read(&mut source, &mut Frame::default()).unwrap().unwrap();
+        assert_eq!(points, [[1.0, 2.0, 3.0, 40.0], [4.0, 5.0, 6.0, 80.0]]);
+    }
+
+    #[test]
+    fn a_length_that_does_not_fit_says_what_the_other_format_would_give() {
+        let dir = folder(&[("a.bin", &bytes(&[0.0; 15])), ("b.bin", &[0; 33])]);
+        let mut source = open(dir.path(), false, PointFormat::Kitti).unwrap();
+        let mut frame = Frame::default();
+        let error = read(&mut source, &mut frame).unwrap_err().to_string();
+        assert!(error.contains("60 bytes is not a multiple of 16"), "{error}");
+        assert!(
+            error.contains("NuScenes (x y z intensity ring) it would be 3 points"),
+            "{error}"
+        );
+        let error = read(&mut source, &mut frame).unwrap_err().to_string();
+        assert!(
+            error.contains("33 bytes") && error.contains("nor of 20"),
+            "{error}"
+        );
+        assert!(
+            read(&mut source, &mut frame).unwrap().is_none(),
+            "a bad file ends nothing else"
+        );
+    }
+
+    #[test]
+    fn points_that_are_not_finite_pass_through() {
+        let dir = folder(&[("a.bin", &bytes(&[f32::NAN, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]))]);
+        let mut source = open(dir.path(), false, PointFormat::Kitti).unwrap();
+        let points = read(&mut source, &mut Frame::default()).unwrap().unwrap();
+        assert!(points[0][0].is_nan() && points[1] == [1.0; 4]);
+    }
+
+    #[test]
+    fn a_folder_without_sweeps_and_no_folder_at_all_are_errors() {
+        let dir = folder(&[("readme.txt", b"")]);
+        let error = open(dir.path(), false, PointFormat::Kitti)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("holds no .bin or .pcd file"), "{error}");
+        let error = open(&dir.path().join("absent"), false, PointFormat::Kitti)
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("cannot read"), "{error}");
+    }
+}

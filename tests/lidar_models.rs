@@ -1,0 +1,385 @@
+//! Real LiDAR networks on real sweeps, against what onnxruntime made of them: data/models/SOURCES.md.
+
+mod common;
+
+use std::path::Path;
+
+use jetlag::backend::{NetworkSource, Program, Step};
+use jetlag::detector::lidar::LidarSpec;
+use jetlag::detector::lidar::anchors::AnchorDecode;
+use jetlag::detector::lidar::nms::Suppress;
+use jetlag::detector::{Box3d, Carry, Detection, Detector, Place};
+use jetlag::scenario::PointFormat;
+use jetlag::source::{Content, Frame, Source};
+use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
+use rten::{Model, RunError, Value, ValueOrView};
+use rten_tensor::TensorView;
+use rten_tensor::prelude::*;
+use serde_json::Value as Json;
+
+/// Executes programs as a backend does, with nothing around it.
+struct Executor {
+    program: Program,
+    models: Vec<Model>,
+    tensors: TensorSet,
+}
+
+impl Executor {
+    fn open(program: &Program) -> Self {
+        let load = |source: &NetworkSource| match source {
+            NetworkSource::File(path) => Model::load_file(path).unwrap(),
+            NetworkSource::Embedded { bytes, .. } => Model::load(bytes.to_vec()).unwrap(),
+        };
+        let host = program.host_tensors.iter();
+        Executor {
+            models: program.engines.iter().map(load).collect(),
+            tensors: TensorSet::new(
+                host.map(|t| HostTensor::zeroed(&t.name, t.element, t.max_shape))
+                    .collect(),
+            ),
+            program: program.clone(),
+        }
+    }
+
+    fn run(&mut self) -> Result<(), RunError> {
+        for step in self.program.steps.clone() {
+            match step {
+                Step::Host(step) => step.run(&mut self.tensors).unwrap(),
+                Step::Engine(index) => self.engine(index)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn engine(&mut self, index: usize) -> Result<(), RunError> {
+        let model = &self.models[index];
+        let name = |id| model.node_info(id).unwrap().name().unwrap().to_owned();
+        let inputs = model.input_ids().iter().map(|id| {
+            let tensor = self.tensors.get(&name(*id)).unwrap();
+            let value: ValueOrView = match tensor.element() {
+                ElementType::F32 => {
+                    TensorView::from_data(tensor.shape().dims(), tensor.f32().unwrap()).into()
+                }
+                ElementType::I32 => {
+                    TensorView::from_data(tensor.shape().dims(), tensor.i32().unwrap()).into()
+                }
+                other => panic!("no input of these networks is {other:?}"),
+            };
+            (*id, value)
+        });
+        let outputs = model.run(inputs.collect(), model.output_ids(), None)?;
+        for (id, value) in model.output_ids().iter().zip(outputs) {
+            let Value::FloatTensor(values) = value else {
+                panic!("all outputs of these networks are floats")
+            };
+            let shape = Shape::new(values.shape().as_ref()).unwrap();
+            let data = Box::new(values.to_vec());
+            match self.tensors.get_mut(&name(*id)) {
+                Ok(tensor) => tensor.replace(shape, data).unwrap(),
+                Err(_) => {
+                    self.tensors
+                        .push(HostTensor::over(name(*id), ElementType::F32, shape, data).unwrap());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The spec of the KITTI pair, with one or the other backbone.
+fn kitti_car(backbone: &str) -> LidarSpec {
+    let text = format!(
+        r#"(
+            name: "pointpillars-kitti-car", classes: ["Car"],
+            range: (x: (0.0, 69.12), y: (-39.68, 39.68), z: (-3.0, 1.0)), voxel: (0.16, 0.16, 4.0),
+            max_points: 100, max_pillars: 12000,
+            encoder: (
+                network: "pfe.onnx", layout: Planes(first_centre: Some((0.1, -39.9))),
+                output: "pillar_features", output_layout: ChannelsPillars, channels: 64,
+            ),
+            scatter: (tensor: "spatial_features"),
+            backbone: (network: "{backbone}"),
+            head: Anchors(
+                boxes: "box_preds", classes: "cls_preds", directions: Some("dir_cls_preds"), stride: 2,
+                anchors: [(class: 0, size: (1.6, 3.9, 1.56), z: -1.0, rotations: [0.0, 1.57])],
+                drop_empty: true,
+            ),
+            score_threshold: 0.4, nms: (iou: 0.1, before: 1000, after: 300),
+        )"#
+    );
+    ron::from_str(&text).unwrap()
+}
+
+/// A sweep through the source that users have.
+fn sweep(path: &Path) -> Frame {
+    let mut source = jetlag::source::points::open(path.parent().unwrap(), false, PointFormat::Kitti).unwrap();
+    let index = source.files().iter().position(|file| file == path).unwrap();
+    let mut frame = Frame::default();
+    for _ in 0..=index {
+        assert!(source.acquire(&mut frame).unwrap());
+    }
+    source.decode(&mut frame).unwrap();
+    frame
+}
+
+fn number(json: &Json) -> f64 {
+    json.as_f64().unwrap()
+}
+
+/// Compares a tensor with its stored statistics: norm, extremes, mean, and the first values.
+fn agrees(what: &str, values: &[f32], wanted: &Json) {
+    let l2 = values.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>().sqrt();
+    let mean = values.iter().map(|v| f64::from(*v)).sum::<f64>() / values.len() as f64;
+    let scale = number(&wanted["l2"]) / (values.len() as f64).sqrt();
+    let off = (l2 / number(&wanted["l2"]) - 1.0).abs();
+    assert!(off < 1e-3, "{what}: norm {l2} against {}", wanted["l2"]);
+    assert!(
+        (mean - number(&wanted["mean"])).abs() < 1e-3 * scale,
+        "{what}: mean {mean}"
+    );
+    let extremes = values
+        .iter()
+        .fold((f32::MAX, f32::MIN), |(lo, hi), v| (lo.min(*v), hi.max(*v)));
+    for (found, name) in [(extremes.0, "min"), (extremes.1, "max")] {
+        let wanted = number(&wanted[name]);
+        assert!(
+            (f64::from(found) - wanted).abs() < 1e-2 * wanted.abs().max(scale),
+            "{what}: {name} {found}, {wanted}"
+        );
+    }
+    for (found, wanted) in values.iter().zip(wanted["first8"].as_array().unwrap()) {
+        let near = (f64::from(*found) - number(wanted)).abs() < 1e-2 * scale.max(number(wanted).abs());
+        assert!(near, "{what}: {found} against {wanted}");
+    }
+    println!("{what}: norm off by {off:.1e}");
+}
+
+/// KITTI's rotation to our heading.
+fn heading(rotation: f64) -> f64 {
+    -rotation - std::f64::consts::FRAC_PI_2
+}
+
+/// A stored box as we state boxes.
+fn stored_box(json: &Json) -> (f64, Box3d) {
+    let at = |key: &str, n: usize| number(&json[key][n]) as f32;
+    let (x, y, z) = (at("xyz_center", 0), at("xyz_center", 1), at("xyz_center", 2));
+    let (w, l, h) = (at("wlh", 0), at("wlh", 1), at("wlh", 2));
+    let yaw = heading(number(&json["yaw"])) as f32;
+    (
+        number(&json["score"]),
+        Box3d {
+            x,
+            y,
+            z,
+            l,
+            w,
+            h,
+            yaw,
+        },
+    )
+}
+
+fn boxes_agree(found: &[Detection], wanted: &Json, metres: f32, score: f32) {
+    let wanted = wanted.as_array().unwrap();
+    assert_eq!(found.len(), wanted.len(), "number of boxes: {found:?}");
+    assert!(found.is_sorted_by(|a, b| a.score >= b.score));
+    let (mut worst, mut worst_score) = (0f32, 0f32);
+    for json in wanted {
+        let (wanted_score, b) = stored_box(json);
+        let off = |d: &Detection| {
+            let Place::Space(a) = d.place else {
+                panic!("a box in the image")
+            };
+            let sides = [a.x - b.x, a.y - b.y, a.z - b.z, a.l - b.l, a.w - b.w, a.h - b.h];
+            (
+                sides.map(f32::abs).into_iter().fold(0.0, f32::max),
+                (a.yaw - b.yaw).cos(),
+                d.score,
+            )
+        };
+        let near = found.iter().map(off).min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+        let score_off = (near.2 - wanted_score as f32).abs();
+        assert!(
+            near.0 < metres && near.1 > 0.9998 && score_off < score,
+            "{json}: off by {near:?}"
+        );
+        (worst, worst_score) = (worst.max(near.0), worst_score.max(score_off));
+    }
+    println!(
+        "{} boxes: within {:.1} mm, scores within {worst_score:.5}",
+        found.len(),
+        worst * 1e3
+    );
+}
+
+/// One sweep through one pair, from file to boxes.
+fn check_sweep(open: &mut (Detector, Executor), sweep_file: &Path, reference: &Path, head: &str) {
+    let reference: Json = serde_json::from_slice(&std::fs::read(reference).unwrap()).unwrap();
+    let frame = sweep(sweep_file);
+    let Content::Points(cloud) = &frame.content else {
+        panic!("points were expected")
+    };
+    assert_eq!(cloud.points.len() as u64, reference["points"].as_u64().unwrap());
+
+    let (detector, executor) = open;
+    let mut carry = Carry::default();
+    let kept = detector
+        .preprocess
+        .run(&frame, &mut executor.tensors, &mut carry)
+        .unwrap();
+    let cells = &carry.pillars.cells;
+    assert_eq!(u64::from(kept), reference["points_kept"].as_u64().unwrap());
+    assert_eq!(cells.len() as u64, reference["pillars"].as_u64().unwrap());
+    let first = reference["first_pillars_xy"].as_array().unwrap();
+    let counts = executor
+        .tensors
+        .get("num_points_per_pillar")
+        .unwrap()
+        .f32()
+        .unwrap();
+    for (k, cell) in first.iter().enumerate() {
+        assert_eq!(
+            cells[k].map(u64::from),
+            [0, 1].map(|n| cell[n].as_u64().unwrap()),
+            "pillar {k}"
+        );
+        assert_eq!(
+            f64::from(counts[k]),
+            number(&reference["first_pillars_points"][k]),
+            "pillar {k}"
+        );
+    }
+    let most = counts.iter().fold(0f32, |a, b| a.max(*b));
+    assert_eq!(f64::from(most), number(&reference["max_points_in_a_pillar"]));
+    let spec = kitti_car("rpn_fp32.onnx");
+    let mut anchors = AnchorDecode::new(spec.head(), spec.grid(), Suppress::new(0.1, 1, true));
+    let with_points = anchors.anchors_with_points(cells) as u64;
+    assert_eq!(with_points, reference["anchors_with_points"].as_u64().unwrap());
+
+    executor.run().unwrap();
+    let values = |name: &str| executor.tensors.get(name).unwrap().f32().unwrap();
+    agrees(
+        "pillar_features",
+        values("pillar_features"),
+        &reference["pillar_features"],
+    );
+    agrees("canvas", values("spatial_features"), &reference["canvas"]);
+    if head == "rpn_fp32" {
+        for output in ["box_preds", "cls_preds", "dir_cls_preds"] {
+            agrees(output, values(output), &reference[head]["raw"][output]);
+        }
+    }
+    let mut found = Vec::new();
+    detector
+        .postprocess
+        .run(&executor.tensors, &carry, &mut found)
+        .unwrap();
+    boxes_agree(&found, &reference[head]["boxes"], 0.05, 0.02);
+}
+
+fn opened(folder: &Path, head: &str) -> (Detector, Executor) {
+    let detector = kitti_car(&format!("{head}.onnx"))
+        .build(folder, "kitti.ron", &|_| None)
+        .unwrap();
+    let executor = Executor::open(&detector.program);
+    (detector, executor)
+}
+
+#[test]
+fn the_kitti_pair_finds_what_the_reference_found_on_each_sweep() {
+    let (Some(models), Some(kitti), Some(reduced)) = (
+        common::shared("data/models/pointpillars_kitti_car"),
+        common::shared("data/sensors/kitti/training/velodyne"),
+        common::shared("data/sensors/kitti_velodyne_reduced"),
+    ) else {
+        return;
+    };
+    // One slot for all, so that each frame also meets what the one before it left behind.
+    let mut open = opened(&models, "rpn_fp32");
+    check_sweep(
+        &mut open,
+        &kitti.join("000008.bin"),
+        &models.join("000008.ref.json"),
+        "rpn_fp32",
+    );
+    for name in ["000001", "000002", "000004"] {
+        let reference = models.join(format!("reduced_{name}.ref.json"));
+        check_sweep(
+            &mut open,
+            &reduced.join(format!("{name}.bin")),
+            &reference,
+            "rpn_fp32",
+        );
+    }
+}
+
+#[test]
+fn the_kitti_pair_finds_the_same_with_an_8_bit_backbone() {
+    let (Some(models), Some(kitti)) = (
+        common::shared("data/models/pointpillars_kitti_car"),
+        common::shared("data/sensors/kitti/training/velodyne"),
+    ) else {
+        return;
+    };
+    let mut open = opened(&models, "rpn_int8_qdq");
+    check_sweep(
+        &mut open,
+        &kitti.join("000008.bin"),
+        &models.join("000008.ref.json"),
+        "rpn_int8_qdq",
+    );
+}
+
+/// Runs an encoder on its ramp, or says that there is nothing to run.
+fn on_ramp(name: &str, inputs: &[(&str, &[usize])], output: &str) {
+    let Some(folder) = common::shared("data/models/lidar_encoders") else {
+        return;
+    };
+    let reference = std::fs::read(folder.join(format!("{name}.ref.json"))).unwrap();
+    let reference: Json = serde_json::from_slice(&reference).unwrap();
+    let program = Program {
+        engines: vec![NetworkSource::File(folder.join(format!("{name}.onnx")))],
+        steps: vec![Step::Engine(0)],
+        host_tensors: vec![],
+    };
+    let mut executor = Executor::open(&program);
+    for (index, (name, shape)) in inputs.iter().enumerate() {
+        let mut tensor = HostTensor::zeroed(*name, ElementType::F32, Shape::new(shape).unwrap());
+        for (k, value) in tensor.f32_mut().unwrap().iter_mut().enumerate() {
+            *value = if index == 0 {
+                (k % 1009) as f32 / 1009.0 - 0.5
+            } else {
+                1.0
+            };
+        }
+        executor.tensors.push(tensor);
+    }
+    match executor.run() {
+        // rten 0.27 takes the number of strides from `kernel_shape`, which ONNX lets a Conv leave out.
+        Err(error) if error.to_string().contains("expected 2 stride values") => {
+            eprintln!("skipped: rten cannot execute {name}: {error}");
+            return;
+        }
+        ran => ran.unwrap(),
+    }
+    let values = executor.tensors.get(output).unwrap().f32().unwrap();
+    agrees(name, values, &reference["outputs"][output]);
+}
+
+#[test]
+fn the_three_class_encoder_answers_a_ramp_as_the_reference_did() {
+    let inputs: [(&str, &[usize]); 2] = [
+        ("pillar_features", &[1, 12000, 32, 10]),
+        ("pillar_mask", &[1, 12000, 32, 1]),
+    ];
+    on_ramp("pointpillars_kitti_3class_pfn", &inputs, "pillar_embed");
+}
+
+#[test]
+fn the_centerpoint_encoder_answers_a_ramp_as_the_reference_did() {
+    on_ramp(
+        "centerpoint_nuscenes_pfe",
+        &[("input.1", &[1, 10, 5268, 20])],
+        "46",
+    );
+}
