@@ -323,3 +323,48 @@ fn segment() -> impl Strategy<Value = String> {
         1 => any::<String>(),
     ]
 }
+
+const DOCS: &str = include_str!("../docs/scenarios.md");
+
+#[test]
+fn every_scenario_in_the_documentation_is_right() {
+    let examples: Vec<&str> = DOCS
+        .split("```ron\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        if let Err(problems) = from_str(example, "docs/scenarios.md", Path::new(""), &[], &env()) {
+            panic!("{problems}\nin\n{example}");
+        }
+    }
+}
+
+#[test]
+fn every_field_and_choice_that_exists_is_documented() {
+    let asking = "(x: 1, clock: x, sharing: x, release: x, baseline: (x: 1), telemetry: (x: 1), tenants: [
+        (name: \"a\", x: 1, backend: x, source: x, arrival: x, overload: x),
+        (name: \"b\", backend: Sim(x), source: Points(path: \"\", format: x, x: 1), arrival: Periodic(x: 1)),
+        (name: \"c\", backend: Cpu(x: 1), source: Synthetic(sensor: x, x: 1)),
+    ])";
+    let problems = from_str(asking, "x.ron", Path::new(""), &[], &env()).unwrap_err();
+    let known: Vec<&str> = problems
+        .list()
+        .iter()
+        .flat_map(|problem| match &problem.kind {
+            ProblemKind::UnknownField { known, .. } | ProblemKind::UnknownChoice { known, .. } => {
+                known.clone()
+            }
+            _ => Vec::new(),
+        })
+        .collect();
+    assert!(known.len() > 60, "{problems}");
+    for name in known {
+        let mentions = DOCS.match_indices(name).any(|(at, _)| {
+            let boundary = |c: Option<char>| !c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            boundary(DOCS[..at].chars().next_back()) && boundary(DOCS[at + name.len()..].chars().next())
+        });
+        assert!(mentions, "{name} is not in docs/scenarios.md");
+    }
+}

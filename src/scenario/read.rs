@@ -113,7 +113,7 @@ impl Reader {
             {
                 Some(self.fields(call, owner.to_owned(), &node.place, known, 0))
             }
-            _ => self.wrong_type(node, owner, expected),
+            _ => self.wrong_type(node, owner.trim_start_matches("a "), expected),
         }
     }
 
