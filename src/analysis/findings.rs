@@ -4,6 +4,8 @@
 //! Only what limits the meaning of a number is a finding, because one finding makes the verdict *limited*.
 //! That a promise was broken is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
+use std::collections::HashSet;
+
 use super::Undecided;
 use super::binomial::exceeds_share;
 use super::quantile::Quantile;
@@ -69,6 +71,9 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
         findings.extend(no_baseline(&case));
     }
     findings.extend(undecided(evidence));
+    // What ends the whole run is found at each tenant, and said once.
+    let mut whole_run = HashSet::new();
+    findings.retain(|finding| finding.tenant.is_some() || whole_run.insert(finding.message.clone()));
     findings
 }
 
@@ -166,7 +171,13 @@ fn short_run(case: &Case<'_>, truncated: bool) -> Option<Finding> {
         ),
         _ => return None,
     };
-    Some(finding(code, Some(name), message, advice.to_owned()))
+    let whole_run = phase.reason == EndReason::Interrupted;
+    Some(finding(
+        code,
+        (!whole_run).then_some(name),
+        message,
+        advice.to_owned(),
+    ))
 }
 
 fn lost_records(case: &Case<'_>) -> Option<Finding> {
@@ -339,7 +350,7 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> String {
         return "Run for longer: what counts here is the time that the tenant runs alone.".to_owned();
     }
     let enough = (needs as f64 * seconds / has as f64).ceil();
-    if !enough.is_finite() || enough < 1.0 || enough > 1e9 {
+    if !(1.0..=1e9).contains(&enough) {
         return "Run for longer.".to_owned();
     }
     if enough <= scenario.duration.as_secs_f64() {

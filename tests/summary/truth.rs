@@ -31,7 +31,11 @@ fn held(stats: &Stats, truth: impl Fn(f64) -> f64) -> [bool; 5] {
         (0.999, stats.p99_9, stats.ci95.p99_9),
     ];
     intervals.map(|(p, estimate, interval)| {
-        let (truth, estimate, [low, high]) = (truth(p), estimate.unwrap(), interval.unwrap());
+        let (truth, estimate, [low, high]) = (
+            truth(p),
+            estimate.expect("supported"),
+            interval.expect("supported"),
+        );
         assert!(low <= estimate && estimate <= high);
         assert!(
             (estimate / truth - 1.0).abs() < 0.2,
