@@ -181,10 +181,14 @@ fn short_run(case: &Case<'_>, truncated: bool) -> Option<Finding> {
 }
 
 fn lost_records(case: &Case<'_>) -> Option<Finding> {
-    let lost = case.summary.frames.lost_records + case.facts.lost_alone;
+    let lost = case
+        .summary
+        .frames
+        .lost_records
+        .saturating_add(case.facts.lost_alone);
     (lost > 0).then(|| {
         let name = &case.scenario.name;
-        let seen = case.summary.frames.offered + lost;
+        let seen = case.summary.frames.offered.saturating_add(lost);
         let message = format!(
             "{name}: {} ({}) ran and were not recorded, because the recorder fell behind; they are in no figure.",
             frames(lost),
@@ -219,8 +223,8 @@ fn overload(case: &Case<'_>) -> Option<Finding> {
     let dropped = counts.dropped as f64 > counts.offered as f64 * DROPPED_SHARE;
     // Frames in flight at the end are usual; a line of them is a tenant that does not keep up.
     let waiting = case.facts.unfinished;
-    let in_line =
-        waiting > 2 * case.scenario.depth as u64 + 2 && waiting as f64 > counts.offered as f64 * 0.01;
+    let in_line = waiting > (case.scenario.depth as u64).saturating_mul(2).saturating_add(2)
+        && waiting as f64 > counts.offered as f64 * 0.01;
     let demand = demand(case);
     let needs_time = demand.map_or(String::new(), |demand| {
         format!(" (serving all would take {:.0} % of its time)", demand * 100.0)

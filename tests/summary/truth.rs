@@ -266,15 +266,20 @@ proptest! {
             .into_iter()
             .map(|(released, finished, lateness, tenant, outcome)| {
                 let mut frame = frame(0, Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
-                frame.released.0 = released / 2;
-                frame.started.0 = released / 2;
-                frame.finished.0 = finished / 2;
+                frame.released.0 = released;
+                frame.started.0 = released;
+                frame.finished.0 = finished;
                 frame.lateness = Nanos(lateness);
                 frame.tenant = tenant;
                 frame.outcome =
                     [Outcome::Completed, Outcome::Dropped, Outcome::Failed, Outcome::Unfinished][usize::from(outcome)];
                 Event::Frame(frame)
             })
+            .chain([u64::MAX, 3].map(|lost| {
+                let mut end = made_up::end(0, Phase::Together, 10);
+                (end.measured_from.0, end.measured_to.0, end.lost_records) = (i64::MIN, i64::MAX, lost);
+                Event::Phase(end)
+            }))
             .collect();
         let summary = made_up::summarize(&manifest, &events);
         prop_assert!(serde_json::to_string(&summary).is_ok());
