@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{EndReason, Event, Outcome, Phase};
-use jetlag::report::{Style, json, text};
+use jetlag::record::{EndReason, Event, NetworkManifest, Outcome, Phase};
+use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
@@ -279,4 +279,26 @@ fn quantiles_that_the_sample_does_not_support_are_null_and_not_zero() {
     assert!(value["tenants"][0]["slowdown"]["p99"].is_null());
     assert!(value["tenants"][0]["energy_mj_per_frame"].is_null());
     assert_eq!(value["run"]["verdict"], "limited");
+}
+
+#[test]
+fn the_manifest_says_of_what_a_run_was() {
+    let (mut run, _) = made_up::demo(10);
+    run.machine.insert("cpu".to_owned(), "two cores".to_owned());
+    run.tenants[0].networks.push(NetworkManifest {
+        name: "camera.onnx".to_owned(),
+        blake3: "0123456789abcdef0123456789abcdef".to_owned(),
+        bytes: 4096,
+    });
+    let mut out = Vec::new();
+    manifest::write(&run, &mut out, &plain(100)).expect("writing to memory");
+    let text = String::from_utf8(out).expect("text");
+    for said in [
+        "seed",
+        "two cores",
+        "demo-camera on cpu",
+        "camera.onnx, 4096 bytes, blake3 0123456789abcdef…",
+    ] {
+        assert!(text.contains(said), "{said} is not in:\n{text}");
+    }
 }
