@@ -63,7 +63,7 @@ impl Nanos {
 impl Stamp {
     /// Time since `earlier`, negative if it is later.
     pub fn since(self, earlier: Stamp) -> Nanos {
-        Nanos(self.0 - earlier.0)
+        Nanos(self.0.saturating_sub(earlier.0))
     }
 }
 

@@ -4,6 +4,8 @@
 //! Only what limits the meaning of a number is a finding, because one finding makes the verdict *limited*.
 //! That a promise was broken is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
+use std::collections::HashSet;
+
 use super::Undecided;
 use super::binomial::exceeds_share;
 use super::quantile::Quantile;
@@ -69,6 +71,9 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
         findings.extend(no_baseline(&case));
     }
     findings.extend(undecided(evidence));
+    // What ends the whole run is found at each tenant, and said once.
+    let mut whole_run = HashSet::new();
+    findings.retain(|finding| finding.tenant.is_some() || whole_run.insert(finding.message.clone()));
     findings
 }
 
@@ -166,14 +171,24 @@ fn short_run(case: &Case<'_>, truncated: bool) -> Option<Finding> {
         ),
         _ => return None,
     };
-    Some(finding(code, Some(name), message, advice.to_owned()))
+    let whole_run = phase.reason == EndReason::Interrupted;
+    Some(finding(
+        code,
+        (!whole_run).then_some(name),
+        message,
+        advice.to_owned(),
+    ))
 }
 
 fn lost_records(case: &Case<'_>) -> Option<Finding> {
-    let lost = case.summary.frames.lost_records + case.facts.lost_alone;
+    let lost = case
+        .summary
+        .frames
+        .lost_records
+        .saturating_add(case.facts.lost_alone);
     (lost > 0).then(|| {
         let name = &case.scenario.name;
-        let seen = case.summary.frames.offered + lost;
+        let seen = case.summary.frames.offered.saturating_add(lost);
         let message = format!(
             "{name}: {} ({}) ran and were not recorded, because the recorder fell behind; they are in no figure.",
             frames(lost),
@@ -208,8 +223,8 @@ fn overload(case: &Case<'_>) -> Option<Finding> {
     let dropped = counts.dropped as f64 > counts.offered as f64 * DROPPED_SHARE;
     // Frames in flight at the end are usual; a line of them is a tenant that does not keep up.
     let waiting = case.facts.unfinished;
-    let in_line =
-        waiting > 2 * case.scenario.depth as u64 + 2 && waiting as f64 > counts.offered as f64 * 0.01;
+    let in_line = waiting > (case.scenario.depth as u64).saturating_mul(2).saturating_add(2)
+        && waiting as f64 > counts.offered as f64 * 0.01;
     let demand = demand(case);
     let needs_time = demand.map_or(String::new(), |demand| {
         format!(" (serving all would take {:.0} % of its time)", demand * 100.0)
@@ -339,7 +354,7 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> String {
         return "Run for longer: what counts here is the time that the tenant runs alone.".to_owned();
     }
     let enough = (needs as f64 * seconds / has as f64).ceil();
-    if !enough.is_finite() || enough < 1.0 || enough > 1e9 {
+    if !(1.0..=1e9).contains(&enough) {
         return "Run for longer.".to_owned();
     }
     if enough <= scenario.duration.as_secs_f64() {

@@ -37,7 +37,7 @@ const EXACT_DURATIONS: u64 = 8 << 20;
 
 /// Gathers a run's events into its [`Summary`].
 ///
-/// Memory does not grow with the run: up to [`EXACT_DURATIONS`] are kept exactly, and beyond that each
+/// Memory does not grow with the run: up to eight million durations are kept exactly, and beyond that each
 /// series holds bins (at most 0.0008 % wide) of a few hundred kilobytes.
 pub struct Summarizer {
     manifest: Manifest,

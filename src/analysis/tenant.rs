@@ -62,10 +62,10 @@ impl Gathered {
     pub(super) fn phase(&mut self, phase: &PhaseRecord) {
         match phase.phase {
             Phase::Together => {
-                self.frames.lost_records += phase.lost_records;
+                self.frames.lost_records = self.frames.lost_records.saturating_add(phase.lost_records);
                 self.together = Some(*phase);
             }
-            Phase::Alone => self.lost_alone += phase.lost_records,
+            Phase::Alone => self.lost_alone = self.lost_alone.saturating_add(phase.lost_records),
             Phase::Overhead => {}
         }
     }

@@ -196,6 +196,14 @@ fn a_run_that_ended_early_says_why_and_what_to_do() {
         assert!(finding.message.contains(message), "{}", finding.message);
         assert!(finding.advice.contains(advice), "{}", finding.advice);
     }
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    for event in &mut events {
+        if let Event::Phase(phase) = event {
+            early(EndReason::Interrupted)(phase);
+        }
+    }
+    assert_eq!(only(&made_up::summarize(&manifest, &events)).tenant, None);
     // As many frames as were asked for is no early end.
     assert_eq!(changed(|_| {}, |_| {}, early(EndReason::Count)).run.findings, []);
 }
@@ -224,7 +232,7 @@ fn failed_frames_are_reported_with_their_share() {
 fn overload_tells_a_rate_that_is_too_high_from_stalls() {
     let drop_every = |n| {
         move |frame: &mut FrameRecord| {
-            if frame.sequence % n == 0 {
+            if frame.sequence.is_multiple_of(n) {
                 frame.outcome = Outcome::Dropped;
             }
         }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{EndReason, Event, Outcome, Phase};
-use jetlag::report::{Style, json, text};
+use jetlag::record::{EndReason, Event, NetworkManifest, Outcome, Phase};
+use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
@@ -152,4 +152,153 @@ fn the_json_example_in_the_documentation_is_what_is_written() {
     summary.run.file = Some("runs/two-detectors.mcap".to_owned());
     json::write(&summary, &mut out).expect("writing to memory");
     golden("summary.json", std::str::from_utf8(&out).expect("text"));
+}
+
+/// Names of the fields at one depth of indented JSON, in order.
+fn fields_at<'a>(text: &'a str, indent: &str) -> Vec<&'a str> {
+    let named = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix(indent)?.strip_prefix('"')?;
+        rest.split_once("\":").map(|(name, _)| name)
+    });
+    named.collect()
+}
+
+#[test]
+fn fields_have_the_names_and_the_order_of_the_schema() {
+    let mut out = Vec::new();
+    json::write(&valid(), &mut out).expect("writing to memory");
+    let text = std::str::from_utf8(&out).expect("text");
+    assert_eq!(
+        fields_at(text, "  "),
+        ["schema", "run", "tenants", "power", "expectations", "host"]
+    );
+    let (_, run) = text.split_once("\"run\"").expect("a run");
+    assert_eq!(
+        fields_at(run, "    ")[..9],
+        [
+            "name",
+            "file",
+            "duration_s",
+            "verdict",
+            "findings",
+            "overhead_us",
+            "latency",
+            "clock",
+            "exact"
+        ]
+    );
+    let (_, camera) = text.split_once("\"tenants\"").expect("tenants");
+    let (camera, _) = camera.split_once("\n    },").expect("the end of the first");
+    assert_eq!(
+        fields_at(camera, "      "),
+        [
+            "name",
+            "backend",
+            "detector",
+            "frames",
+            "throughput_fps",
+            "miss_rate",
+            "detections",
+            "response_ms",
+            "service_ms",
+            "lateness_ms",
+            "stages_ms",
+            "jitter_ms",
+            "cv",
+            "slowdown",
+            "energy_mj_per_frame",
+            "iqr_ms",
+            "worst_over_median",
+            "time_share",
+            "arrival",
+            "closed_loop",
+            "deadline_ms"
+        ]
+    );
+    let (_, response) = camera.split_once("\"response_ms\"").expect("response times");
+    assert_eq!(
+        fields_at(response, "        ")[..11],
+        [
+            "count", "mean", "sd", "min", "p50", "p90", "p95", "p99", "p99_9", "max", "ci95"
+        ]
+    );
+    assert_eq!(
+        fields_at(response, "          ")[..5],
+        ["p50", "p90", "p95", "p99", "p99_9"]
+    );
+    let (_, frames) = camera.split_once("\"frames\"").expect("frames");
+    assert_eq!(
+        fields_at(frames, "        ")[..6],
+        [
+            "offered",
+            "completed",
+            "dropped",
+            "missed",
+            "failed",
+            "lost_records"
+        ]
+    );
+    let (_, expectations) = text.split_once("\"expectations\"").expect("expectations");
+    assert_eq!(fields_at(expectations, "      ")[..3], ["text", "holds", "value"]);
+}
+
+#[test]
+fn every_field_that_is_written_is_documented() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
+    let documentation = std::fs::read_to_string(path).expect("docs/json.md");
+    for summary in [valid(), troubled()] {
+        let mut out = Vec::new();
+        json::write(&summary, &mut out).expect("writing to memory");
+        let text = std::str::from_utf8(&out).expect("text");
+        for line in text.lines() {
+            if let Some((name, _)) = line
+                .trim_start()
+                .strip_prefix('"')
+                .and_then(|rest| rest.split_once("\":"))
+            {
+                assert!(
+                    documentation.contains(&format!("`{name}`")),
+                    "{name} is not documented"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn quantiles_that_the_sample_does_not_support_are_null_and_not_zero() {
+    let mut out = Vec::new();
+    json::write(&troubled(), &mut out).expect("writing to memory");
+    let value: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    let response = &value["tenants"][0]["response_ms"];
+    assert!(response["p90"].is_f64() && response["ci95"]["p90"].is_array());
+    for unsupported in ["p99", "p99_9"] {
+        assert!(response[unsupported].is_null() && response["ci95"][unsupported].is_null());
+    }
+    assert!(value["tenants"][0]["jitter_ms"].is_null());
+    assert!(value["tenants"][0]["slowdown"]["p99"].is_null());
+    assert!(value["tenants"][0]["energy_mj_per_frame"].is_null());
+    assert_eq!(value["run"]["verdict"], "limited");
+}
+
+#[test]
+fn the_manifest_says_of_what_a_run_was() {
+    let (mut run, _) = made_up::demo(10);
+    run.machine.insert("cpu".to_owned(), "two cores".to_owned());
+    run.tenants[0].networks.push(NetworkManifest {
+        name: "camera.onnx".to_owned(),
+        blake3: "0123456789abcdef0123456789abcdef".to_owned(),
+        bytes: 4096,
+    });
+    let mut out = Vec::new();
+    manifest::write(&run, &mut out, &plain(100)).expect("writing to memory");
+    let text = String::from_utf8(out).expect("text");
+    for said in [
+        "seed",
+        "two cores",
+        "demo-camera on cpu",
+        "camera.onnx, 4096 bytes, blake3 0123456789abcdef…",
+    ] {
+        assert!(text.contains(said), "{said} is not in:\n{text}");
+    }
 }

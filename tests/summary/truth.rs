@@ -31,7 +31,11 @@ fn held(stats: &Stats, truth: impl Fn(f64) -> f64) -> [bool; 5] {
         (0.999, stats.p99_9, stats.ci95.p99_9),
     ];
     intervals.map(|(p, estimate, interval)| {
-        let (truth, estimate, [low, high]) = (truth(p), estimate.unwrap(), interval.unwrap());
+        let (truth, estimate, [low, high]) = (
+            truth(p),
+            estimate.expect("supported"),
+            interval.expect("supported"),
+        );
         assert!(low <= estimate && estimate <= high);
         assert!(
             (estimate / truth - 1.0).abs() < 0.2,
@@ -262,15 +266,20 @@ proptest! {
             .into_iter()
             .map(|(released, finished, lateness, tenant, outcome)| {
                 let mut frame = frame(0, Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
-                frame.released.0 = released / 2;
-                frame.started.0 = released / 2;
-                frame.finished.0 = finished / 2;
+                frame.released.0 = released;
+                frame.started.0 = released;
+                frame.finished.0 = finished;
                 frame.lateness = Nanos(lateness);
                 frame.tenant = tenant;
                 frame.outcome =
                     [Outcome::Completed, Outcome::Dropped, Outcome::Failed, Outcome::Unfinished][usize::from(outcome)];
                 Event::Frame(frame)
             })
+            .chain([u64::MAX, 3].map(|lost| {
+                let mut end = made_up::end(0, Phase::Together, 10);
+                (end.measured_from.0, end.measured_to.0, end.lost_records) = (i64::MIN, i64::MAX, lost);
+                Event::Phase(end)
+            }))
             .collect();
         let summary = made_up::summarize(&manifest, &events);
         prop_assert!(serde_json::to_string(&summary).is_ok());
