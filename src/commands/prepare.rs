@@ -14,10 +14,8 @@ use crate::embedded;
 use crate::record::{NetworkManifest, TenantManifest};
 use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
-use crate::source::images::ImageFolder;
-use crate::source::points::PointFolder;
 use crate::source::synthetic::SyntheticSource;
-use crate::source::{ContentKind, Source};
+use crate::source::{ContentKind, Source, images, points};
 use crate::tenant::pipeline::{Runner, prepare_thread};
 
 /// A tenant ready to run, and what the manifest says of it.
@@ -46,11 +44,11 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
 pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),
-        SourceSpec::Images { path, repeat } => Box::new(ImageFolder::open(path, *repeat).map_err(|e| e.to_string())?),
+        SourceSpec::Images { path, repeat } => Box::new(images::open(path, *repeat).map_err(|e| e.to_string())?),
         SourceSpec::Points { path, repeat, format } => {
-            Box::new(PointFolder::open(path, *repeat, *format).map_err(|e| e.to_string())?)
+            Box::new(points::open(path, *repeat, *format).map_err(|e| e.to_string())?)
         }
-        SourceSpec::Synthetic { sensor, scenes, seed } => Box::new(SyntheticSource::new(*sensor, *scenes, *seed)),
+        SourceSpec::Synthetic { sensor, scenes, seed } => Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true)),
     })
 }
 

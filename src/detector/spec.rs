@@ -56,7 +56,7 @@ pub fn from_str(
         })?;
     let mut detector = match spec {
         DetectorSpec::Camera(camera) => camera.build(base, name)?,
-        DetectorSpec::Lidar(lidar) => lidar.build(base, name)?,
+        DetectorSpec::Lidar(lidar) => lidar.build(base, name, embedded)?,
     };
     for engine in &mut detector.program.engines {
         find_network(engine, name, base, embedded)?;

@@ -111,6 +111,11 @@ impl Source for ImageFolder {
         Ok(true)
     }
 
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.next = 0;
+        Ok(())
+    }
+
     fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
         if !matches!(frame.content, Content::Image(_)) {
             frame.content = Content::Image(Image::default());

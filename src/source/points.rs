@@ -92,6 +92,11 @@ impl Source for PointFolder {
         Ok(true)
     }
 
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.next = 0;
+        Ok(())
+    }
+
     fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
         let Some(path) = self.files.get(frame.index as usize) else {
             return Ok(()); // Not a frame of this source.

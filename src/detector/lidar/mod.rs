@@ -16,8 +16,6 @@ pub mod voxelise;
 
 pub use spec::LidarSpec;
 
-pub mod spec;
-
 /// Which pillars of the grid held points, for the frame in flight.
 #[derive(Clone, Debug, Default)]
 pub struct Pillars {

@@ -4,16 +4,9 @@
 //! that the frame already has and costs no more than a real driver would.
 
 use super::{IMAGE_SIZE, World, camera, lidar};
+use crate::scenario::Sensor;
 use crate::source::{Content, ContentKind, Frame, Image, PointCloud, Source, SourceError, SourceInfo};
 use crate::units::Nanos;
-
-/// Which of the two sensors a source is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names are the sensors")]
-pub enum Sensor {
-    Camera,
-    Lidar,
-}
 
 /// Time between two scenes, for both sensors.
 const INTERVAL: Nanos = Nanos::from_millis(100);
@@ -32,8 +25,8 @@ pub struct SyntheticSource {
 impl SyntheticSource {
     /// Renders scenes `0..scenes` of `seed` (on all cores; at least one scene). `repeats`: begin again
     /// after the last scene instead of ending.
-    pub fn open(sensor: Sensor, seed: u64, scenes: u32, repeats: bool) -> Self {
-        let scenes = scenes.max(1) as usize;
+    pub fn open(sensor: Sensor, seed: u64, scenes: usize, repeats: bool) -> Self {
+        let scenes = scenes.max(1);
         let mut contents = vec![Content::Empty; scenes];
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         let share = scenes.div_ceil(threads);
@@ -88,6 +81,11 @@ impl Source for SyntheticSource {
         copy(&self.contents[self.next], &mut frame.content);
         self.next += 1;
         Ok(true)
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.next = 0;
+        Ok(())
     }
 
     fn capture_times(&self) -> &[Nanos] {

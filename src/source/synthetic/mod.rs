@@ -36,7 +36,7 @@ use super::{Image, PointCloud};
 use crate::detector::{Box2d, Box3d};
 
 pub use camera::IMAGE_SIZE;
-pub use feed::{Sensor, SyntheticSource};
+pub use feed::SyntheticSource;
 pub use lidar::{RANGE, RINGS, STEPS};
 
 /// Least visible height of an object that the camera is expected to find, pixels.
