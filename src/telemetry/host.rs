@@ -1,0 +1,273 @@
+//! The host's own quantities: processor load and clock, memory, and what this process takes of them.
+//!
+//! Memory and the process come from sysinfo. Processor load is read from /proc/stat here, because
+//! sysinfo refuses to look more often than every 200 ms and would hand out the old reading again. The
+//! kernel counts load in hundredths of a second, so at a period of 100 ms it comes in steps of 10 %.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rustix::time::{ClockId, clock_gettime};
+use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
+
+use super::{Sampler, SamplerError};
+use crate::record::SampleRecord;
+use crate::units::{Nanos, Stamp};
+
+/// The word for this source in the run file.
+pub const SOURCE: &str = "host";
+
+/// Samples the host. Signals: `cpu_load`, `cpu<n>_load` (percent busy since the last reading),
+/// `cpu<n>_frequency` (mhz, where the kernel says), `memory_used`, `memory_available`, `process_rss`
+/// (bytes), `process_cpu` (percent of one processor since the last reading).
+pub struct Host {
+    period: Nanos,
+    stat: PathBuf,
+    /// Total first, then each processor: name of the signal, and its counters at the last reading.
+    loads: Vec<(String, Option<Ticks>)>,
+    /// Name of the signal and file of each processor that has a clock.
+    clocks: Vec<(String, PathBuf)>,
+    system: System,
+    pid: Option<Pid>,
+    process: Option<(Stamp, Nanos)>,
+}
+
+/// Counters of one processor, in ticks since boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ticks {
+    busy: u64,
+    total: u64,
+}
+
+impl Host {
+    /// Over the file systems at `proc` and `sys` (`/proc` and `/sys`).
+    pub fn new(period: Nanos, proc: &Path, sys: &Path) -> Self {
+        Host {
+            period,
+            stat: proc.join("stat"),
+            loads: Vec::new(),
+            clocks: clocks(&sys.join("devices/system/cpu")),
+            system: System::new(),
+            pid: sysinfo::get_current_pid().ok(),
+            process: None,
+        }
+    }
+
+    fn loads(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+        let path = || self.stat.display().to_string();
+        let text = fs::read_to_string(&self.stat).map_err(|source| SamplerError::Io {
+            path: path(),
+            source,
+        })?;
+        let mut lines = text.lines().map_while(cpu_line).peekable();
+        if lines.peek().is_none() {
+            return Err(SamplerError::Format {
+                path: path(),
+                wanted: "a line `cpu` with at least four counters",
+                found: text.lines().next().unwrap_or_default().to_owned(),
+            });
+        }
+        for (name, ticks) in lines {
+            let position = self.loads.iter().position(|(signal, _)| is_load_of(signal, name));
+            let position = position.unwrap_or_else(|| {
+                self.loads.push((format!("{name}_load"), None));
+                self.loads.len() - 1
+            });
+            let (signal, before) = &mut self.loads[position];
+            // The first reading has nothing to be compared with: it is no measurement yet.
+            let load = before.and_then(|before| load_percent(before, ticks));
+            *before = Some(ticks);
+            out.push(sample(at, signal, load, "percent"));
+        }
+        Ok(())
+    }
+
+    fn memory(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
+        self.system.refresh_memory();
+        let known = self.system.total_memory() > 0;
+        let bytes = |value: u64| known.then_some(value as f64);
+        out.push(sample(at, "memory_used", bytes(self.system.used_memory()), "bytes"));
+        out.push(sample(
+            at,
+            "memory_available",
+            bytes(self.system.available_memory()),
+            "bytes",
+        ));
+    }
+
+    fn process(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
+        let t = clock_gettime(ClockId::ProcessCPUTime);
+        let used = Nanos(t.tv_sec * 1_000_000_000 + t.tv_nsec);
+        let before = self.process.replace((at, used));
+        let load = before
+            .filter(|(then, _)| at > *then)
+            .map(|(then, used_then)| 100.0 * (used - used_then).as_secs_f64() / (at - then).as_secs_f64());
+        out.push(sample(at, "process_cpu", load, "percent"));
+        let rss = self.pid.and_then(|pid| {
+            let kind = ProcessRefreshKind::nothing().with_memory();
+            self.system
+                .refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, kind);
+            self.system.process(pid).map(|p| p.memory() as f64)
+        });
+        out.push(sample(at, "process_rss", rss.filter(|bytes| *bytes > 0.0), "bytes"));
+    }
+}
+
+impl Sampler for Host {
+    fn name(&self) -> &str {
+        SOURCE
+    }
+    fn period(&self) -> Nanos {
+        self.period
+    }
+    fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+        self.loads(at, out)?;
+        for (signal, path) in &self.clocks {
+            let khz = fs::read_to_string(path)
+                .ok()
+                .and_then(|text| text.trim().parse::<f64>().ok());
+            out.push(sample(at, signal, khz.map(|khz| khz / 1000.0), "mhz"));
+        }
+        self.memory(at, out);
+        self.process(at, out);
+        Ok(())
+    }
+}
+
+fn sample(at: Stamp, signal: &str, value: Option<f64>, unit: &str) -> SampleRecord {
+    SampleRecord {
+        at,
+        source: SOURCE.to_owned(),
+        signal: signal.to_owned(),
+        value,
+        unit: unit.to_owned(),
+    }
+}
+
+/// Whether `signal` is `<cpu>_load`.
+fn is_load_of(signal: &str, cpu: &str) -> bool {
+    signal.strip_suffix("_load") == Some(cpu)
+}
+
+/// A line of /proc/stat about processors: `cpu0 user nice system idle iowait irq softirq steal guest …`.
+/// Guest time is within user time already.
+fn cpu_line(line: &str) -> Option<(&str, Ticks)> {
+    let mut fields = line.split_ascii_whitespace();
+    let name = fields.next().filter(|name| name.starts_with("cpu"))?;
+    let mut ticks = [0u64; 8];
+    let mut found = 0;
+    for (tick, field) in ticks.iter_mut().zip(fields) {
+        *tick = field.parse().ok()?;
+        found += 1;
+    }
+    let total = ticks.iter().fold(0u64, |sum, t| sum.saturating_add(*t));
+    let idle = ticks[3].saturating_add(ticks[4]);
+    (found >= 4).then_some((
+        name,
+        Ticks {
+            busy: total.saturating_sub(idle),
+            total,
+        },
+    ))
+}
+
+/// Share of ticks that were busy; none if no tick passed, or if the counters went back.
+fn load_percent(before: Ticks, after: Ticks) -> Option<f64> {
+    let total = after.total.checked_sub(before.total).filter(|t| *t > 0)?;
+    // A processor's wait for disks may be counted back, and busy with it.
+    let busy = after.busy.checked_sub(before.busy)?.min(total);
+    Some(100.0 * busy as f64 / total as f64)
+}
+
+/// The clock file of each processor that has one, in order.
+fn clocks(cpus: &Path) -> Vec<(String, PathBuf)> {
+    let mut found: Vec<(u32, PathBuf)> = fs::read_dir(cpus)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let number = entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok()?;
+            let path = entry.path().join("cpufreq/scaling_cur_freq");
+            path.exists().then_some((number, path))
+        })
+        .collect();
+    found.sort();
+    found
+        .into_iter()
+        .map(|(number, path)| (format!("cpu{number}_frequency"), path))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value<'a>(out: &'a [SampleRecord], signal: &str) -> &'a SampleRecord {
+        out.iter()
+            .find(|s| s.signal == signal)
+            .unwrap_or_else(|| panic!("no {signal}"))
+    }
+
+    #[test]
+    fn load_is_the_busy_share_since_the_last_reading() {
+        let root = tempfile::tempdir().unwrap();
+        let cpu = root.path().join("devices/system/cpu");
+        for (n, khz) in [(0, "1510400\n"), (10, "gated\n")] {
+            let folder = cpu.join(format!("cpu{n}/cpufreq"));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("scaling_cur_freq"), khz).unwrap();
+        }
+        fs::create_dir_all(cpu.join("cpu1")).unwrap();
+        let stat = root.path().join("stat");
+        let mut host = Host::new(Nanos::from_millis(100), root.path(), root.path());
+        let mut out = Vec::new();
+
+        fs::write(&stat, "cpu  100 0 50 850 0 0 0 0 0 0\ncpu0 100 0 50 850\nintr 1\n").unwrap();
+        host.sample(Stamp(0), &mut out).unwrap();
+        assert_eq!(value(&out, "cpu_load").value, None, "nothing to compare with yet");
+        assert_eq!(value(&out, "process_cpu").value, None);
+        assert_eq!(value(&out, "cpu0_frequency").value, Some(1510.4));
+        assert_eq!(value(&out, "cpu10_frequency").value, None, "unreadable is not zero");
+        assert!(out.iter().all(|s| s.signal != "cpu1_frequency"), "a clock that is not there");
+
+        out.clear();
+        fs::write(&stat, "cpu  120 0 60 920 0 0 0 0 0 0\ncpu0 100 0 50 850\nintr 1\n").unwrap();
+        host.sample(Stamp(100_000_000), &mut out).unwrap();
+        assert_eq!(value(&out, "cpu_load").value, Some(30.0));
+        assert_eq!(value(&out, "cpu0_load").value, None, "no tick passed");
+    }
+
+    #[test]
+    fn waiting_for_disks_is_not_busy_and_counters_that_go_back_are_no_reading() {
+        let (_, before) = cpu_line("cpu 10 0 10 60 20 0 0 0 5 5").unwrap();
+        let (_, after) = cpu_line("cpu 20 0 10 100 70 0 0 0 5 5").unwrap();
+        assert_eq!(load_percent(before, after), Some(10.0));
+        assert_eq!(load_percent(after, before), None);
+        assert_eq!(cpu_line("cpu 1 2"), None);
+        assert_eq!(cpu_line("intr 1 2 3 4 5"), None);
+        assert_eq!(cpu_line("cpu x y z w"), None);
+    }
+
+    #[test]
+    fn this_machine_is_sampled_for_real() {
+        let mut host = Host::new(Nanos::from_millis(100), Path::new("/proc"), Path::new("/sys"));
+        let mut out = Vec::new();
+        host.sample(Stamp(1), &mut out).unwrap();
+        let rss = value(&out, "process_rss").value.unwrap();
+        let used = value(&out, "memory_used").value.unwrap();
+        assert!(0.0 < rss && rss < used, "{rss} of {used}");
+        assert!(value(&out, "memory_available").value.unwrap() > 0.0);
+        assert!(out.iter().all(|s| s.source == "host" && !s.unit.is_empty()));
+    }
+
+    #[test]
+    fn a_missing_or_foreign_proc_stat_is_an_error_with_its_path() {
+        let root = tempfile::tempdir().unwrap();
+        let mut host = Host::new(Nanos::from_millis(100), root.path(), root.path());
+        let missing = host.sample(Stamp(0), &mut Vec::new()).unwrap_err().to_string();
+        assert!(missing.contains("stat"), "{missing}");
+        fs::write(root.path().join("stat"), "hello\n").unwrap();
+        let foreign = host.sample(Stamp(0), &mut Vec::new()).unwrap_err().to_string();
+        assert!(foreign.contains("begins with `hello`"), "{foreign}");
+    }
+}
