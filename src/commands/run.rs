@@ -25,7 +25,7 @@ use crate::record::writer::RunWriter;
 use crate::record::{Event, Finding, Manifest, OVERHEAD_TENANT, Phase, PhaseRecord};
 use crate::scenario::{self, Arrival, BackendChoice, ClockKind, Overload, Release, ResolveEnv, Scenario};
 use crate::source::empty::EmptySource;
-use crate::telemetry;
+use crate::telemetry::{self, host::Host};
 use crate::tenant::pipeline::{PhasePlan, Runner};
 use crate::tenant::recorder::Recorder;
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
@@ -253,7 +253,13 @@ fn live(
         let sampling = scope.spawn({
             let notes = notes.clone();
             let done = &done;
-            move || telemetry::sample_host(scenario.telemetry.interval, &RealClock, done, &notes)
+            move || {
+                let host = Host::new(scenario.telemetry.interval, Path::new("/proc"), Path::new("/sys"));
+                let emit = &mut |event| {
+                    let _ = notes.send(event);
+                };
+                telemetry::sampler_loop(vec![Box::new(host)], &RealClock, RealClock.now(), done, emit);
+            }
         });
         measure_overhead(&mut overhead, stop, &notes);
         if let Some(idle) = scenario.baseline.idle {

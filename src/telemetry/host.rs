@@ -18,8 +18,8 @@ use crate::units::{Nanos, Stamp};
 pub const SOURCE: &str = "host";
 
 /// Samples the host. Signals: `cpu_load`, `cpu<n>_load` (percent busy since the last reading),
-/// `cpu<n>_frequency` (mhz, where the kernel says), `memory_used`, `memory_available`, `process_rss`
-/// (bytes), `process_cpu` (percent of one processor since the last reading).
+/// `cpu<n>_frequency` (mhz, where the kernel says), `memory_used`, `memory_available`, `own_memory`
+/// (bytes), `own_cpu_load` (percent of all processors since the last reading).
 pub struct Host {
     period: Nanos,
     stat: PathBuf,
@@ -99,17 +99,20 @@ impl Host {
         let t = clock_gettime(ClockId::ProcessCPUTime);
         let used = Nanos(t.tv_sec * 1_000_000_000 + t.tv_nsec);
         let before = self.process.replace((at, used));
+        // Of all processors together, as `cpu_load` is, so that the two can be subtracted.
+        let processors = self.loads.len().saturating_sub(1).max(1) as f64;
         let load = before
             .filter(|(then, _)| at > *then)
-            .map(|(then, used_then)| 100.0 * (used - used_then).as_secs_f64() / (at - then).as_secs_f64());
-        out.push(sample(at, "process_cpu", load, "percent"));
+            .map(|(then, used_then)| (used - used_then).as_secs_f64() / (at - then).as_secs_f64())
+            .map(|busy| 100.0 * busy / processors);
+        out.push(sample(at, "own_cpu_load", load, "percent"));
         let rss = self.pid.and_then(|pid| {
             let kind = ProcessRefreshKind::nothing().with_memory();
             self.system
                 .refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, kind);
             self.system.process(pid).map(|p| p.memory() as f64)
         });
-        out.push(sample(at, "process_rss", rss.filter(|bytes| *bytes > 0.0), "bytes"));
+        out.push(sample(at, "own_memory", rss.filter(|bytes| *bytes > 0.0), "bytes"));
     }
 }
 
@@ -225,7 +228,7 @@ mod tests {
         fs::write(&stat, "cpu  100 0 50 850 0 0 0 0 0 0\ncpu0 100 0 50 850\nintr 1\n").unwrap();
         host.sample(Stamp(0), &mut out).unwrap();
         assert_eq!(value(&out, "cpu_load").value, None, "nothing to compare with yet");
-        assert_eq!(value(&out, "process_cpu").value, None);
+        assert_eq!(value(&out, "own_cpu_load").value, None);
         assert_eq!(value(&out, "cpu0_frequency").value, Some(1510.4));
         assert_eq!(value(&out, "cpu10_frequency").value, None, "unreadable is not zero");
         assert!(out.iter().all(|s| s.signal != "cpu1_frequency"), "a clock that is not there");
@@ -253,7 +256,7 @@ mod tests {
         let mut host = Host::new(Nanos::from_millis(100), Path::new("/proc"), Path::new("/sys"));
         let mut out = Vec::new();
         host.sample(Stamp(1), &mut out).unwrap();
-        let rss = value(&out, "process_rss").value.unwrap();
+        let rss = value(&out, "own_memory").value.unwrap();
         let used = value(&out, "memory_used").value.unwrap();
         assert!(0.0 < rss && rss < used, "{rss} of {used}");
         assert!(value(&out, "memory_available").value.unwrap() > 0.0);
