@@ -1,1 +1,3 @@
-//! To come.
+//! One file a verb: the only place where the live half and the offline half meet.
+
+pub mod doctor;

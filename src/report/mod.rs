@@ -1,1 +1,3 @@
-//! To come.
+//! Answers as text and as JSON, one file a form. No arithmetic here.
+
+pub mod doctor;
