@@ -1,5 +1,11 @@
 //! Run files as other programs and later versions meet them: whole, cut off anywhere, damaged, foreign.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests are tests, and say what they skip"
+)]
+
 #[path = "run_file/made.rs"]
 mod made;
 

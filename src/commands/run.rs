@@ -149,7 +149,7 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared]) -> Manifest {
         command_line: std::env::args().collect(),
         scenario: scenario.clone(),
         tenants: prepared.iter().map(|p| p.manifest.clone()).collect(),
-        machine: board::facts(&board::Roots::default()),
+        machine: board::facts(&board::Roots::system()),
         anchor,
         anchor_unix_ns,
     }

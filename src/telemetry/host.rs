@@ -55,10 +55,8 @@ impl Host {
 
     fn loads(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
         let path = || self.stat.display().to_string();
-        let text = fs::read_to_string(&self.stat).map_err(|source| SamplerError::Io {
-            path: path(),
-            source,
-        })?;
+        let text =
+            fs::read_to_string(&self.stat).map_err(|source| SamplerError::Io { path: path(), source })?;
         let mut lines = text.lines().map_while(cpu_line).peekable();
         if lines.peek().is_none() {
             return Err(SamplerError::Format {
@@ -86,7 +84,12 @@ impl Host {
         self.system.refresh_memory();
         let known = self.system.total_memory() > 0;
         let bytes = |value: u64| known.then_some(value as f64);
-        out.push(sample(at, "memory_used", bytes(self.system.used_memory()), "bytes"));
+        out.push(sample(
+            at,
+            "memory_used",
+            bytes(self.system.used_memory()),
+            "bytes",
+        ));
         out.push(sample(
             at,
             "memory_available",
@@ -225,16 +228,31 @@ mod tests {
         let mut host = Host::new(Nanos::from_millis(100), root.path(), root.path());
         let mut out = Vec::new();
 
-        fs::write(&stat, "cpu  100 0 50 850 0 0 0 0 0 0\ncpu0 100 0 50 850\nintr 1\n").unwrap();
+        fs::write(
+            &stat,
+            "cpu  100 0 50 850 0 0 0 0 0 0\ncpu0 100 0 50 850\nintr 1\n",
+        )
+        .unwrap();
         host.sample(Stamp(0), &mut out).unwrap();
         assert_eq!(value(&out, "cpu_load").value, None, "nothing to compare with yet");
         assert_eq!(value(&out, "own_cpu_load").value, None);
         assert_eq!(value(&out, "cpu0_frequency").value, Some(1510.4));
-        assert_eq!(value(&out, "cpu10_frequency").value, None, "unreadable is not zero");
-        assert!(out.iter().all(|s| s.signal != "cpu1_frequency"), "a clock that is not there");
+        assert_eq!(
+            value(&out, "cpu10_frequency").value,
+            None,
+            "unreadable is not zero"
+        );
+        assert!(
+            out.iter().all(|s| s.signal != "cpu1_frequency"),
+            "a clock that is not there"
+        );
 
         out.clear();
-        fs::write(&stat, "cpu  120 0 60 920 0 0 0 0 0 0\ncpu0 100 0 50 850\nintr 1\n").unwrap();
+        fs::write(
+            &stat,
+            "cpu  120 0 60 920 0 0 0 0 0 0\ncpu0 100 0 50 850\nintr 1\n",
+        )
+        .unwrap();
         host.sample(Stamp(100_000_000), &mut out).unwrap();
         assert_eq!(value(&out, "cpu_load").value, Some(30.0));
         assert_eq!(value(&out, "cpu0_load").value, None, "no tick passed");

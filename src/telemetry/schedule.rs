@@ -173,7 +173,9 @@ mod tests {
         };
         let mut events = Vec::new();
         let epoch = Stamp(5_000_000);
-        let reports = sampler_loop(vec![Box::new(sampler)], &*clock, epoch, &stop, &mut |e| events.push(e));
+        let reports = sampler_loop(vec![Box::new(sampler)], &*clock, epoch, &stop, &mut |e| {
+            events.push(e)
+        });
         (reports, events)
     }
 
@@ -207,7 +209,12 @@ mod tests {
     #[test]
     fn a_failing_sampler_ends_with_its_reason_and_what_it_had_read_is_kept() {
         let (reports, events) = run(&[0, 0], true);
-        assert!(reports[0].ended.as_deref().is_some_and(|why| why.contains("/sys/x")));
+        assert!(
+            reports[0]
+                .ended
+                .as_deref()
+                .is_some_and(|why| why.contains("/sys/x"))
+        );
         assert_eq!(events.iter().filter(|e| matches!(e, Event::Sample(_))).count(), 2);
         assert!(matches!(&events[2], Event::Log(l) if l.level == "error" && l.message.contains("costly")));
         assert!(matches!(&events[3], Event::Finding(f) if f.code == "sampler-ended"));
