@@ -28,7 +28,9 @@ impl recording::FeedSink for Kept {
 }
 
 fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<FrameRecord> {
-    let slots = NullBackend.open(&Program::default(), depth).expect("the null backend always opens");
+    let slots = NullBackend
+        .open(&Program::default(), depth)
+        .expect("the null backend always opens");
     let mut runner = Runner {
         tenant: 0,
         name: "null".to_owned(),
@@ -46,7 +48,12 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
     };
     let clock = RealClock;
     let epoch = clock.now() + Nanos::from_millis(1);
-    let plan = PhasePlan { phase: Phase::Together, epoch, measured_from: epoch, end: epoch + Nanos::from_secs(600) };
+    let plan = PhasePlan {
+        phase: Phase::Together,
+        epoch,
+        measured_from: epoch,
+        end: epoch + Nanos::from_secs(600),
+    };
     let (mut front, mut front_feed) = recording::channel(0, false);
     let (mut back, mut back_feed) = recording::channel(0, false);
     let (notes, _kept) = channel();
@@ -78,12 +85,22 @@ fn main() {
     // Cargo passes --bench and filters; there is nothing to choose from.
     for depth in [1, 2] {
         let records = run(Arrival::Closed, Release::Sleep, depth, 8_000);
-        show(&format!("own cost, closed loop, depth {depth}"), records.iter().skip(1_000).map(|r| r.response().0));
+        show(
+            &format!("own cost, closed loop, depth {depth}"),
+            records.iter().skip(1_000).map(|r| r.response().0),
+        );
     }
     for (name, waiting) in [("sleep", Release::Sleep), ("spin", Release::Spin)] {
-        let arrival = Arrival::Periodic { hz: 100.0, phase: Nanos::ZERO, jitter: Nanos::ZERO };
+        let arrival = Arrival::Periodic {
+            hz: 100.0,
+            phase: Nanos::ZERO,
+            jitter: Nanos::ZERO,
+        };
         let records = run(arrival, waiting, 1, 2_000);
-        show(&format!("lateness of release at 100 Hz, {name}"), records.iter().map(|r| r.lateness.0));
+        show(
+            &format!("lateness of release at 100 Hz, {name}"),
+            records.iter().map(|r| r.lateness.0),
+        );
     }
     let (mut sink, mut feed) = recording::channel(0, false);
     let record = run(Arrival::Closed, Release::Sleep, 1, 1)[0];
@@ -99,5 +116,9 @@ fn main() {
         feed.drain(&mut kept);
     }
     costs.sort_unstable();
-    println!("one record, hot path: median {:.1} ns of {} batches of 5 000", costs[costs.len() / 2] as f64 / 5_000.0, costs.len());
+    println!(
+        "one record, hot path: median {:.1} ns of {} batches of 5 000",
+        costs[costs.len() / 2] as f64 / 5_000.0,
+        costs.len()
+    );
 }

@@ -7,8 +7,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// How late the detectors on this machine run when they share it, why, and at how many watts.
 #[derive(Debug, Parser)]
 #[command(name = "jetlag", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Start here:  jetlag demo          two detectors share this machine for half a minute
-             jetlag doctor        what jetlag found here, and what that means")]
+#[command(
+    after_help = "Start here:  jetlag demo          two detectors share this machine for half a minute
+             jetlag doctor        what jetlag found here, and what that means"
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -22,9 +24,11 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a scenario, leave a run file, and print its summary.
-    #[command(after_help = "Example:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
+    #[command(
+        after_help = "Example:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
 Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not hold;
-            4 the record has gaps; 130 interrupted after saving")]
+            4 the record has gaps; 130 interrupted after saving"
+    )]
     Run(RunArgs),
     /// Run the demo scenario from within the binary: no file needed.
     #[command(after_help = "Example:  jetlag demo --set duration=5s")]
@@ -42,8 +46,10 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     #[command(after_help = "Example:  jetlag inspect engines/camera.onnx --profile 20")]
     Inspect(InspectArgs),
     /// Precision and recall of a detector on KITTI-format data.
-    #[command(after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001
-          jetlag eval engines/camera.ron --data scenes")]
+    #[command(
+        after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001
+          jetlag eval engines/camera.ron --data scenes"
+    )]
     Eval(EvalArgs),
     /// Make data to run detectors on.
     #[command(subcommand)]

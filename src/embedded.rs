@@ -9,13 +9,24 @@ use crate::backend::NetworkSource;
 /// configs/demo.ron.
 pub const DEMO_SCENARIO: &str = include_str!("../configs/demo.ron");
 
-const SPECS: [(&str, &str); 2] =
-    [("camera", include_str!("../engines/camera.ron")), ("lidar", include_str!("../engines/lidar.ron"))];
+const SPECS: [(&str, &str); 2] = [
+    ("camera", include_str!("../engines/camera.ron")),
+    ("lidar", include_str!("../engines/lidar.ron")),
+];
 
 const NETWORKS: [(&str, &[u8]); 3] = [
-    ("camera.onnx", include_bytes!(concat!(env!("OUT_DIR"), "/camera.onnx.zst"))),
-    ("lidar_encoder.onnx", include_bytes!(concat!(env!("OUT_DIR"), "/lidar_encoder.onnx.zst"))),
-    ("lidar_backbone.onnx", include_bytes!(concat!(env!("OUT_DIR"), "/lidar_backbone.onnx.zst"))),
+    (
+        "camera.onnx",
+        include_bytes!(concat!(env!("OUT_DIR"), "/camera.onnx.zst")),
+    ),
+    (
+        "lidar_encoder.onnx",
+        include_bytes!(concat!(env!("OUT_DIR"), "/lidar_encoder.onnx.zst")),
+    ),
+    (
+        "lidar_backbone.onnx",
+        include_bytes!(concat!(env!("OUT_DIR"), "/lidar_backbone.onnx.zst")),
+    ),
 ];
 
 /// Names of the detectors in the binary, as in `builtin:camera`.
@@ -33,5 +44,8 @@ pub fn network(name: &str) -> Option<NetworkSource> {
     let (name, packed) = NETWORKS.iter().find(|(n, _)| *n == name)?;
     // The build script made it; only a damaged binary could fail here, and then the network is not there.
     let bytes = zstd::decode_all(*packed).ok()?;
-    Some(NetworkSource::Embedded { name, bytes: Arc::from(bytes) })
+    Some(NetworkSource::Embedded {
+        name,
+        bytes: Arc::from(bytes),
+    })
 }

@@ -12,7 +12,11 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/demo.ron");
 
 fn jetlag(args: &[&str], folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
-    command.args(args).current_dir(folder).env_remove("RUST_LOG").env("NO_COLOR", "1");
+    command
+        .args(args)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .env("NO_COLOR", "1");
     command
 }
 
@@ -73,7 +77,18 @@ fn help_and_version_go_to_stdout_and_wrong_use_to_stderr_with_code_2() {
 #[test]
 fn the_demo_needs_no_file_and_leaves_a_run_that_can_be_reported_again() {
     let folder = tempfile::tempdir().unwrap();
-    let demo = run(&["demo", "--set", "duration=2s", "--set", "warmup=200ms", "--format", "json"], folder.path());
+    let demo = run(
+        &[
+            "demo",
+            "--set",
+            "duration=2s",
+            "--set",
+            "warmup=200ms",
+            "--format",
+            "json",
+        ],
+        folder.path(),
+    );
     let code = demo.status.code().unwrap();
     assert!(code == 0 || code == 3, "{}", stderr(&demo));
     let summary: Value = serde_json::from_slice(&demo.stdout).unwrap();
@@ -82,12 +97,24 @@ fn the_demo_needs_no_file_and_leaves_a_run_that_can_be_reported_again() {
     assert_eq!(tenants.len(), 2);
     for tenant in tenants {
         assert!(tenant["frames"]["completed"].as_u64().unwrap() > 0, "{tenant}");
-        assert!(tenant["detections"].as_u64().unwrap() > 0, "the networks see the scenes: {tenant}");
-        assert!(tenant["stages_ms"]["compute"]["p50"].as_f64().unwrap() > 0.0, "{tenant}");
+        assert!(
+            tenant["detections"].as_u64().unwrap() > 0,
+            "the networks see the scenes: {tenant}"
+        );
+        assert!(
+            tenant["stages_ms"]["compute"]["p50"].as_f64().unwrap() > 0.0,
+            "{tenant}"
+        );
     }
-    let runs: Vec<PathBuf> = fs::read_dir(folder.path().join("runs")).unwrap().map(|e| e.unwrap().path()).collect();
+    let runs: Vec<PathBuf> = fs::read_dir(folder.path().join("runs"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     assert_eq!(runs.len(), 1);
-    let again = run(&["report", &runs[0].display().to_string(), "--format", "json"], folder.path());
+    let again = run(
+        &["report", &runs[0].display().to_string(), "--format", "json"],
+        folder.path(),
+    );
     let mut repeated: Value = serde_json::from_slice(&again.stdout).unwrap();
     repeated["run"]["file"] = summary["run"]["file"].clone();
     assert_eq!(repeated, summary, "one path from record to number");
@@ -105,7 +132,10 @@ fn the_virtual_clock_makes_identical_files_in_well_under_real_time() {
         assert!(output.status.success(), "{}", stderr(&output));
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(summary["tenants"].as_array().unwrap().len(), 3);
-        assert!(summary["run"]["duration_s"].as_f64().unwrap() >= 590.0, "ten minutes of simulated time");
+        assert!(
+            summary["run"]["duration_s"].as_f64().unwrap() >= 590.0,
+            "ten minutes of simulated time"
+        );
         files.push(fs::read(place.join("run.mcap")).unwrap());
     }
     assert!(files[0] == files[1], "equal seeds give equal files");
@@ -161,7 +191,10 @@ fn ctrl_c_and_sigterm_end_the_run_with_its_results_and_code_130() {
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert!(summary["tenants"][0]["frames"]["completed"].as_u64().unwrap() > 10);
         assert_eq!(summary["run"]["verdict"], "limited");
-        assert!(summary["run"]["findings"].to_string().contains("short-run"), "{summary}");
+        assert!(
+            summary["run"]["findings"].to_string().contains("short-run"),
+            "{summary}"
+        );
     }
 }
 
@@ -171,11 +204,25 @@ fn a_run_killed_in_the_middle_can_still_be_reported() {
     let (mut child, out) = spawn_live(folder.path());
     signal(&child, Signal::KILL);
     child.wait().unwrap();
-    let report = run(&["report", &out.display().to_string(), "--format", "json"], folder.path());
-    assert_eq!(report.status.code(), Some(4), "a record with gaps: {}", stderr(&report));
+    let report = run(
+        &["report", &out.display().to_string(), "--format", "json"],
+        folder.path(),
+    );
+    assert_eq!(
+        report.status.code(),
+        Some(4),
+        "a record with gaps: {}",
+        stderr(&report)
+    );
     let summary: Value = serde_json::from_slice(&report.stdout).unwrap();
-    assert!(summary["tenants"][0]["frames"]["completed"].as_u64().unwrap() > 10, "{summary}");
-    assert!(summary["run"]["findings"].to_string().contains("truncated-file"), "{summary}");
+    assert!(
+        summary["tenants"][0]["frames"]["completed"].as_u64().unwrap() > 10,
+        "{summary}"
+    );
+    assert!(
+        summary["run"]["findings"].to_string().contains("truncated-file"),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -199,10 +246,24 @@ fn every_problem_of_a_scenario_is_told_at_once_with_code_2() {
          Tenant(name: \"a\", backend: Null, deadline: \"0ms\"),\n])",
     );
     let output = run(&["run", &path], folder.path());
-    assert_refused(&output, 2, &["scenario.ron:2:", "`arival`", "`arrival`", "scenario.ron:3:", "deadline"]);
+    assert_refused(
+        &output,
+        2,
+        &[
+            "scenario.ron:2:",
+            "`arival`",
+            "`arrival`",
+            "scenario.ron:3:",
+            "deadline",
+        ],
+    );
     assert!(!folder.path().join("runs").exists(), "nothing was started");
     assert_refused(&run(&["run", "absent.ron"], folder.path()), 2, &["absent.ron"]);
-    assert_refused(&run(&["run", DEMO, "--set", "tenants.camra.depth=1"], folder.path()), 2, &["camra", "camera"]);
+    assert_refused(
+        &run(&["run", DEMO, "--set", "tenants.camra.depth=1"], folder.path()),
+        2,
+        &["camra", "camera"],
+    );
 }
 
 /// A detector spec over a network of this content.
@@ -225,7 +286,11 @@ fn a_network_that_cannot_be_executed_is_refused_with_the_reason() {
     let whole = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx")).unwrap();
     let cut = detector(folder.path(), &whole[..whole.len() / 2]);
     let path = camera_scenario(folder.path(), &cut, "Synthetic(Camera)");
-    assert_refused(&run(&["run", &path], folder.path()), 2, &["tenant camera", "network.onnx"]);
+    assert_refused(
+        &run(&["run", &path], folder.path()),
+        2,
+        &["tenant camera", "network.onnx"],
+    );
 
     let node = NodeProto {
         domain: None,
@@ -235,12 +300,27 @@ fn a_network_that_cannot_be_executed_is_refused_with_the_reason() {
         op_type: Some("Frobnicate".to_owned()),
         attribute: Vec::new(),
     };
-    let graph = GraphProto { node: vec![node], ..GraphProto::default() };
-    let opset = OperatorSetIdProto { domain: None, version: Some(17) };
-    let model = ModelProto { graph: Some(graph), opset_import: vec![opset], ir_version: Some(8), ..ModelProto::default() };
+    let graph = GraphProto {
+        node: vec![node],
+        ..GraphProto::default()
+    };
+    let opset = OperatorSetIdProto {
+        domain: None,
+        version: Some(17),
+    };
+    let model = ModelProto {
+        graph: Some(graph),
+        opset_import: vec![opset],
+        ir_version: Some(8),
+        ..ModelProto::default()
+    };
     let unknown = detector(folder.path(), &encoded(&model));
     let path = camera_scenario(folder.path(), &unknown, "Synthetic(Camera)");
-    assert_refused(&run(&["run", &path], folder.path()), 2, &["Frobnicate", "cpu backend"]);
+    assert_refused(
+        &run(&["run", &path], folder.path()),
+        2,
+        &["Frobnicate", "cpu backend"],
+    );
 
     let absent = folder.path().join("gone.ron").display().to_string();
     let path = camera_scenario(folder.path(), &absent, "Synthetic(Camera)");
@@ -265,10 +345,19 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
     fs::write(images.join("b.jpg"), b"\xff\xd8\xff\xe0 and then nothing").unwrap();
     let output = run(&["run", &path, "--format", "json"], folder.path());
     let said = stderr(&output);
-    assert!(said.contains("a.png") && said.contains("b.jpg") && !said.contains("panicked"), "{said}");
+    assert!(
+        said.contains("a.png") && said.contains("b.jpg") && !said.contains("panicked"),
+        "{said}"
+    );
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(summary["tenants"][0]["frames"]["failed"].as_u64().unwrap() > 0, "{summary}");
-    assert!(summary["run"]["findings"].to_string().contains("failed-frames"), "{summary}");
+    assert!(
+        summary["tenants"][0]["frames"]["failed"].as_u64().unwrap() > 0,
+        "{summary}"
+    );
+    assert!(
+        summary["run"]["findings"].to_string().contains("failed-frames"),
+        "{summary}"
+    );
 }
 
 fn lidar_scenario(folder: &Path, points: &Path) -> String {
@@ -289,13 +378,30 @@ fn broken_sweeps_fail_as_frames_and_points_that_are_not_numbers_are_passed_over(
     fs::write(points.join("odd.bin"), [0u8; 33]).unwrap();
     let path = lidar_scenario(folder.path(), &points);
     let output = run(&["run", &path, "--format", "json"], folder.path());
-    assert!(stderr(&output).contains("odd.bin") && stderr(&output).contains("16"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("odd.bin") && stderr(&output).contains("16"),
+        "{}",
+        stderr(&output)
+    );
 
     fs::remove_file(points.join("odd.bin")).unwrap();
-    let nan: Vec<u8> = [f32::NAN, 1.0, 0.0, 0.5, 10.0, f32::INFINITY, 0.0, 0.5, 10.0, 1.0, 0.0, 0.5]
-        .iter()
-        .flat_map(|v| v.to_le_bytes())
-        .collect();
+    let nan: Vec<u8> = [
+        f32::NAN,
+        1.0,
+        0.0,
+        0.5,
+        10.0,
+        f32::INFINITY,
+        0.0,
+        0.5,
+        10.0,
+        1.0,
+        0.0,
+        0.5,
+    ]
+    .iter()
+    .flat_map(|v| v.to_le_bytes())
+    .collect();
     fs::write(points.join("nan.bin"), nan).unwrap();
     let output = run(&["run", &path, "--format", "json"], folder.path());
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -310,36 +416,82 @@ fn inspect_tells_runs_networks_and_detectors_apart() {
     let engines = concat!(env!("CARGO_MANIFEST_DIR"), "/engines");
     let network = run(&["inspect", &format!("{engines}/camera.onnx")], folder.path());
     let text = stdout(&network);
-    assert!(text.contains("images") && text.contains("output0") && text.contains("Conv"), "{text}");
-    let detector = run(&["inspect", &format!("{engines}/lidar.ron"), "--format", "json"], folder.path());
+    assert!(
+        text.contains("images") && text.contains("output0") && text.contains("Conv"),
+        "{text}"
+    );
+    let detector = run(
+        &["inspect", &format!("{engines}/lidar.ron"), "--format", "json"],
+        folder.path(),
+    );
     let value: Value = serde_json::from_slice(&detector.stdout).unwrap();
     assert_eq!(value["engines"].as_array().unwrap().len(), 2, "{value}");
-    let profiled = run(&["inspect", &format!("{engines}/camera.onnx"), "--profile", "2", "--format", "json"], folder.path());
+    let profiled = run(
+        &[
+            "inspect",
+            &format!("{engines}/camera.onnx"),
+            "--profile",
+            "2",
+            "--format",
+            "json",
+        ],
+        folder.path(),
+    );
     let value: Value = serde_json::from_slice(&profiled.stdout).unwrap();
-    assert!(value["nodes"].as_array().unwrap().iter().any(|n| n["operator"].as_str().unwrap().contains("Conv")));
-    assert_refused(&run(&["inspect", "Cargo.lock"], folder.path()), 2, &[".mcap", ".onnx", ".ron"]);
-    assert_refused(&run(&["inspect", "absent.onnx"], folder.path()), 1, &["absent.onnx"]);
+    assert!(
+        value["nodes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|n| n["operator"].as_str().unwrap().contains("Conv"))
+    );
+    assert_refused(
+        &run(&["inspect", "Cargo.lock"], folder.path()),
+        2,
+        &[".mcap", ".onnx", ".ron"],
+    );
+    assert_refused(
+        &run(&["inspect", "absent.onnx"], folder.path()),
+        1,
+        &["absent.onnx"],
+    );
 }
 
 #[test]
 fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
     let folder = tempfile::tempdir().unwrap();
-    let synth = run(&["data", "synth", "--out", "scenes", "--count", "12", "--seed", "77"], folder.path());
+    let synth = run(
+        &[
+            "data", "synth", "--out", "scenes", "--count", "12", "--seed", "77",
+        ],
+        folder.path(),
+    );
     assert!(synth.status.success(), "{}", stderr(&synth));
     for detector in ["builtin:camera", "builtin:lidar"] {
-        let eval = run(&["eval", detector, "--data", "scenes", "--format", "json"], folder.path());
+        let eval = run(
+            &["eval", detector, "--data", "scenes", "--format", "json"],
+            folder.path(),
+        );
         assert!(eval.status.success(), "{}", stderr(&eval));
         let table: Value = serde_json::from_slice(&eval.stdout).unwrap();
         assert!(table.to_string().contains("recall"), "{table}");
     }
-    assert_refused(&run(&["eval", "builtin:camera", "--data", "nowhere"], folder.path()), 1, &["nowhere"]);
+    assert_refused(
+        &run(&["eval", "builtin:camera", "--data", "nowhere"], folder.path()),
+        1,
+        &["nowhere"],
+    );
 }
 
 #[test]
 fn doctor_says_what_it_found_in_words_and_in_json() {
     let folder = tempfile::tempdir().unwrap();
     let text = run(&["doctor"], folder.path());
-    assert!(stdout(&text).contains("CPU") && stdout(&text).lines().all(|l| l.chars().count() <= 100), "{}", stdout(&text));
+    assert!(
+        stdout(&text).contains("CPU") && stdout(&text).lines().all(|l| l.chars().count() <= 100),
+        "{}",
+        stdout(&text)
+    );
     let json = run(&["doctor", "--format", "json"], folder.path());
     serde_json::from_slice::<Value>(&json.stdout).unwrap();
 }

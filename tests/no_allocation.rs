@@ -42,7 +42,12 @@ fn allocations(arrival: Arrival, depth: usize, frames: u64) -> usize {
     let (notes, _kept) = channel();
     let stop = AtomicBool::new(false);
     let epoch = RealClock.now();
-    let plan = PhasePlan { phase: Phase::Together, epoch, measured_from: epoch, end: epoch + Nanos::from_secs(60) };
+    let plan = PhasePlan {
+        phase: Phase::Together,
+        epoch,
+        measured_from: epoch,
+        end: epoch + Nanos::from_secs(60),
+    };
     let region = Region::new(ALLOCATOR);
     runner.run(plan, &RealClock, &stop, &mut front, &mut back, &notes);
     let change = region.change();
@@ -52,10 +57,20 @@ fn allocations(arrival: Arrival, depth: usize, frames: u64) -> usize {
 #[test]
 fn three_times_the_frames_make_no_more_allocations() {
     for depth in [1, 3] {
-        for arrival in [Arrival::Closed, Arrival::Periodic { hz: 20_000.0, phase: Nanos::ZERO, jitter: Nanos::ZERO }] {
+        for arrival in [
+            Arrival::Closed,
+            Arrival::Periodic {
+                hz: 20_000.0,
+                phase: Nanos::ZERO,
+                jitter: Nanos::ZERO,
+            },
+        ] {
             // The first run also pays for what the process allocates only once.
             allocations(arrival, depth, 1_000);
-            let (few, many) = (allocations(arrival, depth, 1_000), allocations(arrival, depth, 3_000));
+            let (few, many) = (
+                allocations(arrival, depth, 1_000),
+                allocations(arrival, depth, 3_000),
+            );
             assert_eq!(few, many, "depth {depth}, {arrival:?}");
             assert!(few > 0, "the counter counts");
         }

@@ -14,9 +14,9 @@ use jetlag::detector::{Carry, DetectorError, Preprocess};
 use jetlag::record::{DetectionsRecord, EndReason, Event, FrameRecord, Outcome, Phase, PhaseRecord};
 use jetlag::scenario::{Arrival, Overload, Release};
 use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
-use jetlag::tensor::TensorSet;
 use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording::{self, FeedSink};
+use jetlag::tensor::TensorSet;
 use jetlag::units::Nanos;
 
 /// What happened, in order.
@@ -36,13 +36,18 @@ impl Journal {
         let lines = self.lines.lock().unwrap();
         let (_, timeout) = self
             .changed
-            .wait_timeout_while(lines, Duration::from_secs(5), |lines| !lines.iter().any(|l| l == line))
+            .wait_timeout_while(lines, Duration::from_secs(5), |lines| {
+                !lines.iter().any(|l| l == line)
+            })
             .unwrap();
         !timeout.timed_out()
     }
     fn position(&self, line: &str) -> usize {
         let lines = self.lines.lock().unwrap();
-        lines.iter().position(|l| l == line).unwrap_or_else(|| panic!("{line} is not in {lines:?}"))
+        lines
+            .iter()
+            .position(|l| l == line)
+            .unwrap_or_else(|| panic!("{line} is not in {lines:?}"))
     }
 }
 
@@ -54,7 +59,11 @@ struct JournalSource {
 
 impl Source for JournalSource {
     fn info(&self) -> SourceInfo {
-        SourceInfo { kind: ContentKind::Empty, frames: Some(self.length), description: "journal".to_owned() }
+        SourceInfo {
+            kind: ContentKind::Empty,
+            frames: Some(self.length),
+            description: "journal".to_owned(),
+        }
     }
     fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
         if self.next == self.length {
@@ -135,7 +144,11 @@ impl Trial {
         let runner = Runner {
             tenant: 3,
             name: "trial".to_owned(),
-            source: Box::new(JournalSource { journal: journal.clone(), next: 0, length: frames }),
+            source: Box::new(JournalSource {
+                journal: journal.clone(),
+                next: 0,
+                length: frames,
+            }),
             preprocess: None,
             postprocess: None,
             slots,
@@ -147,15 +160,27 @@ impl Trial {
             waiting: Release::Sleep,
             seed: 1,
         };
-        Trial { journal, runner, stop: Arc::default(), length: Nanos::from_secs(20) }
+        Trial {
+            journal,
+            runner,
+            stop: Arc::default(),
+            length: Nanos::from_secs(20),
+        }
     }
     fn run(&mut self) -> (PhaseRecord, Vec<FrameRecord>, Vec<Event>) {
         let (mut front, mut front_feed) = recording::channel(3, false);
         let (mut back, mut back_feed) = recording::channel(3, true);
         let (notes, events) = channel();
         let epoch = RealClock.now();
-        let plan = PhasePlan { phase: Phase::Together, epoch, measured_from: epoch, end: epoch + self.length };
-        let end = self.runner.run(plan, &RealClock, &self.stop, &mut front, &mut back, &notes);
+        let plan = PhasePlan {
+            phase: Phase::Together,
+            epoch,
+            measured_from: epoch,
+            end: epoch + self.length,
+        };
+        let end = self
+            .runner
+            .run(plan, &RealClock, &self.stop, &mut front, &mut back, &notes);
         let mut kept = Kept(Vec::new());
         front_feed.drain(&mut kept);
         back_feed.drain(&mut kept);
@@ -166,7 +191,11 @@ impl Trial {
 }
 
 fn failure(problem: &str) -> BackendError {
-    BackendError::Execute { network: "trial".to_owned(), backend: "trial", problem: problem.to_owned() }
+    BackendError::Execute {
+        network: "trial".to_owned(),
+        backend: "trial",
+        problem: problem.to_owned(),
+    }
 }
 
 #[test]
@@ -175,9 +204,16 @@ fn at_depth_one_a_frame_is_finished_before_the_next_begins() {
     let (end, records, _) = trial.run();
     assert_eq!((end.reason, records.len()), (EndReason::EndOfSource, 5));
     for n in 0..4 {
-        assert!(trial.journal.position(&format!("result {n}")) < trial.journal.position(&format!("acquire {}", n + 1)));
+        assert!(
+            trial.journal.position(&format!("result {n}"))
+                < trial.journal.position(&format!("acquire {}", n + 1))
+        );
     }
-    assert!(records.iter().all(|r| r.released == r.started && r.finished >= r.started && r.tenant == 3));
+    assert!(
+        records
+            .iter()
+            .all(|r| r.released == r.started && r.finished >= r.started && r.tenant == 3)
+    );
 }
 
 #[test]
@@ -190,17 +226,29 @@ fn at_depth_two_the_next_frame_is_submitted_while_this_one_is_being_computed() {
         Ok(())
     });
     let (_, records, _) = trial.run();
-    assert!(records.iter().all(|r| r.outcome == Outcome::Completed), "{records:?}");
+    assert!(
+        records.iter().all(|r| r.outcome == Outcome::Completed),
+        "{records:?}"
+    );
     // And no more than two frames are in flight.
     for n in 0..4 {
-        assert!(trial.journal.position(&format!("result {n}")) < trial.journal.position(&format!("submit {}", n + 2)));
+        assert!(
+            trial.journal.position(&format!("result {n}"))
+                < trial.journal.position(&format!("submit {}", n + 2))
+        );
     }
 }
 
 #[test]
 fn a_frame_that_fails_is_recorded_and_the_tenant_goes_on() {
     for depth in [1, 2] {
-        let mut trial = Trial::new(depth, 8, |_, frame| if frame == 3 { Err(failure("no luck")) } else { Ok(()) });
+        let mut trial = Trial::new(depth, 8, |_, frame| {
+            if frame == 3 {
+                Err(failure("no luck"))
+            } else {
+                Ok(())
+            }
+        });
         let (end, records, events) = trial.run();
         let outcomes: Vec<_> = records.iter().map(|r| r.outcome).collect();
         assert_eq!(outcomes.iter().filter(|o| **o == Outcome::Failed).count(), 1);
@@ -218,7 +266,11 @@ fn a_tenant_that_only_fails_gives_up_and_says_so() {
         assert_eq!(end.reason, EndReason::Failed);
         assert!((10..20).contains(&records.len()), "{}", records.len());
         assert!(format!("{events:?}").contains("failed too often in a row"));
-        assert_eq!(trial.runner.slots.len(), depth, "the slots come back for the next phase");
+        assert_eq!(
+            trial.runner.slots.len(),
+            depth,
+            "the slots come back for the next phase"
+        );
     }
 }
 
@@ -227,7 +279,10 @@ struct BrokenPreprocess;
 impl Preprocess for BrokenPreprocess {
     fn run(&mut self, frame: &Frame, _: &mut TensorSet, _: &mut Carry) -> Result<u32, DetectorError> {
         if frame.index % 2 == 1 {
-            return Err(DetectorError::BadFrame { index: frame.index, problem: "odd".to_owned() });
+            return Err(DetectorError::BadFrame {
+                index: frame.index,
+                problem: "odd".to_owned(),
+            });
         }
         Ok(7)
     }
@@ -239,9 +294,16 @@ fn a_frame_that_cannot_be_prepared_fails_before_submission() {
         let mut trial = Trial::new(depth, 6, |_, _| Ok(()));
         trial.runner.preprocess = Some(Box::new(BrokenPreprocess));
         let (_, records, _) = trial.run();
-        let outcomes: Vec<_> = records.iter().map(|r| (r.source_index, r.outcome, r.input_size)).collect();
+        let outcomes: Vec<_> = records
+            .iter()
+            .map(|r| (r.source_index, r.outcome, r.input_size))
+            .collect();
         for (n, outcome) in outcomes.iter().enumerate() {
-            let expected = if n % 2 == 1 { (Outcome::Failed, 0) } else { (Outcome::Completed, 7) };
+            let expected = if n % 2 == 1 {
+                (Outcome::Failed, 0)
+            } else {
+                (Outcome::Completed, 7)
+            };
             assert_eq!(*outcome, (n as u64, expected.0, expected.1));
         }
     }
@@ -258,7 +320,11 @@ fn under_overload_every_release_is_accounted_for_exactly_once() {
             std::thread::sleep(Duration::from_millis(7));
             Ok(())
         });
-        trial.runner.arrival = Arrival::Periodic { hz: 500.0, phase: Nanos::ZERO, jitter: Nanos::ZERO };
+        trial.runner.arrival = Arrival::Periodic {
+            hz: 500.0,
+            phase: Nanos::ZERO,
+            jitter: Nanos::ZERO,
+        };
         trial.runner.overload = overload;
         trial.runner.frames = Some(100);
         trial.length = Nanos::from_secs(5);
@@ -269,15 +335,25 @@ fn under_overload_every_release_is_accounted_for_exactly_once() {
         let dropped = records.iter().filter(|r| r.outcome == Outcome::Dropped);
         assert!(dropped.clone().count() > 20, "{overload:?}");
         assert!(dropped.clone().all(|r| r.finished >= r.released));
-        let released: Vec<i64> = records.windows(2).map(|w| (w[1].released - w[0].released).0).collect();
-        assert!(released.iter().all(|gap| *gap == 2_000_000), "releases do not depend on how the tenant keeps up");
+        let released: Vec<i64> = records
+            .windows(2)
+            .map(|w| (w[1].released - w[0].released).0)
+            .collect();
+        assert!(
+            released.iter().all(|gap| *gap == 2_000_000),
+            "releases do not depend on how the tenant keeps up"
+        );
     }
 }
 
 #[test]
 fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
     let mut trial = Trial::new(1, 1_000, |_, _| Ok(()));
-    trial.runner.arrival = Arrival::Periodic { hz: 10.0, phase: Nanos::ZERO, jitter: Nanos::ZERO };
+    trial.runner.arrival = Arrival::Periodic {
+        hz: 10.0,
+        phase: Nanos::ZERO,
+        jitter: Nanos::ZERO,
+    };
     let stop = trial.stop.clone();
     let journal = trial.journal.clone();
     let watcher = std::thread::spawn(move || {

@@ -24,7 +24,12 @@ const MOST_NODES: usize = 20;
 
 /// Inspects one file.
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
-    let kind = args.file.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let kind = args
+        .file
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     match kind.as_str() {
         "mcap" => report::inspect(&args.file, args.format),
         "onnx" => inspect_network(args),
@@ -39,7 +44,10 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
 
 fn inspect_network(args: &InspectArgs) -> anyhow::Result<Outcome> {
     let facts = network::read(&args.file)?;
-    let times = args.profile.map(|n| profile_network(&args.file, &facts, n.max(1), &args.dims)).transpose()?;
+    let times = args
+        .profile
+        .map(|n| profile_network(&args.file, &facts, n.max(1), &args.dims))
+        .transpose()?;
     let name = args.file.display().to_string();
     match args.format {
         Format::Text => {
@@ -71,7 +79,11 @@ fn profile_network(
     dims: &[String],
 ) -> anyhow::Result<Vec<NodeTime>> {
     let sizes = sizes(dims)?;
-    let host_tensors = facts.inputs.iter().map(|port| tensor_of(port, &sizes)).collect::<anyhow::Result<Vec<_>>>()?;
+    let host_tensors = facts
+        .inputs
+        .iter()
+        .map(|port| tensor_of(port, &sizes))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let program = Program {
         engines: vec![NetworkSource::File(path.to_owned())],
         steps: vec![Step::Engine(0)],
@@ -105,9 +117,11 @@ fn sizes(dims: &[String]) -> anyhow::Result<BTreeMap<&str, usize>> {
     dims.iter()
         .map(|text| {
             let (name, size) = text.split_once('=').unwrap_or((text, ""));
-            let size = size
-                .parse()
-                .map_err(|_| WrongUse(format!("--dim {text}: write NAME=SIZE, for example --dim batch=1")))?;
+            let size = size.parse().map_err(|_| {
+                WrongUse(format!(
+                    "--dim {text}: write NAME=SIZE, for example --dim batch=1"
+                ))
+            })?;
             Ok((name, size))
         })
         .collect()
@@ -119,20 +133,33 @@ fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<Tenso
         "int32" | "int64" | "bool" => ElementType::I32,
         "int8" => ElementType::I8,
         "uint8" => ElementType::U8,
-        other => anyhow::bail!("input `{}` is of type {other}, which the cpu backend does not take", port.name),
+        other => anyhow::bail!(
+            "input `{}` is of type {other}, which the cpu backend does not take",
+            port.name
+        ),
     };
     let dims = port
         .shape
         .iter()
         .map(|d| {
-            d.parse().ok().or_else(|| sizes.get(d.as_str()).copied()).ok_or_else(|| {
-                WrongUse(format!("input `{}` has the dynamic dimension `{d}`: give it with --dim {d}=SIZE", port.name))
-            })
+            d.parse()
+                .ok()
+                .or_else(|| sizes.get(d.as_str()).copied())
+                .ok_or_else(|| {
+                    WrongUse(format!(
+                        "input `{}` has the dynamic dimension `{d}`: give it with --dim {d}=SIZE",
+                        port.name
+                    ))
+                })
         })
         .collect::<Result<Vec<usize>, _>>()?;
     let max_shape =
         Shape::new(&dims).with_context(|| format!("input `{}` has {} dimensions", port.name, dims.len()))?;
-    Ok(TensorSpec { name: port.name.clone(), element, max_shape })
+    Ok(TensorSpec {
+        name: port.name.clone(),
+        element,
+        max_shape,
+    })
 }
 
 fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {

@@ -49,16 +49,23 @@ pub fn run(cli: Cli) -> u8 {
         Command::Report { run, format } => report::run(&run, format),
         Command::Inspect(args) => inspect::run(&args),
         Command::Eval(args) => eval::run(&args),
-        Command::Data(DataCommand::Synth { out, count, seed, start }) => {
-            data::synth(&out, count, seed, start).map(|()| Outcome::Done)
-        }
+        Command::Data(DataCommand::Synth {
+            out,
+            count,
+            seed,
+            start,
+        }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
         Command::Doctor { format } => doctor::run(format),
     };
     match outcome {
         Ok(outcome) => outcome as u8,
         Err(error) => {
             say(&format!("error: {error:#}"));
-            if error.is::<WrongUse>() { Outcome::WrongUse as u8 } else { Outcome::Failed as u8 }
+            if error.is::<WrongUse>() {
+                Outcome::WrongUse as u8
+            } else {
+                Outcome::Failed as u8
+            }
         }
     }
 }

@@ -33,7 +33,10 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
         DetectorRef::Builtin(name) => {
             let Some(text) = embedded::detector_spec(name) else {
                 let known: Vec<&str> = embedded::detector_names().collect();
-                return Err(format!("no detector in the binary is named `{name}`; there are: {}", known.join(", ")));
+                return Err(format!(
+                    "no detector in the binary is named `{name}`; there are: {}",
+                    known.join(", ")
+                ));
             };
             spec::from_str(text, name, Path::new("engines"), &embedded::network).map_err(|e| e.to_string())
         }
@@ -44,11 +47,15 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
 pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),
-        SourceSpec::Images { path, repeat } => Box::new(images::open(path, *repeat).map_err(|e| e.to_string())?),
+        SourceSpec::Images { path, repeat } => {
+            Box::new(images::open(path, *repeat).map_err(|e| e.to_string())?)
+        }
         SourceSpec::Points { path, repeat, format } => {
             Box::new(points::open(path, *repeat, *format).map_err(|e| e.to_string())?)
         }
-        SourceSpec::Synthetic { sensor, scenes, seed } => Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true)),
+        SourceSpec::Synthetic { sensor, scenes, seed } => {
+            Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
+        }
     })
 }
 
@@ -63,13 +70,19 @@ pub fn all(scenario: &Scenario) -> Result<Vec<Prepared>, Vec<String>> {
             Err(found) => problems.extend(found.into_iter().map(|p| format!("tenant {}: {p}", tenant.name))),
         }
     }
-    if problems.is_empty() { Ok(prepared) } else { Err(problems) }
+    if problems.is_empty() {
+        Ok(prepared)
+    } else {
+        Err(problems)
+    }
 }
 
 /// The seed of a tenant: its own for each, and the same in every phase.
 pub fn seed(scenario: &Scenario, number: usize) -> u64 {
     // An odd multiplier keeps neighbouring seeds apart.
-    scenario.seed.wrapping_add((number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    scenario
+        .seed
+        .wrapping_add((number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 fn one(
@@ -79,7 +92,10 @@ fn one(
     device: &Arc<SharedDevice>,
 ) -> Result<Prepared, Vec<String>> {
     let mut problems = Vec::new();
-    let detector = tenant.detector.as_ref().and_then(|d| detector(d).map_err(|p| problems.push(p)).ok());
+    let detector = tenant
+        .detector
+        .as_ref()
+        .and_then(|d| detector(d).map_err(|p| problems.push(p)).ok());
     let source = source(&tenant.source).map_err(|p| problems.push(p)).ok();
     let info = source.as_ref().map(|s| s.info());
     let executes = matches!(tenant.backend, BackendChoice::Cpu { .. });
@@ -101,7 +117,9 @@ fn one(
         BackendChoice::Sim(model) => Box::new(SimBackend::new(device.clone(), number, model.clone(), seed)),
         BackendChoice::Null => Box::new(NullBackend),
     };
-    let slots = open(backend.as_ref(), program, tenant).map_err(|e| problems.push(e.to_string())).ok();
+    let slots = open(backend.as_ref(), program, tenant)
+        .map_err(|e| problems.push(e.to_string()))
+        .ok();
     let networks = networks(program).map_err(|p| problems.push(p)).ok();
     let (Some(slots), Some(source), Some(info), Some(networks), true) =
         (slots, source, info, networks, problems.is_empty())
@@ -141,7 +159,11 @@ fn one(
 }
 
 /// Opens the backend on the tenant's processors, because the threads that it makes inherit them.
-fn open(backend: &dyn Backend, program: &Program, tenant: &Tenant) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+fn open(
+    backend: &dyn Backend,
+    program: &Program,
+    tenant: &Tenant,
+) -> Result<Vec<Box<dyn Slot>>, BackendError> {
     let open = || backend.open(program, tenant.depth.max(1));
     if tenant.cpus.is_empty() {
         return open();
@@ -152,7 +174,9 @@ fn open(backend: &dyn Backend, program: &Program, tenant: &Tenant) -> Result<Vec
             let _ = prepare_thread(&tenant.cpus);
             open()
         });
-        opened.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        opened
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
@@ -163,12 +187,17 @@ fn networks(program: &Program) -> Result<Vec<NetworkManifest>, String> {
         .map(|network| {
             let (hash, bytes) = match network {
                 NetworkSource::File(path) => {
-                    let content = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+                    let content =
+                        std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
                     (blake3::hash(&content), content.len())
                 }
                 NetworkSource::Embedded { bytes, .. } => (blake3::hash(bytes), bytes.len()),
             };
-            Ok(NetworkManifest { name: network.to_string(), blake3: hash.to_hex().to_string(), bytes: bytes as u64 })
+            Ok(NetworkManifest {
+                name: network.to_string(),
+                blake3: hash.to_hex().to_string(),
+                bytes: bytes as u64,
+            })
         })
         .collect()
 }

@@ -34,7 +34,11 @@ pub struct Progress {
 impl Progress {
     /// A bar over `total` time for tenants of these names; hidden if `quiet`.
     pub fn new(names: &[&str], total: Nanos, quiet: bool) -> Self {
-        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
         let bar = ProgressBar::with_draw_target(Some(1000), target);
         // A template that does not parse would be a mistake of ours; the default bar then serves.
         if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:24} {wide_msg}") {
@@ -42,17 +46,35 @@ impl Progress {
         }
         let lines = names
             .iter()
-            .map(|name| Line { name: (*name).to_owned(), frames: 0, recent: Vec::with_capacity(RECENT), next: 0 })
+            .map(|name| Line {
+                name: (*name).to_owned(),
+                frames: 0,
+                recent: Vec::with_capacity(RECENT),
+                next: 0,
+            })
             .collect();
-        Progress { bar, lines, began: RealClock.now(), total, phase: Phase::Together, drawn: Instant::now() }
+        Progress {
+            bar,
+            lines,
+            began: RealClock.now(),
+            total,
+            phase: Phase::Together,
+            drawn: Instant::now(),
+        }
     }
 
     fn message(&self) -> String {
-        let mut text = if self.phase == Phase::Alone { "alone · ".to_owned() } else { String::new() };
+        let mut text = if self.phase == Phase::Alone {
+            "alone · ".to_owned()
+        } else {
+            String::new()
+        };
         for (i, line) in self.lines.iter().enumerate() {
             let mut recent = line.recent.clone();
             recent.sort_unstable();
-            let median = recent.get(recent.len() / 2).map_or("–".to_owned(), |ns| Nanos(*ns).to_string());
+            let median = recent
+                .get(recent.len() / 2)
+                .map_or("–".to_owned(), |ns| Nanos(*ns).to_string());
             let gap = if i == 0 { "" } else { " · " };
             text += &format!("{gap}{} {} frames, p50 {median}", line.name, line.frames);
         }
@@ -66,7 +88,9 @@ impl Watcher for Progress {
             return;
         }
         self.phase = record.phase;
-        let Some(line) = self.lines.get_mut(usize::from(record.tenant)) else { return };
+        let Some(line) = self.lines.get_mut(usize::from(record.tenant)) else {
+            return;
+        };
         line.frames += 1;
         if line.recent.len() < RECENT {
             line.recent.push(record.response().0);
@@ -83,7 +107,11 @@ impl Watcher for Progress {
         self.drawn = Instant::now();
         let elapsed = RealClock.now() - self.began;
         let share = (elapsed.0 as f64 / self.total.0.max(1) as f64).min(1.0);
-        self.bar.set_prefix(format!("{:5.1} s / {:.1} s", elapsed.as_secs_f64(), self.total.as_secs_f64()));
+        self.bar.set_prefix(format!(
+            "{:5.1} s / {:.1} s",
+            elapsed.as_secs_f64(),
+            self.total.as_secs_f64()
+        ));
         self.bar.set_position((share * 1000.0) as u64);
         self.bar.set_message(self.message());
     }

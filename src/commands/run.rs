@@ -5,9 +5,9 @@
 //! file by the same code as `jetlag report`.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
@@ -49,7 +49,8 @@ const LEAD: Nanos = Nanos::from_millis(20);
 pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let scenario = resolve(&origin, &options.sets)?;
     if options.dry_run {
-        let shown = serde_json::to_string_pretty(&scenario).context("the resolved scenario cannot be shown")?;
+        let shown =
+            serde_json::to_string_pretty(&scenario).context("the resolved scenario cannot be shown")?;
         super::print(&(shown + "\n"));
         return Ok(Outcome::Done);
     }
@@ -68,11 +69,18 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ClockKind::Real => live(&scenario, prepared, writer, &stop, options.quiet),
     };
     if let Err(error) = ended {
-        say(&format!("what was recorded before is kept: jetlag report {}", path.display()));
+        say(&format!(
+            "what was recorded before is kept: jetlag report {}",
+            path.display()
+        ));
         return Err(error);
     }
     let outcome = report::run(&path, options.format)?;
-    Ok(if stop.load(Ordering::Relaxed) { Outcome::Interrupted } else { outcome })
+    Ok(if stop.load(Ordering::Relaxed) {
+        Outcome::Interrupted
+    } else {
+        outcome
+    })
 }
 
 fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
@@ -108,7 +116,9 @@ fn run_file(scenario: &Scenario, asked: Option<&Path>) -> anyhow::Result<PathBuf
     let path = match asked {
         Some(path) => path.to_owned(),
         None => {
-            let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+            let seconds = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_secs());
             Path::new("runs").join(format!("{}-{}.mcap", scenario.name, compact_utc(seconds)))
         }
     };
@@ -131,14 +141,21 @@ fn compact_utc(unix_seconds: u64) -> String {
     let day = doy - (153 * mp + 2) / 5 + 1;
     let month = if mp < 10 { mp + 3 } else { mp - 9 };
     let year = yoe + era * 400 + i64::from(month <= 2);
-    format!("{year:04}{month:02}{day:02}-{:02}{:02}{:02}", second / 3600, second / 60 % 60, second % 60)
+    format!(
+        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
 }
 
 fn manifest(scenario: &Scenario, prepared: &[Prepared]) -> Manifest {
     let (anchor, anchor_unix_ns) = match scenario.clock {
         ClockKind::Virtual => (Stamp(0), 0),
         ClockKind::Real => {
-            let unix = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+            let unix = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_nanos());
             (RealClock.now(), unix as i64)
         }
     };
@@ -158,7 +175,10 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared]) -> Manifest {
 /// The phases of a run in order: which tenants, and under which name.
 fn phases(scenario: &Scenario) -> Vec<(Phase, Vec<usize>)> {
     let everyone: Vec<usize> = (0..scenario.tenants.len()).collect();
-    let alone = everyone.iter().filter(|_| scenario.baseline.alone).map(|&n| (Phase::Alone, vec![n]));
+    let alone = everyone
+        .iter()
+        .filter(|_| scenario.baseline.alone)
+        .map(|&n| (Phase::Alone, vec![n]));
     alone.chain([(Phase::Together, everyone.clone())]).collect()
 }
 
@@ -205,7 +225,12 @@ fn simulated(scenario: &Scenario, mut writer: RunWriter) -> anyhow::Result<()> {
 
 fn plan_of(scenario: &Scenario, phase: Phase, epoch: Stamp) -> PhasePlan {
     let measured_from = epoch + scenario.warmup;
-    PhasePlan { phase, epoch, measured_from, end: measured_from + scenario.duration }
+    PhasePlan {
+        phase,
+        epoch,
+        measured_from,
+        end: measured_from + scenario.duration,
+    }
 }
 
 /// A tenant's runner and its two ways to the recorder.
@@ -246,7 +271,12 @@ fn live(
     let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
     let total = (scenario.warmup + scenario.duration) * phases.len() as i64;
     let watcher = Box::new(Progress::new(&names, total, quiet));
-    let recorder = Recorder { writer, feeds, events, watcher };
+    let recorder = Recorder {
+        writer,
+        feeds,
+        events,
+        watcher,
+    };
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let recording = scope.spawn(|| recorder.run(&clock, &done, stop));
@@ -269,8 +299,12 @@ fn live(
             if stop.load(Ordering::Relaxed) {
                 break;
             }
-            let chosen: Vec<&mut Live> =
-                tenants.iter_mut().enumerate().filter(|(n, _)| members.contains(n)).map(|(_, t)| t).collect();
+            let chosen: Vec<&mut Live> = tenants
+                .iter_mut()
+                .enumerate()
+                .filter(|(n, _)| members.contains(n))
+                .map(|(_, t)| t)
+                .collect();
             for end in together(scenario, phase, chosen, stop, &notes) {
                 let _ = notes.send(Event::Phase(end));
             }
@@ -279,7 +313,9 @@ fn live(
         recording.thread().unpark();
         // A sampler that panicked has left its samples; the record is what counts.
         let _ = sampling.join();
-        recording.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        recording
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;
     Ok(())
 }
@@ -300,14 +336,19 @@ fn together(
                 std::thread::Builder::new()
                     .name(live.runner.name.chars().take(15).collect())
                     .spawn_scoped(scope, move || {
-                        live.runner.run(plan, &RealClock, stop, &mut live.front, &mut live.back, notes)
+                        live.runner
+                            .run(plan, &RealClock, stop, &mut live.front, &mut live.back, notes)
                     })
             })
             .collect();
         threads
             .into_iter()
             .filter_map(|thread| match thread {
-                Ok(thread) => Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))),
+                Ok(thread) => Some(
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                ),
                 Err(error) => {
                     log::error!("cannot start a thread: {error}");
                     None
@@ -338,10 +379,26 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
 
 fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event>) {
     let epoch = RealClock.now();
-    let plan = PhasePlan { phase: Phase::Overhead, epoch, measured_from: epoch, end: epoch + Nanos::from_secs(1) };
+    let plan = PhasePlan {
+        phase: Phase::Overhead,
+        epoch,
+        measured_from: epoch,
+        end: epoch + Nanos::from_secs(1),
+    };
     let end = std::thread::scope(|scope| {
         // On a thread of its own, because a runner changes the timers of the thread that it runs on.
-        scope.spawn(|| overhead.runner.run(plan, &RealClock, stop, &mut overhead.front, &mut overhead.back, notes)).join()
+        scope
+            .spawn(|| {
+                overhead.runner.run(
+                    plan,
+                    &RealClock,
+                    stop,
+                    &mut overhead.front,
+                    &mut overhead.back,
+                    notes,
+                )
+            })
+            .join()
     });
     if let Ok(end) = end {
         let _ = notes.send(Event::Phase(end));

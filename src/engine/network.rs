@@ -62,23 +62,40 @@ pub enum NetworkError {
 
 /// Reads the facts of a network file.
 pub fn read(path: &Path) -> Result<NetworkFacts, NetworkError> {
-    let bytes = std::fs::read(path).map_err(|error| NetworkError::Io { path: path.to_owned(), error })?;
-    facts(&bytes).map_err(|problem| NetworkError::NotOnnx { path: path.to_owned(), problem })
+    let bytes = std::fs::read(path).map_err(|error| NetworkError::Io {
+        path: path.to_owned(),
+        error,
+    })?;
+    facts(&bytes).map_err(|problem| NetworkError::NotOnnx {
+        path: path.to_owned(),
+        problem,
+    })
 }
 
 /// The facts of a network in memory; the error is a phrase.
 pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
     let model = ModelProto::parse_buf(bytes).map_err(|e| e.to_string())?;
     let graph = model.graph.ok_or("it holds no graph")?;
-    let initializers: HashSet<&str> = graph.initializer.iter().filter_map(|t| t.name.as_deref()).collect();
+    let initializers: HashSet<&str> = graph
+        .initializer
+        .iter()
+        .filter_map(|t| t.name.as_deref())
+        .collect();
     let mut operators = BTreeMap::new();
     for node in &graph.node {
-        *operators.entry(node.op_type.clone().unwrap_or_default()).or_insert(0) += 1;
+        *operators
+            .entry(node.op_type.clone().unwrap_or_default())
+            .or_insert(0) += 1;
     }
     let parameters = graph
         .initializer
         .iter()
-        .map(|t| t.dims.iter().map(|d| u64::try_from(*d).unwrap_or(0)).product::<u64>())
+        .map(|t| {
+            t.dims
+                .iter()
+                .map(|d| u64::try_from(*d).unwrap_or(0))
+                .product::<u64>()
+        })
         .sum();
     let external_data: HashSet<String> = graph
         .initializer
@@ -91,7 +108,11 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
         .opset_import
         .iter()
         .map(|set| {
-            let domain = set.domain.clone().filter(|d| !d.is_empty()).unwrap_or_else(|| "ai.onnx".to_owned());
+            let domain = set
+                .domain
+                .clone()
+                .filter(|d| !d.is_empty())
+                .unwrap_or_else(|| "ai.onnx".to_owned());
             (domain, set.version.unwrap_or(0))
         })
         .collect();
@@ -100,9 +121,11 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
     Ok(NetworkFacts {
         file_bytes: bytes.len() as u64,
         blake3: blake3::hash(bytes).to_hex().to_string(),
-        producer: model
-            .producer_name
-            .map(|name| format!("{name} {}", model.producer_version.unwrap_or_default()).trim().to_owned()),
+        producer: model.producer_name.map(|name| {
+            format!("{name} {}", model.producer_version.unwrap_or_default())
+                .trim()
+                .to_owned()
+        }),
         opset,
         inputs: graph
             .input
@@ -133,8 +156,14 @@ fn port(value: &ValueInfoProto) -> Port {
                 .collect()
         })
         .unwrap_or_default();
-    let element = tensor.and_then(|t| t.elem_type).map_or("?", |t| element_name(t.0));
-    Port { name: value.name.clone().unwrap_or_default(), element: element.to_owned(), shape }
+    let element = tensor
+        .and_then(|t| t.elem_type)
+        .map_or("?", |t| element_name(t.0));
+    Port {
+        name: value.name.clone().unwrap_or_default(),
+        element: element.to_owned(),
+        shape,
+    }
 }
 
 /// TensorProto.DataType of onnx.proto.

@@ -10,11 +10,20 @@ use crate::units::{Bytes, Nanos};
 /// A network.
 pub fn network(name: &str, facts: &NetworkFacts) -> String {
     let mut out = format!("{name}: ONNX network, {}\n\n", Bytes(facts.file_bytes));
-    let opset = facts.opset.iter().map(|(d, v)| format!("{d} {v}")).collect::<Vec<_>>().join(", ");
+    let opset = facts
+        .opset
+        .iter()
+        .map(|(d, v)| format!("{d} {v}"))
+        .collect::<Vec<_>>()
+        .join(", ");
     let producer = facts.producer.as_deref().unwrap_or("unknown");
     let _ = writeln!(out, "  opset       {opset}   made by {producer}");
     let _ = writeln!(out, "  parameters  {}", grouped(facts.parameters));
-    let _ = writeln!(out, "  blake3      {}", &facts.blake3[..16.min(facts.blake3.len())]);
+    let _ = writeln!(
+        out,
+        "  blake3      {}",
+        &facts.blake3[..16.min(facts.blake3.len())]
+    );
     for file in &facts.external_data {
         let _ = writeln!(out, "  weights in  {file}");
     }
@@ -25,7 +34,10 @@ pub fn network(name: &str, facts: &NetworkFacts) -> String {
     operators.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
     let _ = writeln!(out, "\n  {nodes} nodes");
     for line in operators.chunks(4) {
-        let cells: String = line.iter().map(|(name, count)| format!("{count:>6} {name:<16}")).collect();
+        let cells: String = line
+            .iter()
+            .map(|(name, count)| format!("{count:>6} {name:<16}"))
+            .collect();
         let _ = writeln!(out, "  {}", cells.trim_end());
     }
     out
@@ -35,7 +47,13 @@ fn ports(out: &mut String, title: &str, ports: &[Port]) {
     let _ = writeln!(out, "\n  {title}");
     let width = ports.iter().map(|p| p.name.chars().count()).max().unwrap_or(0);
     for port in ports {
-        let _ = writeln!(out, "    {:width$}  {} [{}]", port.name, port.element, port.shape.join(", "));
+        let _ = writeln!(
+            out,
+            "    {:width$}  {} [{}]",
+            port.name,
+            port.element,
+            port.shape.join(", ")
+        );
     }
 }
 
@@ -54,16 +72,31 @@ fn grouped(n: u64) -> String {
 
 /// A detector spec.
 pub fn detector(name: &str, detector: &Detector) -> String {
-    let mut out = format!("{name}: detector {}, takes {:?} frames\n\n", detector.name, detector.input);
+    let mut out = format!(
+        "{name}: detector {}, takes {:?} frames\n\n",
+        detector.name, detector.input
+    );
     let _ = writeln!(out, "  classes   {}", shortened(&detector.classes));
     for (i, engine) in detector.program.engines.iter().enumerate() {
         let _ = writeln!(out, "  engine {i}  {engine}");
     }
     let _ = writeln!(out, "  steps     {}", steps(detector));
     let _ = writeln!(out, "\n  tensors on the host");
-    let width = detector.program.host_tensors.iter().map(|t| t.name.len()).max().unwrap_or(0);
+    let width = detector
+        .program
+        .host_tensors
+        .iter()
+        .map(|t| t.name.len())
+        .max()
+        .unwrap_or(0);
     for tensor in &detector.program.host_tensors {
-        let _ = writeln!(out, "    {:width$}  {} up to {}", tensor.name, tensor.element.name(), tensor.max_shape);
+        let _ = writeln!(
+            out,
+            "    {:width$}  {} up to {}",
+            tensor.name,
+            tensor.element.name(),
+            tensor.max_shape
+        );
     }
     out
 }
@@ -102,11 +135,22 @@ pub fn node_times(times: &[NodeTime], executions: u32, most: usize) -> String {
     );
     for time in sorted.iter().take(most) {
         let share = 100.0 * time.took.0 as f64 / total.max(1) as f64;
-        let _ = writeln!(out, "  {:>10}  {share:5.1} %  {:<24} {}", time.took.to_string(), time.operator, time.name);
+        let _ = writeln!(
+            out,
+            "  {:>10}  {share:5.1} %  {:<24} {}",
+            time.took.to_string(),
+            time.operator,
+            time.name
+        );
     }
     if sorted.len() > most {
         let rest: i64 = sorted[most..].iter().map(|t| t.took.0).sum();
-        let _ = writeln!(out, "  {:>10}           {} more nodes", Nanos(rest).to_string(), sorted.len() - most);
+        let _ = writeln!(
+            out,
+            "  {:>10}           {} more nodes",
+            Nanos(rest).to_string(),
+            sorted.len() - most
+        );
     }
     out
 }
@@ -130,6 +174,9 @@ mod tests {
             took: Nanos::from_micros(us),
         };
         let text = node_times(&[time("a", 1), time("b", 97), time("c", 2)], 5, 1);
-        assert!(text.contains("97.0 %") && text.contains(" b\n") && text.contains("2 more nodes"), "{text}");
+        assert!(
+            text.contains("97.0 %") && text.contains(" b\n") && text.contains("2 more nodes"),
+            "{text}"
+        );
     }
 }

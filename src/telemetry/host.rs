@@ -115,7 +115,12 @@ impl Host {
                 .refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, kind);
             self.system.process(pid).map(|p| p.memory() as f64)
         });
-        out.push(sample(at, "own_memory", rss.filter(|bytes| *bytes > 0.0), "bytes"));
+        out.push(sample(
+            at,
+            "own_memory",
+            rss.filter(|bytes| *bytes > 0.0),
+            "bytes",
+        ));
     }
 }
 

@@ -61,8 +61,18 @@ impl Recorder {
     }
 
     fn visit(&mut self, clock: &dyn Clock, write: bool) -> Result<(), RecordError> {
-        let Recorder { writer, feeds, events, watcher } = self;
-        let mut visit = Visit { writer, watcher: watcher.as_mut(), write, first_error: None };
+        let Recorder {
+            writer,
+            feeds,
+            events,
+            watcher,
+        } = self;
+        let mut visit = Visit {
+            writer,
+            watcher: watcher.as_mut(),
+            write,
+            first_error: None,
+        };
         for feed in feeds {
             feed.drain(&mut visit);
         }
