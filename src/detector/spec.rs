@@ -141,10 +141,7 @@ mod tests {
             detector.program.engines[..],
             [NetworkSource::Embedded { .. }]
         ));
-        assert_eq!(
-            detector.program.host_tensors[0].max_shape.dims(),
-            [1, 3, 32, 64]
-        );
+        assert_eq!(detector.program.host_tensors[0].max_shape.dims(), [1, 3, 32, 64]);
     }
 
     #[test]
@@ -179,7 +176,13 @@ mod tests {
             let detector = built(&text).unwrap_or_else(|error| panic!("{other}: {error}"));
             assert_eq!(detector.name, "mine");
         }
-        assert!(built(&GOOD.replace(input, &full.replace("Letterbox(align: TopLeft, pad: 0, rounding: Down)", "Stretch"))).is_ok());
+        assert!(
+            built(&GOOD.replace(
+                input,
+                &full.replace("Letterbox(align: TopLeft, pad: 0, rounding: Down)", "Stretch")
+            ))
+            .is_ok()
+        );
     }
 
     #[test]
@@ -188,7 +191,10 @@ mod tests {
         assert!(text.starts_with("spec.ron:4:"), "{text}");
         assert!(text.contains("`tensr`") && text.contains("`tensor`"), "{text}");
         let text = complaint("network:", "score: 0.4, network:");
-        assert!(text.contains("`score`") && text.contains("`score_threshold`"), "{text}");
+        assert!(
+            text.contains("`score`") && text.contains("`score_threshold`"),
+            "{text}"
+        );
         let text = complaint("output: \"output\"", "output: \"output\", stride: [8]");
         assert!(text.contains("`stride`") && text.contains("`strides`"), "{text}");
         let text = complaint("YoloxGrid", "YoloX");
@@ -204,18 +210,58 @@ mod tests {
             ("\"person\"", "\"car\"", "`car` is listed twice"),
             ("height: 32", "height: 32, std: [1, 0, 1]", "input.std"),
             ("height: 32", "height: 32, mean: [1, NaN, 1]", "input.mean"),
-            ("height: 32", "height: 32, mean: [1, 2]", "expected 3 numbers in brackets, found 2"),
+            (
+                "height: 32",
+                "height: 32, mean: [1, 2]",
+                "expected 3 numbers in brackets, found 2",
+            ),
             ("height: 32", "height: 32, scale: 0.0", "input.scale: 0"),
-            ("height: 32", "height: 40", "stride 16 does not divide the input's height of 40"),
-            ("output: \"output\"", "output: \"output\", strides: [0]", "stride 0 does not divide"),
-            ("output: \"output\"", "output: \"output\", strides: []", "no stride is given"),
+            (
+                "height: 32",
+                "height: 40",
+                "stride 16 does not divide the input's height of 40",
+            ),
+            (
+                "output: \"output\"",
+                "output: \"output\", strides: [0]",
+                "stride 0 does not divide",
+            ),
+            (
+                "output: \"output\"",
+                "output: \"output\", strides: []",
+                "no stride is given",
+            ),
             ("output: \"output\"", "output: \"\"", "an output has no name"),
-            ("network:", "score_threshold: 1.5, network:", "score_threshold: 1.5, expected 0 to 1"),
-            ("network:", "nms: (iou: NaN), network:", "nms.iou: NaN, expected 0 to 1"),
-            ("network:", "nms: (max_detections: 0), network:", "nms.max_detections: 0"),
-            ("YoloxGrid(output: \"output\")", "PriorBoxes(scores: \"s\", boxes: \"b\", background: 3)", "background is column 3"),
-            ("YoloxGrid(output: \"output\")", "NanoDet(levels: [])", "no stride is given"),
-            ("net.onnx", "other.onnx", "network /nowhere/other.onnx is not there"),
+            (
+                "network:",
+                "score_threshold: 1.5, network:",
+                "score_threshold: 1.5, expected 0 to 1",
+            ),
+            (
+                "network:",
+                "nms: (iou: NaN), network:",
+                "nms.iou: NaN, expected 0 to 1",
+            ),
+            (
+                "network:",
+                "nms: (max_detections: 0), network:",
+                "nms.max_detections: 0",
+            ),
+            (
+                "YoloxGrid(output: \"output\")",
+                "PriorBoxes(scores: \"s\", boxes: \"b\", background: 3)",
+                "background is column 3",
+            ),
+            (
+                "YoloxGrid(output: \"output\")",
+                "NanoDet(levels: [])",
+                "no stride is given",
+            ),
+            (
+                "net.onnx",
+                "other.onnx",
+                "network /nowhere/other.onnx is not there",
+            ),
         ] {
             let text = complaint(from, to);
             assert!(text.contains(phrase), "`{to}` said: {text}");
@@ -226,12 +272,18 @@ mod tests {
     #[test]
     fn all_problems_are_told_at_once() {
         let text = complaint("width: 64, height: 32", "width: 0, height: 32, std: [0, 0, 0]");
-        assert!(text.contains("input.width") && text.contains("input.std"), "{text}");
+        assert!(
+            text.contains("input.width") && text.contains("input.std"),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_spec_that_is_not_there_says_so() {
         let error = load(Path::new("/nowhere/spec.ron")).err().unwrap().to_string();
-        assert!(error.contains("/nowhere/spec.ron: cannot read the detector spec"), "{error}");
+        assert!(
+            error.contains("/nowhere/spec.ron: cannot read the detector spec"),
+            "{error}"
+        );
     }
 }

@@ -252,7 +252,10 @@ impl CameraSpec {
                 input.std.0
             ),
         );
-        for (name, value) in [("score_threshold", self.score_threshold), ("nms.iou", self.nms.iou)] {
+        for (name, value) in [
+            ("score_threshold", self.score_threshold),
+            ("nms.iou", self.nms.iou),
+        ] {
             wrong(
                 !(0.0..=1.0).contains(&value),
                 format!("{name}: {value}, expected 0 to 1"),

@@ -73,7 +73,9 @@ pub enum HeadError {
     #[error(transparent)]
     Tensor(#[from] TensorError),
     /// An output of another shape than the spec leads to.
-    #[error("output `{tensor}` has shape {found}, expected {expected}; check classes, strides and input size")]
+    #[error(
+        "output `{tensor}` has shape {found}, expected {expected}; check classes, strides and input size"
+    )]
     Shape {
         /// The output.
         tensor: String,

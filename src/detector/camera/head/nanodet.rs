@@ -75,7 +75,11 @@ impl Decode for NanoDet {
         found: &mut Candidates,
     ) -> Result<(), HeadError> {
         let bins = self.bins;
-        let least = if self.logits { logit(found.threshold()) } else { found.threshold() };
+        let least = if self.logits {
+            logit(found.threshold())
+        } else {
+            found.threshold()
+        };
         for level in &self.levels {
             let cells = geometry.cells(level.stride);
             let why = || {
@@ -91,7 +95,9 @@ impl Decode for NanoDet {
                 CellCentre::Middle => 0.5 * (stride - 1.0),
                 CellCentre::Corner => 0.0,
             };
-            let rows = scores.chunks_exact(geometry.classes).zip(sides.chunks_exact(4 * bins));
+            let rows = scores
+                .chunks_exact(geometry.classes)
+                .zip(sides.chunks_exact(4 * bins));
             for (cell, (scores, sides)) in geometry.each_cell(level.stride).zip(rows) {
                 if !scores.iter().any(|score| *score >= least) {
                     continue;

@@ -45,7 +45,11 @@ impl Decode for PriorBoxes {
     ) -> Result<(), HeadError> {
         let columns = geometry.classes + usize::from(self.background.is_some());
         let why = || {
-            let background = if self.background.is_some() { " and background" } else { "" };
+            let background = if self.background.is_some() {
+                " and background"
+            } else {
+                ""
+            };
             format!("{} classes{background}", geometry.classes)
         };
         let corners = rows(outputs, &self.boxes, 4, || "four corners".to_owned())?;

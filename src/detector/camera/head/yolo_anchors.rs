@@ -136,7 +136,11 @@ fn decode_level(
     let stride = level.stride as f32;
     let squash = |raw: f32| if logits { sigmoid(raw) } else { raw };
     // Raw objectness is compared raw, which saves an exponential for nearly every cell.
-    let least = if logits { logit(found.threshold()) } else { found.threshold() };
+    let least = if logits {
+        logit(found.threshold())
+    } else {
+        found.threshold()
+    };
     for (anchor, Fixed([anchor_w, anchor_h])) in level.anchors.iter().enumerate() {
         let of_anchor = &values[anchor * columns * cells..(anchor + 1) * columns * cells];
         for (i, cell) in geometry.each_cell(level.stride).enumerate() {

@@ -49,7 +49,10 @@ impl Decode for YoloxGrid {
         })?;
         let mut rows = values.chunks_exact(columns);
         for &stride in &self.strides {
-            for (cell, row) in geometry.each_cell(stride).zip(rows.by_ref().take(geometry.cells(stride))) {
+            for (cell, row) in geometry
+                .each_cell(stride)
+                .zip(rows.by_ref().take(geometry.cells(stride)))
+            {
                 let objectness = row[4];
                 if objectness < found.threshold() {
                     continue; // no class score is above 1
