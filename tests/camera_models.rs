@@ -7,9 +7,11 @@
 //!   change): the raw outputs' l2 norm, mean, spread and first values agree within 1e-3, relative to what the
 //!   reference keeps of them, and so do the boxes. A difference here is the network's or the head's.
 //! - From the **original file**: same count and classes, boxes within 2 pixels, scores within 0.02. Here JPEG
-//!   decoding and resizing are ours. The pixels that enter the network differ from the reference's by one level
-//!   where they differ by the resize alone (PNG); JPEG decoders may differ by a few levels more. The test
-//!   holds both to what was seen and prints it.
+//!   decoding and resizing are ours. The resize agrees to the bit (the PNG shows it: no pixel differs); the JPEG
+//!   decoder's pixels differ from libjpeg-turbo's by up to 3 levels after the resize. That is enough to let
+//!   another cell's box win where two cells see one object with nearly equal scores. Such a box counts as
+//!   agreeing only if the reference's own box was found too, within the same 2 pixels and 0.02, and gave
+//!   way to one that overlaps it.
 //!
 //! Reference boxes are not clipped to the image where the deployment that made them does not clip; ours are, so
 //! they are clipped before comparing.
@@ -19,9 +21,11 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use jetlag::backend::NetworkSource;
-use jetlag::detector::camera::fit::FitSpec;
+use jetlag::detector::camera::Fit;
+use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
+use jetlag::detector::camera::nms::iou;
 use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout};
-use jetlag::detector::{Carry, Detection, Detector, Place, spec};
+use jetlag::detector::{Box2d, Carry, Detection, Detector, Place, spec};
 use jetlag::source::images::decode_image;
 use jetlag::source::{Content, Frame, Image};
 use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
@@ -81,9 +85,10 @@ fn run_network(detector: &mut Detector, model: &rten::Model, frame: &Frame) -> (
     (tensors, found)
 }
 
-fn load(spec_name: &str, folder: &Path) -> (Detector, rten::Model) {
+/// The detector of a spec in tests/specs, with `edit` applied to its text, and its network.
+fn load(spec_name: &str, folder: &Path, edit: impl Fn(String) -> String) -> (Detector, rten::Model) {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/specs")).join(spec_name);
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = edit(std::fs::read_to_string(&path).unwrap());
     let detector = spec::from_str(&text, spec_name, folder, &|_| None).unwrap();
     let NetworkSource::File(network) = &detector.program.engines[0] else {
         panic!("the network is a file");
@@ -146,49 +151,73 @@ fn raw_difference(found: &HostTensor, expected: &RawOutput) -> f64 {
     .fold(0.0, f64::max)
 }
 
-/// Pairs each reference box with the nearest of its class; returns the largest differences of edge and score.
-fn box_difference(
-    found: &[Detection],
-    expected: &[ReferenceBox],
-    to_expected: impl Fn([f32; 4]) -> [f32; 4],
-    image: [f32; 2],
-) -> (f32, f32) {
-    let of = |detection: &Detection| {
-        let Place::Image(b) = detection.place else {
-            panic!("a camera detector finds boxes in the image");
-        };
-        to_expected([b.x1, b.y1, b.x2, b.y2])
+/// How far boxes are from the reference's: the largest differences of an edge in pixels and of a score, and how
+/// many boxes gave way to a neighbour.
+#[derive(Debug, Default)]
+struct Agreement {
+    edge: f32,
+    score: f32,
+    gave_way: usize,
+}
+
+fn place(detection: &Detection) -> Box2d {
+    let Place::Image(place) = detection.place else {
+        panic!("a camera detector finds boxes in the image");
     };
+    place
+}
+
+/// Pairs each reference box with the nearest of its class in `found`; one that is far, or has another score,
+/// is looked for among the `candidates` before suppression. `fit` clips the reference, `moved` brings ours there.
+fn agreement(
+    found: &[Detection],
+    candidates: &[Detection],
+    expected: &[ReferenceBox],
+    fit: Fit,
+    moved: impl Fn(Box2d) -> Box2d,
+) -> Agreement {
     assert_eq!(found.len(), expected.len(), "found {found:?}");
     let mut free: Vec<&Detection> = found.iter().collect();
-    let mut worst = (0f32, 0f32);
+    let mut agreement = Agreement::default();
     for reference in expected {
         let [x1, y1, x2, y2] = reference.box_xyxy;
-        let [w, h] = image;
-        let wanted = [
-            x1.clamp(0.0, w),
-            y1.clamp(0.0, h),
-            x2.clamp(0.0, w),
-            y2.clamp(0.0, h),
-        ];
+        let wanted = fit.clip(Box2d { x1, y1, x2, y2 }).unwrap();
         let edge = |d: &Detection| {
-            of(d)
-                .iter()
-                .zip(wanted)
-                .map(|(a, b)| (a - b).abs())
-                .fold(0.0, f32::max)
+            let b = moved(place(d));
+            [
+                b.x1 - wanted.x1,
+                b.y1 - wanted.y1,
+                b.x2 - wanted.x2,
+                b.y2 - wanted.y2,
+            ]
+            .iter()
+            .fold(0.0, |worst: f32, d| worst.max(d.abs()))
         };
+        let score = |d: &Detection| (d.score - reference.score).abs();
         let (nearest, _) = free
             .iter()
             .enumerate()
             .filter(|(_, d)| d.class == reference.class_id)
             .min_by(|a, b| edge(a.1).total_cmp(&edge(b.1)))
             .unwrap_or_else(|| panic!("no box left of class {} for {wanted:?}", reference.class_id));
-        let nearest = free.remove(nearest);
-        worst.0 = worst.0.max(edge(nearest));
-        worst.1 = worst.1.max((nearest.score - reference.score).abs());
+        let mut nearest = free.remove(nearest);
+        if edge(nearest) >= 2.0 {
+            let winner = nearest;
+            nearest = candidates
+                .iter()
+                .filter(|d| d.class == reference.class_id && score(d) < 0.02 && d.score <= winner.score)
+                .min_by(|a, b| edge(a).total_cmp(&edge(b)))
+                .unwrap_or(winner);
+            assert!(
+                iou(&place(winner), &place(nearest)) > 0.5,
+                "{winner:?} for {wanted:?}"
+            );
+            agreement.gave_way += 1;
+        }
+        agreement.edge = agreement.edge.max(edge(nearest));
+        agreement.score = agreement.score.max(score(nearest));
     }
-    worst
+    agreement
 }
 
 /// The 8-bit levels that our resize gives the network, in RGB order.
@@ -210,7 +239,14 @@ fn network_levels(fit: FitSpec, size: [usize; 2], image: &Image) -> Vec<u8> {
 
 /// Runs both comparisons for every reference of a network; returns how many images there were.
 fn compare(spec_name: &str, folder: &Path, fit: FitSpec) -> usize {
-    let (mut detector, model) = load(spec_name, folder);
+    let (mut detector, model) = load(spec_name, folder, |text| text);
+    let (mut unsuppressed, _) = load(spec_name, folder, |text| {
+        let (before, after) = text
+            .split_once("nms: (iou: ")
+            .expect("the spec states its overlap");
+        let (_, after) = after.split_once(')').expect("and nothing more");
+        format!("{before}nms: (iou: 1.0, max_detections: 100000){after}")
+    });
     let references = references(folder);
     for reference in &references {
         let name = &reference.image;
@@ -218,6 +254,7 @@ fn compare(spec_name: &str, folder: &Path, fit: FitSpec) -> usize {
         let stored = frame_of(&folder.join(&reference.network_pixels));
         let size = [image_of(&stored).width, image_of(&stored).height];
         let image = [image_of(&original).width, image_of(&original).height];
+        let laid = fit.place(image, size).fit(image);
 
         let (tensors, found) = run_network(&mut detector, &model, &stored);
         for (output, expected) in &reference.raw_outputs {
@@ -229,55 +266,41 @@ fn compare(spec_name: &str, folder: &Path, fit: FitSpec) -> usize {
             );
         }
         // These boxes are in network pixels; the image lies in them as the fit says.
-        let laid = fit.place(image, size).fit(image);
-        let back = |[x1, y1, x2, y2]: [f32; 4]| {
-            let b = laid.to_image(jetlag::detector::Box2d { x1, y1, x2, y2 });
-            [
-                b.x1.clamp(0.0, laid.image[0]),
-                b.y1.clamp(0.0, laid.image[1]),
-                b.x2.clamp(0.0, laid.image[0]),
-                b.y2.clamp(0.0, laid.image[1]),
-            ]
-        };
-        let (edge, score) = box_difference(&found, &reference.detections, back, laid.image);
-        eprintln!(
-            "{name}: from network pixels {} boxes, edges within {edge:.2} px, scores within {score:.4}",
-            found.len()
+        let back = |b| laid.clip(laid.to_image(b)).unwrap();
+        let agreed = agreement(&found, &[], &reference.detections, laid, back);
+        eprintln!("{name}: from network pixels, {} boxes, {agreed:.4?}", found.len());
+        assert!(
+            agreed.edge < 2.0 && agreed.score < 1e-3 && agreed.gave_way == 0,
+            "{name}: {agreed:?}"
         );
-        assert!(edge < 2.0 && score < 1e-3, "{name}: {edge} px, {score}");
 
         let levels = network_levels(fit, size, image_of(&original));
-        let differences = levels
-            .iter()
-            .zip(&image_of(&stored).rgb)
-            .map(|(a, b)| a.abs_diff(*b));
-        let largest = differences.clone().max().unwrap();
-        let changed = differences.filter(|d| *d > 0).count() as f64 / levels.len() as f64;
+        let pairs = levels.iter().zip(&image_of(&stored).rgb);
+        let largest = pairs.clone().map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+        let changed = pairs.filter(|(a, b)| a != b).count() as f64 / levels.len() as f64;
         let (_, found) = run_network(&mut detector, &model, &original);
-        let (edge, score) = box_difference(&found, &reference.detections, |b| b, laid.image);
+        let (_, candidates) = run_network(&mut unsuppressed, &model, &original);
+        let agreed = agreement(&found, &candidates, &reference.detections, laid, |b| b);
         eprintln!(
-            "{name}: from the file, pixels within {largest} levels ({:.1} % differ), edges within {edge:.2} px, scores within {score:.4}",
+            "{name}: from the file, {:.2} % of pixels differ, by {largest} levels at most, {agreed:.4?}",
             changed * 100.0
         );
-        assert!(edge < 2.0 && score < 0.02, "{name}: {edge} px, {score}");
-        let resize_alone = name.ends_with(".png");
         assert!(
-            largest <= if resize_alone { 1 } else { 4 },
+            agreed.edge < 2.0 && agreed.score < 0.02 && agreed.gave_way <= 1,
+            "{name}: {agreed:?}"
+        );
+        let most = if name.ends_with(".png") { 0 } else { 3 };
+        assert!(
+            largest <= most,
             "{name}: network pixels differ by {largest} levels"
         );
     }
     references.len()
 }
 
-fn letterbox(
-    align: jetlag::detector::camera::fit::Align,
-    pad: u8,
-    rounding: jetlag::detector::camera::fit::Rounding,
-) -> FitSpec {
-    FitSpec::Letterbox(jetlag::detector::camera::fit::Letterbox { align, pad, rounding })
+fn letterbox(align: Align, pad: u8, rounding: Rounding) -> FitSpec {
+    FitSpec::Letterbox(Letterbox { align, pad, rounding })
 }
-
-use jetlag::detector::camera::fit::{Align, Rounding};
 
 #[test]
 fn yolox_nano_agrees_with_the_reference_on_five_images() {
