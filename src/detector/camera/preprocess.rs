@@ -1,14 +1,13 @@
 //! Image to input tensor in one pass over the rows: resize, pad, normalise, order and lay out.
 //!
-//! The resize is OpenCV's INTER_LINEAR: half-pixel centres, two taps an axis whatever the ratio (no
-//! antialiasing), the result rounded to 8 bits before it is normalised, because that is what deployed
-//! networks were tuned on. It is our own because a general resizer writes a whole 8-bit image that has to
-//! be read, widened and transposed again: benches/preprocess.rs compares both, and docs/detectors.md says
-//! how far each is from OpenCV.
+//! The resize is OpenCV's INTER_LINEAR to the bit: half-pixel centres, two taps an axis whatever the ratio
+//! (no antialiasing), 11-bit weights, and its intermediate roundings, because an edge that a network
+//! finds can hang on a single level. It is our own because a general resizer rounds otherwise and writes a whole
+//! 8-bit image that has to be read, widened and transposed again; benches/preprocess.rs compares both.
 //!
-//! Per output row: the two source rows are blended over their full width (straight-line integer code
-//! that compilers vectorise), then the two taps across are gathered, and a table of 256 entries a channel
-//! gives the normalised value.
+//! Per output row: the source rows that it needs are resized across into planes of 16-bit lines (which
+//! are kept, as an enlarged image needs them again), then two lines are blended down and normalised by
+//! straight-line code that compilers vectorise.
 
 use super::fit::{FitSpec, Placement};
 use crate::detector::{Carry, DetectorError, Preprocess};
@@ -68,38 +67,62 @@ impl InputFormat {
     }
 }
 
-/// Bits of fraction in a blended row: 8 of a pixel and 6 of fraction fit an `i16`.
-const ROW_BITS: u32 = 6;
-/// Bits of the weights down, held in an `i16`.
-const DOWN_BITS: u32 = 15;
-/// Bits of the weights across.
-const ACROSS_BITS: u32 = 11;
+/// Bits of the weights, as OpenCV has them for 8-bit images.
+const WEIGHT_BITS: u32 = 11;
+/// Weight of a pixel that stands alone.
+const WHOLE: i16 = 1 << WEIGHT_BITS;
+/// Bits that a line drops, so that 8 bits of pixel and 11 of weight fit an `i16`.
+const LINE_SHIFT: u32 = 4;
 
-/// Two neighbours across, and how much the second counts.
-#[derive(Clone, Copy)]
+/// Two neighbours on an axis and their weights, in units of 2^-[`WEIGHT_BITS`].
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Tap {
-    /// Index of the first neighbour's red in the row.
+    /// Index of the first neighbour.
     at: usize,
-    /// Weight of the second neighbour, in units of 2^-[`ACROSS_BITS`].
-    weight: i32,
+    /// Weight of the first and of the second.
+    weights: [i16; 2],
+}
+
+/// One source row, resized across: red, green, blue, each as wide as the placement.
+#[derive(Default)]
+struct Line {
+    /// Which row, for the image in hand.
+    row: Option<usize>,
+    planes: Vec<i16>,
 }
 
 /// [`Preprocess`] of every camera detector.
 pub struct CameraPreprocess {
     format: InputFormat,
     shape: Shape,
-    /// Normalised value by the source's channel (red, green, blue) and 8-bit level.
-    table: [[f32; 256]; 3],
+    /// By the source's channel (red, green, blue): how its levels become values.
+    normal: [Normal; 3],
     /// Where in the network's order each of the source's channels goes.
     slot_of: [usize; 3],
     /// What the members below were made for.
     planned: Option<[usize; 2]>,
     placement: Placement,
+    /// For each column of the placement; `at` counts bytes.
     across: Vec<Tap>,
-    /// Source row and weight of the row below it, for each row of the placement.
-    down: Vec<(usize, i16)>,
-    /// One blended source row, and its last pixel once more as the right neighbour of itself.
-    row: Vec<i16>,
+    /// Whether every column takes one source pixel as it is (an odd whole ratio, or none).
+    across_is_whole: bool,
+    /// For each row of the placement.
+    down: Vec<Tap>,
+    lines: [Line; 2],
+}
+
+/// `value = level × gain + offset`
+#[derive(Clone, Copy)]
+struct Normal {
+    gain: f32,
+    offset: f32,
+}
+
+impl Normal {
+    #[inline(always)]
+    fn of(self, level: u8) -> f32 {
+        f32::from(level) * self.gain + self.offset
+    }
 }
 
 impl CameraPreprocess {
@@ -109,13 +132,17 @@ impl CameraPreprocess {
             Colour::Rgb => [0, 1, 2],
             Colour::Bgr => [2, 1, 0],
         };
-        let table = slot_of.map(|slot| {
-            std::array::from_fn(|level| (level as f32 * format.scale - format.mean[slot]) / format.std[slot])
+        let normal = slot_of.map(|slot| {
+            let std = f64::from(format.std[slot]);
+            Normal {
+                gain: (f64::from(format.scale) / std) as f32,
+                offset: (-f64::from(format.mean[slot]) / std) as f32,
+            }
         });
         CameraPreprocess {
             shape: format.shape(),
             format,
-            table,
+            normal,
             slot_of,
             planned: None,
             placement: Placement {
@@ -125,8 +152,9 @@ impl CameraPreprocess {
                 height: 0,
             },
             across: Vec::new(),
+            across_is_whole: false,
             down: Vec::new(),
-            row: Vec::new(),
+            lines: Default::default(),
         }
     }
 
@@ -145,6 +173,9 @@ impl CameraPreprocess {
             ));
         }
         self.plan([image.width, image.height]);
+        for line in &mut self.lines {
+            line.row = None; // another image
+        }
         match self.format.layout {
             Layout::Nchw => self.fill_planes(image, out),
             Layout::Nhwc => self.fill_interleaved(image, out),
@@ -160,22 +191,43 @@ impl CameraPreprocess {
         let [width, height] = image;
         self.placement = self.format.fit.place(image, self.format.size);
         self.across.clear();
-        self.across.extend((0..self.placement.width).map(|x| {
-            let (at, weight) = neighbours(x, self.placement.width, width);
-            Tap {
-                at: at * 3,
-                weight: (weight * f64::from(1 << ACROSS_BITS)).round() as i32,
+        self.across
+            .extend((0..self.placement.width).map(|x| tap(x, self.placement.width, width)));
+        self.across_is_whole = self.across.iter().all(|tap| tap.weights[1] == 0);
+        for tap in &mut self.across {
+            if !self.across_is_whole && width > 1 && tap.at + 1 == width {
+                // The last pixel has no right neighbour: let it be one.
+                *tap = Tap {
+                    at: tap.at - 1,
+                    weights: [0, WHOLE],
+                };
             }
-        }));
+            tap.at *= 3;
+        }
         self.down.clear();
-        self.down.extend((0..self.placement.height).map(|y| {
-            let (at, weight) = neighbours(y, self.placement.height, height);
-            let weight = (weight * f64::from(1 << DOWN_BITS)).round() as i32;
-            (at, weight.min(i32::from(i16::MAX)) as i16)
-        }));
-        self.row.clear();
-        self.row.resize((width + 1) * 3, 0);
+        self.down
+            .extend((0..self.placement.height).map(|y| tap(y, self.placement.height, height)));
+        for line in &mut self.lines {
+            line.planes.clear();
+            line.planes.resize(self.placement.width * 3, 0);
+        }
         self.planned = Some(image);
+    }
+
+    /// Makes `lines[0]` the row at `tap`, and `lines[1]` the one below it if that counts.
+    fn fetch(&mut self, image: &Image, tap: Tap) {
+        let [first, second] = &mut self.lines;
+        if first.row != Some(tap.at) && second.row == Some(tap.at) {
+            std::mem::swap(first, second);
+        }
+        let stride = image.width * 3;
+        for (line, row, counts) in [(first, tap.at, true), (second, tap.at + 1, tap.weights[1] != 0)] {
+            if counts && line.row != Some(row) {
+                let source = &image.rgb[row * stride..(row + 1) * stride];
+                resize_across(source, &self.across, self.across_is_whole, &mut line.planes);
+                line.row = Some(row);
+            }
+        }
     }
 
     fn fill_planes(&mut self, image: &Image, out: &mut [f32]) {
@@ -187,12 +239,9 @@ impl CameraPreprocess {
             height: rows,
         } = self.placement;
         let pad = self.format.fit.pad();
-        let (first, rest) = out.split_at_mut(width * height);
-        let (second, third) = rest.split_at_mut(width * height);
-        let mut planes = [first, second, third];
         for (channel, slot) in self.slot_of.into_iter().enumerate() {
-            let plane = &mut planes[slot];
-            let grey = self.table[channel][usize::from(pad)];
+            let plane = &mut out[slot * width * height..(slot + 1) * width * height];
+            let grey = self.normal[channel].of(pad);
             plane[..top * width].fill(grey);
             plane[(top + rows) * width..].fill(grey);
             if inner < width {
@@ -202,22 +251,24 @@ impl CameraPreprocess {
                 }
             }
         }
-        if self.slot_of[0] != 0 {
-            planes.swap(0, 2);
-        }
-        let [red, green, blue] = planes;
-        let [red_of, green_of, blue_of] = &self.table;
-        for (y, &(at, weight)) in self.down.iter().enumerate() {
-            blend_rows(image, at, weight, &mut self.row);
-            let span = (top + y) * width + left..(top + y) * width + left + inner;
-            let red = &mut red[span.clone()];
-            let green = &mut green[span.clone()];
-            let blue = &mut blue[span];
-            for (((tap, r), g), b) in self.across.iter().zip(red).zip(green).zip(blue) {
-                let [vr, vg, vb] = gather(&self.row, tap);
-                *r = red_of[vr];
-                *g = green_of[vg];
-                *b = blue_of[vb];
+        for y in 0..rows {
+            let tap = self.down[y];
+            self.fetch(image, tap);
+            for (channel, slot) in self.slot_of.into_iter().enumerate() {
+                let at = (slot * height + top + y) * width + left;
+                let span = channel * inner..(channel + 1) * inner;
+                let (above, below) = (&self.lines[0].planes[span.clone()], &self.lines[1].planes[span]);
+                let normal = self.normal[channel];
+                let values = &mut out[at..at + inner];
+                if tap.weights[1] == 0 {
+                    for (value, a) in values.iter_mut().zip(above) {
+                        *value = normal.of(level(*a, 0, [WHOLE, 0]));
+                    }
+                } else {
+                    for ((value, a), b) in values.iter_mut().zip(above).zip(below) {
+                        *value = normal.of(level(*a, *b, tap.weights));
+                    }
+                }
             }
         }
     }
@@ -225,28 +276,34 @@ impl CameraPreprocess {
     fn fill_interleaved(&mut self, image: &Image, out: &mut [f32]) {
         let [width, _] = self.format.size;
         let placement = self.placement;
-        let pad = usize::from(self.format.fit.pad());
+        let inner = placement.width;
+        let pad = self.format.fit.pad();
         let mut grey = [0.0; 3];
-        for (channel, slot) in self.slot_of.into_iter().enumerate() {
-            grey[slot] = self.table[channel][pad];
+        for (normal, slot) in self.normal.iter().zip(self.slot_of) {
+            grey[slot] = normal.of(pad);
         }
         let (pixels, _) = out.as_chunks_mut::<3>();
         for (y, line) in pixels.chunks_exact_mut(width).enumerate() {
-            let Some(&(at, weight)) = y
+            let tap = y
                 .checked_sub(placement.top)
-                .and_then(|inner| self.down.get(inner))
-            else {
+                .and_then(|inner| self.down.get(inner).copied());
+            let Some(tap) = tap else {
                 line.fill(grey);
                 continue;
             };
             let (before, from) = line.split_at_mut(placement.left);
-            let (within, after) = from.split_at_mut(placement.width);
+            let (within, after) = from.split_at_mut(inner);
             before.fill(grey);
             after.fill(grey);
-            blend_rows(image, at, weight, &mut self.row);
-            for (tap, pixel) in self.across.iter().zip(within) {
-                for (channel, level) in gather(&self.row, tap).into_iter().enumerate() {
-                    pixel[self.slot_of[channel]] = self.table[channel][level];
+            self.fetch(image, tap);
+            let [above, below] = [&self.lines[0].planes, &self.lines[1].planes];
+            // Where the row below does not count its line is an older one, and its weight is zero.
+            for (channel, slot) in self.slot_of.into_iter().enumerate() {
+                let span = channel * inner..(channel + 1) * inner;
+                let normal = self.normal[channel];
+                let pairs = above[span.clone()].iter().zip(&below[span]);
+                for (pixel, (a, b)) in within.iter_mut().zip(pairs) {
+                    pixel[slot] = normal.of(level(*a, *b, tap.weights));
                 }
             }
         }
@@ -299,55 +356,59 @@ fn check(image: &Image) -> Result<(), String> {
     Ok(())
 }
 
-/// The first of the two source pixels that make pixel `i` of `to`, and the weight of the second (0..1).
+/// The two pixels of `from` that make pixel `i` of `to`, and their weights.
 ///
-/// Half-pixel centres: pixel i covers the source around `(i + ½) · from/to − ½`. At both ends the edge
-/// pixel stands alone.
-fn neighbours(i: usize, to: usize, from: usize) -> (usize, f64) {
-    let centre = (i as f64 + 0.5) * (from as f64 / to as f64) - 0.5;
-    let last = from - 1;
-    if centre <= 0.0 {
-        return (0, 0.0);
-    }
+/// Half-pixel centres: pixel i lies at `(i + ½) · from/to − ½`. At both ends the edge pixel stands alone.
+/// In f32 where OpenCV is, so that weights round alike.
+fn tap(i: usize, to: usize, from: usize) -> Tap {
+    let centre = ((i as f64 + 0.5) * (from as f64 / to as f64) - 0.5) as f32;
     let first = centre.floor();
-    if first as usize >= last {
-        return (last, 0.0);
+    let alone = |at| Tap {
+        at,
+        weights: [WHOLE, 0],
+    };
+    if first < 0.0 {
+        return alone(0);
     }
-    (first as usize, centre - first)
+    if first as usize >= from - 1 {
+        return alone(from - 1);
+    }
+    let second = centre - first;
+    let weights = [1.0 - second, second];
+    Tap {
+        at: first as usize,
+        weights: weights.map(|w| (w * f32::from(WHOLE)).round_ties_even() as i16),
+    }
 }
 
-/// Blends source row `at` with the next into `row`, in units of 2^-[`ROW_BITS`].
-fn blend_rows(image: &Image, at: usize, weight: i16, row: &mut [i16]) {
-    let stride = image.width * 3;
-    let above = &image.rgb[at * stride..(at + 1) * stride];
-    let (inner, spare) = row.split_at_mut(stride);
-    if weight == 0 {
-        for (out, a) in inner.iter_mut().zip(above) {
-            *out = i16::from(*a) << ROW_BITS;
+/// One source row to three planes, in units of 2^-([`WEIGHT_BITS`] − [`LINE_SHIFT`]) levels.
+fn resize_across(source: &[u8], across: &[Tap], whole: bool, planes: &mut [i16]) {
+    let (red, rest) = planes.split_at_mut(across.len());
+    let (green, blue) = rest.split_at_mut(across.len());
+    let columns = across.iter().zip(red).zip(green).zip(blue);
+    if whole {
+        for (((tap, r), g), b) in columns {
+            let pixel = &source[tap.at..tap.at + 3];
+            [*r, *g, *b] = std::array::from_fn(|c| i16::from(pixel[c]) << (WEIGHT_BITS - LINE_SHIFT));
         }
-    } else {
-        let below = &image.rgb[(at + 1) * stride..(at + 2) * stride];
-        for ((out, a), b) in inner.iter_mut().zip(above).zip(below) {
-            let (a, b) = (i16::from(*a), i16::from(*b));
-            // The high half of a 16 × 16 bit product is one instruction on every machine, and the scale
-            // is chosen so that it is the product in units of the row: 7 + 15 − 16 = 6 bits.
-            let difference = i32::from((b - a) << (16 + ROW_BITS - DOWN_BITS));
-            *out = (a << ROW_BITS) + ((difference * i32::from(weight)) >> 16) as i16;
-        }
+        return;
     }
-    let (_, last) = inner.split_at(stride - 3);
-    spare.copy_from_slice(last);
+    for (((tap, r), g), b) in columns {
+        let pair = &source[tap.at..tap.at + 6];
+        let [first, second] = tap.weights.map(i32::from);
+        [*r, *g, *b] = std::array::from_fn(|c| {
+            ((i32::from(pair[c]) * first + i32::from(pair[c + 3]) * second) >> LINE_SHIFT) as i16
+        });
+    }
 }
 
-/// The three channels at a tap, as 8-bit levels.
+/// Blends two values of neighbouring lines into an 8-bit level. The high half of a 16 × 16 bit product is
+/// one instruction on every machine; that it is cut and not rounded is OpenCV's doing.
 #[inline(always)]
-fn gather(row: &[i16], tap: &Tap) -> [usize; 3] {
-    const SHIFT: u32 = ROW_BITS + ACROSS_BITS;
-    let pair = &row[tap.at..tap.at + 6];
-    std::array::from_fn(|channel| {
-        let (a, b) = (i32::from(pair[channel]), i32::from(pair[channel + 3]));
-        let value = (a << ACROSS_BITS) + (b - a) * tap.weight + (1 << (SHIFT - 1));
-        // Within 0..=255 by construction; the cast lets the compiler see it and drop the bounds check.
-        usize::from((value >> SHIFT) as u8)
-    })
+fn level(above: i16, below: i16, weights: [i16; 2]) -> u8 {
+    let high = |value: i16, weight: i16| ((i32::from(value) * i32::from(weight)) >> 16) as i16;
+    ((high(above, weights[0]) + high(below, weights[1]) + 2) >> 2) as u8
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,329 @@
+//! Trained third-party camera networks through the real path: file, source, preprocessing, network,
+//! postprocessing; against outputs that onnxruntime gave for the same files.
+//!
+//! Two comparisons a network and image:
+//!
+//! - From the **stored network pixels** (the exact 8-bit pixels that entered the reference, fitted without
+//!   change): the raw outputs' l2 norm, mean, spread and first values agree within 1e-3, relative to what the
+//!   reference keeps of them, and so do the boxes. A difference here is the network's or the head's.
+//! - From the **original file**: same count and classes, boxes within 2 pixels, scores within 0.02. Here JPEG
+//!   decoding and resizing are ours. The resize agrees to the bit (the PNG shows it: no pixel differs); the JPEG
+//!   decoder's pixels differ from libjpeg-turbo's by up to 3 levels after the resize. That is enough to let
+//!   another cell's box win where two cells see one object with nearly equal scores. Such a box counts as
+//!   agreeing only if the reference's own box was found too, within the same 2 pixels and 0.02, and gave
+//!   way to one that overlaps it.
+//!
+//! Reference boxes are not clipped to the image where the deployment that made them does not clip; ours are, so
+//! they are clipped before comparing.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use jetlag::backend::NetworkSource;
+use jetlag::detector::camera::Fit;
+use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
+use jetlag::detector::camera::nms::iou;
+use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout};
+use jetlag::detector::{Box2d, Carry, Detection, Detector, Place, spec};
+use jetlag::source::images::decode_image;
+use jetlag::source::{Content, Frame, Image};
+use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
+use rten_tensor::Layout as _;
+use rten_tensor::prelude::*;
+use serde::Deserialize;
+
+/// What is kept of a reference run; the fields of `*.ref.json` that are compared.
+#[derive(Deserialize)]
+struct Reference {
+    image: String,
+    network_pixels: String,
+    raw_outputs: std::collections::BTreeMap<String, RawOutput>,
+    detections: Vec<ReferenceBox>,
+}
+
+#[derive(Deserialize)]
+struct RawOutput {
+    shape: Vec<usize>,
+    mean: f64,
+    std: f64,
+    l2: f64,
+    first8: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct ReferenceBox {
+    class_id: u16,
+    score: f32,
+    box_xyxy: [f32; 4],
+}
+
+/// One frame through the detector: its tensors afterwards, and what was found.
+fn run_network(detector: &mut Detector, model: &rten::Model, frame: &Frame) -> (TensorSet, Vec<Detection>) {
+    let mut tensors = TensorSet::default();
+    for wanted in &detector.program.host_tensors {
+        tensors.push(HostTensor::zeroed(&wanted.name, wanted.element, wanted.max_shape));
+    }
+    let mut carry = Carry::default();
+    detector.preprocess.run(frame, &mut tensors, &mut carry).unwrap();
+    let input = &tensors.as_slice()[0];
+    let values = rten::Value::from_shape(input.shape().dims(), input.f32().unwrap().to_vec()).unwrap();
+    let input = model.node_id(input.name()).unwrap();
+    let outputs = model
+        .run(vec![(input, values.into())], model.output_ids(), None)
+        .unwrap();
+    for (id, value) in model.output_ids().iter().zip(outputs) {
+        let name = model.node_info(*id).unwrap().name().unwrap().to_owned();
+        let value: rten_tensor::Tensor<f32> = value.into_tensor().unwrap();
+        let shape = Shape::new(value.shape()).unwrap();
+        let mut tensor = HostTensor::zeroed(name, ElementType::F32, shape);
+        tensor.f32_mut().unwrap().copy_from_slice(&value.to_vec());
+        tensors.push(tensor);
+    }
+    let mut found = Vec::new();
+    detector.postprocess.run(&tensors, &carry, &mut found).unwrap();
+    (tensors, found)
+}
+
+/// The detector of a spec in tests/specs, with `edit` applied to its text, and its network.
+fn load(spec_name: &str, folder: &Path, edit: impl Fn(String) -> String) -> (Detector, rten::Model) {
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/specs")).join(spec_name);
+    let text = edit(std::fs::read_to_string(&path).unwrap());
+    let detector = spec::from_str(&text, spec_name, folder, &|_| None).unwrap();
+    let NetworkSource::File(network) = &detector.program.engines[0] else {
+        panic!("the network is a file");
+    };
+    let model = rten::Model::load_file(network).unwrap();
+    (detector, model)
+}
+
+fn frame_of(path: &Path) -> Frame {
+    let mut image = Image::default();
+    decode_image(&std::fs::read(path).unwrap(), &mut image).unwrap();
+    Frame {
+        content: Content::Image(image),
+        ..Frame::default()
+    }
+}
+
+fn image_of(frame: &Frame) -> &Image {
+    let Content::Image(image) = &frame.content else {
+        panic!("an image was decoded");
+    };
+    image
+}
+
+fn references(folder: &Path) -> Vec<Reference> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".ref.json"))
+        .collect();
+    paths.sort();
+    paths
+        .iter()
+        .map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap())
+        .collect()
+}
+
+/// Largest relative difference of what the reference keeps of an output: l2, mean and spread relative to the
+/// values' own size, the first values to the largest of them.
+fn raw_difference(found: &HostTensor, expected: &RawOutput) -> f64 {
+    assert_eq!(found.shape().dims(), expected.shape);
+    let values: Vec<f64> = found.f32().unwrap().iter().map(|v| f64::from(*v)).collect();
+    let count = values.len() as f64;
+    let l2 = values.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let mean = values.iter().sum::<f64>() / count;
+    let std = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let rms = expected.l2 / count.sqrt();
+    let largest = expected.first8.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let first = values
+        .iter()
+        .zip(&expected.first8)
+        .map(|(a, b)| (a - b).abs() / largest);
+    [
+        (l2 - expected.l2).abs() / expected.l2,
+        (mean - expected.mean).abs() / rms,
+        (std - expected.std).abs() / expected.std,
+    ]
+    .into_iter()
+    .chain(first)
+    .fold(0.0, f64::max)
+}
+
+/// How far boxes are from the reference's: the largest differences of an edge in pixels and of a score, and how
+/// many boxes gave way to a neighbour.
+#[derive(Debug, Default)]
+struct Agreement {
+    edge: f32,
+    score: f32,
+    gave_way: usize,
+}
+
+fn place(detection: &Detection) -> Box2d {
+    let Place::Image(place) = detection.place else {
+        panic!("a camera detector finds boxes in the image");
+    };
+    place
+}
+
+/// Pairs each reference box with the nearest of its class in `found`; one that is far, or has another score,
+/// is looked for among the `candidates` before suppression. `fit` clips the reference, `moved` brings ours there.
+fn agreement(
+    found: &[Detection],
+    candidates: &[Detection],
+    expected: &[ReferenceBox],
+    fit: Fit,
+    moved: impl Fn(Box2d) -> Box2d,
+) -> Agreement {
+    assert_eq!(found.len(), expected.len(), "found {found:?}");
+    let mut free: Vec<&Detection> = found.iter().collect();
+    let mut agreement = Agreement::default();
+    for reference in expected {
+        let [x1, y1, x2, y2] = reference.box_xyxy;
+        let wanted = fit.clip(Box2d { x1, y1, x2, y2 }).unwrap();
+        let edge = |d: &Detection| {
+            let b = moved(place(d));
+            [
+                b.x1 - wanted.x1,
+                b.y1 - wanted.y1,
+                b.x2 - wanted.x2,
+                b.y2 - wanted.y2,
+            ]
+            .iter()
+            .fold(0.0, |worst: f32, d| worst.max(d.abs()))
+        };
+        let score = |d: &Detection| (d.score - reference.score).abs();
+        let (nearest, _) = free
+            .iter()
+            .enumerate()
+            .filter(|(_, d)| d.class == reference.class_id)
+            .min_by(|a, b| edge(a.1).total_cmp(&edge(b.1)))
+            .unwrap_or_else(|| panic!("no box left of class {} for {wanted:?}", reference.class_id));
+        let mut nearest = free.remove(nearest);
+        if edge(nearest) >= 2.0 {
+            let winner = nearest;
+            nearest = candidates
+                .iter()
+                .filter(|d| d.class == reference.class_id && score(d) < 0.02 && d.score <= winner.score)
+                .min_by(|a, b| edge(a).total_cmp(&edge(b)))
+                .unwrap_or(winner);
+            assert!(
+                iou(&place(winner), &place(nearest)) > 0.5,
+                "{winner:?} for {wanted:?}"
+            );
+            agreement.gave_way += 1;
+        }
+        agreement.edge = agreement.edge.max(edge(nearest));
+        agreement.score = agreement.score.max(score(nearest));
+    }
+    agreement
+}
+
+/// The 8-bit levels that our resize gives the network, in RGB order.
+fn network_levels(fit: FitSpec, size: [usize; 2], image: &Image) -> Vec<u8> {
+    let format = InputFormat {
+        tensor: String::new(),
+        size,
+        layout: Layout::Nhwc,
+        colour: Colour::Rgb,
+        fit,
+        scale: 1.0,
+        mean: [0.0; 3],
+        std: [1.0; 3],
+    };
+    let mut levels = vec![0.0; format.shape().len()];
+    CameraPreprocess::new(format).fill(image, &mut levels).unwrap();
+    levels.into_iter().map(|level| level as u8).collect()
+}
+
+/// Runs both comparisons for every reference of a network; returns how many images there were.
+fn compare(spec_name: &str, folder: &Path, fit: FitSpec) -> usize {
+    let (mut detector, model) = load(spec_name, folder, |text| text);
+    let (mut unsuppressed, _) = load(spec_name, folder, |text| {
+        let (before, after) = text
+            .split_once("nms: (iou: ")
+            .expect("the spec states its overlap");
+        let (_, after) = after.split_once(')').expect("and nothing more");
+        format!("{before}nms: (iou: 1.0, max_detections: 100000){after}")
+    });
+    let references = references(folder);
+    for reference in &references {
+        let name = &reference.image;
+        let original = frame_of(&folder.join(name));
+        let stored = frame_of(&folder.join(&reference.network_pixels));
+        let size = [image_of(&stored).width, image_of(&stored).height];
+        let image = [image_of(&original).width, image_of(&original).height];
+        let laid = fit.place(image, size).fit(image);
+
+        let (tensors, found) = run_network(&mut detector, &model, &stored);
+        for (output, expected) in &reference.raw_outputs {
+            let difference = raw_difference(tensors.get(output).unwrap(), expected);
+            eprintln!("{name}: output {output} differs by {difference:.1e}");
+            assert!(
+                difference < 1e-3,
+                "{name}: output {output} differs by {difference:.1e}"
+            );
+        }
+        // These boxes are in network pixels; the image lies in them as the fit says.
+        let back = |b| laid.clip(laid.to_image(b)).unwrap();
+        let agreed = agreement(&found, &[], &reference.detections, laid, back);
+        eprintln!("{name}: from network pixels, {} boxes, {agreed:.4?}", found.len());
+        assert!(
+            agreed.edge < 2.0 && agreed.score < 1e-3 && agreed.gave_way == 0,
+            "{name}: {agreed:?}"
+        );
+
+        let levels = network_levels(fit, size, image_of(&original));
+        let pairs = levels.iter().zip(&image_of(&stored).rgb);
+        let largest = pairs.clone().map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+        let changed = pairs.filter(|(a, b)| a != b).count() as f64 / levels.len() as f64;
+        let (_, found) = run_network(&mut detector, &model, &original);
+        let (_, candidates) = run_network(&mut unsuppressed, &model, &original);
+        let agreed = agreement(&found, &candidates, &reference.detections, laid, |b| b);
+        eprintln!(
+            "{name}: from the file, {:.2} % of pixels differ, by {largest} levels at most, {agreed:.4?}",
+            changed * 100.0
+        );
+        assert!(
+            agreed.edge < 2.0 && agreed.score < 0.02 && agreed.gave_way <= 1,
+            "{name}: {agreed:?}"
+        );
+        let most = if name.ends_with(".png") { 0 } else { 3 };
+        assert!(
+            largest <= most,
+            "{name}: network pixels differ by {largest} levels"
+        );
+    }
+    references.len()
+}
+
+fn letterbox(align: Align, pad: u8, rounding: Rounding) -> FitSpec {
+    FitSpec::Letterbox(Letterbox { align, pad, rounding })
+}
+
+#[test]
+fn yolox_nano_agrees_with_the_reference_on_five_images() {
+    let Some(folder) = common::shared("data/models/yolox_nano") else {
+        return;
+    };
+    let fit = letterbox(Align::TopLeft, 114, Rounding::Down);
+    assert_eq!(compare("yolox_nano.ron", &folder, fit), 5);
+}
+
+#[test]
+fn nanodet_agrees_with_the_reference_on_three_images() {
+    let Some(folder) = common::shared("data/models/nanodet_m_416") else {
+        return;
+    };
+    let fit = letterbox(Align::Centre, 0, Rounding::Nearest);
+    assert_eq!(compare("nanodet_m_416.ron", &folder, fit), 3);
+}
+
+#[test]
+fn ultraface_agrees_with_the_reference_on_two_images() {
+    let Some(folder) = common::shared("data/models/ultraface_rfb_320") else {
+        return;
+    };
+    assert_eq!(compare("ultraface_rfb_320.ron", &folder, FitSpec::Stretch), 2);
+}
