@@ -819,3 +819,6 @@ fn find_network(name: &str, base: &Path, embedded: Embedded) -> Result<NetworkSo
         path.display()
     ))
 }
+
+#[cfg(test)]
+mod tests;
