@@ -1,5 +1,12 @@
 //! Real LiDAR networks on real sweeps, against what onnxruntime made of them: data/models/SOURCES.md.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests fail and speak so"
+)]
+
 mod common;
 
 use std::path::Path;

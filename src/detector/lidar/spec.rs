@@ -197,6 +197,10 @@ pub struct WholeSpec {
 /// What a whole network takes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one is read for each detector, and dropped once it is built"
+)]
 pub enum WholeInput {
     /// Pillars, and the cells that they belong to.
     Pillars {
