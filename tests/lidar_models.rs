@@ -79,7 +79,7 @@ impl Executor {
             let Value::FloatTensor(values) = value else {
                 panic!("all outputs of these networks are floats")
             };
-            let shape = Shape::new(values.shape().as_ref()).unwrap();
+            let shape = Shape::new(values.shape()).unwrap();
             let data = Box::new(values.to_vec());
             match self.tensors.get_mut(&name(*id)) {
                 Ok(tensor) => tensor.replace(shape, data).unwrap(),
