@@ -1,5 +1,12 @@
 //! Real LiDAR networks on real sweeps, against what onnxruntime made of them: data/models/SOURCES.md.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "tests fail and speak so"
+)]
+
 mod common;
 
 use std::path::Path;
@@ -72,7 +79,7 @@ impl Executor {
             let Value::FloatTensor(values) = value else {
                 panic!("all outputs of these networks are floats")
             };
-            let shape = Shape::new(values.shape().as_ref()).unwrap();
+            let shape = Shape::new(values.shape()).unwrap();
             let data = Box::new(values.to_vec());
             match self.tensors.get_mut(&name(*id)) {
                 Ok(tensor) => tensor.replace(shape, data).unwrap(),

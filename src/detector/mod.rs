@@ -6,6 +6,7 @@
 //! overlaps stages; what the second must know of the first travels in the slot's [`Carry`].
 
 pub mod camera;
+pub mod eval;
 pub mod lidar;
 pub mod spec;
 

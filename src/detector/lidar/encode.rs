@@ -353,3 +353,6 @@ pub(super) fn shaped<'a>(
     tensor.set_shape(shape)?;
     Ok(tensor)
 }
+
+#[cfg(test)]
+mod tests;

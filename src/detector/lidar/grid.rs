@@ -68,14 +68,9 @@ impl Lanes {
     /// Flattened cell of a point, or [`NONE`] outside the range or where anything is not finite.
     #[inline(always)]
     pub(super) fn cell(&self, point: &[f32; 4]) -> u32 {
-        let mut at = [0.0; 4];
-        for lane in 0..4 {
-            at[lane] = (point[lane] - self.min[lane]) / self.size[lane];
-        }
-        let mut inside = true;
-        for lane in 0..4 {
-            inside &= at[lane] >= self.low[lane] && at[lane] < self.high[lane];
-        }
+        let at: [f32; 4] = std::array::from_fn(|k| (point[k] - self.min[k]) / self.size[k]);
+        let within = |k: usize| at[k] >= self.low[k] && at[k] < self.high[k];
+        let inside = within(0) & within(1) & within(2) & within(3);
         // Within the range nothing is negative, so that cutting off the fraction is `floor`.
         let cell = (at[1] as u32)
             .wrapping_mul(self.columns)

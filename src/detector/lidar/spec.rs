@@ -197,6 +197,10 @@ pub struct WholeSpec {
 /// What a whole network takes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one is read for each detector, and dropped once it is built"
+)]
 pub enum WholeInput {
     /// Pillars, and the cells that they belong to.
     Pillars {
@@ -819,3 +823,6 @@ fn find_network(name: &str, base: &Path, embedded: Embedded) -> Result<NetworkSo
         path.display()
     ))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,253 @@
+//! `jetlag eval`: how well a detector finds what is labelled.
+//!
+//! ```text
+//! $ jetlag eval --detector engines/lidar.ron --data scenes/
+//! class   labels  found  missed  false alarms  precision  recall
+//! car        812    790      22            31      0.962   0.973
+//! ```
+//! Every frame of a labelled source goes through the detector, one after the other: nothing is timed. The
+//! matching is in `detector::eval`.
+
+use anyhow::{Context, ensure};
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+use crate::backend::{Backend, Slot};
+use crate::detector::eval::{Counts, Evaluation, FrameTruth};
+use crate::detector::{Carry, Detection, Detector};
+use crate::source::{Frame, Source};
+
+/// What counts as found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EvalSettings {
+    /// Least overlap with a label: of boxes in the image, or of boxes seen from above.
+    pub min_iou: f64,
+    /// Least score of a detection; the detector's own threshold holds besides.
+    pub min_score: f32,
+    /// Stop after this many frames.
+    pub max_frames: Option<u64>,
+}
+
+impl Default for EvalSettings {
+    fn default() -> Self {
+        EvalSettings {
+            min_iou: 0.5,
+            min_score: 0.0,
+            max_frames: None,
+        }
+    }
+}
+
+/// One line of the table: a class, or all of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvalRow {
+    /// The class's name; `all` in the last row.
+    pub class: String,
+    /// Labels that count.
+    pub labels: u64,
+    /// Of these, how many were found.
+    pub found: u64,
+    /// And how many were not.
+    pub missed: u64,
+    /// Detections of nothing.
+    pub false_alarms: u64,
+    /// Detections that count neither way.
+    pub ignored: u64,
+    /// Share of detections that are right; none without detections.
+    pub precision: Option<f64>,
+    /// Share of labels found; none without labels.
+    pub recall: Option<f64>,
+}
+
+/// What an evaluation says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EvalReport {
+    /// The detector's name.
+    pub detector: String,
+    /// Frames that were evaluated.
+    pub frames: u64,
+    /// What counted as found.
+    pub settings: EvalSettings,
+    /// One row a class, then `all`.
+    pub rows: Vec<EvalRow>,
+}
+
+/// Rows for these classes, then one for all.
+pub fn rows(classes: &[String], evaluation: &Evaluation) -> Vec<EvalRow> {
+    let row = |class: &str, counts: &Counts| EvalRow {
+        class: class.to_owned(),
+        labels: counts.matched + counts.missed,
+        found: counts.matched,
+        missed: counts.missed,
+        false_alarms: counts.false_alarms,
+        ignored: counts.ignored,
+        precision: counts.precision(),
+        recall: counts.recall(),
+    };
+    let named = classes.iter().zip(evaluation.per_class());
+    let mut rows: Vec<EvalRow> = named.map(|(class, counts)| row(class, counts)).collect();
+    rows.push(row("all", &evaluation.overall()));
+    rows
+}
+
+/// Runs a detector over a source, and matches what it finds with the labels of each frame (by its index).
+/// `progress` is called with the number of frames done.
+pub fn evaluate(
+    mut detector: Detector,
+    backend: &dyn Backend,
+    source: &mut dyn Source,
+    labels: &mut dyn FnMut(u64) -> anyhow::Result<FrameTruth>,
+    settings: EvalSettings,
+    progress: &mut dyn FnMut(u64),
+) -> anyhow::Result<EvalReport> {
+    let info = source.info();
+    ensure!(
+        info.kind == detector.input,
+        "detector `{}` takes {:?} frames, and {} gives {:?}",
+        detector.name,
+        detector.input,
+        info.description,
+        info.kind
+    );
+    ensure!(
+        info.frames.is_some() || settings.max_frames.is_some(),
+        "{} never ends: give a number of frames",
+        info.description
+    );
+    let slots = backend.open(&detector.program, 1)?;
+    let mut slot = slots.into_iter().next().context("the backend gave no slot")?;
+    let mut evaluation = Evaluation::new(detector.classes.len(), settings.min_iou, settings.min_score);
+    let (mut frame, mut carry, mut found) = (Frame::default(), Carry::default(), Vec::new());
+    while settings.max_frames.is_none_or(|most| evaluation.frames() < most) && source.acquire(&mut frame)? {
+        detect(
+            &mut detector,
+            slot.as_mut(),
+            source,
+            &mut frame,
+            &mut carry,
+            &mut found,
+        )
+        .with_context(|| format!("frame {}", frame.index))?;
+        evaluation.add(&found, &labels(frame.index)?);
+        progress(evaluation.frames());
+    }
+    Ok(EvalReport {
+        rows: rows(&detector.classes, &evaluation),
+        detector: detector.name,
+        frames: evaluation.frames(),
+        settings,
+    })
+}
+
+fn detect(
+    detector: &mut Detector,
+    slot: &mut dyn Slot,
+    source: &mut dyn Source,
+    frame: &mut Frame,
+    carry: &mut Carry,
+    found: &mut Vec<Detection>,
+) -> anyhow::Result<()> {
+    source.decode(frame)?;
+    detector.preprocess.run(frame, slot.tensors_mut(), carry)?;
+    slot.submit()?;
+    slot.wait()?;
+    detector.postprocess.run(slot.tensors(), carry, found)?;
+    Ok(())
+}
+
+/// The table for people.
+pub fn table(report: &EvalReport) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        "class",
+        "labels",
+        "found",
+        "missed",
+        "false alarms",
+        "precision",
+        "recall",
+    ]);
+    let share = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.3}"));
+    for row in &report.rows {
+        table.add_row([
+            row.class.clone(),
+            row.labels.to_string(),
+            row.found.to_string(),
+            row.missed.to_string(),
+            row.false_alarms.to_string(),
+            share(row.precision),
+            share(row.recall),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detector::eval::Truth;
+    use crate::detector::{Box3d, Place};
+
+    #[test]
+    fn the_table_has_a_row_a_class_and_one_for_all() {
+        let mut evaluation = Evaluation::new(2, 0.5, 0.0);
+        let car = Place::Space(Box3d {
+            l: 4.0,
+            w: 2.0,
+            ..Box3d::default()
+        });
+        let truth = FrameTruth {
+            objects: vec![Truth {
+                class: 0,
+                place: car,
+                ignored: false,
+            }],
+            dont_care: vec![],
+        };
+        evaluation.add(
+            &[Detection {
+                class: 0,
+                score: 0.9,
+                place: car,
+            }],
+            &truth,
+        );
+        evaluation.add(&[], &truth);
+        let rows = rows(&["car".to_owned(), "person".to_owned()], &evaluation);
+        let shown: Vec<_> = rows
+            .iter()
+            .map(|r| (r.class.as_str(), r.precision, r.recall))
+            .collect();
+        let half = Some(0.5);
+        assert_eq!(
+            shown,
+            [
+                ("car", Some(1.0), half),
+                ("person", None, None),
+                ("all", Some(1.0), half)
+            ]
+        );
+        let settings = EvalSettings::default();
+        let report = EvalReport {
+            detector: "lidar".to_owned(),
+            frames: 2,
+            settings,
+            rows,
+        };
+        let text = table(&report).to_string();
+        assert!(
+            text.lines()
+                .any(|l| l.contains("person") && l.matches('–').count() == 2),
+            "{text}"
+        );
+        assert!(
+            serde_json::to_string(&report)
+                .unwrap()
+                .contains("\"precision\":null")
+        );
+    }
+}

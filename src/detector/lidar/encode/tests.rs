@@ -1,0 +1,138 @@
+//! The layouts against each other, and frame after frame in one set of tensors.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::detector::lidar::voxelise::WhenFull;
+
+const GRID: Grid = Grid {
+    min: [0.0, -2.0, -1.0],
+    size: [0.5, 0.5, 2.0],
+    cells: [8, 8],
+};
+const POINTS: usize = 3;
+const ROWS: usize = 12;
+const ALL: [Feature; 11] = [
+    Feature::X,
+    Feature::Y,
+    Feature::Z,
+    Feature::Intensity,
+    Feature::MeanX,
+    Feature::MeanY,
+    Feature::MeanZ,
+    Feature::CentreX,
+    Feature::CentreY,
+    Feature::CentreZ,
+    Feature::Zero,
+];
+
+fn voxelised(points: &[[f32; 4]]) -> Voxeliser {
+    let mut voxeliser = Voxeliser::new(GRID, POINTS as u32, ROWS as u32, WhenFull::Skip);
+    voxeliser.run(points);
+    voxeliser
+}
+
+/// Memory that a backend sets aside, full of what was there before.
+fn dirty(encoder: &Encoder) -> TensorSet {
+    let tensors = encoder.tensors().into_iter().map(|(name, element, shape)| {
+        let mut tensor = HostTensor::zeroed(name, element, shape);
+        tensor.bytes_mut().fill(0x55);
+        tensor
+    });
+    TensorSet::new(tensors.collect())
+}
+
+fn points_features(fixed: bool) -> Encoder {
+    let layout = Layout::PillarsPointsFeatures {
+        tensor: "in".to_owned(),
+        features: ALL.to_vec(),
+        mask: Some("mask".to_owned()),
+        batched: true,
+    };
+    Encoder::new(layout, GRID, POINTS, ROWS, fixed)
+}
+
+fn floats<'a>(set: &'a TensorSet, name: &str) -> &'a [f32] {
+    set.get(name).unwrap().f32().unwrap()
+}
+
+fn sweep() -> impl Strategy<Value = Vec<[f32; 4]>> {
+    prop::collection::vec([0.0f32..4.0, -2.0f32..2.0, -1.0f32..1.0, 0.0f32..1.0], 0..40)
+}
+
+#[test]
+fn features_are_what_their_names_say() {
+    let points = [[1.1, 0.1, 0.5, 0.9], [1.3, 0.3, -0.5, 0.1]];
+    let encoder = points_features(false);
+    let mut set = dirty(&encoder);
+    encoder.fill(&voxelised(&points), &mut set).unwrap();
+    let wanted = [
+        [1.1, 0.1, 0.5, 0.9, -0.1, -0.1, 0.5, -0.15, -0.15, 0.5, 0.0],
+        [1.3, 0.3, -0.5, 0.1, 0.1, 0.1, -0.5, 0.05, 0.05, -0.5, 0.0],
+        [0.0; 11],
+    ];
+    for (found, wanted) in floats(&set, "in").iter().zip(wanted.as_flattened()) {
+        assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
+    }
+    assert_eq!(floats(&set, "mask"), [1.0, 1.0, 0.0]);
+    assert_eq!(set.get(CELLS).unwrap().i32().unwrap(), [2, 4]);
+}
+
+#[test]
+fn a_sweep_without_points_is_one_row_of_padding() {
+    let planes = Layout::Planes(Planes {
+        values: ["x", "y", "z", "i"].map(str::to_owned),
+        centres: ["cx", "cy"].map(str::to_owned),
+        mask: "mask".to_owned(),
+        count: "count".to_owned(),
+        first_centre: [0.25, -1.75],
+    });
+    let encoder = Encoder::new(planes, GRID, POINTS, ROWS, false);
+    let mut set = dirty(&encoder);
+    encoder.fill(&voxelised(&[]), &mut set).unwrap();
+    for name in ["x", "y", "z", "i", "cx", "cy", "mask"] {
+        assert_eq!(floats(&set, name), [0.0; POINTS], "{name}");
+    }
+    assert_eq!(floats(&set, "count"), [1.0], "networks divide by it");
+    assert_eq!(set.get(CELLS).unwrap().i32().unwrap(), [-1, -1]);
+}
+
+proptest! {
+    #[test]
+    fn a_used_slot_holds_what_a_new_one_would(sweeps in prop::collection::vec(sweep(), 1..5), fixed in any::<bool>()) {
+        let encoder = points_features(fixed);
+        let mut used = dirty(&encoder);
+        for sweep in &sweeps {
+            let pillars = voxelised(sweep);
+            let mut new = dirty(&encoder);
+            encoder.fill(&pillars, &mut used).unwrap();
+            encoder.fill(&pillars, &mut new).unwrap();
+            for name in ["in", "mask", CELLS] {
+                prop_assert_eq!(used.get(name).unwrap().bytes(), new.get(name).unwrap().bytes());
+            }
+            let rows = if fixed { ROWS } else { pillars.len().max(1) };
+            prop_assert_eq!(used.get("in").unwrap().shape().dims(), &[1, rows, POINTS, ALL.len()]);
+            let beyond = &floats(&used, "in")[pillars.len() * POINTS * ALL.len()..];
+            prop_assert!(beyond.iter().all(|v| *v == 0.0));
+        }
+    }
+
+    #[test]
+    fn the_layouts_differ_in_order_alone(sweep in sweep()) {
+        let pillars = voxelised(&sweep);
+        let (rows, width) = (pillars.len().max(1), ALL.len());
+        let plain = points_features(false);
+        let mut set = dirty(&plain);
+        plain.fill(&pillars, &mut set).unwrap();
+        let layout = Layout::FeaturesPillarsPoints { tensor: "in".to_owned(), features: ALL.to_vec() };
+        let turned = Encoder::new(layout, GRID, POINTS, ROWS, false);
+        let mut turned_set = dirty(&turned);
+        turned.fill(&pillars, &mut turned_set).unwrap();
+        let (a, b) = (floats(&set, "in"), floats(&turned_set, "in"));
+        for point in 0..rows * POINTS {
+            for f in 0..width {
+                prop_assert_eq!(a[point * width + f], b[f * rows * POINTS + point]);
+            }
+        }
+    }
+}

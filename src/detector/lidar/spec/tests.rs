@@ -1,0 +1,279 @@
+//! Specs as users write them, and what they are told when one is wrong.
+
+use super::*;
+use crate::detector::Carry;
+use crate::source::{Content, Frame, PointCloud};
+use crate::tensor::{HostTensor, TensorSet};
+
+const PAIR: &str = r#"(
+    name: "small", classes: ["Car", "Van"],
+    range: (x: (0.0, 8.0), y: (-4.0, 4.0), z: (-3.0, 1.0)), voxel: (0.5, 0.5, 4.0),
+    max_points: 4, max_pillars: 20,
+    encoder: (
+        network: "encoder.onnx",
+        layout: PillarsPointsFeatures(tensor: "points", features: [X, Y, Z, Intensity], mask: Some("mask")),
+        output: "features", channels: 8, fixed_pillars: true,
+    ),
+    scatter: (tensor: "canvas"),
+    backbone: (network: "backbone.onnx"),
+    head: Anchors(
+        boxes: "boxes", classes: "scores", directions: Some("dirs"), stride: 2,
+        direction_rule: Bins(offset: 0.78539, limit_offset: 0.0), convention: Heading,
+        anchors: [
+            (class: 0, size: (3.9, 1.6, 1.56), z: -1.0, rotations: [0.0, 1.57]),
+            (class: 1, size: (5.0, 2.0, 2.2), z: -0.8, rotations: [0.0]),
+        ],
+    ),
+)"#;
+
+/// Every network is within the binary.
+fn everything(name: &str) -> Option<NetworkSource> {
+    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    Some(NetworkSource::Embedded {
+        name,
+        bytes: Arc::from([]),
+    })
+}
+
+fn build(text: &str) -> Result<Detector, DetectorError> {
+    let spec: LidarSpec = ron::from_str(text).unwrap();
+    spec.build(Path::new("/nowhere"), "small.ron", &everything)
+}
+
+fn problem(text: &str) -> String {
+    build(text).err().expect("the spec is wrong").to_string()
+}
+
+fn slot(detector: &Detector) -> TensorSet {
+    let tensors = detector.program.host_tensors.iter();
+    TensorSet::new(
+        tensors
+            .map(|t| HostTensor::zeroed(&t.name, t.element, t.max_shape))
+            .collect(),
+    )
+}
+
+fn frame(points: &[[f32; 4]]) -> Frame {
+    Frame {
+        content: Content::Points(PointCloud {
+            points: points.to_vec(),
+        }),
+        ..Frame::default()
+    }
+}
+
+#[test]
+fn a_pair_becomes_two_engines_with_a_scatter_between() {
+    let detector = build(PAIR).unwrap();
+    let steps: Vec<String> = detector
+        .program
+        .steps
+        .iter()
+        .map(|step| match step {
+            Step::Engine(index) => detector.program.engines[*index].to_string(),
+            Step::Host(step) => step.name().to_owned(),
+        })
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "encoder.onnx (in the binary)",
+            "scatter",
+            "backbone.onnx (in the binary)"
+        ]
+    );
+    let tensors: Vec<String> = detector
+        .program
+        .host_tensors
+        .iter()
+        .map(|t| format!("{} {}", t.name, t.max_shape))
+        .collect();
+    assert_eq!(
+        tensors,
+        [
+            "points [1, 20, 4, 4]",
+            "mask [1, 20, 4, 1]",
+            "pillar_cells [1, 20, 2]",
+            "canvas [1, 8, 16, 16]",
+            "scattered_cells [1, 21]",
+        ]
+    );
+}
+
+#[test]
+fn anchors_stand_entry_by_entry_and_rotation_by_rotation() {
+    let spec: LidarSpec = ron::from_str(PAIR).unwrap();
+    let anchors: Vec<(u16, f64)> = spec
+        .head()
+        .anchors
+        .iter()
+        .map(|a| (a.class, a.rotation))
+        .collect();
+    assert_eq!(anchors, [(0, 0.0), (0, 1.57), (1, 0.0)]);
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let text = PAIR
+        .replace("max_points: 4", "max_points: 0")
+        .replace("stride: 2", "stride: 3")
+        .replace("class: 1", "class: 2")
+        .replace("x: (0.0, 8.0)", "x: (0.0, 8.2)")
+        .replace("tensor: \"canvas\"", "tensor: \"points\"");
+    let told = problem(&text);
+    for wanted in [
+        "small.ron: ",
+        "`max_points` is 0",
+        "`head.stride` is 3: it must divide the 16 × 16 pillars",
+        "`head.anchors[1].class` is 2: classes go from 0 to 1",
+        "`range.x` holds 16.400 voxels of 0.5 m",
+        "two tensors are named `points`",
+    ] {
+        assert!(told.contains(wanted), "{wanted}\n{told}");
+    }
+}
+
+#[test]
+fn numbers_without_sense_are_refused() {
+    for (from, to, wanted) in [
+        ("x: (0.0, 8.0)", "x: (8.0, 0.0)", "the second must be larger"),
+        ("x: (0.0, 8.0)", "x: (0.0, inf)", "must be a whole number"),
+        ("voxel: (0.5,", "voxel: (0.0,", "it must be above 0"),
+        ("voxel: (0.5,", "voxel: (NaN,", "it must be above 0"),
+        (
+            "voxel: (0.5, 0.5, 4.0)",
+            "voxel: (0.5, 0.5, 1.0)",
+            "4 layers along z",
+        ),
+        (
+            "voxel: (0.5, 0.5, 4.0)",
+            "voxel: (0.0005, 0.0005, 4.0)",
+            "at most",
+        ),
+        (
+            "max_pillars: 20",
+            "max_pillars: 4000000000",
+            "points are set aside",
+        ),
+        ("channels: 8", "channels: 0", "`encoder.channels` is 0"),
+        (
+            "(3.9, 1.6, 1.56)",
+            "(3.9, -1.6, 1.56)",
+            "each side must be above 0",
+        ),
+        (
+            "backbone: (network: \"backbone.onnx\"),",
+            "",
+            "the networks are not clear",
+        ),
+        (
+            "features: [X, Y, Z, Intensity]",
+            "features: []",
+            "`layout.features` is empty",
+        ),
+    ] {
+        assert!(PAIR.contains(from), "{from}");
+        let told = problem(&PAIR.replace(from, to));
+        assert!(told.contains(wanted), "{told}");
+    }
+}
+
+#[test]
+fn a_field_that_does_not_exist_is_refused() {
+    let error = ron::from_str::<LidarSpec>(&PAIR.replace("max_points", "max_point")).unwrap_err();
+    assert!(error.to_string().contains("max_point"), "{error}");
+}
+
+#[test]
+fn a_network_that_is_not_there_is_named_with_its_path() {
+    let spec: LidarSpec = ron::from_str(PAIR).unwrap();
+    let error = spec
+        .build(Path::new("/nowhere"), "small.ron", &|_| None)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(
+        error.contains("`encoder.onnx` was not found at /nowhere/encoder.onnx"),
+        "{error}"
+    );
+    assert!(error.contains("backbone.onnx"), "{error}");
+}
+
+fn whole(input: &str) -> String {
+    let (before, rest) = PAIR.split_once("encoder: (").unwrap();
+    let head = rest.split_once("head: ").unwrap().1;
+    format!("{before} whole: (network: \"all.onnx\", input: {input}), head: {head}")
+}
+
+#[test]
+fn a_whole_network_may_take_pillars_and_their_cells() {
+    let mut detector = build(&whole(
+        r#"Pillars(layout: PillarsPointsFeatures(tensor: "voxels", features: [X, Zero], batched: false),
+                   cells: "coords", count: Some("number"))"#,
+    ))
+    .unwrap();
+    assert_eq!(detector.program.steps.len(), 1);
+    let mut set = slot(&detector);
+    let mut carry = Carry::default();
+    let points = [
+        [1.1, 0.1, 0.0, 0.5],
+        [7.9, -3.9, 0.0, 0.5],
+        [1.2, 0.2, 0.0, 0.5],
+        [f32::NAN; 4],
+    ];
+    let kept = detector
+        .preprocess
+        .run(&frame(&points), &mut set, &mut carry)
+        .unwrap();
+    assert_eq!(
+        (kept, carry.pillars.cells.as_slice()),
+        (3, [[2, 8], [15, 0]].as_slice())
+    );
+    assert_eq!(
+        set.get("coords").unwrap().i32().unwrap(),
+        [0, 0, 8, 2, 0, 0, 0, 15]
+    );
+    assert_eq!(set.get("number").unwrap().i32().unwrap(), [2]);
+    let voxels = set.get("voxels").unwrap();
+    assert_eq!(voxels.shape().dims(), [2, 4, 2]);
+    assert_eq!(voxels.f32().unwrap()[..4], [1.1, 0.0, 1.2, 0.0]);
+}
+
+#[test]
+fn a_whole_network_may_take_points() {
+    let text = whole(r#"Points(tensor: "points", columns: [X, Y, Z, Intensity, Zero], max: 2)"#);
+    let mut detector = build(&text).unwrap();
+    let mut set = slot(&detector);
+    let mut run = |points: &[[f32; 4]]| {
+        let kept = detector
+            .preprocess
+            .run(&frame(points), &mut set, &mut Carry::default())
+            .unwrap();
+        let tensor = set.get("points").unwrap();
+        (kept, *tensor.shape(), tensor.f32().unwrap().to_vec())
+    };
+    let shape = |n| dims([1, n, 5]);
+    let one = [1.0, 2.0, 3.0, 4.0, 0.0];
+    assert_eq!(
+        run(&[[f32::INFINITY; 4], [1.0, 2.0, 3.0, 4.0]]),
+        (1, shape(1), one.to_vec())
+    );
+    assert_eq!(run(&[[1.0, 2.0, 3.0, 4.0]; 3]), (2, shape(2), [one; 2].concat()));
+    assert_eq!(run(&[]), (0, shape(1), vec![0.0; 5]));
+    let told = problem(&text.replace("stride: 2,", "stride: 2, drop_empty: true,"));
+    assert!(told.contains("`head.drop_empty` needs pillars"), "{told}");
+}
+
+#[test]
+fn a_frame_without_points_is_refused_in_words() {
+    let mut detector = build(PAIR).unwrap();
+    let mut set = slot(&detector);
+    let error = detector
+        .preprocess
+        .run(&Frame::default(), &mut set, &mut Carry::default())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "detector takes Points frames and was given Empty"
+    );
+}
