@@ -1,21 +1,194 @@
 //! `jetlag eval`: how well a detector finds what is labelled.
 //!
 //! ```text
-//! $ jetlag eval --detector engines/lidar.ron --data scenes/
+//! $ jetlag eval engines/lidar.ron --data scenes
 //! class   labels  found  missed  false alarms  precision  recall
-//! car        812    790      22            31      0.962   0.973
+//! Car        812    790      22            31      0.962   0.973
 //! ```
-//! Every frame of a labelled source goes through the detector, one after the other: nothing is timed. The
-//! matching is in `detector::eval`.
+//! Every frame of a labelled folder goes through the detector, one after the other: nothing is timed. The
+//! matching is in `detector::eval`; which labels count is decided here, per sensor.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
+use super::{Outcome, prepare, print};
+use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, Slot};
-use crate::detector::eval::{Counts, Evaluation, FrameTruth};
-use crate::detector::{Carry, Detection, Detector};
-use crate::source::{Frame, Source};
+use crate::cli::{EvalArgs, Format};
+use crate::detector::eval::{Counts, Evaluation, FrameTruth, Truth};
+use crate::detector::{Box3d, Carry, Detection, Detector, Place};
+use crate::scenario::{DetectorRef, PointFormat};
+use crate::source::kitti::{self, Label};
+use crate::source::{Content, ContentKind, Frame, Source, images, points};
+
+/// Fewest points on an object that a LiDAR detector is expected to find.
+const MIN_POINTS: usize = 10;
+
+/// Evaluates a detector on a folder in KITTI's layout and prints the table.
+pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
+    let reference = match args.detector.strip_prefix("builtin:") {
+        Some(name) => DetectorRef::Builtin(name.to_owned()),
+        None => DetectorRef::File(PathBuf::from(&args.detector)),
+    };
+    let detector = prepare::detector(&reference).map_err(anyhow::Error::msg)?;
+    let (folder, mut source): (_, Box<dyn Source>) = match detector.input {
+        ContentKind::Image => {
+            let folder = args.data.join("image_2");
+            (folder.clone(), Box::new(images::open(&folder, false)?))
+        }
+        _ => {
+            let folder = args.data.join("velodyne");
+            (
+                folder.clone(),
+                Box::new(points::open(&folder, false, PointFormat::Kitti)?),
+            )
+        }
+    };
+    let names = stems(&folder)?;
+    let (classes, input, reach) = (detector.classes.clone(), detector.input, detector.reach);
+    let settings = EvalSettings {
+        min_iou: f64::from(args.iou),
+        min_score: args.threshold.unwrap_or(0.0),
+        max_frames: args.limit.map(|n| n as u64),
+    };
+    let mut labels = |frame: &Frame| {
+        let name = names
+            .get(frame.index as usize)
+            .context("more frames than files")?;
+        let file = |folder: &str| args.data.join(folder).join(name).with_extension("txt");
+        let labels = kitti::read_labels(&file("label_2"), &file("calib"))?;
+        Ok(match input {
+            ContentKind::Image => camera_truth(&labels, &classes),
+            _ => lidar_truth(&labels, &classes, &frame.content, reach),
+        })
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let backend = CpuBackend::new(threads, false);
+    let bar = indicatif::ProgressBar::new(settings.max_frames.unwrap_or(u64::MAX).min(names.len() as u64));
+    let report = evaluate(
+        detector,
+        &backend,
+        source.as_mut(),
+        &mut labels,
+        settings,
+        &mut |n| bar.set_position(n),
+    );
+    bar.finish_and_clear();
+    let report = report?;
+    print(&match args.format {
+        Format::Text => format!(
+            "{}: {} frames of {}, overlap at least {}{}\n\n{}\n",
+            report.detector,
+            report.frames,
+            args.data.display(),
+            settings.min_iou,
+            if input == ContentKind::Image {
+                ""
+            } else {
+                " seen from above"
+            },
+            table(&report)
+        ),
+        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
+    });
+    Ok(Outcome::Done)
+}
+
+/// File names without their ending, in the order in which the folder's source yields them.
+fn stems(folder: &Path) -> anyhow::Result<Vec<OsString>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let known = ["jpg", "jpeg", "png", "bin", "pcd"];
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|e| e.path()))
+        .filter(|path| {
+            let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+            known.iter().any(|k| ending.eq_ignore_ascii_case(k))
+        })
+        .collect();
+    files.sort();
+    Ok(files
+        .iter()
+        .filter_map(|path| path.file_stem().map(ToOwned::to_owned))
+        .collect())
+}
+
+/// The class of a label among the detector's; letter case does not matter.
+fn class_of(label: &Label, classes: &[String]) -> Option<u16> {
+    classes
+        .iter()
+        .position(|c| c.eq_ignore_ascii_case(&label.class))
+        .map(|i| i as u16)
+}
+
+/// What a camera detector should find: labels of its classes, those too small or hidden counting neither way.
+fn camera_truth(labels: &[Label], classes: &[String]) -> FrameTruth {
+    let mut truth = FrameTruth::default();
+    for label in labels {
+        let place = Place::Image(label.box2d);
+        match class_of(label, classes) {
+            Some(class) if !label.dont_care => {
+                truth.objects.push(Truth {
+                    class,
+                    place,
+                    ignored: !label.counts_for_camera(),
+                });
+            }
+            _ if label.dont_care => truth.dont_care.push(place),
+            _ => {}
+        }
+    }
+    truth
+}
+
+/// What a LiDAR detector should find: labels of its classes within its reach that hold enough points; others
+/// count neither way.
+fn lidar_truth(
+    labels: &[Label],
+    classes: &[String],
+    content: &Content,
+    reach: Option<[[f32; 2]; 2]>,
+) -> FrameTruth {
+    let mut truth = FrameTruth::default();
+    for label in labels {
+        let Some(place) = label.box3d else { continue };
+        match class_of(label, classes) {
+            Some(class) if !label.dont_care => {
+                let within = reach
+                    .is_none_or(|[x, y]| (x[0]..x[1]).contains(&place.x) && (y[0]..y[1]).contains(&place.y));
+                let ignored = !within || points_in(content, &place) < MIN_POINTS;
+                truth.objects.push(Truth {
+                    class,
+                    place: Place::Space(place),
+                    ignored,
+                });
+            }
+            _ if label.dont_care => truth.dont_care.push(Place::Space(place)),
+            _ => {}
+        }
+    }
+    truth
+}
+
+/// How many points of a sweep lie in a box, whose sides are taken 5 cm wider for the sensor's noise.
+fn points_in(content: &Content, place: &Box3d) -> usize {
+    const NOISE: f32 = 0.05;
+    let Content::Points(cloud) = content else { return 0 };
+    let (sin, cos) = place.yaw.sin_cos();
+    cloud
+        .points
+        .iter()
+        .filter(|[x, y, z, _]| {
+            let (dx, dy, dz) = (x - place.x, y - place.y, z - place.z);
+            (dx * cos + dy * sin).abs() <= place.l / 2.0 + NOISE
+                && (dy * cos - dx * sin).abs() <= place.w / 2.0 + NOISE
+                && dz.abs() <= place.h / 2.0 + NOISE
+        })
+        .count()
+}
 
 /// What counts as found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -90,13 +263,13 @@ pub fn rows(classes: &[String], evaluation: &Evaluation) -> Vec<EvalRow> {
     rows
 }
 
-/// Runs a detector over a source, and matches what it finds with the labels of each frame (by its index).
+/// Runs a detector over a source, and matches what it finds with the labels of each frame.
 /// `progress` is called with the number of frames done.
 pub fn evaluate(
     mut detector: Detector,
     backend: &dyn Backend,
     source: &mut dyn Source,
-    labels: &mut dyn FnMut(u64) -> anyhow::Result<FrameTruth>,
+    labels: &mut dyn FnMut(&Frame) -> anyhow::Result<FrameTruth>,
     settings: EvalSettings,
     progress: &mut dyn FnMut(u64),
 ) -> anyhow::Result<EvalReport> {
@@ -128,7 +301,7 @@ pub fn evaluate(
             &mut found,
         )
         .with_context(|| format!("frame {}", frame.index))?;
-        evaluation.add(&found, &labels(frame.index)?);
+        evaluation.add(&found, &labels(&frame)?);
         progress(evaluation.frames());
     }
     Ok(EvalReport {

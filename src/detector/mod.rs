@@ -100,6 +100,8 @@ pub struct Detector {
     pub input: ContentKind,
     /// Class names by index.
     pub classes: Vec<String>,
+    /// Where it can find anything at all, for a LiDAR detector: from and to along x and along y, metres.
+    pub reach: Option<[[f32; 2]; 2]>,
     /// Engines and host steps, in order.
     pub program: Program,
     /// Frame to inputs.

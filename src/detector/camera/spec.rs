@@ -170,6 +170,7 @@ impl CameraSpec {
             std: input.std.0,
         };
         Ok(Detector {
+            reach: None,
             name: self.name.unwrap_or_else(|| spec_name.to_owned()),
             input: ContentKind::Image,
             classes,

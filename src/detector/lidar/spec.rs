@@ -418,6 +418,7 @@ impl LidarSpec {
         let nms = self.nms;
         let suppress = Suppress::new(nms.iou, nms.after, nms.per_class);
         Ok(Detector {
+            reach: Some([self.range.x, self.range.y].map(|(from, to)| [from as f32, to as f32])),
             postprocess: Box::new(AnchorDecode::new(self.head(), grid, suppress)),
             name: self.name,
             input: ContentKind::Points,
