@@ -314,7 +314,7 @@ fn a_network_that_cannot_be_executed_is_refused_with_the_reason() {
         ir_version: Some(8),
         ..ModelProto::default()
     };
-    let unknown = detector(folder.path(), &encoded(&model));
+    let unknown = detector(folder.path(), &model.write_buf().unwrap());
     let path = camera_scenario(folder.path(), &unknown, "Synthetic(Camera)");
     assert_refused(
         &run(&["run", &path], folder.path()),
@@ -325,11 +325,6 @@ fn a_network_that_cannot_be_executed_is_refused_with_the_reason() {
     let absent = folder.path().join("gone.ron").display().to_string();
     let path = camera_scenario(folder.path(), &absent, "Synthetic(Camera)");
     assert_refused(&run(&["run", &path], folder.path()), 2, &["gone.ron"]);
-}
-
-fn encoded(model: &rten_onnx::onnx::ModelProto) -> Vec<u8> {
-    use rten_onnx::protobuf::EncodeMessage;
-    model.encode_buf()
 }
 
 #[test]
