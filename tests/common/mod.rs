@@ -5,6 +5,7 @@ use std::path::PathBuf;
 /// A file or folder of the shared test data; `None`, with a line on stderr, where it is not there.
 ///
 /// The data lie beside the repository, or where `JETLAG_SHARED` says.
+#[allow(clippy::print_stderr, reason = "a skipped test must say so")]
 #[allow(unreachable_pub, reason = "each test file includes this module as its own")]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let root = std::env::var_os("JETLAG_SHARED")
