@@ -17,8 +17,8 @@ use crate::backend::NetworkSource;
 /// A spec as written: the kind of detector, and its fields.
 #[derive(Deserialize)]
 enum DetectorSpec {
-    Camera(CameraSpec),
-    Lidar(LidarSpec),
+    Camera(Box<CameraSpec>),
+    Lidar(Box<LidarSpec>),
 }
 
 /// Reads the spec at `path`; paths in it start from its folder.
