@@ -34,7 +34,7 @@ impl Journal {
     /// Waits until a line is there; false if it does not come.
     fn await_line(&self, line: &str) -> bool {
         let lines = self.lines.lock().unwrap();
-        let (_, timeout) = self
+        let (_lines, timeout) = self
             .changed
             .wait_timeout_while(lines, Duration::from_secs(5), |lines| {
                 !lines.iter().any(|l| l == line)

@@ -12,7 +12,7 @@ use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::detector::{Detector, spec};
 use crate::embedded;
 use crate::record::{NetworkManifest, TenantManifest};
-use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec, Tenant};
+use crate::scenario::{Arrival, BackendChoice, DetectorRef, Scenario, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::synthetic::SyntheticSource;
 use crate::source::{ContentKind, Source, images, points};
@@ -107,6 +107,14 @@ fn one(
         problems.push(format!(
             "detector {} takes {:?} frames and its source ({}) yields {:?}",
             detector.name, detector.input, info.description, info.kind
+        ));
+    }
+    if matches!(tenant.arrival, Arrival::Replay { .. })
+        && source.as_ref().is_some_and(|s| s.capture_times().is_empty())
+    {
+        problems.push(format!(
+            "Replay follows capture times, and its source ({}) has none; use Periodic(hz: …)",
+            info.as_ref().map_or("", |i| i.description.as_str())
         ));
     }
     let empty = Program::default();
