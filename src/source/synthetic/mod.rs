@@ -40,9 +40,9 @@ pub use feed::SyntheticSource;
 pub use lidar::{RANGE, RINGS, STEPS};
 
 /// Least visible height of an object that the camera is expected to find, pixels.
-pub const MIN_HEIGHT: f32 = 20.0;
+pub const MIN_HEIGHT: f32 = 25.0;
 /// Least share of an object's pixels that must not be hidden by others.
-pub const MIN_VISIBLE: f32 = 0.4;
+pub const MIN_VISIBLE: f32 = 0.5;
 /// Largest share of an object's box that may lie beyond the image's edge.
 pub const MAX_TRUNCATED: f32 = 0.5;
 /// Fewest points on an object that the LiDAR is expected to find.
