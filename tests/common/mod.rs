@@ -1,17 +1,19 @@
-//! What integration tests share.
+//! What integration tests have in common.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The file or folder of that name among the shared real inputs; `None`, said aloud, where it is absent.
+/// A file or folder of the reference data, which lies beside the repository or where JETLAG_SHARED says;
+/// `None`, with a line that says so, where it is absent.
+#[allow(unreachable_pub, reason = "shared by test binaries")]
 pub fn shared(path: &str) -> Option<PathBuf> {
     let root = std::env::var_os("JETLAG_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared")),
         PathBuf::from,
     );
     let found = root.join(path);
-    if !found.exists() {
-        eprintln!("skipped: {} not found", found.display());
-        return None;
+    if found.exists() {
+        return Some(found);
     }
-    Some(found)
+    eprintln!("skipped: {} not found", found.display());
+    None
 }
