@@ -2,13 +2,14 @@
 """Trains the two demo networks on synthetic scenes, exports them to engines/, and judges the exports.
 
     scripts/train_demo.py --data /dev/shm/scenes --jetlag target/release/jetlag
-    scripts/train_demo.py --data /dev/shm/scenes --evaluate
+    scripts/train_demo.py --data /dev/shm/scenes --jetlag target/release/jetlag --evaluate
 
 Scenes come from `jetlag data synth`: seed 1 to train on, seed 9002 to choose the score threshold on, and
 seed 9001 (200 scenes) to judge on; the last is used for nothing else. See scripts/README.md.
 """
 
 import argparse
+import importlib
 import math
 import subprocess
 import sys
@@ -25,9 +26,9 @@ def arguments():
     p.add_argument("--data", type=Path, required=True, help="where the scenes are, or are made")
     p.add_argument("--out", type=Path, default=Path(__file__).parent.parent / "engines")
     p.add_argument("--jetlag", help="program that makes the scenes; none is called where they exist")
-    p.add_argument("--scenes", type=int, default=16000, help="scenes to train on")
+    p.add_argument("--scenes", type=int, default=20000, help="scenes to train on")
     p.add_argument("--only", choices=["camera", "lidar"])
-    p.add_argument("--steps", type=int, default=8000)
+    p.add_argument("--steps", type=int, help="default: 18000 for the camera, 9000 for the LiDAR")
     p.add_argument("--batch", type=int, default=64)
     p.add_argument("--rate", type=float, default=3e-3)
     p.add_argument("--prepare", action="store_true", help="make the scenes and stop")
@@ -38,15 +39,18 @@ def arguments():
 def prepare(args):
     for name, seed in SETS.items():
         folder = args.data / name
-        count = {"train": args.scenes, "choose": 200, "judge": 200}[name]
+        if name == "train" and args.evaluate:
+            continue
+        count = args.scenes if name == "train" else 200
         if args.jetlag and not folder.exists():
             command = [args.jetlag, "data", "synth", "--out", folder, "--count", count, "--seed", seed]
             subprocess.run([str(c) for c in command], check=True)
 
 
-def train(module, args, device):
+def train(name, args):
     import torch
 
+    module, device = importlib.import_module(f"demo_nets.{name}"), "cuda"
     torch.manual_seed(1)
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     net, step, count = module.train(args.data / "train", device)
@@ -56,7 +60,7 @@ def train(module, args, device):
     optimiser = torch.optim.AdamW(groups, lr=args.rate)
     warm = 300
     net.train()
-    begin, order, running = time.time(), torch.randperm(count), 0.0
+    begin, order = time.time(), torch.randperm(count)
     for number in range(args.steps):
         done = number / args.steps
         share = min(1, (number + 1) / warm) * (0.5 + 0.5 * math.cos(math.pi * done)) + 1e-3
@@ -71,7 +75,7 @@ def train(module, args, device):
         torch.nn.utils.clip_grad_norm_(net.parameters(), 5.0)
         optimiser.step()
         if number % 500 == 0 or number == args.steps - 1:
-            print(f"{module.__name__} {number:6d}  loss {value.item():.4f}  {time.time() - begin:.0f} s", flush=True)
+            print(f"{name} {number:6d}  loss {value.item():.4f}  {time.time() - begin:.0f} s", flush=True)
     return net.eval()
 
 
@@ -106,14 +110,17 @@ def main():
         return
     from demo_nets import camera, lidar
 
+    steps = args.steps
     files = {n: args.out / f"{n}.onnx" for n in ("camera", "lidar_encoder", "lidar_backbone")}
     if args.only != "lidar":
         if not args.evaluate:
-            train(camera, args, "cuda").export(files["camera"])
+            args.steps = steps or 18000
+            train("camera_net", args).export(files["camera"])
         report("camera", lambda root: camera.evaluate(session(files["camera"]), root), args.data)
     if args.only != "camera":
         if not args.evaluate:
-            train(lidar, args, "cuda").export(files["lidar_encoder"], files["lidar_backbone"])
+            args.steps = steps or 9000
+            train("lidar_net", args).export(files["lidar_encoder"], files["lidar_backbone"])
         pair = lambda: (session(files["lidar_encoder"]), session(files["lidar_backbone"]))
         report("lidar", lambda root: lidar.evaluate(*pair(), root), args.data)
 

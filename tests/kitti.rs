@@ -1,5 +1,9 @@
 //! KITTI folders: what is written is read back, and real ones are understood.
-#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic and say what it skips"
+)]
 
 mod common;
 

@@ -131,7 +131,7 @@ fn calibration_text(calibration: &Calibration) -> String {
         text.push(':');
         for v in values {
             // Writing to a String cannot fail.
-            let _ = write!(text, " {v:.12e}");
+            let _ = write!(text, " {v:e}");
         }
         text.push('\n');
     };

@@ -2,6 +2,8 @@
 //!
 //! Places are drawn at random and refused where the footprints would touch. Nothing here is rendered.
 
+use std::f32::consts::{FRAC_PI_2, PI};
+
 use super::Class;
 use super::models::{self, Clutter, Size};
 use super::shape::{Colour, Solid};
@@ -88,7 +90,7 @@ impl Layout {
                 size,
                 |dice| {
                     let side = dice.pick(&[-1.0_f32, 1.0]);
-                    let facing = if side < 0.0 { 0.0 } else { std::f32::consts::PI };
+                    let facing = if side < 0.0 { 0.0 } else { PI };
                     let x = dice.range(4.0, 52.0);
                     match dice.count(0, 9) {
                         0..=3 => {
@@ -97,10 +99,10 @@ impl Layout {
                         }
                         4..=6 => {
                             let y = middle + side * (half + dice.range(0.9, 1.6));
-                            let turned = dice.pick(&[0.0, std::f32::consts::PI]);
+                            let turned = dice.pick(&[0.0, PI]);
                             [x, y, turned + dice.range(-0.08, 0.08)]
                         }
-                        _ => [x, dice.range(-24.0, 24.0), dice.range(-3.14, 3.14)],
+                        _ => [x, dice.range(-24.0, 24.0), dice.range(-PI, PI)],
                     }
                 },
                 |pose, dice, out| models::car(pose, kind, size, dice, out),
@@ -123,7 +125,7 @@ impl Layout {
                     } else {
                         dice.range(-0.8, 0.8) * x
                     };
-                    [x, y, dice.range(-3.14, 3.14)]
+                    [x, y, dice.range(-PI, PI)]
                 },
                 |pose, dice, out| models::person(pose, size, dice, out),
             );
@@ -142,11 +144,11 @@ impl Layout {
                     let x = dice.range(4.0, 38.0);
                     if dice.chance(0.5) {
                         let side = dice.pick(&[-1.0, 1.0]);
-                        let facing = if side < 0.0 { 0.0 } else { std::f32::consts::PI };
+                        let facing = if side < 0.0 { 0.0 } else { PI };
                         let y = middle + side * (half - dice.range(0.3, 1.0));
                         [x, y, facing + dice.range(-0.2, 0.2)]
                     } else {
-                        [x, dice.range(-0.8, 0.8) * x, dice.range(-3.14, 3.14)]
+                        [x, dice.range(-0.8, 0.8) * x, dice.range(-PI, PI)]
                     }
                 },
                 |pose, dice, out| models::cyclist(pose, size, dice, out),
@@ -185,7 +187,7 @@ impl Layout {
                         [
                             x,
                             middle + side * (half + away),
-                            dice.pick(&[0.0, 1.5708]) + dice.range(-0.1, 0.1),
+                            dice.pick(&[0.0, FRAC_PI_2]) + dice.range(-0.1, 0.1),
                         ]
                     },
                     |pose, dice, out| models::clutter(kind, pose, size, dice, out),
@@ -245,8 +247,8 @@ impl Layout {
 
 /// `angle` in −π..π.
 pub(super) fn wrap(angle: f32) -> f32 {
-    let turn = 2.0 * std::f32::consts::PI;
-    angle - turn * ((angle + std::f32::consts::PI) / turn).floor()
+    let turn = 2.0 * PI;
+    angle - turn * ((angle + PI) / turn).floor()
 }
 
 /// Whether two footprints come closer than 0.25 m (separating axes).

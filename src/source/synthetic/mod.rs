@@ -100,11 +100,19 @@ impl Object {
     }
     /// Whether a LiDAR detector is expected to find it.
     pub fn counts_for_lidar(&self) -> bool {
-        let [x, y] = LIDAR_RANGE;
-        self.points >= MIN_POINTS
-            && (x[0]..x[1]).contains(&self.place.x)
-            && (y[0]..y[1]).contains(&self.place.y)
+        self.points >= MIN_POINTS && in_lidar_range(&self.place)
     }
+}
+
+/// Whether a LiDAR detector is expected to find an object there, judged by the sweep alone: the rule of
+/// [`Object::counts_for_lidar`] for boxes that were read from labels.
+pub fn counts_for_lidar(place: &Box3d, sweep: &PointCloud) -> bool {
+    in_lidar_range(place) && lidar::points_on(sweep, place) >= MIN_POINTS
+}
+
+fn in_lidar_range(place: &Box3d) -> bool {
+    let [x, y] = LIDAR_RANGE;
+    (x[0]..x[1]).contains(&place.x) && (y[0]..y[1]).contains(&place.y)
 }
 
 /// All scenes there are.
