@@ -121,6 +121,60 @@ fn the_demo_needs_no_file_and_leaves_a_run_that_can_be_reported_again() {
 }
 
 #[test]
+fn a_profiled_tenant_shows_where_its_networks_time_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = [
+        "tenants.camera.backend=Cpu(profile: true)",
+        "duration=1s",
+        "warmup=100ms",
+    ];
+    let mut args = vec!["demo", "--out", "run.mcap", "--format", "json"];
+    args.extend(profile.iter().flat_map(|set| ["--set", set]));
+    let demo = run(&args, folder.path());
+    let code = demo.status.code().unwrap();
+    assert!(code == 0 || code == 3, "{}", stderr(&demo));
+    let summary: Value = serde_json::from_slice(&demo.stdout).unwrap();
+    let tenant = |name: &str| {
+        let tenants = summary["tenants"].as_array().unwrap();
+        tenants.iter().find(|t| t["name"] == name).unwrap()
+    };
+    let nodes = tenant("camera")["nodes"].as_array().unwrap();
+    assert!(
+        nodes[0]["operator"].as_str().unwrap().contains("Conv"),
+        "{nodes:?}"
+    );
+    let shares: f64 = nodes.iter().map(|node| node["share"].as_f64().unwrap()).sum();
+    assert!((shares - 1.0).abs() < 1e-3, "{shares}");
+    for node in nodes {
+        assert_eq!(node["count"], tenant("camera")["frames"]["completed"], "{node}");
+        assert!(
+            node["mean_ms"].as_f64().unwrap() <= node["max_ms"].as_f64().unwrap(),
+            "{node}"
+        );
+    }
+    // Nodes are parts of compute.
+    let in_nodes: f64 = nodes.iter().map(|node| node["mean_ms"].as_f64().unwrap()).sum();
+    let compute = tenant("camera")["stages_ms"]["compute"]["mean"].as_f64().unwrap();
+    assert!(
+        0.0 < in_nodes && in_nodes <= compute,
+        "{in_nodes} of {compute} ms"
+    );
+    assert_eq!(tenant("lidar")["nodes"], Value::Array(Vec::new()));
+    let findings = summary["run"]["findings"].as_array().unwrap();
+    assert!(
+        findings
+            .iter()
+            .any(|f| f["code"] == "profiled" && f["tenant"] == "camera"),
+        "{findings:?}"
+    );
+    let report = stdout(&run(&["report", "run.mcap"], folder.path()));
+    assert!(
+        report.contains("TIME PER NODE") && report.contains("Conv"),
+        "{report}"
+    );
+}
+
+#[test]
 fn the_virtual_clock_makes_identical_files_in_well_under_real_time() {
     let folder = tempfile::tempdir().unwrap();
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/sim.ron");

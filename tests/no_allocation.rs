@@ -5,30 +5,82 @@
 use std::alloc::System;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use jetlag::backend::null::NullBackend;
-use jetlag::backend::{Backend, Program};
+use jetlag::backend::{Backend, BackendError, NodeTime, Program, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::record::Phase;
 use jetlag::scenario::{Arrival, Overload, Release};
 use jetlag::source::empty::EmptySource;
 use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording;
+use jetlag::tensor::TensorSet;
 use jetlag::units::Nanos;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Allocations of one phase of `frames` frames.
-fn allocations(arrival: Arrival, depth: usize, frames: u64) -> usize {
+/// A null slot that reports these nodes for every frame, and whose first result comes late.
+///
+/// The first time that the front half waits for a slot, the channel between the halves allocates its list of
+/// waiters. Whether a null tenant ever has to wait is chance; the late result makes it wait in every phase.
+struct LateOnce {
+    null: Box<dyn Slot>,
+    times: Vec<NodeTime>,
+    late: bool,
+}
+
+impl Slot for LateOnce {
+    fn tensors(&self) -> &TensorSet {
+        self.null.tensors()
+    }
+    fn tensors_mut(&mut self) -> &mut TensorSet {
+        self.null.tensors_mut()
+    }
+    fn submit(&mut self) -> Result<(), BackendError> {
+        self.null.submit()
+    }
+    fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        if std::mem::take(&mut self.late) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.null.wait()
+    }
+    fn node_times(&self) -> &[NodeTime] {
+        &self.times
+    }
+}
+
+/// As many slots as `depth`, with `nodes` nodes each.
+fn slots(depth: usize, nodes: i64) -> Vec<Box<dyn Slot>> {
+    let node = |n: i64| NodeTime {
+        name: format!("node {n}"),
+        operator: "Conv".to_owned(),
+        took: Nanos(n),
+    };
+    let null = NullBackend.open(&Program::default(), depth).unwrap();
+    null.into_iter()
+        .map(|null| {
+            Box::new(LateOnce {
+                null,
+                times: (0..nodes).map(node).collect(),
+                late: true,
+            }) as Box<dyn Slot>
+        })
+        .collect()
+}
+
+/// Allocations of one phase of `frames` frames on these slots.
+fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usize {
     let mut runner = Runner {
         tenant: 0,
         name: "null".to_owned(),
         source: Box::new(EmptySource::default()),
         preprocess: None,
         postprocess: None,
-        slots: NullBackend.open(&Program::default(), depth).unwrap(),
+        slots,
         arrival,
         overload: Overload::DropOldest { queue: 2 },
         deadline: Some(Nanos::from_millis(5)),
@@ -65,14 +117,16 @@ fn three_times_the_frames_make_no_more_allocations() {
                 jitter: Nanos::ZERO,
             },
         ] {
-            // The first run also pays for what the process allocates only once.
-            allocations(arrival, depth, 1_000);
-            let (few, many) = (
-                allocations(arrival, depth, 1_000),
-                allocations(arrival, depth, 3_000),
-            );
-            assert_eq!(few, many, "depth {depth}, {arrival:?}");
-            assert!(few > 0, "the counter counts");
+            for nodes in [0, 20] {
+                // The first run also pays for what the process allocates only once.
+                allocations(arrival, slots(depth, nodes), 1_000);
+                let (few, many) = (
+                    allocations(arrival, slots(depth, nodes), 1_000),
+                    allocations(arrival, slots(depth, nodes), 3_000),
+                );
+                assert_eq!(few, many, "depth {depth}, {nodes} nodes, {arrival:?}");
+                assert!(few > 0, "the counter counts");
+            }
         }
     }
 }

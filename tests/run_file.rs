@@ -17,7 +17,7 @@ use std::process::Command;
 use jetlag::detector::{Detection, Place};
 use jetlag::record::{
     Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, ReadError, RecordError, RunReader,
-    RunWriter, SCHEMA_MAJOR,
+    RunWriter, SCHEMA_MAJOR, SCHEMA_MINOR,
 };
 use jetlag::units::{Nanos, Stamp};
 use proptest::prelude::*;
@@ -415,22 +415,30 @@ fn a_record_of_a_tenant_that_the_manifest_lacks_is_refused() {
     writer.frame(&made::frame(1, 0)).unwrap();
 }
 
-/// The record of version 1.0, made once by the test below and never again.
-const OLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/v1.mcap");
+/// The records of all versions, each made once by the test below and never again.
+const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records");
 
 #[test]
-fn the_record_of_version_1_stays_readable() {
-    let mut reader = RunReader::open(Path::new(OLD)).unwrap();
-    assert_eq!(reader.manifest().scenario.name, "made");
-    let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
-    assert_eq!(got, made::events(20));
-    assert_eq!(reader.completeness(), Completeness::Whole);
+fn the_records_of_all_versions_stay_readable() {
+    for (name, minor) in [("v1.mcap", 0), ("v1.1.mcap", 1)] {
+        let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
+        assert_eq!(reader.manifest().scenario.name, "made", "{name}");
+        assert_eq!(reader.manifest().schema_minor, minor, "{name}");
+        let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
+        let mut wanted = made::events(20);
+        // Version 1.0 had no time per node.
+        wanted.retain(|event| minor >= 1 || !matches!(event, Event::Node(_)));
+        assert_eq!(got, wanted, "{name}");
+        assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
+        assert_eq!(reader.skipped(), 0, "{name}");
+    }
 }
 
 #[test]
-#[ignore = "writes tests/records/v1.mcap; a new major version gets a new file, the old one stays"]
+#[ignore = "writes the record of this version; a new version gets a new file, the old ones stay"]
 fn make_the_record_of_this_version() {
-    std::fs::write(OLD, written(&made::manifest(), &made::events(20))).unwrap();
+    let path = Path::new(RECORDS).join(format!("v{SCHEMA_MAJOR}.{SCHEMA_MINOR}.mcap"));
+    std::fs::write(path, written(&made::manifest(), &made::events(20))).unwrap();
 }
 
 /// A Python with the packages mcap and mcap-ros2-support: $JETLAG_PYTHON, or the one in .venv.
@@ -543,6 +551,13 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 r.measured_to,
                 fields,
             )
+        }
+        Event::Node(r) => {
+            let fields = json!({
+                "count": r.count, "mean_ns": r.mean.0, "max_ns": r.max.0, "tenant": r.tenant,
+                "phase": r.phase as u8, "name": r.name, "operator_name": r.operator,
+            });
+            (format!("/jetlag/{}/nodes", tenant(r.tenant)), latest, fields)
         }
         Event::Finding(r) => {
             let fields = json!({

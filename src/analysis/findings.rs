@@ -12,7 +12,7 @@ use super::quantile::Quantile;
 use super::summary::{HostSummary, LOST_RECORDS, Overhead, TRUNCATED_FILE, TenantSummary};
 use super::tenant::TenantFacts;
 use crate::record::{EndReason, Finding, Manifest};
-use crate::scenario::{ClockKind, Overload, Release, Tenant};
+use crate::scenario::{BackendChoice, ClockKind, Overload, Release, Tenant};
 use crate::units::Nanos;
 
 /// Share of releases that may be later than the budget.
@@ -69,6 +69,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
         findings.extend(late_releases(&case, evidence.late_after));
         findings.extend(too_few_samples(&case, &evidence.undecided));
         findings.extend(no_baseline(&case));
+        findings.extend(profiled(&case));
     }
     findings.extend(undecided(evidence));
     // What ends the whole run is found at each tenant, and said once.
@@ -372,6 +373,23 @@ fn no_baseline(case: &Case<'_>) -> Option<Finding> {
         let message = format!("{name} completed no frame alone, so its slowdown is unknown.");
         let advice = "Let the baseline run to its end, and see that it is longer than one frame takes.";
         finding("no-baseline", Some(name), message, advice.to_owned())
+    })
+}
+
+/// Also where the record has no nodes (it was cut off before they were written): frames were slower all the same.
+fn profiled(case: &Case<'_>) -> Option<Finding> {
+    let asked = matches!(case.scenario.backend, BackendChoice::Cpu { profile: true, .. });
+    (asked || !case.summary.nodes.is_empty()).then(|| {
+        let name = &case.scenario.name;
+        let others = if case.manifest.scenario.tenants.len() > 1 {
+            ", and takes more from the other tenants"
+        } else {
+            ""
+        };
+        let message =
+            format!("{name} was profiled: node by node, compute is slower than unprofiled{others}.");
+        let advice = "Profile in a run of its own; take response times from a run with `profile: false`.";
+        finding("profiled", Some(name), message, advice.to_owned())
     })
 }
 

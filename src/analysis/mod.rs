@@ -11,6 +11,7 @@ mod findings;
 mod histogram;
 mod host;
 mod metric;
+mod nodes;
 mod quantile;
 mod series;
 mod stats;
@@ -87,6 +88,11 @@ impl Summarizer {
             Event::Phase(phase) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(phase.tenant)) {
                     tenant.phase(phase);
+                }
+            }
+            Event::Node(node) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(node.tenant)) {
+                    tenant.node(node);
                 }
             }
             Event::Sample(sample) => self.host.sample(sample),

@@ -136,6 +136,25 @@ pub struct TenantSummary {
     pub closed_loop: bool,
     /// The promise on the response time.
     pub deadline_ms: Option<f64>,
+    /// Each node of its networks, largest mean first; empty where time per node was not asked for.
+    pub nodes: Vec<NodeSummary>,
+}
+
+/// What one node of a network took in the frames that were measured.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct NodeSummary {
+    /// As the network has it; may be empty.
+    pub name: String,
+    /// Its operator: `Conv`, or `Conv+Relu` where the runtime fused the two.
+    pub operator: String,
+    /// Frames in which it was timed.
+    pub count: u64,
+    /// Its mean time over them.
+    pub mean_ms: f64,
+    /// Its longest time in one of them.
+    pub max_ms: f64,
+    /// Its share of the time of all the tenant's nodes.
+    pub share: f64,
 }
 
 /// What became of a tenant's frames.

@@ -1,9 +1,10 @@
-//! One tenant's frames, gathered as they come and turned into its part of the summary.
+//! One tenant's frames (and nodes, where they were timed), gathered as they come and turned into its part of the summary.
 
+use super::nodes;
 use super::series::{Distribution, Series};
 use super::stats::{interquartile_range, six_decimals, slowdown, stats};
 use super::summary::{FrameCounts, TenantSummary};
-use crate::record::{FrameRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
+use crate::record::{FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
 
@@ -23,6 +24,7 @@ pub(super) struct Gathered {
     last_stamp: Option<Stamp>,
     together: Option<PhaseRecord>,
     lost_alone: u64,
+    nodes: Vec<NodeRecord>,
 }
 
 /// What findings want to know of a tenant beyond its summary.
@@ -67,6 +69,13 @@ impl Gathered {
             }
             Phase::Alone => self.lost_alone = self.lost_alone.saturating_add(phase.lost_records),
             Phase::Overhead => {}
+        }
+    }
+
+    /// Takes in what one node took in a phase.
+    pub(super) fn node(&mut self, node: &NodeRecord) {
+        if node.phase == Phase::Together {
+            self.nodes.push(node.clone());
         }
     }
 
@@ -166,6 +175,7 @@ impl Gathered {
             arrival: arrival_in_words(&scenario.arrival),
             closed_loop: matches!(scenario.arrival, Arrival::Closed),
             deadline_ms: scenario.deadline.map(Nanos::as_millis_f64),
+            nodes: nodes::summarize(self.nodes),
         };
         (summary, facts)
     }

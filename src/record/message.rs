@@ -6,8 +6,8 @@
 use super::cdr::{CdrError, Decoder, Encoder};
 use super::schema::Kind;
 use super::{
-    DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Outcome, Phase, PhaseRecord,
-    SampleRecord,
+    DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord, Outcome, Phase,
+    PhaseRecord, SampleRecord,
 };
 use crate::detector::{Box2d, Box3d, Detection, Place};
 use crate::units::{Nanos, Stamp};
@@ -264,6 +264,32 @@ fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
     })
 }
 
+pub(super) fn encode_node(out: &mut Vec<u8>, unix_ns: u64, r: &NodeRecord) {
+    let mut e = Encoder::new(out);
+    time(&mut e, unix_ns);
+    e.u64(r.count);
+    e.i64(r.mean.0);
+    e.i64(r.max.0);
+    e.u16(r.tenant);
+    e.u8(r.phase as u8);
+    e.str(&r.name);
+    e.str(&r.operator);
+}
+
+fn decode_node(data: &[u8]) -> Result<NodeRecord, CdrError> {
+    let mut d = Decoder::new(data)?;
+    skip_time(&mut d)?;
+    Ok(NodeRecord {
+        count: d.u64()?,
+        mean: Nanos(d.i64()?),
+        max: Nanos(d.i64()?),
+        tenant: d.u16()?,
+        phase: phase(d.u8()?)?,
+        name: d.str()?.to_owned(),
+        operator: d.str()?.to_owned(),
+    })
+}
+
 pub(super) fn encode_finding(out: &mut Vec<u8>, unix_ns: u64, r: &Finding) {
     let mut e = Encoder::new(out);
     time(&mut e, unix_ns);
@@ -309,6 +335,7 @@ pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
         Kind::Detections => Event::Detections(decode_detections(data)?),
         Kind::Sample => Event::Sample(decode_sample(data)?),
         Kind::Phase => Event::Phase(decode_phase(data)?),
+        Kind::Node => Event::Node(decode_node(data)?),
         Kind::Finding => Event::Finding(decode_finding(data)?),
         Kind::Log => Event::Log(decode_log(data)?),
     })

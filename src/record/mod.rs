@@ -237,6 +237,26 @@ pub struct DetectionsRecord {
     pub detections: Vec<crate::detector::Detection>,
 }
 
+/// What one node of a tenant's networks took in one phase, over its measured frames; only where a backend was
+/// asked for time per node. A tenant's nodes are recorded in the order of their execution, when the phase ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// Which phase.
+    pub phase: Phase,
+    /// The node's name in the network; may be empty.
+    pub name: String,
+    /// Its operator: `Conv`, or `Conv+Relu` where the runtime fused the two.
+    pub operator: String,
+    /// Completed frames, without those of the warm-up, in which it was timed.
+    pub count: u64,
+    /// Its mean time over them.
+    pub mean: Nanos,
+    /// Its longest time in one of them.
+    pub max: Nanos,
+}
+
 /// Anything that a run file holds besides its manifest.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "see the types")]
@@ -245,6 +265,7 @@ pub enum Event {
     Detections(DetectionsRecord),
     Sample(SampleRecord),
     Phase(PhaseRecord),
+    Node(NodeRecord),
     Finding(Finding),
     Log(LogRecord),
 }

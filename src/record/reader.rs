@@ -375,6 +375,6 @@ fn stamp(event: &Event) -> Option<Stamp> {
         Event::Sample(r) => Some(r.at),
         Event::Phase(r) => Some(r.measured_to),
         Event::Log(r) => Some(r.at),
-        Event::Finding(_) => None,
+        Event::Node(_) | Event::Finding(_) => None,
     }
 }

@@ -6,7 +6,7 @@
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 0;
+pub const SCHEMA_MINOR: u32 = 1;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -21,16 +21,18 @@ pub(super) enum Kind {
     Detections,
     Sample,
     Phase,
+    Node,
     Finding,
     Log,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 6] = [
+    pub(super) const ALL: [Kind; 7] = [
         Kind::Frame,
         Kind::Detections,
         Kind::Sample,
         Kind::Phase,
+        Kind::Node,
         Kind::Finding,
         Kind::Log,
     ];
@@ -41,6 +43,7 @@ impl Kind {
             Kind::Detections => "jetlag_msgs/msg/Detections",
             Kind::Sample => "jetlag_msgs/msg/Sample",
             Kind::Phase => "jetlag_msgs/msg/Phase",
+            Kind::Node => "jetlag_msgs/msg/Node",
             Kind::Finding => "jetlag_msgs/msg/Finding",
             Kind::Log => "jetlag_msgs/msg/Log",
         }
@@ -56,6 +59,7 @@ impl Kind {
             ),
             Kind::Sample => concat!(include_str!("msg/Sample.msg"), include_str!("msg/Time.dep")),
             Kind::Phase => concat!(include_str!("msg/Phase.msg"), include_str!("msg/Time.dep")),
+            Kind::Node => concat!(include_str!("msg/Node.msg"), include_str!("msg/Time.dep")),
             Kind::Finding => concat!(include_str!("msg/Finding.msg"), include_str!("msg/Time.dep")),
             Kind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),
         }

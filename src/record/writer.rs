@@ -15,8 +15,8 @@ use mcap::{Compression, McapError, WriteOptions};
 
 use super::schema::{self, Kind};
 use super::{
-    DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, OVERHEAD_TENANT, PhaseRecord,
-    SampleRecord, message,
+    DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT,
+    PhaseRecord, SampleRecord, message,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -129,6 +129,7 @@ struct TenantChannels {
     frame: Option<Channel>,
     detections: Option<Channel>,
     phase: Option<Channel>,
+    nodes: Option<Channel>,
 }
 
 impl TenantChannels {
@@ -138,6 +139,7 @@ impl TenantChannels {
             frame: None,
             detections: None,
             phase: None,
+            nodes: None,
         }
     }
 }
@@ -244,6 +246,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Detections(r) => self.detections(r),
             Event::Sample(r) => self.sample(r),
             Event::Phase(r) => self.phase(r),
+            Event::Node(r) => self.node(r),
             Event::Finding(r) => self.finding(r),
             Event::Log(r) => self.log(r),
         }
@@ -267,6 +270,13 @@ impl<W: Write + Seek> RunWriter<W> {
         let at = record.measured_to;
         message::encode_phase(&mut self.encoded, self.wall.unix_ns(at), record);
         self.put_tenant(record.tenant, Kind::Phase, at)
+    }
+
+    /// Records what one node took in a phase, at the time of the latest record before it.
+    pub fn node(&mut self, record: &NodeRecord) -> Result<(), RecordError> {
+        let at = self.latest;
+        message::encode_node(&mut self.encoded, self.wall.unix_ns(at), record);
+        self.put_tenant(record.tenant, Kind::Node, at)
     }
 
     /// Records one reading.
@@ -362,6 +372,7 @@ impl<W: Write + Seek> RunWriter<W> {
                 let what = match kind {
                     Kind::Detections => "detections",
                     Kind::Phase => "phase",
+                    Kind::Node => "nodes",
                     _ => "frame",
                 };
                 let topic = schema::tenant_topic(&self.tenant(tenant)?.name, what);
@@ -378,6 +389,7 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(match kind {
             Kind::Detections => &mut channels.detections,
             Kind::Phase => &mut channels.phase,
+            Kind::Node => &mut channels.nodes,
             _ => &mut channels.frame,
         })
     }

@@ -3,12 +3,14 @@
 //!
 //! - [`arrival`]: when frames are due; [`overload`]: which of them are given up. Pure, and shared by both drivers.
 //! - [`pipeline`]: drives a tenant on real threads against the real clock.
+//!   `nodes` adds up what each node of its networks took, where that was asked for.
 //! - [`simulate`]: drives simulated tenants under the virtual clock, as one event loop.
 //! - [`recording`]: the hot path's way to the recorder; [`recorder`]: the thread that takes it to the run file.
 //!
 //! What a backend does with a frame, and what becomes of the records, is the affair of others.
 
 pub mod arrival;
+mod nodes;
 pub mod overload;
 pub mod pipeline;
 pub mod recorder;

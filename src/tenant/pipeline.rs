@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 
 use super::arrival::Releases;
+use super::nodes::NodeTotals;
 use super::overload::{Release, WaitingLine};
 use super::recording::RecordSink;
 use crate::backend::{Slot, StageTimes};
@@ -104,7 +105,7 @@ pub fn prepare_thread(cpus: &[usize]) -> Result<(), String> {
 
 impl Runner {
     /// Runs one phase to its end; returns how it went. `front` records drops, `back` results; `notes` takes
-    /// what is rare enough to allocate (errors, findings).
+    /// what is rare enough to allocate (errors, and at the end of the phase time per node).
     pub fn run(
         &mut self,
         plan: PhasePlan,
@@ -129,12 +130,14 @@ impl Runner {
             })
             .collect();
         let name = self.name.clone();
+        let mut nodes = NodeTotals::default();
         let finish = Finish {
             clock,
             postprocess: self.postprocess.as_deref_mut(),
             found: Vec::with_capacity(512),
             name: name.as_str(),
             notes: notes.clone(),
+            nodes: &mut nodes,
             failures: 0,
         };
         let releases = Releases::new(
@@ -169,6 +172,10 @@ impl Runner {
             run_overlapped(prepare, finish, free, front, back, cpus)
         };
         self.slots = slots;
+        for record in nodes.records(self.tenant, plan.phase) {
+            // The recorder may have stopped already; the frames that it lacks are then told elsewhere.
+            let _ = notes.send(Event::Node(record));
+        }
         PhaseRecord {
             tenant: self.tenant,
             phase: plan.phase,
@@ -504,6 +511,7 @@ struct Finish<'a> {
     found: Vec<Detection>,
     name: &'a str,
     notes: Sender<Event>,
+    nodes: &'a mut NodeTotals,
     failures: u32,
 }
 
@@ -524,6 +532,8 @@ impl Finish<'_> {
                 if !self.found.is_empty() {
                     sink.detections(&record, &self.found);
                 }
+                // After the frame is finished and recorded, so that adding up is in no frame's time.
+                self.nodes.add(slot.node_times(), !record.warmup);
                 self.failures = 0;
             }
             Err(problem) => {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
     DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Manifest, NetworkManifest,
-    OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, TenantManifest,
+    NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord,
+    TenantManifest,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, LatencyModel, Overload, Release, Scenario, Sharing,
@@ -175,6 +176,22 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         message: String::new(),
         advice: "run for longer".into(),
     }));
+    for (tenant, phase, name, operator) in [
+        (0, Phase::Alone, "/model.0/conv/Conv", "Conv"),
+        (0, Phase::Together, "/model.0/conv/Conv", "Conv"),
+        (0, Phase::Together, "", "Sigmoid+Mul"),
+        (1, Phase::Together, "größer", "Resize"),
+    ] {
+        events.push(Event::Node(NodeRecord {
+            tenant,
+            phase,
+            name: name.into(),
+            operator: operator.into(),
+            count: frames,
+            mean: Nanos(123_457 + i64::from(tenant)),
+            max: Nanos(9_876_543_210),
+        }));
+    }
     for tenant in [0, 1, OVERHEAD_TENANT] {
         events.push(Event::Phase(PhaseRecord {
             tenant,

@@ -3,9 +3,10 @@
 use jetlag::analysis::Summary;
 use jetlag::analysis::summary::Verdict;
 use jetlag::record::{
-    EndReason, Event, Finding, FrameRecord, Manifest, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord,
+    EndReason, Event, Finding, FrameRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase,
+    PhaseRecord,
 };
-use jetlag::scenario::{Arrival, ClockKind, Overload, Release};
+use jetlag::scenario::{Arrival, BackendChoice, ClockKind, Overload, Release};
 use jetlag::units::Nanos;
 
 use crate::made_up;
@@ -310,6 +311,46 @@ fn other_programs_and_jetlags_own_cost_are_held_against_the_run() {
         "{}",
         own.message
     );
+}
+
+#[test]
+fn a_profiled_tenant_limits_the_run_even_where_its_nodes_were_lost() {
+    let asked = |manifest: &mut Manifest| {
+        manifest.scenario.tenants[0].backend = BackendChoice::Cpu {
+            threads: 1,
+            profile: true,
+        };
+    };
+    let summary = changed(asked, |_| {}, |_| {});
+    let finding = only(&summary);
+    assert_eq!(
+        (finding.code.as_str(), finding.tenant.as_deref()),
+        ("profiled", Some("camera"))
+    );
+    assert!(
+        finding.message.contains("compute is slower"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.advice.contains("`profile: false`"), "{}", finding.advice);
+
+    let node = |phase| {
+        let (mut manifest, mut events) = made_up::demo(70);
+        manifest.scenario.expect.clear();
+        events.push(Event::Node(NodeRecord {
+            tenant: 1,
+            phase,
+            name: "n".to_owned(),
+            operator: "Conv".to_owned(),
+            count: 700,
+            mean: Nanos::from_millis(1),
+            max: Nanos::from_millis(2),
+        }));
+        made_up::summarize(&manifest, &events)
+    };
+    assert_eq!(only(&node(Phase::Together)).tenant.as_deref(), Some("lidar"));
+    // The baseline's nodes are in the record, and in no figure.
+    assert!(node(Phase::Alone).tenants[1].nodes.is_empty());
 }
 
 #[test]

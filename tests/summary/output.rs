@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{EndReason, Event, NetworkManifest, Outcome, Phase};
+use jetlag::record::{EndReason, Event, NetworkManifest, NodeRecord, Outcome, Phase};
 use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
@@ -98,9 +98,65 @@ fn null() -> Summary {
     made_up::summarize(&manifest, &events)
 }
 
+/// The camera's network node by node, with names longer than a line and more nodes than a report shows.
+fn profiled() -> Summary {
+    let (manifest, mut events) = made_up::demo(70);
+    let node = |name: String, operator: &str, us: i64| {
+        Event::Node(NodeRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            name,
+            operator: operator.to_owned(),
+            count: 2100,
+            mean: Nanos::from_micros(us),
+            max: Nanos::from_micros(us * 3 + 5),
+        })
+    };
+    for layer in 0..14 {
+        let name = format!("/backbone/stage.{layer}/a-block-with-a-long-name/branch.{layer}/conv/Conv");
+        events.push(node(name, "Conv", 90 + 200 * layer));
+    }
+    events.push(node(
+        "/backbone/act/Mul".to_owned(),
+        "Sigmoid+Mul+Add+HardSigmoid",
+        1250,
+    ));
+    events.push(node(String::new(), "Resize", 1250));
+    made_up::summarize(&manifest, &events)
+}
+
+#[test]
+fn nodes_come_largest_first_and_those_beyond_ten_are_summed_up() {
+    let summary = profiled();
+    let nodes = &summary.tenants[0].nodes;
+    assert!(nodes.is_sorted_by(|a, b| a.mean_ms >= b.mean_ms));
+    assert_eq!(
+        (nodes[0].mean_ms, nodes[0].max_ms, nodes[0].count),
+        (2.69, 8.075, 2100)
+    );
+    // 14 × 90 + 200 × (0 + … + 13) + 2 × 1250 µs.
+    let all = 21.96;
+    assert!((nodes[0].share - 2.69 / all).abs() < 1e-6);
+    assert!((nodes.iter().map(|node| node.share).sum::<f64>() - 1.0).abs() < 1e-4);
+    assert!(summary.tenants[1].nodes.is_empty());
+    let text = rendered(&summary, &plain(100));
+    // 90, 290, 490, 690, 890 and 1090 µs are left.
+    let rest = text
+        .lines()
+        .find(|line| line.contains("6 more"))
+        .expect("the rest");
+    assert!(rest.contains("3.54") && rest.contains("16 %"), "{rest}");
+    assert!(!rendered(&valid(), &plain(100)).contains("TIME PER NODE"));
+}
+
 #[test]
 fn the_report_reads_as_agreed_at_100_and_80_columns() {
-    for (name, summary) in [("valid", valid()), ("troubled", troubled()), ("null", null())] {
+    for (name, summary) in [
+        ("valid", valid()),
+        ("troubled", troubled()),
+        ("null", null()),
+        ("profiled", profiled()),
+    ] {
         for width in [100, 80] {
             golden(
                 &format!("summary-{name}-{width}.txt"),
@@ -112,7 +168,7 @@ fn the_report_reads_as_agreed_at_100_and_80_columns() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for summary in [valid(), troubled(), null()] {
+    for summary in [valid(), troubled(), null(), profiled()] {
         for width in [80, 87, 100, 160] {
             for line in rendered(&summary, &plain(width)).lines() {
                 assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
@@ -123,7 +179,7 @@ fn no_line_is_wider_than_the_terminal() {
 
 #[test]
 fn colour_adds_escape_sequences_and_changes_no_word() {
-    for summary in [valid(), troubled(), null()] {
+    for summary in [valid(), troubled(), null(), profiled()] {
         let coloured = rendered(
             &summary,
             &Style {
@@ -212,7 +268,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "time_share",
             "arrival",
             "closed_loop",
-            "deadline_ms"
+            "deadline_ms",
+            "nodes"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");
@@ -246,7 +303,7 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
 fn every_field_that_is_written_is_documented() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
     let documentation = std::fs::read_to_string(path).expect("docs/json.md");
-    for summary in [valid(), troubled()] {
+    for summary in [valid(), troubled(), profiled()] {
         let mut out = Vec::new();
         json::write(&summary, &mut out).expect("writing to memory");
         let text = std::str::from_utf8(&out).expect("text");

@@ -3,6 +3,7 @@
 //!
 //! Each section is a function of the summary to text, and is left out where it has nothing to say.
 
+mod nodes;
 mod number;
 mod table;
 
@@ -23,6 +24,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         responses(summary, style),
         frames(summary, style),
         stages(summary, style),
+        nodes::section(summary, style),
         slowdown(summary, style),
         expectations(summary, style),
         footer(summary, style),

@@ -1,0 +1,90 @@
+//! Time per node: the nodes that take most of each tenant, and what the others come to.
+
+use super::number::{TimeUnit, percent};
+use super::table::{Align, Grid, Ink};
+use super::{dim, heading, name_of, plain};
+use crate::analysis::Summary;
+use crate::report::Style;
+
+/// Nodes shown of a tenant; JSON has all.
+const SHOWN: usize = 10;
+
+/// The section; empty where no tenant was profiled.
+pub(super) fn section(summary: &Summary, style: &Style) -> String {
+    let all = summary.tenants.iter().flat_map(|tenant| &tenant.nodes);
+    let unit = TimeUnit::for_millis(all.clone().map(|node| node.mean_ms));
+    if all.count() == 0 {
+        return String::new();
+    }
+    let note = format!(
+        "{} a frame, executed node by node; shares are of all nodes",
+        unit.name()
+    );
+    let (name_room, operator_room) = if style.width < 100 { (24, 14) } else { (36, 18) };
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("node", Align::Left)
+        .column("operator", Align::Left)
+        .column("mean", Align::Right)
+        .column("max", Align::Right)
+        .column("share", Align::Right);
+    for tenant in &summary.tenants {
+        let mut name = name_of(tenant, style);
+        let (shown, rest) = tenant.nodes.split_at(SHOWN.min(tenant.nodes.len()));
+        for node in shown {
+            grid.row(vec![
+                (std::mem::take(&mut name), Ink::Bold),
+                plain(ending(&node.name, name_room)),
+                plain(beginning(&node.operator, operator_room)),
+                plain(unit.show(node.mean_ms)),
+                plain(unit.show(node.max_ms)),
+                plain(percent(node.share)),
+            ]);
+        }
+        if !rest.is_empty() {
+            let sum: f64 = rest.iter().map(|node| node.mean_ms).sum();
+            let share: f64 = rest.iter().map(|node| node.share).sum();
+            grid.row(vec![
+                plain(""),
+                dim(format!("{} more", rest.len())),
+                plain(""),
+                dim(unit.show(sum)),
+                plain(""),
+                dim(percent(share)),
+            ]);
+        }
+    }
+    heading("TIME PER NODE", &note, style) + &grid.render(style)
+}
+
+/// At most `room` characters of a text, its end kept: nodes are named from the outside in.
+fn ending(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().skip(length - room.saturating_sub(1)).collect();
+    format!("…{kept}")
+}
+
+/// At most `room` characters of a text, its beginning kept.
+fn beginning(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_end_and_operators_their_beginning() {
+        assert_eq!(ending("/a/b/Conv", 9), "/a/b/Conv");
+        assert_eq!(ending("/ä/b/Conv", 6), "…/Conv");
+        assert_eq!(beginning("Conv+Relu", 6), "Conv+…");
+        assert_eq!(beginning("Conv", 4), "Conv");
+    }
+}

@@ -1,0 +1,156 @@
+//! Adds up what each node of a tenant's networks took, frame by frame, where the backend was asked for it.
+//!
+//! The first frame pays for the names; after it, adding up allocates nothing. Which frames count is the
+//! pipeline's decision.
+
+use crate::backend::NodeTime;
+use crate::record::{NodeRecord, Phase};
+use crate::units::Nanos;
+
+/// The times of one tenant's nodes in one phase, by position in the order of execution.
+#[derive(Debug, Default)]
+pub(super) struct NodeTotals {
+    nodes: Vec<Total>,
+}
+
+#[derive(Debug)]
+struct Total {
+    name: String,
+    operator: String,
+    count: u64,
+    sum: i128,
+    max: Nanos,
+}
+
+impl Total {
+    fn is_of(&self, time: &NodeTime) -> bool {
+        self.name == time.name && self.operator == time.operator
+    }
+}
+
+impl NodeTotals {
+    /// Takes in one frame's times in the order of execution; a frame that is not `measured` only makes the
+    /// nodes known.
+    pub(super) fn add(&mut self, times: &[NodeTime], measured: bool) {
+        for (position, time) in times.iter().enumerate() {
+            let at = self.place(position, time);
+            if measured {
+                let total = &mut self.nodes[at];
+                total.count += 1;
+                total.sum += i128::from(time.took.0);
+                total.max = total.max.max(time.took);
+            }
+        }
+    }
+
+    /// Where a node is kept: at its position in every frame, unless the backend executed others this time.
+    fn place(&mut self, position: usize, time: &NodeTime) -> usize {
+        if self.nodes.get(position).is_some_and(|total| total.is_of(time)) {
+            return position;
+        }
+        // A node without a name cannot be told from others of its operator except by its position, so a
+        // later one must not be taken for an earlier one.
+        let later = self
+            .nodes
+            .iter()
+            .skip(position)
+            .position(|total| total.is_of(time));
+        later.map_or_else(
+            || {
+                self.nodes.push(Total {
+                    name: time.name.clone(),
+                    operator: time.operator.clone(),
+                    count: 0,
+                    sum: 0,
+                    max: Nanos::ZERO,
+                });
+                self.nodes.len() - 1
+            },
+            |offset| position + offset,
+        )
+    }
+
+    /// One record for each node that a measured frame executed.
+    pub(super) fn records(self, tenant: u16, phase: Phase) -> impl Iterator<Item = NodeRecord> {
+        let timed = self.nodes.into_iter().filter(|total| total.count > 0);
+        timed.map(move |total| NodeRecord {
+            tenant,
+            phase,
+            count: total.count,
+            mean: mean(total.sum, total.count),
+            max: total.max,
+            name: total.name,
+            operator: total.operator,
+        })
+    }
+}
+
+/// Rounded to the nearest nanosecond; durations are not negative.
+fn mean(sum: i128, count: u64) -> Nanos {
+    let count = i128::from(count.max(1));
+    // A mean of values of 64 bits is one.
+    Nanos(i64::try_from((sum + count / 2) / count).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, operator: &str, ns: i64) -> NodeTime {
+        NodeTime {
+            name: name.to_owned(),
+            operator: operator.to_owned(),
+            took: Nanos(ns),
+        }
+    }
+
+    fn figures(totals: NodeTotals) -> Vec<(String, u64, i64, i64)> {
+        totals
+            .records(2, Phase::Together)
+            .map(|r| (r.name, r.count, r.mean.0, r.max.0))
+            .collect()
+    }
+
+    #[test]
+    fn means_are_rounded_and_the_longest_is_kept() {
+        let mut totals = NodeTotals::default();
+        for ns in [10, 11, 30] {
+            totals.add(&[node("a", "Conv", ns), node("b", "Relu", 1)], true);
+        }
+        assert_eq!(
+            figures(totals),
+            [("a".to_owned(), 3, 17, 30), ("b".to_owned(), 3, 1, 1)]
+        );
+    }
+
+    #[test]
+    fn frames_of_the_warm_up_count_for_nothing() {
+        let mut totals = NodeTotals::default();
+        totals.add(&[node("a", "Conv", 900), node("only once", "Conv", 900)], false);
+        totals.add(&[node("a", "Conv", 5)], true);
+        assert_eq!(figures(totals), [("a".to_owned(), 1, 5, 5)]);
+    }
+
+    #[test]
+    fn nodes_of_equal_name_and_operator_stay_apart() {
+        let mut totals = NodeTotals::default();
+        for _ in 0..2 {
+            totals.add(&[node("", "Conv", 5), node("", "Conv", 7)], true);
+        }
+        assert_eq!(
+            figures(totals),
+            [(String::new(), 2, 5, 5), (String::new(), 2, 7, 7)]
+        );
+    }
+
+    #[test]
+    fn a_node_that_is_missing_from_a_frame_does_not_shift_the_others() {
+        let mut totals = NodeTotals::default();
+        totals.add(&[node("a", "Conv", 5), node("b", "Conv", 7)], true);
+        totals.add(&[node("b", "Conv", 9)], true);
+        assert_eq!(
+            figures(totals),
+            [("a".to_owned(), 1, 5, 5), ("b".to_owned(), 2, 8, 9)]
+        );
+    }
+}
