@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use miniz_oxide::inflate::decompress_to_vec;
+
 use crate::backend::NetworkSource;
 
 /// configs/demo.ron.
@@ -17,15 +19,15 @@ const SPECS: [(&str, &str); 2] = [
 const NETWORKS: [(&str, &[u8]); 3] = [
     (
         "camera.onnx",
-        include_bytes!(concat!(env!("OUT_DIR"), "/camera.onnx.zst")),
+        include_bytes!(concat!(env!("OUT_DIR"), "/camera.onnx.deflate")),
     ),
     (
         "lidar_encoder.onnx",
-        include_bytes!(concat!(env!("OUT_DIR"), "/lidar_encoder.onnx.zst")),
+        include_bytes!(concat!(env!("OUT_DIR"), "/lidar_encoder.onnx.deflate")),
     ),
     (
         "lidar_backbone.onnx",
-        include_bytes!(concat!(env!("OUT_DIR"), "/lidar_backbone.onnx.zst")),
+        include_bytes!(concat!(env!("OUT_DIR"), "/lidar_backbone.onnx.deflate")),
     ),
 ];
 
@@ -43,7 +45,7 @@ pub fn detector_spec(name: &str) -> Option<&'static str> {
 pub fn network(name: &str) -> Option<NetworkSource> {
     let (name, packed) = NETWORKS.iter().find(|(n, _)| *n == name)?;
     // The build script made it; only a damaged binary could fail here, and then the network is not there.
-    let bytes = zstd::decode_all(*packed).ok()?;
+    let bytes = decompress_to_vec(packed).ok()?;
     Some(NetworkSource::Embedded {
         name,
         bytes: Arc::from(bytes),
