@@ -377,7 +377,7 @@ impl One<'_> {
                 }
                 SourceSpec::Synthetic {
                     sensor: sensor.value,
-                    scenes: scenes.or(64),
+                    scenes: scenes.or(16),
                     seed: seed.or(self.whole.seed),
                 }
             }
