@@ -1,0 +1,164 @@
+//! Reading position in a line: blanks, numbers, names and tokens. Knows nothing of tegrastats.
+
+/// A position in a line. A copy is a way back: every `Option`-returning read leaves the position anywhere on
+/// `None`, so callers copy first where they may have to retry.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str, at: usize) -> Self {
+        Self { text, at }
+    }
+
+    /// Byte offset from the start of the line.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    #[inline]
+    pub(crate) fn eat(&mut self, wanted: u8) -> Option<()> {
+        if self.peek() == Some(wanted) {
+            self.at += 1;
+            return Some(());
+        }
+        None
+    }
+
+    pub(crate) fn eat_text(&mut self, wanted: &str) -> Option<()> {
+        if self.text.as_bytes().get(self.at..)?.starts_with(wanted.as_bytes()) {
+            self.at += wanted.len();
+            return Some(());
+        }
+        None
+    }
+
+    #[inline]
+    pub(crate) fn skip_blanks(&mut self) {
+        while self.peek().is_some_and(is_blank) {
+            self.at += 1;
+        }
+    }
+
+    /// At a blank or at the end of the line.
+    #[inline]
+    pub(crate) fn token_ends(&self) -> bool {
+        match self.peek() {
+            None => true,
+            Some(b) => is_blank(b),
+        }
+    }
+
+    /// Nothing but blanks ahead.
+    pub(crate) fn line_ends(mut self) -> bool {
+        self.skip_blanks();
+        self.peek().is_none()
+    }
+
+    /// Unsigned number of up to nine digits, which always fits.
+    #[inline]
+    pub(crate) fn number(&mut self) -> Option<u32> {
+        let start = self.at;
+        let mut value = 0;
+        while let Some(digit) = self.peek().map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+            if self.at - start == 9 {
+                return None;
+            }
+            value = value * 10 + u32::from(digit);
+            self.at += 1;
+        }
+        (self.at > start).then_some(value)
+    }
+
+    /// Number with an optional minus sign.
+    #[inline]
+    pub(crate) fn signed(&mut self) -> Option<i32> {
+        let negative = self.eat(b'-').is_some();
+        let magnitude = i32::try_from(self.number()?).ok()?;
+        Some(if negative { -magnitude } else { magnitude })
+    }
+
+    /// Decimal number with an optional minus sign and up to six decimals.
+    ///
+    /// The result is the `f64` nearest to the text: both parts of the division are exact.
+    #[inline]
+    pub(crate) fn decimal(&mut self) -> Option<f64> {
+        const SCALES: [f64; 7] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6];
+        let negative = self.eat(b'-').is_some();
+        let mut digits = f64::from(self.number()?);
+        if self.eat(b'.').is_some() {
+            let start = self.at;
+            let decimals = self.number()?;
+            let scale = *SCALES.get(self.at - start)?;
+            digits = (digits * scale + f64::from(decimals)) / scale;
+        }
+        Some(if negative { -digits } else { digits })
+    }
+
+    /// Name of a zone, rail or engine: letters, digits and `_ - . : +`. Empty where there is none.
+    #[inline]
+    pub(crate) fn name(&mut self) -> &'a str {
+        let start = self.at;
+        while self.peek().is_some_and(|b| NAME_BYTES[usize::from(b)]) {
+            self.at += 1;
+        }
+        self.since(start)
+    }
+
+    /// Text from `start` to here.
+    #[inline]
+    pub(crate) fn since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// Moves to the end of the token.
+    pub(crate) fn skip_token(&mut self) {
+        while !self.token_ends() {
+            self.at += 1;
+        }
+    }
+}
+
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+}
+
+const NAME_BYTES: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let b = byte as u8;
+        table[byte] = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':' | b'+');
+        byte += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decimal_is_the_nearest_double_of_its_text() {
+        for text in ["42.593", "0.1", "-51", "33.25", "999999999.999999", "30.468", "-0.5"] {
+            assert_eq!(Cursor::new(text, 0).decimal(), text.parse().ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_refused_not_wrapped() {
+        assert_eq!(Cursor::new("999999999", 0).number(), Some(999_999_999));
+        assert_eq!(Cursor::new("4294967296", 0).number(), None);
+        assert_eq!(Cursor::new("", 0).number(), None);
+        assert_eq!(Cursor::new("-", 0).signed(), None);
+        assert_eq!(Cursor::new("1.", 0).decimal(), None);
+        assert_eq!(Cursor::new("1.1234567", 0).decimal(), None);
+    }
+}
