@@ -1,5 +1,5 @@
-//! Trained third-party camera networks through the real path: file, source, preprocessing, network,
-//! postprocessing; against outputs that onnxruntime gave for the same files.
+//! Trained third-party camera networks through the real path: file, source, preprocessing, cpu
+//! backend, postprocessing; against outputs that onnxruntime gave for the same files.
 //!
 //! Two comparisons a network and image:
 //!
@@ -23,20 +23,19 @@
 )]
 
 mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
 
 use std::path::{Path, PathBuf};
 
-use jetlag::backend::NetworkSource;
 use jetlag::detector::camera::Fit;
 use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
 use jetlag::detector::camera::nms::iou;
 use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout};
-use jetlag::detector::{Box2d, Carry, Detection, Detector, Place, spec};
-use jetlag::source::images::decode_image;
-use jetlag::source::{Content, Frame, Image};
-use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
-use rten_tensor::Layout as _;
-use rten_tensor::prelude::*;
+use jetlag::detector::{Box2d, Detection, Place, spec};
+use jetlag::source::{Content, Frame, Image, images};
+use jetlag::tensor::HostTensor;
+use pipeline::{Pipeline, frame_at};
 use serde::Deserialize;
 
 /// What is kept of a reference run; the fields of `*.ref.json` that are compared.
@@ -64,52 +63,18 @@ struct ReferenceBox {
     box_xyxy: [f32; 4],
 }
 
-/// One frame through the detector: its tensors afterwards, and what was found.
-fn run_network(detector: &mut Detector, model: &rten::Model, frame: &Frame) -> (TensorSet, Vec<Detection>) {
-    let mut tensors = TensorSet::default();
-    for wanted in &detector.program.host_tensors {
-        tensors.push(HostTensor::zeroed(&wanted.name, wanted.element, wanted.max_shape));
-    }
-    let mut carry = Carry::default();
-    detector.preprocess.run(frame, &mut tensors, &mut carry).unwrap();
-    let input = &tensors.as_slice()[0];
-    let values = rten::Value::from_shape(input.shape().dims(), input.f32().unwrap().to_vec()).unwrap();
-    let input = model.node_id(input.name()).unwrap();
-    let outputs = model
-        .run(vec![(input, values.into())], model.output_ids(), None)
-        .unwrap();
-    for (id, value) in model.output_ids().iter().zip(outputs) {
-        let name = model.node_info(*id).unwrap().name().unwrap().to_owned();
-        let value: rten_tensor::Tensor<f32> = value.into_tensor().unwrap();
-        let shape = Shape::new(value.shape()).unwrap();
-        let mut tensor = HostTensor::zeroed(name, ElementType::F32, shape);
-        tensor.f32_mut().unwrap().copy_from_slice(&value.to_vec());
-        tensors.push(tensor);
-    }
-    let mut found = Vec::new();
-    detector.postprocess.run(&tensors, &carry, &mut found).unwrap();
-    (tensors, found)
-}
-
-/// The detector of a spec in tests/specs, with `edit` applied to its text, and its network.
-fn load(spec_name: &str, folder: &Path, edit: impl Fn(String) -> String) -> (Detector, rten::Model) {
+/// The detector of a spec in tests/specs, with `edit` applied to its text, opened on the cpu backend.
+fn load(spec_name: &str, folder: &Path, edit: impl Fn(String) -> String) -> Pipeline {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/specs")).join(spec_name);
     let text = edit(std::fs::read_to_string(&path).unwrap());
-    let detector = spec::from_str(&text, spec_name, folder, &|_| None).unwrap();
-    let NetworkSource::File(network) = &detector.program.engines[0] else {
-        panic!("the network is a file");
-    };
-    let model = rten::Model::load_file(network).unwrap();
-    (detector, model)
+    Pipeline::open(spec::from_str(&text, spec_name, folder, &|_| None).unwrap())
 }
 
+/// A file through the source that users have: a folder that holds a copy of it alone.
 fn frame_of(path: &Path) -> Frame {
-    let mut image = Image::default();
-    decode_image(&std::fs::read(path).unwrap(), &mut image).unwrap();
-    Frame {
-        content: Content::Image(image),
-        ..Frame::default()
-    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(path, folder.path().join(path.file_name().unwrap())).unwrap();
+    frame_at(&mut images::open(folder.path(), false).unwrap(), 0)
 }
 
 fn image_of(frame: &Frame) -> &Image {
@@ -245,8 +210,8 @@ fn network_levels(fit: FitSpec, size: [usize; 2], image: &Image) -> Vec<u8> {
 
 /// Runs both comparisons for every reference of a network; returns how many images there were.
 fn compare(spec_name: &str, folder: &Path, fit: FitSpec) -> usize {
-    let (mut detector, model) = load(spec_name, folder, |text| text);
-    let (mut unsuppressed, _) = load(spec_name, folder, |text| {
+    let mut pipeline = load(spec_name, folder, |text| text);
+    let mut unsuppressed = load(spec_name, folder, |text| {
         let (before, after) = text
             .split_once("nms: (iou: ")
             .expect("the spec states its overlap");
@@ -262,9 +227,9 @@ fn compare(spec_name: &str, folder: &Path, fit: FitSpec) -> usize {
         let image = [image_of(&original).width, image_of(&original).height];
         let laid = fit.place(image, size).fit(image);
 
-        let (tensors, found) = run_network(&mut detector, &model, &stored);
+        let found = pipeline.run(&stored);
         for (output, expected) in &reference.raw_outputs {
-            let difference = raw_difference(tensors.get(output).unwrap(), expected);
+            let difference = raw_difference(pipeline.slot.tensors().get(output).unwrap(), expected);
             eprintln!("{name}: output {output} differs by {difference:.1e}");
             assert!(
                 difference < 1e-3,
@@ -284,8 +249,8 @@ fn compare(spec_name: &str, folder: &Path, fit: FitSpec) -> usize {
         let pairs = levels.iter().zip(&image_of(&stored).rgb);
         let largest = pairs.clone().map(|(a, b)| a.abs_diff(*b)).max().unwrap();
         let changed = pairs.filter(|(a, b)| a != b).count() as f64 / levels.len() as f64;
-        let (_, found) = run_network(&mut detector, &model, &original);
-        let (_, candidates) = run_network(&mut unsuppressed, &model, &original);
+        let found = pipeline.run(&original);
+        let candidates = unsuppressed.run(&original);
         let agreed = agreement(&found, &candidates, &reference.detections, laid, |b| b);
         eprintln!(
             "{name}: from the file, {:.2} % of pixels differ, by {largest} levels at most, {agreed:.4?}",

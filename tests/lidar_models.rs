@@ -8,90 +8,21 @@
 )]
 
 mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
 
 use std::path::Path;
 
-use jetlag::backend::{NetworkSource, Program, Step};
+use jetlag::backend::{NetworkSource, Program, Step, TensorSpec};
 use jetlag::detector::lidar::LidarSpec;
 use jetlag::detector::lidar::anchors::AnchorDecode;
 use jetlag::detector::lidar::nms::Suppress;
-use jetlag::detector::{Box3d, Carry, Detection, Detector, Place};
+use jetlag::detector::{Box3d, Detection, Place};
 use jetlag::scenario::PointFormat;
-use jetlag::source::{Content, Frame, Source};
-use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
-use rten::{Model, RunError, Value, ValueOrView};
-use rten_tensor::TensorView;
-use rten_tensor::prelude::*;
+use jetlag::source::{Content, Frame, points};
+use jetlag::tensor::{ElementType, Shape, TensorSet};
+use pipeline::{Pipeline, frame_at, open_slot};
 use serde_json::Value as Json;
-
-/// Executes programs as a backend does, with nothing around it.
-struct Executor {
-    program: Program,
-    models: Vec<Model>,
-    tensors: TensorSet,
-}
-
-impl Executor {
-    fn open(program: &Program) -> Self {
-        let load = |source: &NetworkSource| match source {
-            NetworkSource::File(path) => Model::load_file(path).unwrap(),
-            NetworkSource::Embedded { bytes, .. } => Model::load(bytes.to_vec()).unwrap(),
-        };
-        let host = program.host_tensors.iter();
-        Executor {
-            models: program.engines.iter().map(load).collect(),
-            tensors: TensorSet::new(
-                host.map(|t| HostTensor::zeroed(&t.name, t.element, t.max_shape))
-                    .collect(),
-            ),
-            program: program.clone(),
-        }
-    }
-
-    fn run(&mut self) -> Result<(), RunError> {
-        for step in self.program.steps.clone() {
-            match step {
-                Step::Host(step) => step.run(&mut self.tensors).unwrap(),
-                Step::Engine(index) => self.engine(index)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn engine(&mut self, index: usize) -> Result<(), RunError> {
-        let model = &self.models[index];
-        let name = |id| model.node_info(id).unwrap().name().unwrap().to_owned();
-        let inputs = model.input_ids().iter().map(|id| {
-            let tensor = self.tensors.get(&name(*id)).unwrap();
-            let value: ValueOrView = match tensor.element() {
-                ElementType::F32 => {
-                    TensorView::from_data(tensor.shape().dims(), tensor.f32().unwrap()).into()
-                }
-                ElementType::I32 => {
-                    TensorView::from_data(tensor.shape().dims(), tensor.i32().unwrap()).into()
-                }
-                other => panic!("no input of these networks is {other:?}"),
-            };
-            (*id, value)
-        });
-        let outputs = model.run(inputs.collect(), model.output_ids(), None)?;
-        for (id, value) in model.output_ids().iter().zip(outputs) {
-            let Value::FloatTensor(values) = value else {
-                panic!("all outputs of these networks are floats")
-            };
-            let shape = Shape::new(values.shape()).unwrap();
-            let data = Box::new(values.to_vec());
-            match self.tensors.get_mut(&name(*id)) {
-                Ok(tensor) => tensor.replace(shape, data).unwrap(),
-                Err(_) => {
-                    self.tensors
-                        .push(HostTensor::over(name(*id), ElementType::F32, shape, data).unwrap());
-                }
-            }
-        }
-        Ok(())
-    }
-}
 
 /// The spec of the KITTI pair, with one or the other backbone.
 fn kitti_car(backbone: &str) -> LidarSpec {
@@ -117,16 +48,11 @@ fn kitti_car(backbone: &str) -> LidarSpec {
     ron::from_str(&text).unwrap()
 }
 
-/// A sweep through the source that users have.
+/// A sweep through the source that users have, from among the others of its folder.
 fn sweep(path: &Path) -> Frame {
-    let mut source = jetlag::source::points::open(path.parent().unwrap(), false, PointFormat::Kitti).unwrap();
+    let mut source = points::open(path.parent().unwrap(), false, PointFormat::Kitti).unwrap();
     let index = source.files().iter().position(|file| file == path).unwrap();
-    let mut frame = Frame::default();
-    for _ in 0..=index {
-        assert!(source.acquire(&mut frame).unwrap());
-    }
-    source.decode(&mut frame).unwrap();
-    frame
+    frame_at(&mut source, index)
 }
 
 fn number(json: &Json) -> f64 {
@@ -220,7 +146,7 @@ fn boxes_agree(found: &[Detection], wanted: &Json, metres: f32, score: f32) {
 }
 
 /// One sweep through one pair, from file to boxes.
-fn check_sweep(open: &mut (Detector, Executor), sweep_file: &Path, reference: &Path, head: &str) {
+fn check_sweep(open: &mut Pipeline, sweep_file: &Path, reference: &Path, head: &str) {
     let reference: Json = serde_json::from_slice(&std::fs::read(reference).unwrap()).unwrap();
     let frame = sweep(sweep_file);
     let Content::Points(cloud) = &frame.content else {
@@ -228,22 +154,23 @@ fn check_sweep(open: &mut (Detector, Executor), sweep_file: &Path, reference: &P
     };
     assert_eq!(cloud.points.len() as u64, reference["points"].as_u64().unwrap());
 
-    let (detector, executor) = open;
-    let mut carry = Carry::default();
-    let kept = detector
-        .preprocess
-        .run(&frame, &mut executor.tensors, &mut carry)
-        .unwrap();
-    let cells = &carry.pillars.cells;
-    assert_eq!(u64::from(kept), reference["points_kept"].as_u64().unwrap());
+    let found = open.run(&frame);
+    let tensors = open.slot.tensors();
+    let cells = &open.carry.pillars.cells;
     assert_eq!(cells.len() as u64, reference["pillars"].as_u64().unwrap());
     let first = reference["first_pillars_xy"].as_array().unwrap();
-    let counts = executor
-        .tensors
-        .get("num_points_per_pillar")
-        .unwrap()
-        .f32()
-        .unwrap();
+    let counts = values(tensors, "num_points_per_pillar");
+    let kept = counts.iter().sum::<f32>();
+    assert_eq!(f64::from(kept), number(&reference["points_kept"]));
+    // Only rows that hold points went through the encoder.
+    for (name, pillars) in [
+        ("pillar_x", 2),
+        ("num_points_per_pillar", 1),
+        ("pillar_features", 2),
+    ] {
+        let shape = tensors.get(name).unwrap().shape().dims();
+        assert_eq!(shape[pillars], cells.len(), "{name} {shape:?}");
+    }
     for (k, cell) in first.iter().enumerate() {
         assert_eq!(
             cells[k].map(u64::from),
@@ -263,33 +190,42 @@ fn check_sweep(open: &mut (Detector, Executor), sweep_file: &Path, reference: &P
     let with_points = anchors.anchors_with_points(cells) as u64;
     assert_eq!(with_points, reference["anchors_with_points"].as_u64().unwrap());
 
-    executor.run().unwrap();
-    let values = |name: &str| executor.tensors.get(name).unwrap().f32().unwrap();
     agrees(
         "pillar_features",
-        values("pillar_features"),
+        values(tensors, "pillar_features"),
         &reference["pillar_features"],
     );
-    agrees("canvas", values("spatial_features"), &reference["canvas"]);
+    agrees(
+        "canvas",
+        values(tensors, "spatial_features"),
+        &reference["canvas"],
+    );
     if head == "rpn_fp32" {
         for output in ["box_preds", "cls_preds", "dir_cls_preds"] {
-            agrees(output, values(output), &reference[head]["raw"][output]);
+            agrees(output, values(tensors, output), &reference[head]["raw"][output]);
         }
     }
-    let mut found = Vec::new();
-    detector
-        .postprocess
-        .run(&executor.tensors, &carry, &mut found)
-        .unwrap();
     boxes_agree(&found, &reference[head]["boxes"], 0.05, 0.02);
 }
 
-fn opened(folder: &Path, head: &str) -> (Detector, Executor) {
+fn values<'a>(tensors: &'a TensorSet, name: &str) -> &'a [f32] {
+    tensors.get(name).unwrap().f32().unwrap()
+}
+
+fn opened(folder: &Path, head: &str) -> Pipeline {
     let detector = kitti_car(&format!("{head}.onnx"))
         .build(folder, "kitti.ron", &|_| None)
         .unwrap();
-    let executor = Executor::open(&detector.program);
-    (detector, executor)
+    let open = Pipeline::open(detector);
+    // Host steps tell a new slot from one in use by its largest shapes.
+    for wanted in &open.detector.program.host_tensors {
+        let tensor = open.slot.tensors().get(&wanted.name).unwrap();
+        assert_eq!(
+            (tensor.shape(), tensor.element()),
+            (&wanted.max_shape, wanted.element)
+        );
+    }
+    open
 }
 
 #[test]
@@ -347,11 +283,18 @@ fn on_ramp(name: &str, inputs: &[(&str, &[usize])], output: &str) {
     let program = Program {
         engines: vec![NetworkSource::File(folder.join(format!("{name}.onnx")))],
         steps: vec![Step::Engine(0)],
-        host_tensors: vec![],
+        host_tensors: inputs
+            .iter()
+            .map(|(name, shape)| TensorSpec {
+                name: (*name).to_owned(),
+                element: ElementType::F32,
+                max_shape: Shape::new(shape).unwrap(),
+            })
+            .collect(),
     };
-    let mut executor = Executor::open(&program);
-    for (index, (name, shape)) in inputs.iter().enumerate() {
-        let mut tensor = HostTensor::zeroed(*name, ElementType::F32, Shape::new(shape).unwrap());
+    let mut slot = open_slot(&program);
+    for (index, (name, _)) in inputs.iter().enumerate() {
+        let tensor = slot.tensors_mut().get_mut(name).unwrap();
         for (k, value) in tensor.f32_mut().unwrap().iter_mut().enumerate() {
             *value = if index == 0 {
                 (k % 1009) as f32 / 1009.0 - 0.5
@@ -359,18 +302,21 @@ fn on_ramp(name: &str, inputs: &[(&str, &[usize])], output: &str) {
                 1.0
             };
         }
-        executor.tensors.push(tensor);
     }
-    match executor.run() {
+    slot.submit().unwrap();
+    match slot.wait() {
         // rten 0.27 takes the number of strides from `kernel_shape`, which ONNX lets a Conv leave out.
         Err(error) if error.to_string().contains("expected 2 stride values") => {
             eprintln!("skipped: rten cannot execute {name}: {error}");
             return;
         }
         ran => ran.unwrap(),
-    }
-    let values = executor.tensors.get(output).unwrap().f32().unwrap();
-    agrees(name, values, &reference["outputs"][output]);
+    };
+    agrees(
+        name,
+        values(slot.tensors(), output),
+        &reference["outputs"][output],
+    );
 }
 
 #[test]
