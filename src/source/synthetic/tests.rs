@@ -1,4 +1,5 @@
 use super::*;
+use crate::scenario::Sensor;
 use crate::source::calibration::holds;
 use crate::source::{Content, Frame, Source as _};
 
