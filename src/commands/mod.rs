@@ -6,6 +6,7 @@ pub mod data;
 pub mod doctor;
 pub mod eval;
 pub mod inspect;
+mod live;
 pub mod prepare;
 pub mod progress;
 pub mod report;

@@ -33,7 +33,12 @@ impl<'a> Cursor<'a> {
     }
 
     pub(crate) fn eat_text(&mut self, wanted: &str) -> Option<()> {
-        if self.text.as_bytes().get(self.at..)?.starts_with(wanted.as_bytes()) {
+        if self
+            .text
+            .as_bytes()
+            .get(self.at..)?
+            .starts_with(wanted.as_bytes())
+        {
             self.at += wanted.len();
             return Some(());
         }
@@ -147,7 +152,15 @@ mod tests {
 
     #[test]
     fn a_decimal_is_the_nearest_double_of_its_text() {
-        for text in ["42.593", "0.1", "-51", "33.25", "999999999.999999", "30.468", "-0.5"] {
+        for text in [
+            "42.593",
+            "0.1",
+            "-51",
+            "33.25",
+            "999999999.999999",
+            "30.468",
+            "-0.5",
+        ] {
             assert_eq!(Cursor::new(text, 0).decimal(), text.parse().ok(), "{text}");
         }
     }
