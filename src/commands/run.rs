@@ -74,11 +74,7 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
     let env = ResolveEnv {
         gpu: facts.remove("gpu"),
         tensorrt: facts.remove("tensorrt"),
-        check_expectation: Some(|text, tenants| {
-            analysis::parse_expectation(text, tenants)
-                .map(|_| ())
-                .map_err(|e| e.to_string())
-        }),
+        check_expectation: Some(check_expectation),
         ..ResolveEnv::of_this_machine()
     };
     let resolved = match origin {
@@ -93,6 +89,18 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
         }
     };
     Ok(resolved.map_err(|problems| WrongUse(problems.to_string()))?)
+}
+
+/// What is wrong with an expectation; the scenario's own message already quotes it.
+fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), String> {
+    let Err(error) = analysis::parse_expectation(text, tenants) else {
+        return Ok(());
+    };
+    let said = error.to_string();
+    Err(said
+        .strip_prefix(&format!("`{text}`: "))
+        .unwrap_or(&said)
+        .to_owned())
 }
 
 /// The first Ctrl-C or SIGTERM sets the flag, the second ends the program at once.
