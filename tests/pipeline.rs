@@ -3,6 +3,8 @@
 //! Nothing here depends on how fast the machine is: overlap is shown by a result that waits for the next
 //! submission, which never comes if the stages do not overlap.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
@@ -34,7 +36,7 @@ impl Journal {
     /// Waits until a line is there; false if it does not come.
     fn await_line(&self, line: &str) -> bool {
         let lines = self.lines.lock().unwrap();
-        let (_, timeout) = self
+        let (_lines, timeout) = self
             .changed
             .wait_timeout_while(lines, Duration::from_secs(5), |lines| {
                 !lines.iter().any(|l| l == line)

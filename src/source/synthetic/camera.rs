@@ -214,9 +214,9 @@ impl Canvas {
             } else {
                 0.0
             };
-            for k in 0..3 {
+            for (k, channel) in colour.iter().enumerate() {
                 let noise = hash_normal(layout.key ^ 0xca3e, (pixel * 3 + k) as u64) * light.noise;
-                let seen = (colour[k] * (1.0 - air) + light.horizon[k] * air) * light.tint[k];
+                let seen = (channel * (1.0 - air) + light.horizon[k] * air) * light.tint[k];
                 rgb.push(((seen + noise).clamp(0.0, 1.0) * 255.0 + 0.5) as u8);
             }
         }

@@ -2,6 +2,11 @@
 //!
 //! Places are drawn at random and refused where the footprints would touch. Nothing here is rendered.
 
+#![allow(
+    clippy::approx_constant,
+    reason = "headings are drawn between these very numbers: others would change every scene of every seed"
+)]
+
 use super::Class;
 use super::models::{self, Clutter, Size};
 use super::shape::{Colour, Solid};
