@@ -3,7 +3,7 @@
 //! Two halves meet only in the run record ([`record`]): a live half that touches device, clock and board,
 //! and an offline half that is pure. docs/architecture.md has the map and the reasons; the import rules are:
 //!
-//! - [`units`] and [`clock`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
+//! - [`units`], [`clock`] and [`nearest`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
 //! - [`source`], [`detector`] ← tensor; [`backend`] ← tensor, clock
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
@@ -19,6 +19,7 @@ pub mod commands;
 pub mod detector;
 pub mod embedded;
 pub mod engine;
+pub mod nearest;
 pub mod record;
 pub mod report;
 pub mod scenario;

@@ -1,5 +1,7 @@
 //! The binary as a process: exit codes, what lies on stdout and stderr, signals, and inputs that are wrong.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

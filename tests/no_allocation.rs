@@ -2,6 +2,8 @@
 //!
 //! A test binary of its own, because it counts the allocations of the whole process.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::alloc::System;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;

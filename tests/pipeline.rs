@@ -3,6 +3,8 @@
 //! Nothing here depends on how fast the machine is: overlap is shown by a result that waits for the next
 //! submission, which never comes if the stages do not overlap.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};

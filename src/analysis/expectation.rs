@@ -7,6 +7,7 @@
 
 use super::metric::{Metric, Reading};
 use super::summary::{ExpectationResult, TenantSummary, Unit};
+use crate::nearest::nearest;
 use crate::units::{QuantityError, parse_duration};
 
 /// A promise, understood.
@@ -112,7 +113,7 @@ pub fn parse(text: &str, tenants: &[&str]) -> Result<Expectation, ExpectationErr
         ExpectationError::UnknownMetric {
             text: text.to_owned(),
             metric: metric_name.to_owned(),
-            nearest: nearest(metric_name, names.iter().map(String::as_str)),
+            nearest: nearest(metric_name, names.iter().map(String::as_str)).map(str::to_owned),
         }
     })?;
     Ok(Expectation {
@@ -195,7 +196,7 @@ fn split_tenant<'a>(
     Err(ExpectationError::UnknownTenant {
         text: text.to_owned(),
         tenant: tenant.to_owned(),
-        nearest: nearest(tenant, tenants.iter().copied()),
+        nearest: nearest(tenant, tenants.iter().copied()).map(str::to_owned),
         tenants: list,
     })
 }
@@ -234,15 +235,6 @@ fn parse_limit(text: &str, limit: &str, unit: Unit) -> Result<f64, ExpectationEr
         Unit::Count => number(limit, "a number of frames or objects, such as 0"),
         Unit::Factor => number(limit.strip_suffix('x').unwrap_or(limit), "a number, such as 1.5"),
     }
-}
-
-/// The known name nearest to what was written, if it is near enough to be meant.
-fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    known
-        .map(|name| (strsim::damerau_levenshtein(written, name), name))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 2)
-        .map(|(_, name)| name.to_owned())
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {

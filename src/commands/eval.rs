@@ -8,8 +8,7 @@
 //! Every frame of a labelled folder goes through the detector, one after the other: nothing is timed. The
 //! matching is in `detector::eval`; which labels count is decided here, per sensor.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use comfy_table::{CellAlignment, Table, presets};
@@ -35,20 +34,17 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         None => DetectorRef::File(PathBuf::from(&args.detector)),
     };
     let detector = prepare::detector(&reference).map_err(anyhow::Error::msg)?;
-    let (folder, mut source): (_, Box<dyn Source>) = match detector.input {
+    // The labels of a frame have its file's name: the source's own list says which that is.
+    let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {
-            let folder = args.data.join("image_2");
-            (folder.clone(), Box::new(images::open(&folder, false)?))
+            let source = images::open(&args.data.join("image_2"), false)?;
+            (source.files().to_vec(), Box::new(source))
         }
         _ => {
-            let folder = args.data.join("velodyne");
-            (
-                folder.clone(),
-                Box::new(points::open(&folder, false, PointFormat::Kitti)?),
-            )
+            let source = points::open(&args.data.join("velodyne"), false, PointFormat::Kitti)?;
+            (source.files().to_vec(), Box::new(source))
         }
     };
-    let names = stems(&folder)?;
     let (classes, input, reach) = (detector.classes.clone(), detector.input, detector.reach);
     let settings = EvalSettings {
         min_iou: f64::from(args.iou),
@@ -56,8 +52,9 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         max_frames: args.limit.map(|n| n as u64),
     };
     let mut labels = |frame: &Frame| {
-        let name = names
+        let name = files
             .get(frame.index as usize)
+            .and_then(|file| file.file_name())
             .context("more frames than files")?;
         let file = |folder: &str| args.data.join(folder).join(name).with_extension("txt");
         let labels = kitti::read_labels(&file("label_2"), &file("calib"))?;
@@ -68,7 +65,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let backend = CpuBackend::new(threads, false);
-    let bar = indicatif::ProgressBar::new(settings.max_frames.unwrap_or(u64::MAX).min(names.len() as u64));
+    let bar = indicatif::ProgressBar::new(settings.max_frames.unwrap_or(u64::MAX).min(files.len() as u64));
     let report = evaluate(
         detector,
         &backend,
@@ -96,24 +93,6 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
     });
     Ok(Outcome::Done)
-}
-
-/// File names without their ending, in the order in which the folder's source yields them.
-fn stems(folder: &Path) -> anyhow::Result<Vec<OsString>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let known = ["jpg", "jpeg", "png", "bin", "pcd"];
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|e| e.path()))
-        .filter(|path| {
-            let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-            known.iter().any(|k| ending.eq_ignore_ascii_case(k))
-        })
-        .collect();
-    files.sort();
-    Ok(files
-        .iter()
-        .filter_map(|path| path.file_stem().map(ToOwned::to_owned))
-        .collect())
 }
 
 /// The class of a label among the detector's; letter case does not matter.

@@ -1,6 +1,6 @@
 //! What a tenant runs: a network with its pre- and post-processing.
 //!
-//! A [`Detector`] is made from a RON spec (engines/*.ron): the [`Program`](crate::backend::Program) that
+//! A [`Detector`] is made from a RON spec (engines/*.ron): the [`Program`] that
 //! a backend executes, a [`Preprocess`] that turns a frame into input tensors, and a [`Postprocess`] that
 //! turns output tensors into [`Detection`]s. The two halves run on different threads when the pipeline
 //! overlaps stages; what the second must know of the first travels in the slot's [`Carry`].

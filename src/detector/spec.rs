@@ -13,6 +13,7 @@ use super::camera::spec::CameraSpec;
 use super::lidar::spec::LidarSpec;
 use super::{Detector, DetectorError};
 use crate::backend::NetworkSource;
+use crate::nearest::nearest;
 
 /// A spec as written: the kind of detector, and its fields.
 #[derive(Deserialize)]
@@ -52,16 +53,39 @@ pub fn from_str(
         .from_str::<DetectorSpec>(text)
         .map_err(|error| DetectorError::BadSpec {
             spec: format!("{name}:{}:{}", error.span.start.line, error.span.start.col),
-            problem: error.code.to_string(),
+            problem: complaint(&error.code),
         })?;
     let mut detector = match spec {
         DetectorSpec::Camera(camera) => camera.build(base, name)?,
-        DetectorSpec::Lidar(lidar) => lidar.build(base, name, embedded)?,
+        DetectorSpec::Lidar(lidar) => lidar.build(base, name)?,
     };
-    for engine in &mut detector.program.engines {
-        find_network(engine, name, base, embedded)?;
+    let missing: Vec<String> = detector
+        .program
+        .engines
+        .iter_mut()
+        .filter_map(|engine| find_network(engine, base, embedded).err())
+        .collect();
+    if missing.is_empty() {
+        Ok(detector)
+    } else {
+        Err(DetectorError::BadSpec {
+            spec: name.to_owned(),
+            problem: missing.join("; "),
+        })
     }
-    Ok(detector)
+}
+
+/// What the parser says, and the name that was probably meant where one is unknown.
+fn complaint(error: &ron::Error) -> String {
+    let meant = match error {
+        ron::Error::NoSuchStructField { expected, found, .. }
+        | ron::Error::NoSuchEnumVariant { expected, found, .. } => nearest(found, expected.iter().copied()),
+        _ => None,
+    };
+    match meant {
+        Some(name) => format!("{error}; did you mean `{name}`?"),
+        None => error.to_string(),
+    }
 }
 
 /// RON with its parentheses as people write them: `name: "x"` for an optional field, `Camera(name: …)`
@@ -72,13 +96,12 @@ fn format() -> ron::Options {
     )
 }
 
-/// Replaces a network that the binary holds, and makes sure that any other is a file.
+/// Replaces a network that the binary holds, and makes sure that any other is a file; a phrase where it is not.
 fn find_network(
     engine: &mut NetworkSource,
-    name: &str,
     base: &Path,
     embedded: &dyn Fn(&str) -> Option<NetworkSource>,
-) -> Result<(), DetectorError> {
+) -> Result<(), String> {
     let NetworkSource::File(path) = engine else {
         return Ok(());
     };
@@ -90,13 +113,10 @@ fn find_network(
     if path.is_file() {
         return Ok(());
     }
-    Err(DetectorError::BadSpec {
-        spec: name.to_owned(),
-        problem: format!(
-            "network {} is not there; write its path as seen from the spec's own folder",
-            path.display()
-        ),
-    })
+    Err(format!(
+        "network {} is not there; write its path as seen from the spec's own folder",
+        path.display()
+    ))
 }
 
 #[cfg(test)]
@@ -123,7 +143,7 @@ mod tests {
         })
     }
 
-    fn complaint(from: &str, to: &str) -> String {
+    fn told(from: &str, to: &str) -> String {
         assert!(GOOD.contains(from), "{from}");
         match built(&GOOD.replace(from, to)) {
             Ok(_) => panic!("accepted: {to}"),
@@ -149,7 +169,7 @@ mod tests {
         let detector = built(&GOOD.replace(r#"["car", "person"]"#, "Coco80")).unwrap();
         assert_eq!(detector.classes.len(), 80);
         assert_eq!(detector.classes[79], "toothbrush");
-        let text = complaint(r#"["car", "person"]"#, "Coco81");
+        let text = told(r#"["car", "person"]"#, "Coco81");
         assert!(text.contains("known set (Coco80) or a list of names"), "{text}");
     }
 
@@ -187,18 +207,24 @@ mod tests {
 
     #[test]
     fn an_unknown_field_is_named_with_its_line_and_what_exists() {
-        let text = complaint("tensor: \"images\",", "tensr: \"images\",");
+        let text = told("tensor: \"images\",", "tensr: \"images\",");
         assert!(text.starts_with("spec.ron:4:"), "{text}");
-        assert!(text.contains("`tensr`") && text.contains("`tensor`"), "{text}");
-        let text = complaint("network:", "score: 0.4, network:");
+        assert!(text.ends_with("did you mean `tensor`?"), "{text}");
+        assert!(text.contains("`tensr`") && text.contains("`colour`"), "{text}");
+        let text = told("network:", "score: 0.4, network:");
         assert!(
-            text.contains("`score`") && text.contains("`score_threshold`"),
+            text.contains("`score`") && text.ends_with("did you mean `score_threshold`?"),
             "{text}"
         );
-        let text = complaint("output: \"output\"", "output: \"output\", stride: [8]");
+        let text = told("output: \"output\"", "output: \"output\", stride: [8]");
         assert!(text.contains("`stride`") && text.contains("`strides`"), "{text}");
-        let text = complaint("YoloxGrid", "YoloX");
-        assert!(text.contains("`YoloX`") && text.contains("`YoloxGrid`"), "{text}");
+        let text = told("YoloxGrid", "YoloX");
+        assert!(text.ends_with("did you mean `YoloxGrid`?"), "{text}");
+        let text = told("YoloxGrid(output", "Rtdetr(output");
+        assert!(
+            text.contains("`YoloxGrid`") && !text.contains("did you mean"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -263,7 +289,7 @@ mod tests {
                 "network /nowhere/other.onnx is not there",
             ),
         ] {
-            let text = complaint(from, to);
+            let text = told(from, to);
             assert!(text.contains(phrase), "`{to}` said: {text}");
             assert!(text.starts_with("spec.ron"), "{text}");
         }
@@ -271,11 +297,34 @@ mod tests {
 
     #[test]
     fn all_problems_are_told_at_once() {
-        let text = complaint("width: 64, height: 32", "width: 0, height: 32, std: [0, 0, 0]");
+        let text = told("width: 64, height: 32", "width: 0, height: 32, std: [0, 0, 0]");
         assert!(
             text.contains("input.width") && text.contains("input.std"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn every_network_that_is_not_there_is_named_with_its_path() {
+        let text = r#"Lidar(
+            name: "pair", classes: ["Car"],
+            range: (x: (0.0, 8.0), y: (-4.0, 4.0), z: (-3.0, 1.0)), voxel: (0.5, 0.5, 4.0),
+            max_points: 4, max_pillars: 20,
+            encoder: (
+                network: "encoder.onnx", layout: PillarsPointsFeatures(tensor: "points", features: [X, Y, Z]),
+                output: "features", channels: 8,
+            ),
+            scatter: (tensor: "canvas"), backbone: (network: "backbone.onnx"),
+            head: Anchors(
+                boxes: "boxes", classes: "scores", stride: 2,
+                anchors: [(class: 0, size: (3.9, 1.6, 1.56), z: -1.0, rotations: [0.0])],
+            ),
+        )"#;
+        let text = built(text).err().unwrap().to_string();
+        for name in ["encoder", "backbone"] {
+            let phrase = format!("network /nowhere/{name}.onnx is not there");
+            assert!(text.contains(&phrase), "{text}");
+        }
     }
 
     #[test]

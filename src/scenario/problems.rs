@@ -238,32 +238,6 @@ impl fmt::Display for Place {
     }
 }
 
-/// The known name that `found` was probably meant to be: a few slips of the finger away, in whatever case,
-/// or the beginning of it.
-pub(super) fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Names are short; a long text is no slip, and the distance costs the product of the lengths.
-    if found.len() > 64 {
-        return None;
-    }
-    let found = found.to_lowercase();
-    let slips = match found.chars().count() {
-        0 => return None,
-        1..=4 => 1,
-        5..=8 => 2,
-        _ => 3,
-    };
-    known
-        .into_iter()
-        .filter_map(|name| {
-            let lower = name.to_lowercase();
-            let distance = strsim::osa_distance(&found, &lower);
-            let begins = found.len() >= 3 && (lower.starts_with(&found) || found.starts_with(&lower));
-            (distance <= slips || begins).then_some((distance, name))
-        })
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
 /// A text of the user's as it may stand in a one-line message: control characters escaped, cut when long.
 pub(super) fn shown(text: &str) -> String {
     const LONGEST: usize = 60;
@@ -304,22 +278,6 @@ fn listed<T: AsRef<str>>(names: &[T]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
-        let fields = ["name", "detector", "backend", "arrival", "deadline", "hz"];
-        for (found, meant) in [
-            ("arival", Some("arrival")),
-            ("Arrival", Some("arrival")),
-            ("deadlnie", Some("deadline")),
-            ("detect", Some("detector")),
-            ("hx", Some("hz")),
-            ("rate", None),
-            ("", None),
-        ] {
-            assert_eq!(nearest(found, fields), meant, "{found}");
-        }
-    }
 
     #[test]
     fn problems_are_shown_in_the_order_of_the_file_with_the_command_line_last() {

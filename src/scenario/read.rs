@@ -2,9 +2,10 @@
 //!
 //! What fields a scenario has is said in `file.rs`, in terms of the functions here.
 
+use crate::nearest::nearest;
 use crate::units::{Nanos, QuantityError, parse_duration};
 
-use super::problems::{Place, Problem, ProblemKind, Spot, nearest, shown};
+use super::problems::{Place, Problem, ProblemKind, Spot, shown};
 use super::tree::{Call, Kind, Node};
 
 /// A field as read. `Wrong` is told apart from `Absent` so that a mistake is not reported a second time as

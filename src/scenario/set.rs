@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use super::problems::{Place, Problem, ProblemKind, nearest, shown};
+use super::problems::{Place, Problem, ProblemKind, shown};
 use super::tree::{Call, Field, Kind, Node, parse_value};
+use crate::nearest::nearest;
 
 /// More names than any path in a scenario has; without a limit, a path could build a tree of any depth.
 const DEEPEST_PATH: usize = 16;

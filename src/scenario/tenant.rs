@@ -2,10 +2,11 @@
 //!
 //! Names are checked in `resolve.rs`, where all tenants are seen together.
 
+use crate::nearest::nearest;
 use crate::units::Nanos;
 
 use super::file::{ArrivalFile, BackendFile, LatencyFile, OverloadFile, SourceFile, TenantFile};
-use super::problems::{Place, ProblemKind, Spot, nearest, shown};
+use super::problems::{Place, ProblemKind, Spot, shown};
 use super::read::{Read, Reader};
 use super::resolve::{Context, Whole, require};
 use super::{

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 
 use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 
-use super::{Content, ContentKind, Frame, Image, Source, SourceError, SourceInfo};
+use super::{Content, ContentKind, Frame, Image, Source, SourceError, SourceInfo, folder};
 
 /// What the folder is searched for.
+const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
 const WANTED: &str = "images (.jpg, .jpeg or .png)";
 
 /// The largest decoded image that is taken: 16 384 × 16 384 RGB. A damaged header may claim more.
@@ -35,36 +36,13 @@ pub struct ImageFolder {
 /// A folder that cannot be listed, or that holds no `.jpg`, `.jpeg` or `.png` (case does not matter;
 /// folders within it are not searched).
 pub fn open(path: &Path, repeat: bool) -> Result<ImageFolder, SourceError> {
-    let io = |error| SourceError::Io {
-        path: path.to_owned(),
-        error,
-    };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(io)? {
-        let file = entry.map_err(io)?.path();
-        if is_image(&file) {
-            files.push(file);
-        }
-    }
-    if files.is_empty() {
-        return Err(SourceError::EmptyFolder {
-            path: path.to_owned(),
-            wanted: WANTED,
-        });
-    }
-    files.sort();
+    let files = folder::files(path, &ENDINGS, WANTED)?;
     Ok(ImageFolder {
         folder: path.to_owned(),
         files,
         next: 0,
         repeat,
     })
-}
-
-fn is_image(path: &Path) -> bool {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    let wanted = ["jpg", "jpeg", "png"];
-    wanted.iter().any(|w| extension.eq_ignore_ascii_case(w)) && path.is_file()
 }
 
 impl ImageFolder {

@@ -6,6 +6,7 @@
 
 pub mod calibration;
 pub mod empty;
+pub mod folder;
 pub mod images;
 pub mod kitti;
 pub mod points;

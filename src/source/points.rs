@@ -6,12 +6,11 @@
 
 mod pcd;
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{Content, ContentKind, Frame, PointCloud, Source, SourceError, SourceInfo};
+use super::{Content, ContentKind, Frame, PointCloud, Source, SourceError, SourceInfo, folder};
 use crate::scenario::PointFormat;
 
 /// Sweeps from a folder.
@@ -27,24 +26,7 @@ pub struct PointFolder {
 /// Opens a folder of sweeps; `format` says what the columns of its `.bin` files are, and `repeat` whether it
 /// begins again at its end.
 pub fn open(path: &Path, repeat: bool, format: PointFormat) -> Result<PointFolder, SourceError> {
-    let unreadable = |error| SourceError::Io {
-        path: path.to_owned(),
-        error,
-    };
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let file = entry.map_err(unreadable)?.path();
-        if (has_extension(&file, "bin") || has_extension(&file, "pcd")) && file.is_file() {
-            files.push(file);
-        }
-    }
-    if files.is_empty() {
-        return Err(SourceError::EmptyFolder {
-            path: path.to_owned(),
-            wanted: ".bin or .pcd file",
-        });
-    }
-    files.sort_unstable();
+    let files = folder::files(path, &["bin", "pcd"], ".bin or .pcd file")?;
     Ok(PointFolder {
         folder: path.to_owned(),
         files,
@@ -108,7 +90,7 @@ impl Source for PointFolder {
             return Ok(());
         };
         cloud.points.clear();
-        let parsed = if has_extension(path, "pcd") {
+        let parsed = if folder::has_ending(path, &["pcd"]) {
             pcd::parse(&frame.raw, &mut cloud.points)
         } else {
             parse_bin(&frame.raw, self.format, &mut cloud.points)
@@ -131,12 +113,6 @@ impl Source for PointFolder {
         }
         Ok(())
     }
-}
-
-fn has_extension(path: &Path, wanted: &str) -> bool {
-    path.extension()
-        .and_then(OsStr::to_str)
-        .is_some_and(|e| e.eq_ignore_ascii_case(wanted))
 }
 
 /// Bytes of a point, and its columns in words.

@@ -46,7 +46,7 @@ impl WaitingLine {
         }
     }
     /// The frame whose turn it is.
-    pub fn next(&mut self) -> Option<Release> {
+    pub fn take(&mut self) -> Option<Release> {
         self.line.pop_front()
     }
     /// Whether nobody waits.
@@ -79,7 +79,7 @@ mod tests {
             .map(|r| r.sequence)
             .collect();
         (
-            std::iter::from_fn(|| line.next()).map(|r| r.sequence).collect(),
+            std::iter::from_fn(|| line.take()).map(|r| r.sequence).collect(),
             given_up,
         )
     }

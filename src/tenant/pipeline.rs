@@ -295,6 +295,10 @@ fn run_overlapped(
 }
 
 /// What `Prepare::next` came to.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one lives at a time, and a box would be an allocation a frame"
+)]
 enum Next {
     /// A frame that was submitted (or that could not be, which its result will tell).
     Frame(InFlight),
@@ -425,7 +429,7 @@ impl Prepare<'_> {
                     sink.frame(record);
                 }
             }
-            if let Some(release) = self.line.next() {
+            if let Some(release) = self.line.take() {
                 return Ok(release);
             }
             match self.releases.peek() {
@@ -496,7 +500,7 @@ impl Prepare<'_> {
     /// Records the frames that still wait, and will not be served, as unfinished.
     fn close(&mut self, sink: &mut RecordSink) {
         let now = self.clock.now();
-        while let Some(release) = self.line.next() {
+        while let Some(release) = self.line.take() {
             let mut record = self.record_of(release, now);
             record.outcome = Outcome::Unfinished;
             sink.frame(record);

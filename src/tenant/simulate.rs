@@ -96,7 +96,7 @@ pub fn run(
     states
         .iter_mut()
         .map(|state| {
-            while let Some(release) = state.line.next() {
+            while let Some(release) = state.line.take() {
                 let mut unfinished = state.record_of(release, plan.end, &plan);
                 unfinished.outcome = Outcome::Unfinished;
                 record(&unfinished);
@@ -155,7 +155,7 @@ impl State {
                 }
                 self.number(now)
             } else {
-                match self.line.next() {
+                match self.line.take() {
                     Some(release) => release,
                     None => return,
                 }

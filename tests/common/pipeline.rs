@@ -2,15 +2,15 @@
 //! slot, submit, wait, postprocess.
 
 use jetlag::backend::cpu::CpuBackend;
-use jetlag::backend::{Backend, Program, Slot};
+use jetlag::backend::{Backend, BackendError, Program, Slot};
 use jetlag::detector::{Carry, Detection, Detector};
 use jetlag::source::{Frame, Source};
 
-/// The only slot of a program on the cpu backend.
-pub(crate) fn open_slot(program: &Program) -> Box<dyn Slot> {
+/// The only slot of a program on the cpu backend, or why there is none.
+pub(crate) fn try_open_slot(program: &Program) -> Result<Box<dyn Slot>, BackendError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut slots = CpuBackend::new(threads, false).open(program, 1).unwrap();
-    slots.pop().expect("one slot was asked for")
+    let mut slots = CpuBackend::new(threads, false).open(program, 1)?;
+    Ok(slots.pop().expect("one slot was asked for"))
 }
 
 /// A detector and the one slot that all its frames pass through, so that each also meets what the one before
@@ -23,7 +23,7 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     pub(crate) fn open(detector: Detector) -> Self {
-        let slot = open_slot(&detector.program);
+        let slot = try_open_slot(&detector.program).unwrap();
         Pipeline {
             detector,
             slot,

@@ -364,39 +364,32 @@ names! {
     name_cx "x_sub_shaped" name_cy "y_sub_shaped" name_mask "mask" name_count "num_points_per_pillar"
 }
 
-/// Networks within the binary, by the name that a spec gives.
-pub type Embedded<'a> = &'a dyn Fn(&str) -> Option<NetworkSource>;
-
 /// Most cells that a grid may have: a typing error in `voxel` should not take all memory.
 const MAX_CELLS: f64 = 64e6;
 
 impl LidarSpec {
-    /// Makes the detector. Networks are looked for among the embedded ones, then beside the spec, in `base`;
-    /// `spec_name` is shown in errors.
-    pub fn build(self, base: &Path, spec_name: &str, embedded: Embedded) -> Result<Detector, DetectorError> {
-        let mut problems = self.problems();
-        let mut find = |name: &str| {
-            let found = find_network(name, base, embedded);
-            found.unwrap_or_else(|problem| {
-                problems.push(problem);
-                NetworkSource::File(base.join(name))
-            })
-        };
-        let engines: Vec<NetworkSource> = [
-            self.encoder.as_ref().map(|e| &e.network),
-            self.backbone.as_ref().map(|b| &b.network),
-            self.whole.as_ref().map(|w| &w.network),
-        ]
-        .into_iter()
-        .flatten()
-        .map(|name| find(name))
-        .collect();
+    /// The detector that this describes. `base` is the folder that networks' paths start from, `spec_name` what
+    /// messages call the spec. No file is read.
+    ///
+    /// # Errors
+    /// [`DetectorError::BadSpec`], with everything that contradicts itself.
+    pub fn build(self, base: &Path, spec_name: &str) -> Result<Detector, DetectorError> {
+        let problems = self.problems();
         if !problems.is_empty() {
             return Err(DetectorError::BadSpec {
                 spec: spec_name.to_owned(),
                 problem: problems.join("; "),
             });
         }
+        let engines = [
+            self.encoder.as_ref().map(|e| &e.network),
+            self.backbone.as_ref().map(|b| &b.network),
+            self.whole.as_ref().map(|w| &w.network),
+        ]
+        .into_iter()
+        .flatten()
+        .map(|network| NetworkSource::File(base.join(network)))
+        .collect();
         let grid = self.grid();
         let (preprocess, mut tensors) = self.preprocess(grid);
         let steps = match &self.encoder {
@@ -809,20 +802,6 @@ impl LayoutSpec {
             }
         }
     }
-}
-
-fn find_network(name: &str, base: &Path, embedded: Embedded) -> Result<NetworkSource, String> {
-    if let Some(network) = embedded(name) {
-        return Ok(network);
-    }
-    let path = base.join(name);
-    if path.is_file() {
-        return Ok(NetworkSource::File(path));
-    }
-    Err(format!(
-        "the network `{name}` was not found at {}: paths are relative to the spec",
-        path.display()
-    ))
 }
 
 #[cfg(test)]

@@ -26,18 +26,9 @@ const PAIR: &str = r#"(
     ),
 )"#;
 
-/// Every network is within the binary.
-fn everything(name: &str) -> Option<NetworkSource> {
-    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    Some(NetworkSource::Embedded {
-        name,
-        bytes: Arc::from([]),
-    })
-}
-
 fn build(text: &str) -> Result<Detector, DetectorError> {
     let spec: LidarSpec = ron::from_str(text).unwrap();
-    spec.build(Path::new("/nowhere"), "small.ron", &everything)
+    spec.build(Path::new("/nowhere"), "small.ron")
 }
 
 fn problem(text: &str) -> String {
@@ -76,11 +67,7 @@ fn a_pair_becomes_two_engines_with_a_scatter_between() {
         .collect();
     assert_eq!(
         steps,
-        [
-            "encoder.onnx (in the binary)",
-            "scatter",
-            "backbone.onnx (in the binary)"
-        ]
+        ["/nowhere/encoder.onnx", "scatter", "/nowhere/backbone.onnx"]
     );
     let tensors: Vec<String> = detector
         .program
@@ -182,21 +169,6 @@ fn numbers_without_sense_are_refused() {
 fn a_field_that_does_not_exist_is_refused() {
     let error = ron::from_str::<LidarSpec>(&PAIR.replace("max_points", "max_point")).unwrap_err();
     assert!(error.to_string().contains("max_point"), "{error}");
-}
-
-#[test]
-fn a_network_that_is_not_there_is_named_with_its_path() {
-    let spec: LidarSpec = ron::from_str(PAIR).unwrap();
-    let error = spec
-        .build(Path::new("/nowhere"), "small.ron", &|_| None)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.contains("`encoder.onnx` was not found at /nowhere/encoder.onnx"),
-        "{error}"
-    );
-    assert!(error.contains("backbone.onnx"), "{error}");
 }
 
 fn whole(input: &str) -> String {

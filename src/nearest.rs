@@ -1,0 +1,48 @@
+//! The known name that a person most likely meant. Pure, and shared by everything that reads what people write.
+
+/// The one of `known` that `found` was probably meant to be: a few slips of the finger away, in whatever case,
+/// or the beginning of it.
+pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Names are short; a long text is no slip, and the distance costs the product of the lengths.
+    if found.len() > 64 {
+        return None;
+    }
+    let found = found.to_lowercase();
+    let slips = match found.chars().count() {
+        0 => return None,
+        1..=4 => 1,
+        5..=8 => 2,
+        _ => 3,
+    };
+    known
+        .into_iter()
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            let distance = strsim::osa_distance(&found, &lower);
+            let begins = found.len() >= 3 && (lower.starts_with(&found) || found.starts_with(&lower));
+            (distance <= slips || begins).then_some((distance, name))
+        })
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_finds_the_name_that_was_meant() {
+        let fields = ["name", "detector", "backend", "arrival", "deadline", "hz"];
+        for (found, meant) in [
+            ("arival", Some("arrival")),
+            ("Arrival", Some("arrival")),
+            ("deadlnie", Some("deadline")),
+            ("detect", Some("detector")),
+            ("hx", Some("hz")),
+            ("rate", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(found, fields), meant, "{found}");
+        }
+    }
+}
