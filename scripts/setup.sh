@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
-# the independent readers (Python packages, in .venv) that the tests hold the run file against.
+# the independent readers (Python packages, in .venv) that the tests hold the run file against, and cargo-deny.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,5 +47,9 @@ if $want_test; then
     [ -x .venv/bin/python ] || python3 -m venv .venv
     .venv/bin/python -m pip install -q --disable-pip-version-check -r tests/python/requirements.txt
     cp tests/python/requirements.txt "$stamp"
+  fi
+  if ! command -v cargo-deny >/dev/null; then
+    echo "setup: installing cargo-deny (some minutes)"
+    cargo install --quiet --locked cargo-deny --version 0.20.2
   fi
 fi
