@@ -74,12 +74,10 @@ pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError>
     };
     let mut options = ModelOptions::with_all_ops();
     options.prepack_weights(true);
-    catch_unwind(AssertUnwindSafe(|| {
-        match (mend::kernel_shapes(network), network) {
-            (Some(mended), _) => options.load(mended),
-            (None, NetworkSource::File(path)) => options.load_file(path),
-            (None, NetworkSource::Embedded { bytes, .. }) => options.load(bytes.to_vec()),
-        }
+    catch_unwind(AssertUnwindSafe(|| match (mend::mended(network), network) {
+        (Some(mended), _) => options.load(mended),
+        (None, NetworkSource::File(path)) => options.load_file(path),
+        (None, NetworkSource::Embedded { bytes, .. }) => options.load(bytes.to_vec()),
     }))
     .map_err(|_| fail("the runtime panicked on it; the file is most likely damaged".to_owned()))?
     .map_err(|e| {
