@@ -8,8 +8,15 @@ use serde_json::Value;
 const UNSEEN: &str = "9001";
 
 fn jetlag(args: &[&str]) -> Vec<u8> {
-    let output = Command::new(env!("CARGO_BIN_EXE_jetlag")).args(args).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     output.stdout
 }
 
@@ -17,16 +24,23 @@ fn jetlag(args: &[&str]) -> Vec<u8> {
 fn precision_and_recall_are_at_least_nine_tenths_on_unseen_scenes() {
     let folder = tempfile::tempdir().unwrap();
     let scenes = folder.path().display().to_string();
-    jetlag(&["data", "synth", "--out", &scenes, "--count", "200", "--seed", UNSEEN]);
+    jetlag(&[
+        "data", "synth", "--out", &scenes, "--count", "200", "--seed", UNSEEN,
+    ]);
     for detector in ["builtin:camera", "builtin:lidar"] {
-        let table: Value =
-            serde_json::from_slice(&jetlag(&["eval", detector, "--data", &scenes, "--format", "json"])).unwrap();
+        let table: Value = serde_json::from_slice(&jetlag(&[
+            "eval", detector, "--data", &scenes, "--format", "json",
+        ]))
+        .unwrap();
         assert_eq!(table["frames"], 200);
         let rows = table["rows"].as_array().unwrap();
         let all = rows.iter().find(|row| row["class"] == "all").unwrap();
         assert!(all["labels"].as_u64().unwrap() > 500, "{all}");
         for figure in ["precision", "recall"] {
-            assert!(all[figure].as_f64().unwrap() >= 0.9, "{detector}: {figure} of {all}");
+            assert!(
+                all[figure].as_f64().unwrap() >= 0.9,
+                "{detector}: {figure} of {all}"
+            );
         }
     }
 }
