@@ -32,8 +32,14 @@ impl<'a> Cursor<'a> {
         None
     }
 
+    #[inline]
     pub(crate) fn eat_text(&mut self, wanted: &str) -> Option<()> {
-        if self.text.as_bytes().get(self.at..)?.starts_with(wanted.as_bytes()) {
+        if self
+            .text
+            .as_bytes()
+            .get(self.at..)?
+            .starts_with(wanted.as_bytes())
+        {
             self.at += wanted.len();
             return Some(());
         }
@@ -42,9 +48,18 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(crate) fn skip_blanks(&mut self) {
-        while self.peek().is_some_and(is_blank) {
-            self.at += 1;
+        self.skip_while(is_blank);
+    }
+
+    /// The position is kept in a local over the loop, so that it stays in a register.
+    #[inline]
+    fn skip_while(&mut self, wanted: impl Fn(u8) -> bool) {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while bytes.get(at).is_some_and(|b| wanted(*b)) {
+            at += 1;
         }
+        self.at = at;
     }
 
     /// At a blank or at the end of the line.
@@ -65,16 +80,21 @@ impl<'a> Cursor<'a> {
     /// Unsigned number of up to nine digits, which always fits.
     #[inline]
     pub(crate) fn number(&mut self) -> Option<u32> {
-        let start = self.at;
-        let mut value = 0;
-        while let Some(digit) = self.peek().map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
-            if self.at - start == 9 {
-                return None;
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        let mut value = 0u32;
+        while let Some(byte) = bytes.get(at) {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
             }
-            value = value * 10 + u32::from(digit);
-            self.at += 1;
+            value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+            at += 1;
         }
-        (self.at > start).then_some(value)
+        let digits = at - self.at;
+        self.at = at;
+        // Nine digits cannot have wrapped.
+        (1..=9).contains(&digits).then_some(value)
     }
 
     /// Number with an optional minus sign.
@@ -106,9 +126,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn name(&mut self) -> &'a str {
         let start = self.at;
-        while self.peek().is_some_and(|b| NAME_BYTES[usize::from(b)]) {
-            self.at += 1;
-        }
+        self.skip_while(|b| NAME_BYTES[usize::from(b)]);
         self.since(start)
     }
 
@@ -120,14 +138,13 @@ impl<'a> Cursor<'a> {
 
     /// Moves to the end of the token.
     pub(crate) fn skip_token(&mut self) {
-        while !self.token_ends() {
-            self.at += 1;
-        }
+        self.skip_while(|b| !is_blank(b));
     }
 }
 
+#[inline]
 pub(crate) fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+    matches!(byte, b' ' | 0x09..=0x0d)
 }
 
 const NAME_BYTES: [bool; 256] = {
@@ -147,7 +164,15 @@ mod tests {
 
     #[test]
     fn a_decimal_is_the_nearest_double_of_its_text() {
-        for text in ["42.593", "0.1", "-51", "33.25", "999999999.999999", "30.468", "-0.5"] {
+        for text in [
+            "42.593",
+            "0.1",
+            "-51",
+            "33.25",
+            "999999999.999999",
+            "30.468",
+            "-0.5",
+        ] {
             assert_eq!(Cursor::new(text, 0).decimal(), text.parse().ok(), "{text}");
         }
     }

@@ -52,7 +52,11 @@ impl LineError {
         if end < token.len() {
             quoted.push('…');
         }
-        Self { kind, token: quoted, column: start + 1 }
+        Self {
+            kind,
+            token: quoted,
+            column: start + 1,
+        }
     }
 
     /// What is wrong.

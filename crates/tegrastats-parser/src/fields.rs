@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use crate::cursor::Cursor;
-use crate::sample::{Activity, Clocks, Core, FreeBlocks, Iram, Mts, Ram, Rail, Swap, Temperature, Timestamp};
+use crate::sample::{Activity, Clocks, Core, FreeBlocks, Iram, Mts, Rail, Ram, Swap, Temperature, Timestamp};
 
 /// `used/totalMB`, then maybe `(lfb NxZMB)`.
 pub(crate) fn ram(cur: &mut Cursor<'_>) -> Option<Ram> {
@@ -26,21 +26,33 @@ pub(crate) fn ram(cur: &mut Cursor<'_>) -> Option<Ram> {
             Some(FreeBlocks { count, block_kb })
         }
     };
-    Some(Ram { used_mb, total_mb, largest_free })
+    Some(Ram {
+        used_mb,
+        total_mb,
+        largest_free,
+    })
 }
 
 /// `used/totalMB`, then maybe `(cached cMB)`.
 pub(crate) fn swap(cur: &mut Cursor<'_>) -> Option<Swap> {
     let (used_mb, total_mb) = used_of_total(cur, "MB")?;
     let cached_mb = note_of_one(cur, "(cached ", "MB")?;
-    Some(Swap { used_mb, total_mb, cached_mb })
+    Some(Swap {
+        used_mb,
+        total_mb,
+        cached_mb,
+    })
 }
 
 /// `used/totalkB`, then maybe `(lfb ZkB)`, with or without a blank before it.
 pub(crate) fn iram(cur: &mut Cursor<'_>) -> Option<Iram> {
     let (used_kb, total_kb) = used_of_total(cur, "kB")?;
     let largest_free_kb = note_of_one(cur, "(lfb ", "kB")?;
-    Some(Iram { used_kb, total_kb, largest_free_kb })
+    Some(Iram {
+        used_kb,
+        total_kb,
+        largest_free_kb,
+    })
 }
 
 fn used_of_total(cur: &mut Cursor<'_>, unit: &str) -> Option<(u32, u32)> {
@@ -102,7 +114,11 @@ pub(crate) fn cpus(cur: &mut Cursor<'_>) -> Option<Vec<Core>> {
     if cur.eat(b'@').is_some() {
         let shared = cur.number()?;
         for core in &mut cores {
-            if let Core::Online { freq_mhz: freq_mhz @ None, .. } = core {
+            if let Core::Online {
+                freq_mhz: freq_mhz @ None,
+                ..
+            } = core
+            {
                 *freq_mhz = Some(shared);
             }
         }
@@ -121,7 +137,10 @@ fn core(cur: &mut Cursor<'_>) -> Option<Core> {
         Some(()) => Some(cur.number()?),
         None => None,
     };
-    Some(Core::Online { load_percent, freq_mhz })
+    Some(Core::Online {
+        load_percent,
+        freq_mhz,
+    })
 }
 
 #[inline]
@@ -143,18 +162,36 @@ pub(crate) fn activity(cur: &mut Cursor<'_>) -> Option<(Activity, bool)> {
         _ => {
             let number = cur.number()?;
             if cur.token_ends() {
-                return Some((Activity::On { load_percent, freq_mhz: Clocks::One(number) }, true));
+                return Some((
+                    Activity::On {
+                        load_percent,
+                        freq_mhz: Clocks::One(number),
+                    },
+                    true,
+                ));
             }
             cur.eat(b'%')?;
             load_percent = Some(u16::try_from(number).ok()?);
             if cur.token_ends() {
-                return Some((Activity::On { load_percent, freq_mhz: Clocks::NotShown }, false));
+                return Some((
+                    Activity::On {
+                        load_percent,
+                        freq_mhz: Clocks::NotShown,
+                    },
+                    false,
+                ));
             }
         }
     }
     cur.eat(b'@')?;
     let freq_mhz = clocks(cur)?;
-    cur.token_ends().then_some((Activity::On { load_percent, freq_mhz }, false))
+    cur.token_ends().then_some((
+        Activity::On {
+            load_percent,
+            freq_mhz,
+        },
+        false,
+    ))
 }
 
 fn clocks(cur: &mut Cursor<'_>) -> Option<Clocks> {
@@ -183,7 +220,10 @@ pub(crate) fn mts(cur: &mut Cursor<'_>) -> Option<Mts> {
     cur.eat_text("bg")?;
     cur.skip_blanks();
     let background_percent = percent(cur)?;
-    cur.token_ends().then_some(Mts { foreground_percent, background_percent })
+    cur.token_ends().then_some(Mts {
+        foreground_percent,
+        background_percent,
+    })
 }
 
 /// `limit N`.
@@ -229,14 +269,25 @@ pub(crate) fn rail<'a>(cur: &mut Cursor<'a>, name: &'a str) -> Option<(Rail<'a>,
             cur.eat_text("mW")?;
         }
     }
-    cur.token_ends().then_some((Rail { name, instant_mw, average_mw, peak_mw }, unit))
+    cur.token_ends().then_some((
+        Rail {
+            name,
+            instant_mw,
+            average_mw,
+            peak_mw,
+        },
+        unit,
+    ))
 }
 
 /// `MM-DD-YYYY HH:MM:SS`, the whole of `text`.
 pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
     let bytes: &[u8; 19] = text.as_bytes().try_into().ok()?;
     let shape = bytes.iter().zip(b"00-00-0000 00:00:00");
-    if !shape.into_iter().all(|(b, s)| if *s == b'0' { b.is_ascii_digit() } else { b == s }) {
+    if !shape
+        .into_iter()
+        .all(|(b, s)| if *s == b'0' { b.is_ascii_digit() } else { b == s })
+    {
         return None;
     }
     let two = |at: usize| (bytes[at] - b'0') * 10 + (bytes[at + 1] - b'0');

@@ -57,5 +57,6 @@ mod sample;
 pub use error::{LineError, LineErrorKind};
 pub use line::parse_line;
 pub use sample::{
-    Activity, Clocks, Core, Engine, FreeBlocks, Iram, Mts, Rail, Ram, Sample, Swap, Temperature, Timestamp, Token,
+    Activity, Clocks, Core, Engine, FreeBlocks, Iram, Mts, Rail, Ram, Sample, Swap, Temperature, Timestamp,
+    Token,
 };

@@ -44,8 +44,17 @@ const ENOUGH_EVIDENCE: usize = 2;
 /// ```
 pub fn parse_line(line: &str) -> Result<Sample<'_>, LineError> {
     let begin = Begin::find(line);
-    let sample = Sample { prefix: begin.prefix, timestamp: begin.timestamp, ..Sample::default() };
-    let mut parser = Parser { line, cur: Cursor::new(line, begin.at), sample, evidence: 0 };
+    let sample = Sample {
+        prefix: begin.prefix,
+        timestamp: begin.timestamp,
+        ..Sample::default()
+    };
+    let mut parser = Parser {
+        line,
+        cur: Cursor::new(line, begin.at),
+        sample,
+        evidence: 0,
+    };
     let outcome = parser.run();
     // Other text may hold a word such as `SWAP`: only a field that stands first, or one beside real fields, is a
     // malformed field. All else is other text.
@@ -76,7 +85,11 @@ impl<'a> Begin<'a> {
             let before = line.get(..at).unwrap_or_default();
             let (prefix, timestamp) = split_stamp(before);
             let prefix = (!prefix.bytes().all(is_blank)).then_some(prefix);
-            return Self { prefix, timestamp, at };
+            return Self {
+                prefix,
+                timestamp,
+                at,
+            };
         }
         // No memory field. The stamp still counts where it stands first.
         let mut cur = Cursor::new(line, 0);
@@ -87,7 +100,11 @@ impl<'a> Begin<'a> {
             cur = Cursor::new(line, start + STAMP_LEN);
             cur.skip_blanks();
         }
-        Self { prefix: None, timestamp, at: cur.at() }
+        Self {
+            prefix: None,
+            timestamp,
+            at: cur.at(),
+        }
     }
 }
 
@@ -96,10 +113,17 @@ const STAMP_LEN: usize = "MM-DD-YYYY HH:MM:SS".len();
 /// Splits off a stamp at the end of `before`.
 fn split_stamp(before: &str) -> (&str, Option<Timestamp>) {
     let text = before.trim_end_matches(|c: char| u8::try_from(c).is_ok_and(is_blank));
-    let stamp = text.len().checked_sub(STAMP_LEN).and_then(|at| Some((at, fields::timestamp(text.get(at..)?)?)));
+    let stamp = text
+        .len()
+        .checked_sub(STAMP_LEN)
+        .and_then(|at| Some((at, fields::timestamp(text.get(at..)?)?)));
     match stamp {
         // A digit in front would make it the tail of something else.
-        Some((at, stamp)) if !text.as_bytes()[..at].last().is_some_and(u8::is_ascii_alphanumeric) => {
+        Some((at, stamp))
+            if !text.as_bytes()[..at]
+                .last()
+                .is_some_and(u8::is_ascii_alphanumeric) =>
+        {
             (text.get(..at).unwrap_or_default(), Some(stamp))
         }
         _ => (before, None),
@@ -108,14 +132,28 @@ fn split_stamp(before: &str) -> (&str, Option<Timestamp>) {
 
 /// First `RAM` as a word of its own with `used/` behind it. The word alone may stand in a user's prefix.
 fn find_ram(line: &str) -> Option<usize> {
-    let bytes = line.as_bytes();
-    line.match_indices("RAM").map(|(at, _)| at).find(|&at| {
-        let inside_word = at > 0 && bytes.get(at - 1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-        let mut cur = Cursor::new(line, at + 3);
-        let blank_follows = cur.token_ends();
-        cur.skip_blanks();
-        !inside_word && blank_follows && cur.number().is_some() && cur.eat(b'/').is_some()
+    // Where tegrastats puts it: first, or behind the stamp.
+    let usual = [0, STAMP_LEN + 1].into_iter().find(|at| ram_at(line, *at));
+    usual.or_else(|| {
+        line.match_indices('R')
+            .map(|(at, _)| at)
+            .find(|at| ram_at(line, *at))
     })
+}
+
+#[inline]
+fn ram_at(line: &str, at: usize) -> bool {
+    let mut cur = Cursor::new(line, at);
+    if cur.eat_text("RAM").is_none() || !cur.token_ends() {
+        return false;
+    }
+    let in_word = at > 0
+        && line
+            .as_bytes()
+            .get(at - 1)
+            .is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    cur.skip_blanks();
+    !in_word && cur.number().is_some() && cur.eat(b'/').is_some()
 }
 
 /// A field of a fixed name that does not fit.
@@ -151,7 +189,10 @@ impl<'a> Parser<'a> {
                 self.cur = head;
                 self.cur.skip_token();
                 let text = self.cur.since(head.at());
-                self.sample.unknown.push(Token { text, column: head.at() + 1 });
+                self.sample.unknown.push(Token {
+                    text,
+                    column: head.at() + 1,
+                });
             }
         }
     }
@@ -167,42 +208,49 @@ impl<'a> Parser<'a> {
             return Ok(false);
         }
         self.cur.skip_blanks();
-        match name {
-            "RAM" => {
+        match name.as_bytes() {
+            b"RAM" => {
                 let form = "`used/totalMB (lfb NxZMB)`";
                 let value = self.once(head, "RAM", form, self.sample.ram.is_none(), fields::ram)?;
                 self.sample.ram = Some(value);
             }
-            "SWAP" => {
+            b"SWAP" => {
                 let form = "`used/totalMB (cached NMB)`";
                 let value = self.once(head, "SWAP", form, self.sample.swap.is_none(), fields::swap)?;
                 self.sample.swap = Some(value);
             }
-            "IRAM" => {
+            b"IRAM" => {
                 let form = "`used/totalkB(lfb NkB)`";
                 let value = self.once(head, "IRAM", form, self.sample.iram.is_none(), fields::iram)?;
                 self.sample.iram = Some(value);
             }
-            "CPU" | "cpu" if self.cur.peek() == Some(b'[') => {
+            b"CPU" | b"cpu" if self.cur.peek() == Some(b'[') => {
                 let form = "a list `[N%@MHz,off,..]`";
                 self.sample.cpus = self.once(head, "CPU", form, self.sample.cpus.is_empty(), fields::cpus)?;
             }
-            "EMC_FREQ" | "EMC" => {
+            b"EMC_FREQ" | b"EMC" => {
                 self.sample.emc = Some(self.activity(head, "EMC", self.sample.emc.is_none())?);
             }
-            "GR3D_FREQ" | "GR3D" => {
+            b"GR3D_FREQ" | b"GR3D" => {
                 self.sample.gr3d = Some(self.activity(head, "GR3D", self.sample.gr3d.is_none())?);
             }
-            "GR3D2_FREQ" | "GR3D2" => {
+            b"GR3D2_FREQ" | b"GR3D2" => {
                 self.sample.gr3d2 = Some(self.activity(head, "GR3D2", self.sample.gr3d2.is_none())?);
             }
-            "MTS" => {
-                let value = self.once(head, "MTS", "`fg N% bg N%`", self.sample.mts.is_none(), fields::mts)?;
+            b"MTS" => {
+                let value = self.once(
+                    head,
+                    "MTS",
+                    "`fg N% bg N%`",
+                    self.sample.mts.is_none(),
+                    fields::mts,
+                )?;
                 self.sample.mts = Some(value);
             }
-            "EDP" => {
+            b"EDP" => {
                 let first = self.sample.edp_limit.is_none();
-                self.sample.edp_limit = Some(self.once(head, "EDP", "`limit N`", first, fields::edp_limit)?);
+                self.sample.edp_limit =
+                    Some(self.once(head, "EDP", "`limit N`", first, fields::edp_limit)?);
             }
             _ => return Ok(self.rail(name) || self.engine(name)),
         }
@@ -220,11 +268,19 @@ impl<'a> Parser<'a> {
         read: impl FnOnce(&mut Cursor<'a>) -> Option<T>,
     ) -> Result<T, Refused> {
         if !first {
-            return Err(Refused { head, at: head, kind: LineErrorKind::Repeated { field } });
+            return Err(Refused {
+                head,
+                at: head,
+                kind: LineErrorKind::Repeated { field },
+            });
         }
         let value = read(&mut self.cur);
         let kind = LineErrorKind::Malformed { field, expected };
-        value.ok_or(Refused { head, at: self.cur.at(), kind })
+        value.ok_or(Refused {
+            head,
+            at: self.cur.at(),
+            kind,
+        })
     }
 
     fn activity(&mut self, head: usize, field: &'static str, first: bool) -> Result<Activity, Refused> {
@@ -240,7 +296,9 @@ impl<'a> Parser<'a> {
         if !has_letter(name) {
             return false;
         }
-        let Some(temperature) = fields::temperature(&mut self.cur, name) else { return false };
+        let Some(temperature) = fields::temperature(&mut self.cur, name) else {
+            return false;
+        };
         push(&mut self.sample.temperatures, temperature);
         self.evidence += 1;
         true
@@ -251,7 +309,11 @@ impl<'a> Parser<'a> {
         let start = self.cur;
         if let Some((rail, unit)) = fields::rail(&mut self.cur, name) {
             // Without the unit, `3/4` behind a word of other text would do.
-            if if unit { has_letter(name) } else { is_upper_name(name) } {
+            if if unit {
+                has_letter(name)
+            } else {
+                is_upper_name(name)
+            } {
                 push(&mut self.sample.rails, rail);
                 self.evidence += usize::from(unit);
                 return true;
@@ -265,7 +327,9 @@ impl<'a> Parser<'a> {
         if !is_upper_name(label) {
             return false;
         }
-        let Some((activity, bare)) = fields::activity(&mut self.cur) else { return false };
+        let Some((activity, bare)) = fields::activity(&mut self.cur) else {
+            return false;
+        };
         if bare && !printed_bare(label) {
             return false;
         }
@@ -279,7 +343,11 @@ impl<'a> Parser<'a> {
         let start = cur.at();
         cur.skip_token();
         let token = cur.since(start);
-        let kind = if token.is_empty() { LineErrorKind::Empty } else { LineErrorKind::NotTegrastats };
+        let kind = if token.is_empty() {
+            LineErrorKind::Empty
+        } else {
+            LineErrorKind::NotTegrastats
+        };
         LineError::new(kind, token, if token.is_empty() { 0 } else { start })
     }
 
@@ -296,8 +364,15 @@ fn token_around(line: &str, at: usize, in_list: bool) -> (usize, usize) {
     let splits = |b: &u8| is_blank(*b) || (in_list && matches!(*b, b',' | b'[' | b']'));
     let before = bytes.get(..at).unwrap_or_default();
     let inside = bytes.get(at).is_some_and(|b| !splits(b));
-    let end_before = if inside { at } else { before.iter().rposition(|b| !splits(b)).map_or(0, |last| last + 1) };
-    let start = before.get(..end_before).and_then(|b| b.iter().rposition(splits)).map_or(0, |gap| gap + 1);
+    let end_before = if inside {
+        at
+    } else {
+        before.iter().rposition(|b| !splits(b)).map_or(0, |last| last + 1)
+    };
+    let start = before
+        .get(..end_before)
+        .and_then(|b| b.iter().rposition(splits))
+        .map_or(0, |gap| gap + 1);
     let rest = bytes.get(start..).unwrap_or_default();
     (start, start + rest.iter().position(splits).unwrap_or(rest.len()))
 }
@@ -317,7 +392,9 @@ fn has_letter(name: &str) -> bool {
 /// As rails and engines are named: capitals, digits and underscores, a capital first.
 fn is_upper_name(name: &str) -> bool {
     name.as_bytes().first().is_some_and(u8::is_ascii_uppercase)
-        && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 /// Whether `label` may be followed by a clock and nothing else.
@@ -331,7 +408,22 @@ fn printed_bare(label: &str) -> bool {
     let stem = label.trim_end_matches(|c: char| c.is_ascii_digit());
     matches!(
         stem,
-        "APE" | "AVP" | "VDE" | "VIC" | "MSENC" | "NVENC" | "NVDEC" | "NVJPG" | "NVDLA" | "DLA" | "PVA" | "OFA" | "SE"
-            | "ISP" | "VI" | "NVCSI" | "TSEC"
+        "APE"
+            | "AVP"
+            | "VDE"
+            | "VIC"
+            | "MSENC"
+            | "NVENC"
+            | "NVDEC"
+            | "NVJPG"
+            | "NVDLA"
+            | "DLA"
+            | "PVA"
+            | "OFA"
+            | "SE"
+            | "ISP"
+            | "VI"
+            | "NVCSI"
+            | "TSEC"
     )
 }

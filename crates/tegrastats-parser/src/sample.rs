@@ -89,8 +89,18 @@ pub struct Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { year, month, day, hour, minute, second } = self;
-        write!(f, "{month:02}-{day:02}-{year:04} {hour:02}:{minute:02}:{second:02}")
+        let Self {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+        } = self;
+        write!(
+            f,
+            "{month:02}-{day:02}-{year:04} {hour:02}:{minute:02}:{second:02}"
+        )
     }
 }
 
@@ -190,9 +200,19 @@ impl Activity {
     /// Clocks in MHz, as many as the line shows; empty where off or not shown.
     pub fn freqs_mhz(&self) -> &[u32] {
         match self {
-            Self::Off | Self::On { freq_mhz: Clocks::NotShown, .. } => &[],
-            Self::On { freq_mhz: Clocks::One(mhz), .. } => core::slice::from_ref(mhz),
-            Self::On { freq_mhz: Clocks::Each(mhz), .. } => mhz,
+            Self::Off
+            | Self::On {
+                freq_mhz: Clocks::NotShown,
+                ..
+            } => &[],
+            Self::On {
+                freq_mhz: Clocks::One(mhz),
+                ..
+            } => core::slice::from_ref(mhz),
+            Self::On {
+                freq_mhz: Clocks::Each(mhz),
+                ..
+            } => mhz,
         }
     }
 

@@ -8,7 +8,10 @@ use tegrastats_parser::{Activity, Clocks, Core, Sample, Temperature};
 pub(crate) fn object(sample: &Sample<'_>) -> String {
     let mut fields = Vec::new();
     let mut field = |key: &str, value: String| fields.push(format!("{}: {value}", string(key)));
-    field("timestamp", or_null(sample.timestamp, |stamp| string(&stamp.to_string())));
+    field(
+        "timestamp",
+        or_null(sample.timestamp, |stamp| string(&stamp.to_string())),
+    );
     field("prefix", or_null(sample.prefix, string));
     field(
         "ram",
@@ -26,32 +29,56 @@ pub(crate) fn object(sample: &Sample<'_>) -> String {
         "swap",
         or_null(sample.swap, |swap| {
             let cached = number(swap.cached_mb);
-            format!(r#"{{"used_mb": {}, "total_mb": {}, "cached_mb": {cached}}}"#, swap.used_mb, swap.total_mb)
+            format!(
+                r#"{{"used_mb": {}, "total_mb": {}, "cached_mb": {cached}}}"#,
+                swap.used_mb, swap.total_mb
+            )
         }),
     );
     field(
         "iram",
         or_null(sample.iram, |iram| {
             let lfb = number(iram.largest_free_kb);
-            format!(r#"{{"used_kb": {}, "total_kb": {}, "lfb_kb": {lfb}}}"#, iram.used_kb, iram.total_kb)
+            format!(
+                r#"{{"used_kb": {}, "total_kb": {}, "lfb_kb": {lfb}}}"#,
+                iram.used_kb, iram.total_kb
+            )
         }),
     );
     let cpus = (!sample.cpus.is_empty()).then_some(&sample.cpus);
     field("cpus", or_null(cpus, |cpus| list(cpus, core)));
-    field("emc", or_null(sample.emc.as_ref(), |emc| load(emc, one_freq(emc))));
-    field("gr3d", or_null(sample.gr3d.as_ref(), |gpu| load(gpu, freq_list(gpu))));
-    field("gr3d2", or_null(sample.gr3d2.as_ref(), |gpu| load(gpu, freq_list(gpu))));
+    field(
+        "emc",
+        or_null(sample.emc.as_ref(), |emc| load(emc, one_freq(emc))),
+    );
+    field(
+        "gr3d",
+        or_null(sample.gr3d.as_ref(), |gpu| load(gpu, freq_list(gpu))),
+    );
+    field(
+        "gr3d2",
+        or_null(sample.gr3d2.as_ref(), |gpu| load(gpu, freq_list(gpu))),
+    );
     let engines = sample.engines.iter().map(|engine| {
         let activity = &engine.activity;
         let state = if activity.is_off() { "off" } else { "on" };
         let (load, freq) = (number(activity.load_percent()), one_freq(activity));
-        format!(r#"{}: {{"state": "{state}", "load_pct": {load}, "freq_mhz": {freq}}}"#, string(engine.label))
+        format!(
+            r#"{}: {{"state": "{state}", "load_pct": {load}, "freq_mhz": {freq}}}"#,
+            string(engine.label)
+        )
     });
-    field("engines", format!("{{{}}}", engines.collect::<Vec<_>>().join(", ")));
+    field(
+        "engines",
+        format!("{{{}}}", engines.collect::<Vec<_>>().join(", ")),
+    );
     field(
         "mts",
         or_null(sample.mts, |mts| {
-            format!(r#"{{"fg_pct": {}, "bg_pct": {}}}"#, mts.foreground_percent, mts.background_percent)
+            format!(
+                r#"{{"fg_pct": {}, "bg_pct": {}}}"#,
+                mts.foreground_percent, mts.background_percent
+            )
         }),
     );
     field("edp_limit", number(sample.edp_limit));
@@ -61,14 +88,20 @@ pub(crate) fn object(sample: &Sample<'_>) -> String {
             // The shape keeps tegrastats's own value for an unreadable sensor and marks it.
             let c = zone.c.unwrap_or(Temperature::UNREADABLE_C);
             let (name, peak) = (string(zone.name), number(zone.peak_c));
-            format!(r#"{{"name": {name}, "c": {c}, "peak_c": {peak}, "valid": {}}}"#, zone.c.is_some())
+            format!(
+                r#"{{"name": {name}, "c": {c}, "peak_c": {peak}, "valid": {}}}"#,
+                zone.c.is_some()
+            )
         }),
     );
     field(
         "rails",
         list(&sample.rails, |rail| {
             let (cur, avg, peak) = (rail.instant_mw, rail.average_mw, number(rail.peak_mw));
-            format!(r#"{{"name": {}, "cur_mw": {cur}, "avg_mw": {avg}, "peak_mw": {peak}}}"#, string(rail.name))
+            format!(
+                r#"{{"name": {}, "cur_mw": {cur}, "avg_mw": {avg}, "peak_mw": {peak}}}"#,
+                string(rail.name)
+            )
         }),
     );
     field("unknown", list(&sample.unknown, |token| string(token.text)));
@@ -78,7 +111,10 @@ pub(crate) fn object(sample: &Sample<'_>) -> String {
 fn core(core: &Core) -> String {
     match core {
         Core::Offline => r#"{"online": false, "load_pct": null, "freq_mhz": null}"#.to_owned(),
-        Core::Online { load_percent, freq_mhz } => {
+        Core::Online {
+            load_percent,
+            freq_mhz,
+        } => {
             let freq = number(*freq_mhz);
             format!(r#"{{"online": true, "load_pct": {load_percent}, "freq_mhz": {freq}}}"#)
         }
@@ -86,13 +122,19 @@ fn core(core: &Core) -> String {
 }
 
 fn load(activity: &Activity, freq: String) -> String {
-    format!(r#"{{"load_pct": {}, "freq_mhz": {freq}}}"#, number(activity.load_percent()))
+    format!(
+        r#"{{"load_pct": {}, "freq_mhz": {freq}}}"#,
+        number(activity.load_percent())
+    )
 }
 
 /// A clock where there is one, a list where the line prints a list.
 fn one_freq(activity: &Activity) -> String {
     match activity {
-        Activity::On { freq_mhz: Clocks::Each(_), .. } => freq_list(activity),
+        Activity::On {
+            freq_mhz: Clocks::Each(_),
+            ..
+        } => freq_list(activity),
         _ => number(activity.freqs_mhz().first()),
     }
 }
