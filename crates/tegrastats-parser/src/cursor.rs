@@ -1,7 +1,7 @@
 //! Reading position in a line: blanks, numbers, names and tokens. Knows nothing of tegrastats.
 
-/// A position in a line. A copy is a way back: every `Option`-returning read leaves the position anywhere on
-/// `None`, so callers copy first where they may have to retry.
+/// A position in a line. A read that gives `None` stops where the text stopped fitting: callers that try another
+/// reading note [`Cursor::at`] first and [`Cursor::go_to`] it.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     text: &'a str,
@@ -124,10 +124,29 @@ impl<'a> Cursor<'a> {
 
     /// Name of a zone, rail or engine: letters, digits and `_ - . : +`. Empty where there is none.
     #[inline]
-    pub(crate) fn name(&mut self) -> &'a str {
+    pub(crate) fn name(&mut self) -> Name<'a> {
+        let bytes = self.text.as_bytes();
         let start = self.at;
-        self.skip_while(|b| NAME_BYTES[usize::from(b)]);
-        self.since(start)
+        let (mut at, mut seen) = (start, 0);
+        while let Some(byte) = bytes.get(at) {
+            let class = NAME_CLASS[usize::from(*byte)];
+            if class == 0 {
+                break;
+            }
+            seen |= class;
+            at += 1;
+        }
+        self.at = at;
+        Name {
+            text: self.since(start),
+            seen,
+        }
+    }
+
+    /// Back to a position this cursor has had. Cheaper than keeping a copy of the cursor.
+    #[inline]
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at;
     }
 
     /// Text from `start` to here.
@@ -147,12 +166,44 @@ pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | 0x09..=0x0d)
 }
 
-const NAME_BYTES: [bool; 256] = {
-    let mut table = [false; 256];
+/// A name and which classes of letters it holds, noted on the way over it.
+#[derive(Clone, Copy)]
+pub(crate) struct Name<'a> {
+    pub(crate) text: &'a str,
+    seen: u8,
+}
+
+impl Name<'_> {
+    /// Not a number.
+    #[inline]
+    pub(crate) fn has_letter(&self) -> bool {
+        self.seen & (CAPITAL | SMALL) != 0
+    }
+
+    /// As rails and engines are named: capitals, digits and underscores, a capital first.
+    #[inline]
+    pub(crate) fn is_upper(&self) -> bool {
+        self.seen & (SMALL | MARK) == 0 && self.text.as_bytes().first().is_some_and(u8::is_ascii_uppercase)
+    }
+}
+
+const CAPITAL: u8 = 1;
+const SMALL: u8 = 2;
+const DIGIT_OR_UNDERSCORE: u8 = 4;
+const MARK: u8 = 8;
+
+/// 0 for bytes that end a name.
+const NAME_CLASS: [u8; 256] = {
+    let mut table = [0; 256];
     let mut byte = 0;
     while byte < 128 {
-        let b = byte as u8;
-        table[byte] = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':' | b'+');
+        table[byte] = match byte as u8 {
+            b'A'..=b'Z' => CAPITAL,
+            b'a'..=b'z' => SMALL,
+            b'0'..=b'9' | b'_' => DIGIT_OR_UNDERSCORE,
+            b'-' | b'.' | b':' | b'+' => MARK,
+            _ => 0,
+        };
         byte += 1;
     }
     table

@@ -10,7 +10,7 @@
 
 use alloc::vec::Vec;
 
-use crate::cursor::{is_blank, Cursor};
+use crate::cursor::{is_blank, Cursor, Name};
 use crate::error::{LineError, LineErrorKind};
 use crate::fields;
 use crate::sample::{Activity, Engine, Sample, Timestamp, Token};
@@ -181,17 +181,17 @@ impl<'a> Parser<'a> {
             if self.cur.peek().is_none() {
                 return Ok(());
             }
-            let head = self.cur;
+            let head = self.cur.at();
             let known = self.field()?;
             self.sample.ends_cleanly = known;
             if !known {
                 // Only the first token goes: what follows it may be a field of its own.
-                self.cur = head;
+                self.cur.go_to(head);
                 self.cur.skip_token();
-                let text = self.cur.since(head.at());
+                let text = self.cur.since(head);
                 self.sample.unknown.push(Token {
                     text,
-                    column: head.at() + 1,
+                    column: head + 1,
                 });
             }
         }
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
             return Ok(false);
         }
         self.cur.skip_blanks();
-        match name.as_bytes() {
+        match name.text.as_bytes() {
             b"RAM" => {
                 let form = "`used/totalMB (lfb NxZMB)`";
                 let value = self.once(head, "RAM", form, self.sample.ram.is_none(), fields::ram)?;
@@ -292,11 +292,11 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn temperature(&mut self, name: &'a str) -> bool {
-        if !has_letter(name) {
+    fn temperature(&mut self, name: Name<'a>) -> bool {
+        if !name.has_letter() {
             return false;
         }
-        let Some(temperature) = fields::temperature(&mut self.cur, name) else {
+        let Some(temperature) = fields::temperature(&mut self.cur, name.text) else {
             return false;
         };
         push(&mut self.sample.temperatures, temperature);
@@ -305,31 +305,28 @@ impl<'a> Parser<'a> {
     }
 
     /// On `false` the cursor is back behind the name.
-    fn rail(&mut self, name: &'a str) -> bool {
-        let start = self.cur;
-        if let Some((rail, unit)) = fields::rail(&mut self.cur, name) {
+    fn rail(&mut self, name: Name<'a>) -> bool {
+        let start = self.cur.at();
+        if let Some((rail, unit)) = fields::rail(&mut self.cur, name.text) {
             // Without the unit, `3/4` behind a word of other text would do.
-            if if unit {
-                has_letter(name)
-            } else {
-                is_upper_name(name)
-            } {
+            if if unit { name.has_letter() } else { name.is_upper() } {
                 push(&mut self.sample.rails, rail);
                 self.evidence += usize::from(unit);
                 return true;
             }
         }
-        self.cur = start;
+        self.cur.go_to(start);
         false
     }
 
-    fn engine(&mut self, label: &'a str) -> bool {
-        if !is_upper_name(label) {
+    fn engine(&mut self, name: Name<'a>) -> bool {
+        if !name.is_upper() {
             return false;
         }
         let Some((activity, bare)) = fields::activity(&mut self.cur) else {
             return false;
         };
+        let label = name.text;
         if bare && !printed_bare(label) {
             return false;
         }
@@ -383,18 +380,6 @@ fn push<T>(list: &mut Vec<T>, item: T) {
         list.reserve(12);
     }
     list.push(item);
-}
-
-fn has_letter(name: &str) -> bool {
-    name.bytes().any(|b| b.is_ascii_alphabetic())
-}
-
-/// As rails and engines are named: capitals, digits and underscores, a capital first.
-fn is_upper_name(name: &str) -> bool {
-    name.as_bytes().first().is_some_and(u8::is_ascii_uppercase)
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 /// Whether `label` may be followed by a clock and nothing else.

@@ -21,8 +21,8 @@ fn malformed(line: &str) -> (&'static str, String, usize) {
 }
 
 fn unknown(line: &str) -> Vec<(&str, usize)> {
-    parse_line(line)
-        .unwrap()
+    let sample = parse_line(line).expect(line);
+    sample
         .unknown
         .iter()
         .map(|token| (token.text, token.column))

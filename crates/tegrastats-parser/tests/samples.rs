@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 #[path = "../examples/to_json/json.rs"]
 mod json;
 
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn samples() -> Option<PathBuf> {
     let shared = std::env::var_os("JETLAG_SHARED").map_or_else(
         || Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).to_path_buf(),
