@@ -1,7 +1,7 @@
 //! Reading position in a line: blanks, numbers, names and tokens. Knows nothing of tegrastats.
 
-/// A position in a line. A copy is a way back: every `Option`-returning read leaves the position anywhere on
-/// `None`, so callers copy first where they may have to retry.
+/// A position in a line. A read that gives `None` stops where the text stopped fitting: callers that try another
+/// reading note [`Cursor::at`] first and [`Cursor::go_to`] it.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     text: &'a str,
@@ -32,6 +32,7 @@ impl<'a> Cursor<'a> {
         None
     }
 
+    #[inline]
     pub(crate) fn eat_text(&mut self, wanted: &str) -> Option<()> {
         if self
             .text
@@ -47,9 +48,18 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(crate) fn skip_blanks(&mut self) {
-        while self.peek().is_some_and(is_blank) {
-            self.at += 1;
+        self.skip_while(is_blank);
+    }
+
+    /// The position is kept in a local over the loop, so that it stays in a register.
+    #[inline]
+    fn skip_while(&mut self, wanted: impl Fn(u8) -> bool) {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        while bytes.get(at).is_some_and(|b| wanted(*b)) {
+            at += 1;
         }
+        self.at = at;
     }
 
     /// At a blank or at the end of the line.
@@ -70,16 +80,21 @@ impl<'a> Cursor<'a> {
     /// Unsigned number of up to nine digits, which always fits.
     #[inline]
     pub(crate) fn number(&mut self) -> Option<u32> {
-        let start = self.at;
-        let mut value = 0;
-        while let Some(digit) = self.peek().map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
-            if self.at - start == 9 {
-                return None;
+        let bytes = self.text.as_bytes();
+        let mut at = self.at;
+        let mut value = 0u32;
+        while let Some(byte) = bytes.get(at) {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
             }
-            value = value * 10 + u32::from(digit);
-            self.at += 1;
+            value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+            at += 1;
         }
-        (self.at > start).then_some(value)
+        let digits = at - self.at;
+        self.at = at;
+        // Nine digits cannot have wrapped.
+        (1..=9).contains(&digits).then_some(value)
     }
 
     /// Number with an optional minus sign.
@@ -109,12 +124,29 @@ impl<'a> Cursor<'a> {
 
     /// Name of a zone, rail or engine: letters, digits and `_ - . : +`. Empty where there is none.
     #[inline]
-    pub(crate) fn name(&mut self) -> &'a str {
+    pub(crate) fn name(&mut self) -> Name<'a> {
+        let bytes = self.text.as_bytes();
         let start = self.at;
-        while self.peek().is_some_and(|b| NAME_BYTES[usize::from(b)]) {
-            self.at += 1;
+        let (mut at, mut seen) = (start, 0);
+        while let Some(byte) = bytes.get(at) {
+            let class = NAME_CLASS[usize::from(*byte)];
+            if class == 0 {
+                break;
+            }
+            seen |= class;
+            at += 1;
         }
-        self.since(start)
+        self.at = at;
+        Name {
+            text: self.since(start),
+            seen,
+        }
+    }
+
+    /// Back to a position this cursor has had. Cheaper than keeping a copy of the cursor.
+    #[inline]
+    pub(crate) fn go_to(&mut self, at: usize) {
+        self.at = at;
     }
 
     /// Text from `start` to here.
@@ -125,22 +157,53 @@ impl<'a> Cursor<'a> {
 
     /// Moves to the end of the token.
     pub(crate) fn skip_token(&mut self) {
-        while !self.token_ends() {
-            self.at += 1;
-        }
+        self.skip_while(|b| !is_blank(b));
     }
 }
 
+#[inline]
 pub(crate) fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
+    matches!(byte, b' ' | 0x09..=0x0d)
 }
 
-const NAME_BYTES: [bool; 256] = {
-    let mut table = [false; 256];
+/// A name and which classes of letters it holds, noted on the way over it.
+#[derive(Clone, Copy)]
+pub(crate) struct Name<'a> {
+    pub(crate) text: &'a str,
+    seen: u8,
+}
+
+impl Name<'_> {
+    /// Not a number.
+    #[inline]
+    pub(crate) fn has_letter(&self) -> bool {
+        self.seen & (CAPITAL | SMALL) != 0
+    }
+
+    /// As rails and engines are named: capitals, digits and underscores, a capital first.
+    #[inline]
+    pub(crate) fn is_upper(&self) -> bool {
+        self.seen & (SMALL | MARK) == 0 && self.text.as_bytes().first().is_some_and(u8::is_ascii_uppercase)
+    }
+}
+
+const CAPITAL: u8 = 1;
+const SMALL: u8 = 2;
+const DIGIT_OR_UNDERSCORE: u8 = 4;
+const MARK: u8 = 8;
+
+/// 0 for bytes that end a name.
+const NAME_CLASS: [u8; 256] = {
+    let mut table = [0; 256];
     let mut byte = 0;
     while byte < 128 {
-        let b = byte as u8;
-        table[byte] = b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':' | b'+');
+        table[byte] = match byte as u8 {
+            b'A'..=b'Z' => CAPITAL,
+            b'a'..=b'z' => SMALL,
+            b'0'..=b'9' | b'_' => DIGIT_OR_UNDERSCORE,
+            b'-' | b'.' | b':' | b'+' => MARK,
+            _ => 0,
+        };
         byte += 1;
     }
     table

@@ -84,12 +84,12 @@ enum Open {
 
 /// Enters a note in parentheses. Another note than the wanted one is left for the caller to keep as unknown.
 fn open_note(cur: &mut Cursor<'_>, head: &str) -> Open {
-    let mut ahead = *cur;
-    ahead.skip_blanks();
-    if ahead.eat_text(head).is_none() {
+    let start = cur.at();
+    cur.skip_blanks();
+    if cur.eat_text(head).is_none() {
+        cur.go_to(start);
         return Open::No;
     }
-    *cur = ahead;
     Open::Yes
 }
 

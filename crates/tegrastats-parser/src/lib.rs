@@ -60,3 +60,8 @@ pub use sample::{
     Activity, Clocks, Core, Engine, FreeBlocks, Iram, Mts, Rail, Ram, Sample, Swap, Temperature, Timestamp,
     Token,
 };
+
+/// Runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -10,7 +10,7 @@
 
 use alloc::vec::Vec;
 
-use crate::cursor::{is_blank, Cursor};
+use crate::cursor::{is_blank, Cursor, Name};
 use crate::error::{LineError, LineErrorKind};
 use crate::fields;
 use crate::sample::{Activity, Engine, Sample, Timestamp, Token};
@@ -132,17 +132,28 @@ fn split_stamp(before: &str) -> (&str, Option<Timestamp>) {
 
 /// First `RAM` as a word of its own with `used/` behind it. The word alone may stand in a user's prefix.
 fn find_ram(line: &str) -> Option<usize> {
-    let bytes = line.as_bytes();
-    line.match_indices("RAM").map(|(at, _)| at).find(|&at| {
-        let inside_word = at > 0
-            && bytes
-                .get(at - 1)
-                .is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-        let mut cur = Cursor::new(line, at + 3);
-        let blank_follows = cur.token_ends();
-        cur.skip_blanks();
-        !inside_word && blank_follows && cur.number().is_some() && cur.eat(b'/').is_some()
+    // Where tegrastats puts it: first, or behind the stamp.
+    let usual = [0, STAMP_LEN + 1].into_iter().find(|at| ram_at(line, *at));
+    usual.or_else(|| {
+        line.match_indices('R')
+            .map(|(at, _)| at)
+            .find(|at| ram_at(line, *at))
     })
+}
+
+#[inline]
+fn ram_at(line: &str, at: usize) -> bool {
+    let mut cur = Cursor::new(line, at);
+    if cur.eat_text("RAM").is_none() || !cur.token_ends() {
+        return false;
+    }
+    let in_word = at > 0
+        && line
+            .as_bytes()
+            .get(at - 1)
+            .is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    cur.skip_blanks();
+    !in_word && cur.number().is_some() && cur.eat(b'/').is_some()
 }
 
 /// A field of a fixed name that does not fit.
@@ -170,17 +181,17 @@ impl<'a> Parser<'a> {
             if self.cur.peek().is_none() {
                 return Ok(());
             }
-            let head = self.cur;
+            let head = self.cur.at();
             let known = self.field()?;
             self.sample.ends_cleanly = known;
             if !known {
                 // Only the first token goes: what follows it may be a field of its own.
-                self.cur = head;
+                self.cur.go_to(head);
                 self.cur.skip_token();
-                let text = self.cur.since(head.at());
+                let text = self.cur.since(head);
                 self.sample.unknown.push(Token {
                     text,
-                    column: head.at() + 1,
+                    column: head + 1,
                 });
             }
         }
@@ -197,36 +208,36 @@ impl<'a> Parser<'a> {
             return Ok(false);
         }
         self.cur.skip_blanks();
-        match name {
-            "RAM" => {
+        match name.text.as_bytes() {
+            b"RAM" => {
                 let form = "`used/totalMB (lfb NxZMB)`";
                 let value = self.once(head, "RAM", form, self.sample.ram.is_none(), fields::ram)?;
                 self.sample.ram = Some(value);
             }
-            "SWAP" => {
+            b"SWAP" => {
                 let form = "`used/totalMB (cached NMB)`";
                 let value = self.once(head, "SWAP", form, self.sample.swap.is_none(), fields::swap)?;
                 self.sample.swap = Some(value);
             }
-            "IRAM" => {
+            b"IRAM" => {
                 let form = "`used/totalkB(lfb NkB)`";
                 let value = self.once(head, "IRAM", form, self.sample.iram.is_none(), fields::iram)?;
                 self.sample.iram = Some(value);
             }
-            "CPU" | "cpu" if self.cur.peek() == Some(b'[') => {
+            b"CPU" | b"cpu" if self.cur.peek() == Some(b'[') => {
                 let form = "a list `[N%@MHz,off,..]`";
                 self.sample.cpus = self.once(head, "CPU", form, self.sample.cpus.is_empty(), fields::cpus)?;
             }
-            "EMC_FREQ" | "EMC" => {
+            b"EMC_FREQ" | b"EMC" => {
                 self.sample.emc = Some(self.activity(head, "EMC", self.sample.emc.is_none())?);
             }
-            "GR3D_FREQ" | "GR3D" => {
+            b"GR3D_FREQ" | b"GR3D" => {
                 self.sample.gr3d = Some(self.activity(head, "GR3D", self.sample.gr3d.is_none())?);
             }
-            "GR3D2_FREQ" | "GR3D2" => {
+            b"GR3D2_FREQ" | b"GR3D2" => {
                 self.sample.gr3d2 = Some(self.activity(head, "GR3D2", self.sample.gr3d2.is_none())?);
             }
-            "MTS" => {
+            b"MTS" => {
                 let value = self.once(
                     head,
                     "MTS",
@@ -236,7 +247,7 @@ impl<'a> Parser<'a> {
                 )?;
                 self.sample.mts = Some(value);
             }
-            "EDP" => {
+            b"EDP" => {
                 let first = self.sample.edp_limit.is_none();
                 self.sample.edp_limit =
                     Some(self.once(head, "EDP", "`limit N`", first, fields::edp_limit)?);
@@ -281,11 +292,11 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn temperature(&mut self, name: &'a str) -> bool {
-        if !has_letter(name) {
+    fn temperature(&mut self, name: Name<'a>) -> bool {
+        if !name.has_letter() {
             return false;
         }
-        let Some(temperature) = fields::temperature(&mut self.cur, name) else {
+        let Some(temperature) = fields::temperature(&mut self.cur, name.text) else {
             return false;
         };
         push(&mut self.sample.temperatures, temperature);
@@ -294,31 +305,28 @@ impl<'a> Parser<'a> {
     }
 
     /// On `false` the cursor is back behind the name.
-    fn rail(&mut self, name: &'a str) -> bool {
-        let start = self.cur;
-        if let Some((rail, unit)) = fields::rail(&mut self.cur, name) {
+    fn rail(&mut self, name: Name<'a>) -> bool {
+        let start = self.cur.at();
+        if let Some((rail, unit)) = fields::rail(&mut self.cur, name.text) {
             // Without the unit, `3/4` behind a word of other text would do.
-            if if unit {
-                has_letter(name)
-            } else {
-                is_upper_name(name)
-            } {
+            if if unit { name.has_letter() } else { name.is_upper() } {
                 push(&mut self.sample.rails, rail);
                 self.evidence += usize::from(unit);
                 return true;
             }
         }
-        self.cur = start;
+        self.cur.go_to(start);
         false
     }
 
-    fn engine(&mut self, label: &'a str) -> bool {
-        if !is_upper_name(label) {
+    fn engine(&mut self, name: Name<'a>) -> bool {
+        if !name.is_upper() {
             return false;
         }
         let Some((activity, bare)) = fields::activity(&mut self.cur) else {
             return false;
         };
+        let label = name.text;
         if bare && !printed_bare(label) {
             return false;
         }
@@ -372,18 +380,6 @@ fn push<T>(list: &mut Vec<T>, item: T) {
         list.reserve(12);
     }
     list.push(item);
-}
-
-fn has_letter(name: &str) -> bool {
-    name.bytes().any(|b| b.is_ascii_alphabetic())
-}
-
-/// As rails and engines are named: capitals, digits and underscores, a capital first.
-fn is_upper_name(name: &str) -> bool {
-    name.as_bytes().first().is_some_and(u8::is_ascii_uppercase)
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 /// Whether `label` may be followed by a clock and nothing else.
