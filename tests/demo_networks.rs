@@ -11,7 +11,7 @@ fn jetlag(args: &[&str]) -> Vec<u8> {
     let output = Command::new(env!("CARGO_BIN_EXE_jetlag"))
         .args(args)
         .output()
-        .unwrap();
+        .expect("the binary starts");
     assert!(
         output.status.success(),
         "{}",
@@ -31,7 +31,7 @@ fn precision_and_recall_are_at_least_nine_tenths_on_unseen_scenes() {
         let table: Value = serde_json::from_slice(&jetlag(&[
             "eval", detector, "--data", &scenes, "--format", "json",
         ]))
-        .unwrap();
+        .expect("the binary starts");
         assert_eq!(table["frames"], 200);
         let rows = table["rows"].as_array().unwrap();
         let all = rows.iter().find(|row| row["class"] == "all").unwrap();
