@@ -546,3 +546,36 @@ fn doctor_says_what_it_found_in_words_and_in_json() {
     let json = run(&["doctor", "--format", "json"], folder.path());
     serde_json::from_slice::<Value>(&json.stdout).unwrap();
 }
+
+#[test]
+fn a_run_overwrites_neither_another_run_nor_a_file_that_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = scenario(
+        folder.path(),
+        "Scenario(name: \"s\", duration: \"10s\", clock: Virtual, tenants: [\
+         Tenant(name: \"a\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(hz: 50)), \
+         Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20))])",
+    );
+    for _ in 0..3 {
+        let output = run(&["run", &path, "--format", "json"], folder.path());
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            summary["tenants"][1]["frames"]["completed"], 200,
+            "Null runs under the virtual clock too"
+        );
+    }
+    assert_eq!(fs::read_dir(folder.path().join("runs")).unwrap().count(), 3);
+    let kept = fs::read(&path).unwrap();
+    assert_refused(
+        &run(&["run", &path, "--out", &path], folder.path()),
+        2,
+        &["no run file", "--out"],
+    );
+    assert_eq!(fs::read(&path).unwrap(), kept);
+    let below_a_file = format!("{path}/run.mcap");
+    assert_refused(
+        &run(&["run", &path, "--out", &below_a_file], folder.path()),
+        2,
+        &["cannot make the folder"],
+    );
+}

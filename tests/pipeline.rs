@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jetlag::backend::{BackendError, NodeTime, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
-use jetlag::detector::{Carry, DetectorError, Preprocess};
+use jetlag::detector::{Carry, Detection, DetectorError, Postprocess, Preprocess};
 use jetlag::record::{
     DetectionsRecord, EndReason, Event, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord,
 };
@@ -478,4 +478,64 @@ fn time_per_node_is_reported_once_a_phase_over_the_frames_that_were_completed() 
 fn a_backend_that_times_no_nodes_has_none_reported() {
     let mut trial = Trial::new(1, 6, |_, _| Ok(()));
     assert_eq!(nodes(trial.run().2), []);
+}
+
+#[test]
+fn releases_up_to_the_end_of_the_window_are_accounted_for_as_in_simulated_time() {
+    for depth in [1, 2] {
+        let mut trial = Trial::new(depth, 1_000, |_, _| {
+            std::thread::sleep(Duration::from_millis(170));
+            Ok(())
+        });
+        trial.runner.arrival = Arrival::Periodic {
+            hz: 100.0,
+            phase: Nanos::ZERO,
+            jitter: Nanos::ZERO,
+        };
+        trial.runner.overload = Overload::DropOldest { queue: 1 };
+        trial.length = Nanos::from_millis(500);
+        let (end, records, _) = trial.run();
+        assert_eq!(end.reason, EndReason::Duration);
+        let numbers: Vec<u64> = records.iter().map(|r| r.sequence).collect();
+        assert_eq!(
+            numbers,
+            (0..50).collect::<Vec<_>>(),
+            "50 were released, however long each took"
+        );
+    }
+}
+
+struct PanickingPostprocess;
+
+impl Postprocess for PanickingPostprocess {
+    fn run(&mut self, _: &TensorSet, _: &Carry, _: &mut Vec<Detection>) -> Result<(), DetectorError> {
+        panic!("a mistake of ours");
+    }
+}
+
+#[test]
+fn a_panic_in_the_second_thread_ends_the_tenant_and_not_the_program() {
+    let mut trial = Trial::new(2, 1_000, |_, _| Ok(()));
+    trial.runner.postprocess = Some(Box::new(PanickingPostprocess));
+    let (end, _, events) = trial.run();
+    assert_eq!(end.reason, EndReason::Failed);
+    assert!(format!("{events:?}").contains("panicked"));
+}
+
+#[test]
+fn of_many_failures_the_first_few_are_told_and_then_their_number() {
+    let mut trial = Trial::new(1, 60, |_, frame| {
+        if frame % 2 == 0 {
+            Err(failure("every other one"))
+        } else {
+            Ok(())
+        }
+    });
+    let (_, records, events) = trial.run();
+    assert_eq!(
+        records.iter().filter(|r| r.outcome == Outcome::Failed).count(),
+        30
+    );
+    assert_eq!(format!("{events:?}").matches("every other one").count(), 3);
+    assert!(format!("{events:?}").contains("27 more frames failed"));
 }

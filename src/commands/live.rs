@@ -1,9 +1,12 @@
 //! All phases of a run against the real clock: one thread (or two) a tenant, one for the recorder, one for the
 //! samplers. What the phases are is said in `run`; what a tenant does in them is in `tenant::pipeline`.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+
+use anyhow::Context;
 
 use super::prepare::Prepared;
 use super::progress::Progress;
@@ -12,10 +15,11 @@ use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Event, Finding, OVERHEAD_TENANT, Phase, PhaseRecord};
+use crate::record::{EndReason, Event, Finding, OVERHEAD_TENANT, Phase, PhaseRecord};
 use crate::scenario::{Arrival, Overload, Release, Scenario};
 use crate::source::empty::EmptySource;
 use crate::telemetry::{self, host::Host};
+use crate::tenant::failures::note;
 use crate::tenant::pipeline::{PhasePlan, Runner};
 use crate::tenant::recorder::Recorder;
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
@@ -73,8 +77,10 @@ pub(super) fn run(
     // Samplers stop first, so that what they say last is still recorded.
     let (sampled, done) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let recording = scope.spawn(|| recorder.run(&clock, &done, stop));
-        let sampling = scope.spawn({
+        let recording = named("recorder")
+            .spawn_scoped(scope, || recorder.run(&clock, &done, stop))
+            .context("cannot start the recorder's thread")?;
+        let sampling = named("samplers").spawn_scoped(scope, {
             let notes = notes.clone();
             let sampled = &sampled;
             move || {
@@ -85,34 +91,45 @@ pub(super) fn run(
                 telemetry::sampler_loop(vec![Box::new(host)], &RealClock, RealClock.now(), sampled, emit);
             }
         });
+        if let Err(error) = &sampling {
+            note(
+                &notes,
+                RealClock.now(),
+                "samplers",
+                &format!("cannot start: {error}; nothing is sampled"),
+            );
+        }
         measure_overhead(&mut overhead, stop, &notes);
         if let Some(idle) = scenario.baseline.idle {
             idle_baseline(idle, stop, &notes);
         }
         for (phase, members) in phases {
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let chosen: Vec<&mut Live> = tenants
+            let chosen = tenants
                 .iter_mut()
                 .enumerate()
-                .filter(|(n, _)| members.contains(n))
-                .map(|(_, t)| t)
-                .collect();
+                .filter(|(n, _)| members.contains(n));
+            let chosen: Vec<&mut Live> = chosen.map(|(_, tenant)| tenant).collect();
             for end in together(scenario, phase, chosen, stop, &notes) {
                 let _ = notes.send(Event::Phase(end));
             }
         }
         sampled.store(true, Ordering::Relaxed);
         // A sampler that panicked has left its samples; the record is what counts.
-        let _ = sampling.join();
+        let _ = sampling.map(|thread| thread.join());
         done.store(true, Ordering::Release);
         recording.thread().unpark();
-        recording
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    Ok(())
+        match recording.join() {
+            Ok(outcome) => outcome.map_err(anyhow::Error::from),
+            Err(_) => Err(anyhow::anyhow!(
+                "the recorder panicked; please report it with the scenario"
+            )),
+        }
+    })
+}
+
+/// A thread that debuggers and `top` show by this name (the kernel keeps 15 characters).
+fn named(name: &str) -> std::thread::Builder {
+    std::thread::Builder::new().name(name.chars().take(15).collect())
 }
 
 /// Runs these tenants side by side through one phase.
@@ -127,30 +144,73 @@ fn together(
     std::thread::scope(|scope| {
         let threads: Vec<_> = tenants
             .into_iter()
-            .map(|live| {
-                std::thread::Builder::new()
-                    .name(live.runner.name.chars().take(15).collect())
-                    .spawn_scoped(scope, move || {
-                        live.runner
-                            .run(plan, &RealClock, stop, &mut live.front, &mut live.back, notes)
-                    })
-            })
+            .map(|live| live.start(scope, plan, stop, notes))
             .collect();
-        threads
-            .into_iter()
-            .filter_map(|thread| match thread {
-                Ok(thread) => Some(
-                    thread
-                        .join()
-                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                ),
-                Err(error) => {
-                    log::error!("cannot start a thread: {error}");
-                    None
-                }
-            })
-            .collect()
+        threads.into_iter().map(Started::finish).collect()
     })
+}
+
+/// A tenant on its way through a phase, or one whose thread could not be had.
+enum Started<'scope> {
+    Running(std::thread::ScopedJoinHandle<'scope, PhaseRecord>, PhaseRecord),
+    Not(PhaseRecord),
+}
+
+impl Started<'_> {
+    /// Waits for the phase's end.
+    fn finish(self) -> PhaseRecord {
+        match self {
+            // The thread catches panics itself; `failed` is for what cannot be caught.
+            Started::Running(thread, failed) => thread.join().unwrap_or(failed),
+            Started::Not(failed) => failed,
+        }
+    }
+}
+
+impl Live {
+    /// Starts a phase on a thread of its own. Whatever becomes of the thread, a phase record comes of it, and the
+    /// other tenants go on.
+    fn start<'scope>(
+        &'scope mut self,
+        scope: &'scope std::thread::Scope<'scope, '_>,
+        plan: PhasePlan,
+        stop: &'scope AtomicBool,
+        notes: &'scope Sender<Event>,
+    ) -> Started<'scope> {
+        let failed = PhaseRecord {
+            tenant: self.runner.tenant,
+            phase: plan.phase,
+            epoch: plan.epoch,
+            measured_from: plan.measured_from,
+            measured_to: plan.measured_from,
+            reason: EndReason::Failed,
+            lost_records: 0,
+        };
+        let name = self.runner.name.clone();
+        let started = named(&name).spawn_scoped(scope, move || {
+            let run = AssertUnwindSafe(|| {
+                self.runner
+                    .run(plan, &RealClock, stop, &mut self.front, &mut self.back, notes)
+            });
+            catch_unwind(run).unwrap_or_else(|_| {
+                note(
+                    notes,
+                    RealClock.now(),
+                    &self.runner.name,
+                    "panicked; please report it with the scenario",
+                );
+                failed
+            })
+        });
+        match started {
+            Ok(thread) => Started::Running(thread, failed),
+            Err(error) => {
+                let problem = format!("cannot start its thread: {error}; lower the number of tenants");
+                note(notes, RealClock.now(), &name, &problem);
+                Started::Not(failed)
+            }
+        }
+    }
 }
 
 /// A tenant whose frames cost nothing: what is left is what jetlag adds.
@@ -180,35 +240,24 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
         measured_from: epoch,
         end: epoch + Nanos::from_secs(1),
     };
-    let end = std::thread::scope(|scope| {
-        // On a thread of its own, because a runner changes the timers of the thread that it runs on.
-        scope
-            .spawn(|| {
-                overhead.runner.run(
-                    plan,
-                    &RealClock,
-                    stop,
-                    &mut overhead.front,
-                    &mut overhead.back,
-                    notes,
-                )
-            })
-            .join()
-    });
-    if let Ok(end) = end {
-        let _ = notes.send(Event::Phase(end));
+    // On a thread of its own, because a runner changes the timers of the thread that it runs on.
+    let end = std::thread::scope(|scope| overhead.start(scope, plan, stop, notes).finish());
+    let _ = notes.send(Event::Phase(end));
+}
+
+/// Says that idle power was asked for and cannot be had: this version reads no power sensor.
+pub(super) fn idle_not_measured() -> Finding {
+    Finding {
+        code: "idle-power-not-measured".to_owned(),
+        tenant: None,
+        message: "`baseline.idle` was asked for, and this version can read no power sensor.".to_owned(),
+        advice: "Leave `baseline.idle` out; energy per frame is not reported.".to_owned(),
     }
 }
 
-/// Waits with only the samplers running. Idle power itself needs a power sensor, which this version cannot
-/// read: it says so instead of leaving a silent gap.
+/// Waits with only the samplers running.
 fn idle_baseline(idle: Nanos, stop: &AtomicBool, notes: &Sender<Event>) {
-    let _ = notes.send(Event::Finding(Finding {
-        code: "idle-power-not-measured".to_owned(),
-        tenant: None,
-        message: "baseline.idle was asked for, and no power sensor can be read by this version".to_owned(),
-        advice: "leave baseline.idle out; energy per frame is not reported".to_owned(),
-    }));
+    let _ = notes.send(Event::Finding(idle_not_measured()));
     let until = RealClock.now() + idle;
     while RealClock.now() < until && !stop.load(Ordering::Relaxed) {
         RealClock.sleep_until(until.min(RealClock.now() + Nanos::from_millis(50)));

@@ -17,7 +17,7 @@ use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{Manifest, Phase};
-use crate::scenario::{self, BackendChoice, ClockKind, ResolveEnv, Scenario};
+use crate::scenario::{self, BackendChoice, ClockKind, LatencyModel, ResolveEnv, Scenario};
 use crate::tenant::pipeline::PhasePlan;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
@@ -45,13 +45,13 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             log::info!("tenant {}: {reason}", tenant.name);
         }
     }
-    let prepared = prepare::all(&scenario).map_err(|problems| WrongUse(problems.join("\n       ")))?;
     let path = run_file(&scenario, options.out.as_deref())?;
+    let prepared = prepare::all(&scenario).map_err(|problems| WrongUse(problems.join("\n       ")))?;
     let manifest = manifest(&scenario, &prepared);
     let writer = RunWriter::create(&path, &manifest)?;
     let stop = stop_on_signals()?;
     let ended = match scenario.clock {
-        ClockKind::Virtual => simulated(&scenario, writer),
+        ClockKind::Virtual => simulated(&scenario, writer, &stop),
         ClockKind::Real => live::run(&scenario, prepared, writer, &stop, options.quiet),
     };
     if let Err(error) = ended {
@@ -116,6 +116,7 @@ fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
+/// Where the run file goes; never over a run that is there already, nor over a file that is no run.
 fn run_file(scenario: &Scenario, asked: Option<&Path>) -> anyhow::Result<PathBuf> {
     let path = match asked {
         Some(path) => path.to_owned(),
@@ -123,14 +124,47 @@ fn run_file(scenario: &Scenario, asked: Option<&Path>) -> anyhow::Result<PathBuf
             let seconds = SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |d| d.as_secs());
-            Path::new("runs").join(format!("{}-{}.mcap", scenario.name, compact_utc(seconds)))
+            let stem = format!("{}-{}", scenario.name, compact_utc(seconds));
+            let names =
+                std::iter::once(format!("{stem}.mcap")).chain((2..).map(|n| format!("{stem}-{n}.mcap")));
+            names
+                .map(|name| Path::new("runs").join(name))
+                .find(|path| !path.exists())
+                .context("every name for the run file is taken; give one with --out")?
         }
     };
+    if path.is_file() && !is_mcap_or_empty(&path) {
+        return Err(WrongUse(format!(
+            "{} is there already and is no run file; give another path with --out",
+            path.display()
+        ))
+        .into());
+    }
     if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {} for the run file", folder.display()))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            WrongUse(format!(
+                "cannot make the folder {} for the run file: {error}; give a path in a folder that you may write with --out",
+                folder.display()
+            ))
+        })?;
     }
     Ok(path)
+}
+
+/// Whether a file may be written over as a run file: an older run, or nothing.
+fn is_mcap_or_empty(path: &Path) -> bool {
+    use std::io::Read;
+    // The magic of the MCAP format.
+    const MAGIC: [u8; 6] = *b"\x89MCAP0";
+    let mut start = [0; 6];
+    let Ok(mut file) = std::fs::File::open(path) else {
+        return false;
+    };
+    match file.read(&mut start) {
+        Ok(0) => true,
+        Ok(n) => n == start.len() && start == MAGIC,
+        Err(_) => false,
+    }
 }
 
 /// `20261121-140509`: UTC, by the civil-from-days algorithm of Howard Hinnant.
@@ -187,32 +221,42 @@ pub(super) fn phases(scenario: &Scenario) -> Vec<(Phase, Vec<usize>)> {
 }
 
 /// All phases under the virtual clock: no threads, no waiting.
-fn simulated(scenario: &Scenario, mut writer: RunWriter) -> anyhow::Result<()> {
+fn simulated(scenario: &Scenario, mut writer: RunWriter, stop: &AtomicBool) -> anyhow::Result<()> {
     let tenants: Vec<SimTenant> = scenario
         .tenants
         .iter()
         .enumerate()
-        .filter_map(|(number, tenant)| match &tenant.backend {
-            BackendChoice::Sim(model) => Some(SimTenant {
+        .map(|(number, tenant)| {
+            let model = match &tenant.backend {
+                BackendChoice::Sim(model) => model.clone(),
+                // What returns at once takes the least time that moves the clock.
+                BackendChoice::Null => LatencyModel::Fixed(Nanos(1)),
+                BackendChoice::Cpu { .. } => anyhow::bail!(
+                    "tenant {}: the cpu backend cannot run under the virtual clock; use Sim or `clock: Real`",
+                    tenant.name
+                ),
+            };
+            Ok(SimTenant {
                 tenant: number as u16,
-                model: model.clone(),
+                model,
                 arrival: tenant.arrival,
                 overload: tenant.overload,
                 deadline: tenant.deadline,
                 depth: tenant.depth,
                 frames: tenant.frames,
                 seed: prepare::seed(scenario, number),
-            }),
-            // Resolve refuses others under the virtual clock.
-            _ => None,
+            })
         })
-        .collect();
+        .collect::<anyhow::Result<_>>()?;
+    if scenario.baseline.idle.is_some() {
+        writer.finding(&live::idle_not_measured())?;
+    }
     let mut epoch = Stamp(0);
     for (phase, members) in phases(scenario) {
         let plan = plan_of(scenario, phase, epoch);
         let members: Vec<SimTenant> = members.iter().filter_map(|&n| tenants.get(n).cloned()).collect();
         let mut outcome = Ok(());
-        let ends = simulate::run(&members, scenario.sim_contention, plan, |record| {
+        let ends = simulate::run(&members, scenario.sim_contention, plan, stop, |record| {
             if outcome.is_ok() {
                 outcome = writer.frame(record).and_then(|()| writer.tick(record.finished));
             }

@@ -100,7 +100,7 @@ pub struct FrameRecord {
     pub outcome: Outcome,
     /// Counts the tenant's releases in this phase, from 0, drops included.
     pub sequence: u64,
-    /// Index of its content in the source.
+    /// Index of its content in the source; [`NO_CONTENT`] for a frame that was never fetched.
     pub source_index: u64,
     /// When it was due.
     pub released: Stamp,
@@ -172,6 +172,9 @@ pub struct Finding {
     /// What to do about it.
     pub advice: String,
 }
+
+/// The source index of a frame that was dropped or failed before its content was fetched.
+pub const NO_CONTENT: u64 = u64::MAX;
 
 /// The tenant number of the null tenant that measures jetlag's own cost.
 pub const OVERHEAD_TENANT: u16 = u16::MAX;

@@ -129,7 +129,7 @@ pub struct Tenant {
     pub cpus: Vec<usize>,
     /// Whether detections are recorded.
     pub record_detections: bool,
-    /// Stop after this many frames, if sooner than the duration.
+    /// Stop after this many frames, counted from the end of the warm-up, if sooner than the duration.
     pub frames: Option<u64>,
 }
 

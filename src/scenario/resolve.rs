@@ -183,8 +183,9 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
     };
     sharing(&typed.sharing, r);
     if let Some(spot) = typed.sim_contention.given() {
-        let ok = spot.value.is_finite() && spot.value >= 0.0;
-        require(r, spot, ok, "sim_contention", "zero or above, such as 0.5");
+        // Beyond a hundredfold a model says nothing, and far beyond it no frame would end in simulated time.
+        let ok = (0.0..=100.0).contains(&spot.value);
+        require(r, spot, ok, "sim_contention", "from 0 to 100, such as 0.5");
     }
     if let Some(Spot { value, place }) = typed.sim_contention.given()
         && *value != 0.0

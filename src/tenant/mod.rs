@@ -10,6 +10,7 @@
 //! What a backend does with a frame, and what becomes of the records, is the affair of others.
 
 pub mod arrival;
+pub(crate) mod failures;
 mod nodes;
 pub mod overload;
 pub mod pipeline;

@@ -13,13 +13,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, sync_channel};
 
 use super::arrival::Releases;
+use super::failures::{Failures, note};
 use super::nodes::NodeTotals;
 use super::overload::{Release, WaitingLine};
 use super::recording::RecordSink;
 use crate::backend::{Slot, StageTimes};
 use crate::clock::Clock;
 use crate::detector::{Carry, Detection, Postprocess, Preprocess};
-use crate::record::{EndReason, Event, FrameRecord, LogRecord, Outcome, Phase, PhaseRecord, Stage};
+use crate::record::{EndReason, Event, Finding, FrameRecord, NO_CONTENT, Outcome, Phase, PhaseRecord, Stage};
 use crate::scenario::{Arrival, Overload, Release as Waiting};
 use crate::source::{Frame, Source};
 use crate::units::{Nanos, Stamp};
@@ -71,8 +72,6 @@ pub struct PhasePlan {
 const SPIN: Nanos = Nanos::from_micros(150);
 /// Longest sleep without a look at the stop flag.
 const STOP_CHECK: Nanos = Nanos::from_millis(50);
-/// A tenant that fails this often in a row will not recover.
-const GIVE_UP_AFTER: u32 = 10;
 
 /// A frame between submission and result.
 struct InFlight {
@@ -138,7 +137,7 @@ impl Runner {
             name: name.as_str(),
             notes: notes.clone(),
             nodes: &mut nodes,
-            failures: 0,
+            failures: Failures::new(),
         };
         let releases = Releases::new(
             self.arrival,
@@ -158,7 +157,8 @@ impl Runner {
             frames: self.frames,
             waiting: self.waiting,
             sequence: 0,
-            failures: 0,
+            measured: 0,
+            failures: Failures::new(),
             plan,
             clock,
             stop,
@@ -172,6 +172,10 @@ impl Runner {
             run_overlapped(prepare, finish, free, front, back, cpus)
         };
         self.slots = slots;
+        let lists = back.take_lost_detections();
+        if lists > 0 {
+            let _ = notes.send(Event::Finding(lost_detections(&self.name, lists)));
+        }
         for record in nodes.records(self.tenant, plan.phase) {
             // The recorder may have stopped already; the frames that it lacks are then told elsewhere.
             let _ = notes.send(Event::Node(record));
@@ -181,26 +185,24 @@ impl Runner {
             phase: plan.phase,
             epoch: plan.epoch,
             measured_from: plan.measured_from,
-            measured_to: if reason == EndReason::Duration {
-                plan.end
-            } else {
-                clock.now().min(plan.end)
+            measured_to: match reason {
+                EndReason::Duration => plan.end,
+                _ => clock.now().clamp(plan.measured_from, plan.end),
             },
             reason,
-            lost_records: front.lost() + back.lost(),
+            lost_records: front.take_lost() + back.take_lost(),
         }
     }
 }
 
-fn note(notes: &Sender<Event>, at: Stamp, tenant: &str, problem: &str) {
-    let message = format!("tenant {tenant}: {problem}");
-    log::warn!("{message}");
-    // The recorder may have stopped already; then the log line above is all there is.
-    let _ = notes.send(Event::Log(LogRecord {
-        at,
-        level: "warn".to_owned(),
-        message,
-    }));
+fn lost_detections(tenant: &str, lists: u64) -> Finding {
+    Finding {
+        code: "lost-detections".to_owned(),
+        tenant: Some(tenant.to_owned()),
+        message: format!("{tenant}: what was found in {lists} frames was not recorded, because the recorder fell behind."),
+        advice: "Times are not affected. Set `record_detections: false` if only times matter, or write to a faster disk."
+            .to_owned(),
+    }
 }
 
 /// One thread does all: the next frame is looked at when this one is done.
@@ -212,20 +214,26 @@ fn run_serial(
     back: &mut RecordSink,
 ) -> (EndReason, Vec<Box<dyn Slot>>) {
     let mut free = free.into_iter().next();
+    let mut reason = EndReason::Failed;
     while let Some(idle) = free.take() {
         match prepare.next(idle, front) {
             Next::Frame(in_flight) => {
                 free = Some(finish.frame(in_flight, back));
-                if finish.failures >= GIVE_UP_AFTER {
+                if finish.failures.hopeless() {
                     prepare.close(front);
-                    return (EndReason::Failed, free.into_iter().map(|f| f.slot).collect());
+                    break;
                 }
             }
             Next::Skipped(idle) => free = Some(idle),
-            Next::End(reason, idle) => return (reason, vec![idle.slot]),
+            Next::End(ended, idle) => {
+                free = Some(idle);
+                reason = ended;
+                break;
+            }
         }
     }
-    (EndReason::Failed, Vec::new())
+    finish.close();
+    (reason, free.into_iter().map(|f| f.slot).collect())
 }
 
 /// Two threads: this one releases, prepares and submits; the other waits, postprocesses and records.
@@ -248,21 +256,32 @@ fn run_overlapped(
     let mut hand: Option<Free> = None;
     let reason = std::thread::scope(|scope| {
         let gave_up = &gave_up;
-        scope.spawn(move || {
+        let back_half = move || {
             if let Err(problem) = prepare_thread(cpus) {
                 note(&finish.notes, finish.clock.now(), finish.name, &problem);
             }
             for in_flight in work_out {
                 let idle = finish.frame(in_flight, back);
-                if finish.failures >= GIVE_UP_AFTER {
+                if finish.failures.hopeless() {
                     gave_up.store(true, Ordering::Relaxed);
                 }
                 if free_in.send(idle).is_err() {
                     break;
                 }
             }
-        });
-        loop {
+            finish.close();
+        };
+        let back_half = match std::thread::Builder::new().spawn_scoped(scope, back_half) {
+            Ok(thread) => thread,
+            Err(error) => {
+                let problem = format!(
+                    "cannot start its second thread: {error}; lower `depth` or the number of tenants"
+                );
+                note(&prepare.notes, prepare.clock.now(), prepare.name, &problem);
+                return EndReason::Failed;
+            }
+        };
+        let mut reason = loop {
             let idle = match hand.take() {
                 Some(idle) => idle,
                 // No slot comes back only if the other thread ended, which it does after this one.
@@ -285,11 +304,19 @@ fn run_overlapped(
                 Next::Skipped(idle) => hand = Some(idle),
                 Next::End(reason, idle) => {
                     hand = Some(idle);
-                    drop(work_in);
                     break reason;
                 }
             }
+        };
+        // The other thread ends when nothing more can come.
+        drop(work_in);
+        if back_half.join().is_err() {
+            let problem = "its second thread panicked; please report it with the scenario";
+            note(&prepare.notes, prepare.clock.now(), prepare.name, problem);
+            prepare.close(front);
+            reason = EndReason::Failed;
         }
+        reason
     });
     (reason, hand.into_iter().chain(free_out).map(|f| f.slot).collect())
 }
@@ -320,7 +347,9 @@ struct Prepare<'a> {
     frames: Option<u64>,
     waiting: Waiting,
     sequence: u64,
-    failures: u32,
+    /// Of these, how many were due in the measured window.
+    measured: u64,
+    failures: Failures,
     plan: PhasePlan,
     clock: &'a dyn Clock,
     stop: &'a AtomicBool,
@@ -352,7 +381,7 @@ impl Prepare<'_> {
             }
             Err(problem) => return self.failed(record, &problem, idle, sink),
         }
-        self.failures = 0;
+        self.failures.none();
         let submitted = idle.slot.submit().map_err(|e| e.to_string());
         Next::Frame(InFlight {
             slot: idle.slot,
@@ -387,23 +416,23 @@ impl Prepare<'_> {
         Ok(true)
     }
 
-    /// The next frame whose turn it is, waiting for it if need be. On the way, frames that the overload
-    /// policy gives up are recorded as dropped at the release that displaced them.
+    /// The next frame whose turn it is, waiting for it if need be.
     fn await_release(&mut self, sink: &mut RecordSink) -> Result<Release, EndReason> {
-        if self
-            .frames
-            .is_some_and(|limit| self.sequence >= limit && self.line.is_empty())
-        {
-            return Err(EndReason::Count);
-        }
         let mut woke_for = None;
         loop {
+            let now = self.clock.now();
+            self.join_due(now, woke_for, sink);
             if self.stop.load(Ordering::Relaxed) {
                 return Err(EndReason::Interrupted);
             }
-            let now = self.clock.now();
             if now >= self.plan.end {
                 return Err(EndReason::Duration);
+            }
+            if let Some(release) = self.line.take() {
+                return Ok(release);
+            }
+            if !self.may_release() {
+                return Err(EndReason::Count);
             }
             if self.releases.is_closed() {
                 if now < self.plan.epoch {
@@ -411,26 +440,6 @@ impl Prepare<'_> {
                     continue;
                 }
                 return Ok(self.number(now, Nanos::ZERO));
-            }
-            while let Some(due) = self.releases.peek().filter(|due| *due <= now) {
-                if self.frames.is_some_and(|limit| self.sequence >= limit) {
-                    break;
-                }
-                self.releases.take();
-                let lateness = if woke_for == Some(due) {
-                    now - due
-                } else {
-                    Nanos::ZERO
-                };
-                let release = self.number(due, lateness);
-                if let Some(dropped) = self.line.join(release) {
-                    let mut record = self.record_of(dropped, due);
-                    record.outcome = Outcome::Dropped;
-                    sink.frame(record);
-                }
-            }
-            if let Some(release) = self.line.take() {
-                return Ok(release);
             }
             match self.releases.peek() {
                 None => self.clock.sleep_until(self.plan.end.min(now + STOP_CHECK)),
@@ -446,9 +455,40 @@ impl Prepare<'_> {
         }
     }
 
+    /// Lets every frame that is due by `now` join the line. Those that the overload policy gives up are
+    /// recorded as dropped at the release that displaced them.
+    fn join_due(&mut self, now: Stamp, woke_for: Option<Stamp>, sink: &mut RecordSink) {
+        if self.releases.is_closed() {
+            return;
+        }
+        while let Some(due) = self.releases.peek().filter(|due| *due <= now) {
+            if !self.may_release() {
+                return;
+            }
+            self.releases.take();
+            let lateness = if woke_for == Some(due) {
+                now - due
+            } else {
+                Nanos::ZERO
+            };
+            let release = self.number(due, lateness);
+            if let Some(dropped) = self.line.join(release) {
+                let mut record = self.record_of(dropped, due);
+                record.outcome = Outcome::Dropped;
+                sink.frame(record);
+            }
+        }
+    }
+
+    /// Whether the tenant's own limit of frames, which counts from the end of the warm-up, allows one more.
+    fn may_release(&self) -> bool {
+        self.frames.is_none_or(|limit| self.measured < limit)
+    }
+
     fn number(&mut self, due: Stamp, lateness: Nanos) -> Release {
         let sequence = self.sequence;
         self.sequence += 1;
+        self.measured += u64::from(due >= self.plan.measured_from);
         Release {
             sequence,
             due,
@@ -463,7 +503,7 @@ impl Prepare<'_> {
             warmup: release.due < self.plan.measured_from,
             outcome: Outcome::Completed,
             sequence: release.sequence,
-            source_index: 0,
+            source_index: NO_CONTENT,
             released: release.due,
             started,
             finished: started,
@@ -478,19 +518,10 @@ impl Prepare<'_> {
     fn failed(&mut self, mut record: FrameRecord, problem: &str, idle: Free, sink: &mut RecordSink) -> Next {
         record.finished = self.clock.now();
         record.outcome = Outcome::Failed;
-        record.source_index = self.frame.index;
         sink.frame(record);
-        self.failures += 1;
-        if self.failures <= 3 {
-            note(&self.notes, record.finished, self.name, problem);
-        }
-        if self.failures >= GIVE_UP_AFTER {
-            note(
-                &self.notes,
-                record.finished,
-                self.name,
-                "failed too often in a row; the tenant stops here",
-            );
+        self.failures
+            .one(&self.notes, record.finished, self.name, problem);
+        if self.failures.hopeless() {
             self.close(sink);
             return Next::End(EndReason::Failed, idle);
         }
@@ -500,6 +531,8 @@ impl Prepare<'_> {
     /// Records the frames that still wait, and will not be served, as unfinished.
     fn close(&mut self, sink: &mut RecordSink) {
         let now = self.clock.now();
+        self.join_due(now, None, sink);
+        self.failures.close(&self.notes, now, self.name);
         while let Some(release) = self.line.take() {
             let mut record = self.record_of(release, now);
             record.outcome = Outcome::Unfinished;
@@ -516,10 +549,15 @@ struct Finish<'a> {
     name: &'a str,
     notes: Sender<Event>,
     nodes: &'a mut NodeTotals,
-    failures: u32,
+    failures: Failures,
 }
 
 impl Finish<'_> {
+    /// At the end of the phase.
+    fn close(&mut self) {
+        self.failures.close(&self.notes, self.clock.now(), self.name);
+    }
+
     /// Waits for a frame's result, turns it into detections and records it; hands the slot back.
     fn frame(&mut self, in_flight: InFlight, sink: &mut RecordSink) -> Free {
         let InFlight {
@@ -538,24 +576,14 @@ impl Finish<'_> {
                 }
                 // After the frame is finished and recorded, so that adding up is in no frame's time.
                 self.nodes.add(slot.node_times(), !record.warmup);
-                self.failures = 0;
+                self.failures.none();
             }
             Err(problem) => {
                 record.finished = self.clock.now();
                 record.outcome = Outcome::Failed;
                 sink.frame(record);
-                self.failures += 1;
-                if self.failures <= 3 {
-                    note(&self.notes, record.finished, self.name, &problem);
-                }
-                if self.failures == GIVE_UP_AFTER {
-                    note(
-                        &self.notes,
-                        record.finished,
-                        self.name,
-                        "failed too often in a row; the tenant stops here",
-                    );
-                }
+                self.failures
+                    .one(&self.notes, record.finished, self.name, &problem);
             }
         }
         Free { slot, carry }

@@ -31,6 +31,7 @@ pub struct RecordSink {
     frames: Producer<FrameRecord>,
     detections: Option<Producer<DetectionItem>>,
     lost: u64,
+    lost_detections: u64,
 }
 
 /// The reading ends, for the recorder.
@@ -51,6 +52,7 @@ pub fn channel(tenant: u16, detections: bool) -> (RecordSink, RecordFeed) {
             frames: frame_in,
             detections: detection_in,
             lost: 0,
+            lost_detections: 0,
         },
         RecordFeed {
             frames: frame_out,
@@ -77,7 +79,7 @@ impl RecordSink {
     pub fn detections(&mut self, record: &FrameRecord, found: &[Detection]) {
         let Some(queue) = &mut self.detections else { return };
         let Ok(chunk) = queue.write_chunk_uninit(found.len()) else {
-            self.lost += 1;
+            self.lost_detections += 1;
             return;
         };
         let last = found.len().saturating_sub(1);
@@ -89,9 +91,13 @@ impl RecordSink {
             detection,
         }));
     }
-    /// Records that found the queue full.
-    pub fn lost(&self) -> u64 {
-        self.lost
+    /// Frame records that found the queue full since this was last asked.
+    pub fn take_lost(&mut self) -> u64 {
+        std::mem::take(&mut self.lost)
+    }
+    /// Frames whose detections found the queue full since this was last asked.
+    pub fn take_lost_detections(&mut self) -> u64 {
+        std::mem::take(&mut self.lost_detections)
     }
 }
 

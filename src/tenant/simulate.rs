@@ -5,6 +5,7 @@
 //! acquire, decode, pre- and postprocessing take no time. Equal scenarios give equal records, to the bit.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::arrival::Releases;
 use super::overload::{Release, WaitingLine};
@@ -45,6 +46,11 @@ struct State {
     in_flight: VecDeque<FrameRecord>,
     running: Option<Stamp>,
     sequence: u64,
+    /// Releases in the measured window, which starts at `measured_from`.
+    measured: u64,
+    measured_from: Stamp,
+    /// When its latest frame finished.
+    latest: Stamp,
 }
 
 /// Runs one phase; hands every frame record to `record` in order of time and returns how it ended for each.
@@ -52,6 +58,7 @@ pub fn run(
     tenants: &[SimTenant],
     contention: f64,
     plan: PhasePlan,
+    stop: &AtomicBool,
     mut record: impl FnMut(&FrameRecord),
 ) -> Vec<PhaseRecord> {
     let mut device = Device::new(contention);
@@ -66,11 +73,19 @@ pub fn run(
             in_flight: VecDeque::with_capacity(spec.depth),
             running: None,
             sequence: 0,
+            measured: 0,
+            measured_from: plan.measured_from,
+            latest: plan.epoch,
             spec: spec.clone(),
         })
         .collect();
     let mut now = plan.epoch;
+    let mut stopped = false;
     loop {
+        if stop.load(Ordering::Relaxed) {
+            stopped = true;
+            break;
+        }
         for (place, state) in states.iter_mut().enumerate() {
             state.take_in(now, &plan, &mut record);
             state.submit(now, &plan);
@@ -101,18 +116,18 @@ pub fn run(
                 unfinished.outcome = Outcome::Unfinished;
                 record(&unfinished);
             }
-            let counted_out = state.spec.frames.is_some_and(|limit| state.sequence >= limit);
+            let (reason, to) = match (stopped, state.may_release()) {
+                (true, _) => (EndReason::Interrupted, now),
+                (false, false) => (EndReason::Count, state.latest),
+                (false, true) => (EndReason::Duration, plan.end),
+            };
             PhaseRecord {
                 tenant: state.spec.tenant,
                 phase: plan.phase,
                 epoch: plan.epoch,
                 measured_from: plan.measured_from,
-                measured_to: if counted_out { now.min(plan.end) } else { plan.end },
-                reason: if counted_out {
-                    EndReason::Count
-                } else {
-                    EndReason::Duration
-                },
+                measured_to: to.clamp(plan.measured_from, plan.end),
+                reason,
                 lost_records: 0,
             }
         })
@@ -121,7 +136,7 @@ pub fn run(
 
 impl State {
     fn may_release(&self) -> bool {
-        self.spec.frames.is_none_or(|limit| self.sequence < limit)
+        self.spec.frames.is_none_or(|limit| self.measured < limit)
     }
     /// The next event that the arrival process brings by itself.
     fn next_release(&self) -> Option<Stamp> {
@@ -178,11 +193,13 @@ impl State {
         done.stages[Stage::Queue as usize] = Some(began - done.started);
         done.stages[Stage::Compute as usize] = Some(now - began);
         done.finished = now;
+        self.latest = now;
         record(&done);
     }
     fn number(&mut self, due: Stamp) -> Release {
         let sequence = self.sequence;
         self.sequence += 1;
+        self.measured += u64::from(due >= self.measured_from);
         Release {
             sequence,
             due,
@@ -242,7 +259,9 @@ mod tests {
     }
     fn frames(tenants: &[SimTenant], contention: f64, ms: i64) -> Vec<FrameRecord> {
         let mut all = Vec::new();
-        run(tenants, contention, plan(ms), |r| all.push(*r));
+        run(tenants, contention, plan(ms), &AtomicBool::new(false), |r| {
+            all.push(*r)
+        });
         all
     }
 
@@ -325,6 +344,43 @@ mod tests {
         assert_eq!(frames(&[closed.clone()], 0.0, 1_000).len(), 100);
         closed.frames = Some(7);
         assert_eq!(frames(&[closed], 0.0, 1_000).len(), 7);
+    }
+
+    #[test]
+    fn a_tenant_that_counts_out_is_measured_to_its_own_end_and_not_before_the_window() {
+        let mut counted = tenant(0, 1, 100.0);
+        counted.frames = Some(100);
+        let window = PhasePlan {
+            measured_from: Stamp(500 * MS),
+            ..plan(10_000)
+        };
+        let ends = run(
+            &[counted, tenant(1, 1, 10.0)],
+            0.0,
+            window,
+            &AtomicBool::new(false),
+            |_| {},
+        );
+        assert_eq!(ends[0].reason, EndReason::Count);
+        assert_eq!(
+            ends[0].measured_to,
+            Stamp(1_491 * MS),
+            "100 frames from the end of the warm-up"
+        );
+        assert_eq!(ends[1].measured_to, window.end);
+    }
+
+    #[test]
+    fn the_stop_flag_ends_simulated_time_too() {
+        let ends = run(
+            &[tenant(0, 1, 100.0)],
+            0.0,
+            plan(10_000),
+            &AtomicBool::new(true),
+            |_| {},
+        );
+        assert_eq!(ends[0].reason, EndReason::Interrupted);
+        assert_eq!(ends[0].measured_to, Stamp(0));
     }
 
     #[test]
