@@ -518,6 +518,13 @@ fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
         folder.path(),
     );
     assert!(synth.status.success(), "{}", stderr(&synth));
+    let said = stdout(&synth);
+    assert!(
+        said.starts_with("12 scenes written to scenes")
+            && said.contains("--data scenes")
+            && said.lines().count() == 1,
+        "{said}"
+    );
     for detector in ["builtin:camera", "builtin:lidar"] {
         let eval = run(
             &["eval", detector, "--data", "scenes", "--format", "json"],
@@ -532,6 +539,37 @@ fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
         1,
         &["nowhere"],
     );
+}
+
+#[test]
+fn scenes_that_cannot_be_numbered_or_written_are_refused_with_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let synth = |more: &[&str]| {
+        let args = [&["data", "synth", "--out", "scenes"], more].concat();
+        run(&args, folder.path())
+    };
+    assert_refused(
+        &synth(&["--start", "18446744073709551615", "--count", "1"]),
+        2,
+        &["--start 18446744073709551615", "start lower"],
+    );
+    assert_refused(&synth(&["--count", "0"]), 2, &["--count 0"]);
+    assert!(!folder.path().join("scenes").exists());
+
+    // The last scene there is, and no other.
+    let last = synth(&["--start", "18446744073709551614", "--count", "1"]);
+    assert!(last.status.success(), "{}", stderr(&last));
+    assert_eq!(
+        fs::read_dir(folder.path().join("scenes/image_2"))
+            .unwrap()
+            .count(),
+        1
+    );
+
+    fs::write(folder.path().join("file"), "").unwrap();
+    let output = run(&["data", "synth", "--out", "file", "--count", "1"], folder.path());
+    assert_refused(&output, 1, &["cannot write file/image_2"]);
+    assert!(!stderr(&output).contains("cannot read"), "{}", stderr(&output));
 }
 
 #[test]
