@@ -291,6 +291,17 @@ fn a_full_disk_ends_the_run_with_a_sentence() {
     );
     let output = run(&["run", &path, "--out", "/dev/full"], folder.path());
     assert_refused(&output, 1, &["/dev/full", "No space left"]);
+    let said = stderr(&output);
+    assert_eq!(
+        said.matches("No space left").count(),
+        1,
+        "the cause is said once: {said}"
+    );
+
+    for absent in ["absent.mcap", "."] {
+        let output = run(&["report", absent], folder.path());
+        assert_refused(&output, 1, &[absent, "runs/*.mcap"]);
+    }
 }
 
 #[test]
@@ -409,6 +420,23 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
         summary["run"]["findings"].to_string().contains("failed-frames"),
         "{summary}"
     );
+
+    // The findings send people to the log: inspect has it, each line once.
+    let file = summary["run"]["file"].as_str().unwrap();
+    let inspected = run(&["inspect", file, "--format", "json"], folder.path());
+    let value: Value = serde_json::from_slice(&inspected.stdout).unwrap();
+    let log = value["log"].as_array().unwrap();
+    for name in ["a.png", "b.jpg"] {
+        let lines = log
+            .iter()
+            .filter(|line| line["message"].as_str().unwrap().contains(name));
+        assert!(
+            lines.map(|line| line["count"].as_u64().unwrap()).sum::<u64>() > 0,
+            "{name}: {value}"
+        );
+    }
+    let text = stdout(&run(&["inspect", file], folder.path()));
+    assert!(text.contains("LOG") && text.contains("a.png"), "{text}");
 }
 
 fn lidar_scenario(folder: &Path, points: &Path) -> String {
