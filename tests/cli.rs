@@ -525,15 +525,38 @@ fn inspect_tells_runs_networks_and_detectors_apart() {
             .any(|n| n["operator"].as_str().unwrap().contains("Conv"))
     );
     assert_refused(
-        &run(&["inspect", "Cargo.lock"], folder.path()),
+        &run(
+            &["inspect", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")],
+            folder.path(),
+        ),
         2,
         &[".mcap", ".onnx", ".ron"],
     );
-    assert_refused(
-        &run(&["inspect", "absent.onnx"], folder.path()),
-        1,
-        &["absent.onnx"],
-    );
+    for absent in ["absent.onnx", "absent.txt"] {
+        let output = run(&["inspect", absent], folder.path());
+        assert_refused(&output, 1, &[absent, "no such file"]);
+    }
+}
+
+#[test]
+fn inspect_refuses_scenarios_and_options_that_the_file_does_not_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
+    let spec = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.ron");
+    for (args, phrases) in [
+        (&[DEMO][..], &["this is a scenario", "jetlag run"][..]),
+        (&[spec, "--profile", "3"], &["--profile", ".onnx"]),
+        (&[spec, "--dim", "batch=1"], &["--dim", ".onnx"]),
+        (&[network, "--profile", "0"], &["--profile 0"]),
+        (&[network, "--dim", "batch=1"], &["--profile TIMES"]),
+        (
+            &[network, "--profile", "1", "--dim", "nothing=1"],
+            &["--dim nothing"],
+        ),
+    ] {
+        let output = run(&[&["inspect"], args].concat(), folder.path());
+        assert_refused(&output, 2, phrases);
+    }
 }
 
 #[test]
@@ -564,9 +587,27 @@ fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
     }
     assert_refused(
         &run(&["eval", "builtin:camera", "--data", "nowhere"], folder.path()),
-        1,
-        &["nowhere"],
+        2,
+        &["nowhere", "KITTI's layout"],
     );
+    for (args, phrase) in [
+        (["builtin:camera", "--iou", "0"], "--iou 0"),
+        (["builtin:camera", "--iou", "-0.5"], "--iou -0.5"),
+        (["builtin:camera", "--iou", "NaN"], "--iou NaN"),
+        (["builtin:camera", "--threshold", "1.5"], "--threshold 1.5"),
+        (["builtin:camera", "--threshold", "-1"], "--threshold -1"),
+        (["builtin:camera", "--limit", "0"], "--limit 0"),
+        (["builtin:radar", "--limit", "1"], "camera, lidar"),
+        (["absent.ron", "--limit", "1"], "absent.ron"),
+    ] {
+        let eval = [&["eval"], &args[..], &["--data", "scenes"]].concat();
+        assert_refused(&run(&eval, folder.path()), 2, &[phrase]);
+    }
+    for name in ["label_2/000003.txt", "calib/000001.txt"] {
+        fs::remove_file(folder.path().join("scenes").join(name)).unwrap();
+        let eval = run(&["eval", "builtin:lidar", "--data", "scenes"], folder.path());
+        assert_refused(&eval, 2, &[name, "is expected", "KITTI's layout"]);
+    }
 }
 
 #[test]
