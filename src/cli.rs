@@ -118,10 +118,10 @@ pub struct EvalArgs {
     #[arg(long, value_name = "DIR")]
     pub data: PathBuf,
     /// Overlap from which a detection counts as the object: 2-D, or bird's-eye view for LiDAR.
-    #[arg(long, default_value_t = 0.5)]
+    #[arg(long, default_value_t = 0.5, allow_negative_numbers = true)]
     pub iou: f32,
     /// Score from which a detection counts [default: the detector's own].
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true)]
     pub threshold: Option<f32>,
     /// Evaluate at most this many frames.
     #[arg(long)]

@@ -137,6 +137,12 @@ pub enum QuantityError {
         /// What was written.
         text: String,
     },
+    /// Days, which are not among the units.
+    #[error("`{unit}` is not a unit here; write days in hours, such as \"24h\"")]
+    Days {
+        /// The unit that was written.
+        unit: String,
+    },
     /// A unit that is not one of time.
     #[error("`{unit}` is not a unit of time; the units are ns, us, ms, s, min, h")]
     UnknownUnit {
@@ -151,13 +157,10 @@ pub enum QuantityError {
     },
 }
 
-/// Reads a duration as written in scenarios and expectations: `10s`, `33ms`, `1.5 min`, `250us`.
+/// Reads a duration as written in scenarios and expectations: `10s`, `33ms`, `1.5 min`, `250us`, `1e3 ms`.
 pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
     let trimmed = text.trim();
-    let split = trimmed
-        .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_')))
-        .unwrap_or(trimmed.len());
-    let (number, unit) = trimmed.split_at(split);
+    let (number, unit) = trimmed.split_at(end_of_number(trimmed));
     let value: f64 = number
         .replace('_', "")
         .parse()
@@ -176,6 +179,11 @@ pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
         "s" => 1e9,
         "min" => 60e9,
         "h" => 3600e9,
+        unit @ ("d" | "day" | "days") => {
+            return Err(QuantityError::Days {
+                unit: unit.to_owned(),
+            });
+        }
         other => {
             return Err(QuantityError::UnknownUnit {
                 unit: other.to_owned(),
@@ -189,6 +197,23 @@ pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
         });
     }
     Ok(Nanos(ns.round() as i64))
+}
+
+/// How many bytes of the text belong to its number; an `e` does where an exponent follows.
+fn end_of_number(text: &str) -> usize {
+    let within = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | '_');
+    let mantissa = text.find(|c| !within(c)).unwrap_or(text.len());
+    let Some(exponent) = text[mantissa..].strip_prefix(['e', 'E']) else {
+        return mantissa;
+    };
+    let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+    let digits = unsigned
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(unsigned.len());
+    match digits {
+        0 => mantissa,
+        _ => text.len() - unsigned.len() + digits,
+    }
 }
 
 /// A number of bytes; shown in binary multiples.
@@ -223,6 +248,9 @@ mod tests {
             ("7ns", 7),
             ("0s", 0),
             ("2h", 7_200_000_000_000),
+            ("1e3ms", 1_000_000_000),
+            ("2.5E-3 s", 2_500_000),
+            ("1e+1us", 10_000),
         ] {
             assert_eq!(parse_duration(text), Ok(Nanos(ns)), "{text}");
         }
@@ -252,7 +280,18 @@ mod tests {
                 .to_string()
                 .contains("out of range")
         );
-        assert!(parse_duration("").is_err());
+        for (text, phrase) in [
+            ("", "not a duration"),
+            ("e3s", "not a duration"),
+            ("1e30s", "out of range"),
+            ("1e999s", "out of range"),
+            ("1e3", "has no unit"),
+            ("3e", "`e` is not a unit"),
+            ("2d", "such as \"24h\""),
+        ] {
+            let error = parse_duration(text).unwrap_err().to_string();
+            assert!(error.contains(phrase), "{text}: {error}");
+        }
     }
 
     #[test]

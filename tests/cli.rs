@@ -291,6 +291,17 @@ fn a_full_disk_ends_the_run_with_a_sentence() {
     );
     let output = run(&["run", &path, "--out", "/dev/full"], folder.path());
     assert_refused(&output, 1, &["/dev/full", "No space left"]);
+    let said = stderr(&output);
+    assert_eq!(
+        said.matches("No space left").count(),
+        1,
+        "the cause is said once: {said}"
+    );
+
+    for absent in ["absent.mcap", "."] {
+        let output = run(&["report", absent], folder.path());
+        assert_refused(&output, 1, &[absent, "runs/*.mcap"]);
+    }
 }
 
 #[test]
@@ -409,6 +420,23 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
         summary["run"]["findings"].to_string().contains("failed-frames"),
         "{summary}"
     );
+
+    // The findings send people to the log: inspect has it, each line once.
+    let file = summary["run"]["file"].as_str().unwrap();
+    let inspected = run(&["inspect", file, "--format", "json"], folder.path());
+    let value: Value = serde_json::from_slice(&inspected.stdout).unwrap();
+    let log = value["log"].as_array().unwrap();
+    for name in ["a.png", "b.jpg"] {
+        let lines = log
+            .iter()
+            .filter(|line| line["message"].as_str().unwrap().contains(name));
+        assert!(
+            lines.map(|line| line["count"].as_u64().unwrap()).sum::<u64>() > 0,
+            "{name}: {value}"
+        );
+    }
+    let text = stdout(&run(&["inspect", file], folder.path()));
+    assert!(text.contains("LOG") && text.contains("a.png"), "{text}");
 }
 
 fn lidar_scenario(folder: &Path, points: &Path) -> String {
@@ -497,15 +525,38 @@ fn inspect_tells_runs_networks_and_detectors_apart() {
             .any(|n| n["operator"].as_str().unwrap().contains("Conv"))
     );
     assert_refused(
-        &run(&["inspect", "Cargo.lock"], folder.path()),
+        &run(
+            &["inspect", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")],
+            folder.path(),
+        ),
         2,
         &[".mcap", ".onnx", ".ron"],
     );
-    assert_refused(
-        &run(&["inspect", "absent.onnx"], folder.path()),
-        1,
-        &["absent.onnx"],
-    );
+    for absent in ["absent.onnx", "absent.txt"] {
+        let output = run(&["inspect", absent], folder.path());
+        assert_refused(&output, 1, &[absent, "no such file"]);
+    }
+}
+
+#[test]
+fn inspect_refuses_scenarios_and_options_that_the_file_does_not_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
+    let spec = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.ron");
+    for (args, phrases) in [
+        (&[DEMO][..], &["this is a scenario", "jetlag run"][..]),
+        (&[spec, "--profile", "3"], &["--profile", ".onnx"]),
+        (&[spec, "--dim", "batch=1"], &["--dim", ".onnx"]),
+        (&[network, "--profile", "0"], &["--profile 0"]),
+        (&[network, "--dim", "batch=1"], &["--profile TIMES"]),
+        (
+            &[network, "--profile", "1", "--dim", "nothing=1"],
+            &["--dim nothing"],
+        ),
+    ] {
+        let output = run(&[&["inspect"], args].concat(), folder.path());
+        assert_refused(&output, 2, phrases);
+    }
 }
 
 #[test]
@@ -518,6 +569,13 @@ fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
         folder.path(),
     );
     assert!(synth.status.success(), "{}", stderr(&synth));
+    let said = stdout(&synth);
+    assert!(
+        said.starts_with("12 scenes written to scenes")
+            && said.contains("--data scenes")
+            && said.lines().count() == 1,
+        "{said}"
+    );
     for detector in ["builtin:camera", "builtin:lidar"] {
         let eval = run(
             &["eval", detector, "--data", "scenes", "--format", "json"],
@@ -529,9 +587,58 @@ fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
     }
     assert_refused(
         &run(&["eval", "builtin:camera", "--data", "nowhere"], folder.path()),
-        1,
-        &["nowhere"],
+        2,
+        &["nowhere", "KITTI's layout"],
     );
+    for (args, phrase) in [
+        (["builtin:camera", "--iou", "0"], "--iou 0"),
+        (["builtin:camera", "--iou", "-0.5"], "--iou -0.5"),
+        (["builtin:camera", "--iou", "NaN"], "--iou NaN"),
+        (["builtin:camera", "--threshold", "1.5"], "--threshold 1.5"),
+        (["builtin:camera", "--threshold", "-1"], "--threshold -1"),
+        (["builtin:camera", "--limit", "0"], "--limit 0"),
+        (["builtin:radar", "--limit", "1"], "camera, lidar"),
+        (["absent.ron", "--limit", "1"], "absent.ron"),
+    ] {
+        let eval = [&["eval"], &args[..], &["--data", "scenes"]].concat();
+        assert_refused(&run(&eval, folder.path()), 2, &[phrase]);
+    }
+    for name in ["label_2/000003.txt", "calib/000001.txt"] {
+        fs::remove_file(folder.path().join("scenes").join(name)).unwrap();
+        let eval = run(&["eval", "builtin:lidar", "--data", "scenes"], folder.path());
+        assert_refused(&eval, 2, &[name, "is expected", "KITTI's layout"]);
+    }
+}
+
+#[test]
+fn scenes_that_cannot_be_numbered_or_written_are_refused_with_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let synth = |more: &[&str]| {
+        let args = [&["data", "synth", "--out", "scenes"], more].concat();
+        run(&args, folder.path())
+    };
+    assert_refused(
+        &synth(&["--start", "18446744073709551615", "--count", "1"]),
+        2,
+        &["--start 18446744073709551615", "start lower"],
+    );
+    assert_refused(&synth(&["--count", "0"]), 2, &["--count 0"]);
+    assert!(!folder.path().join("scenes").exists());
+
+    // The last scene there is, and no other.
+    let last = synth(&["--start", "18446744073709551614", "--count", "1"]);
+    assert!(last.status.success(), "{}", stderr(&last));
+    assert_eq!(
+        fs::read_dir(folder.path().join("scenes/image_2"))
+            .unwrap()
+            .count(),
+        1
+    );
+
+    fs::write(folder.path().join("file"), "").unwrap();
+    let output = run(&["data", "synth", "--out", "file", "--count", "1"], folder.path());
+    assert_refused(&output, 1, &["cannot write file/image_2"]);
+    assert!(!stderr(&output).contains("cannot read"), "{}", stderr(&output));
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn every_field_and_choice_of_a_lidar_spec_is_documented() {
         assert!(example.contains(from), "{from}");
         let told = build(&example.replacen(from, to, 1)).err().unwrap().to_string();
         let (_, expected) = told
-            .split_once(", expected")
+            .split_once("; there ")
             .unwrap_or_else(|| panic!("`{to}` said: {told}"));
         let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
         assert!(!known.is_empty(), "`{to}` said: {told}");

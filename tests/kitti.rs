@@ -155,7 +155,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     std::fs::write(&file, "in the way").unwrap();
     let error = synth(&file, 2, 1, 0).unwrap_err();
     assert!(
-        format!("{error:#}").contains("writing synthetic scenes to"),
+        format!("{error:#}").contains(&format!("cannot write {}", file.display())),
         "{error:#}"
     );
 }

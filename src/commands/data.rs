@@ -3,26 +3,36 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::Context as _;
-
+use super::{WrongUse, print};
 use crate::source::SourceError;
 use crate::source::kitti::write_scene;
 use crate::source::synthetic::World;
 
-/// Writes scenes `start..start + count` of `seed` under `out`, on all cores; the file names are the
-/// scenes' numbers in six digits.
+/// Writes scenes `start..start + count` of `seed` under `out`, on all cores, and says so; the file names are
+/// the scenes' numbers in at least six digits.
 ///
 /// # Errors
-/// The first file that cannot be written; the scenes written until then stay.
+/// No scene asked for, or numbers beyond what a scene can have: [`WrongUse`]. Otherwise the first file that
+/// cannot be written; the scenes written until then stay.
 pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()> {
-    let end = start.saturating_add(count);
+    if count == 0 {
+        return Err(WrongUse("--count 0 writes nothing: ask for 1 scene or more".to_owned()).into());
+    }
+    let end = start.checked_add(count).ok_or_else(|| {
+        WrongUse(format!(
+            "--start {start} with --count {count} goes beyond the last scene's number, {}: start lower",
+            u64::MAX - 1
+        ))
+    })?;
     let next = AtomicU64::new(start);
+    // Never counts beyond the end, where it could wrap.
+    let take = || {
+        next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |index| {
+            (index < end).then(|| index + 1)
+        })
+    };
     let work = || -> Result<(), SourceError> {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= end {
-                return Ok(());
-            }
+        while let Ok(index) = take() {
             let scene = World::scene(seed, index);
             let written = write_scene(
                 out,
@@ -36,6 +46,7 @@ pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()
                 return written;
             }
         }
+        Ok(())
     };
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     std::thread::scope(|scope| {
@@ -44,6 +55,11 @@ pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()
             Ok(outcome) => outcome,
             Err(panic) => std::panic::resume_unwind(panic),
         })
-    })
-    .with_context(|| format!("writing synthetic scenes to {}", out.display()))
+    })?;
+    let scenes = if count == 1 { "scene" } else { "scenes" };
+    print(&format!(
+        "{count} {scenes} written to {0}; next: jetlag eval builtin:camera --data {0}\n",
+        out.display()
+    ));
+    Ok(())
 }

@@ -8,13 +8,13 @@
 //! Every frame of a labelled folder goes through the detector, one after the other: nothing is timed. The
 //! matching is in `detector::eval`; which labels count is decided here, per sensor.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
-use super::{Outcome, prepare, print};
+use super::{Outcome, WrongUse, prepare, print};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, Slot};
 use crate::cli::{EvalArgs, Format};
@@ -22,42 +22,48 @@ use crate::detector::eval::{Counts, Evaluation, FrameTruth, Truth};
 use crate::detector::{Box3d, Carry, Detection, Detector, Place};
 use crate::scenario::{DetectorRef, PointFormat};
 use crate::source::kitti::{self, Label};
-use crate::source::{Content, ContentKind, Frame, Source, images, points};
+use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, points};
 
 /// Fewest points on an object that a LiDAR detector is expected to find.
 const MIN_POINTS: usize = 10;
 
 /// Evaluates a detector on a folder in KITTI's layout and prints the table.
+///
+/// # Errors
+/// [`WrongUse`] for what can be told before the first frame: options out of range, no such detector, a
+/// folder that is not in KITTI's layout.
 pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
+    let settings = settings(args)?;
     let reference = match args.detector.strip_prefix("builtin:") {
         Some(name) => DetectorRef::Builtin(name.to_owned()),
         None => DetectorRef::File(PathBuf::from(&args.detector)),
     };
-    let detector = prepare::detector(&reference).map_err(anyhow::Error::msg)?;
+    let detector = prepare::detector(&reference).map_err(WrongUse)?;
     // The labels of a frame have its file's name: the source's own list says which that is.
     let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {
-            let source = images::open(&args.data.join("image_2"), false)?;
+            let source = images::open(&args.data.join("image_2"), false).map_err(not_kitti)?;
             (source.files().to_vec(), Box::new(source))
         }
         _ => {
-            let source = points::open(&args.data.join("velodyne"), false, PointFormat::Kitti)?;
+            let source =
+                points::open(&args.data.join("velodyne"), false, PointFormat::Kitti).map_err(not_kitti)?;
             (source.files().to_vec(), Box::new(source))
         }
     };
+    let most = args.limit.unwrap_or(usize::MAX);
+    for file in files.iter().take(most) {
+        for folder in ["label_2", "calib"] {
+            there(&beside(&args.data, folder, file), file)?;
+        }
+    }
     let (classes, input, reach) = (detector.classes.clone(), detector.input, detector.reach);
-    let settings = EvalSettings {
-        min_iou: f64::from(args.iou),
-        min_score: args.threshold.unwrap_or(0.0),
-        max_frames: args.limit.map(|n| n as u64),
-    };
     let mut labels = |frame: &Frame| {
-        let name = files
+        let file = files
             .get(frame.index as usize)
-            .and_then(|file| file.file_name())
             .context("more frames than files")?;
-        let file = |folder: &str| args.data.join(folder).join(name).with_extension("txt");
-        let labels = kitti::read_labels(&file("label_2"), &file("calib"))?;
+        let beside = |folder| beside(&args.data, folder, file);
+        let labels = kitti::read_labels(&beside("label_2"), &beside("calib"))?;
         Ok(match input {
             ContentKind::Image => camera_truth(&labels, &classes),
             _ => lidar_truth(&labels, &classes, &frame.content, reach),
@@ -93,6 +99,54 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
     });
     Ok(Outcome::Done)
+}
+
+/// What was asked for, if it makes sense.
+fn settings(args: &EvalArgs) -> Result<EvalSettings, WrongUse> {
+    let refused = |problem: String| Err(WrongUse(problem));
+    if !(args.iou > 0.0 && args.iou <= 1.0) {
+        return refused(format!(
+            "--iou {}: an overlap is above 0 and at most 1, such as 0.5",
+            args.iou
+        ));
+    }
+    if let Some(score) = args.threshold.filter(|score| !(0.0..=1.0).contains(score)) {
+        return refused(format!(
+            "--threshold {score}: a score is from 0 to 1, such as 0.3"
+        ));
+    }
+    if args.limit == Some(0) {
+        return refused("--limit 0 evaluates nothing: ask for 1 frame or more".to_owned());
+    }
+    Ok(EvalSettings {
+        min_iou: f64::from(args.iou),
+        min_score: args.threshold.unwrap_or(0.0),
+        max_frames: args.limit.map(|n| n as u64),
+    })
+}
+
+/// What `--data` must be.
+const LAYOUT: &str = "--data must be a folder in KITTI's layout: image_2 or velodyne, label_2, calib";
+
+fn not_kitti(error: SourceError) -> WrongUse {
+    WrongUse(format!("{error}; {LAYOUT}"))
+}
+
+/// The text file in another folder of the layout that goes with an image or a sweep.
+fn beside(data: &Path, folder: &str, file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap_or_default();
+    data.join(folder).join(name).with_extension("txt")
+}
+
+fn there(wanted: &Path, file: &Path) -> Result<(), WrongUse> {
+    if wanted.is_file() {
+        return Ok(());
+    }
+    Err(WrongUse(format!(
+        "{} is expected, because of {}, and is not there; {LAYOUT}",
+        wanted.display(),
+        file.display()
+    )))
 }
 
 /// The class of a label among the detector's; letter case does not matter.

@@ -3,7 +3,7 @@
 //! The kind of file is told by its name. A run file is summarised as `jetlag report` does it, below what
 //! its manifest says; a network may be executed with zeros to see the time per node.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context;
@@ -23,13 +23,23 @@ use crate::units::Nanos;
 const MOST_NODES: usize = 20;
 
 /// Inspects one file.
+///
+/// # Errors
+/// A file that is not there or cannot be read; [`WrongUse`] for another kind of file, and for options that
+/// its kind does not take.
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
+    anyhow::ensure!(
+        args.file.exists(),
+        "cannot read {}: there is no such file",
+        args.file.display()
+    );
     let kind = args
         .file
         .extension()
         .and_then(|e| e.to_str())
         .unwrap_or_default()
         .to_ascii_lowercase();
+    check_options(args, kind == "onnx")?;
     match kind.as_str() {
         "mcap" => report::inspect(&args.file, args.format),
         "onnx" => inspect_network(args),
@@ -42,11 +52,29 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     }
 }
 
+/// Whether profiling was asked for in a way that makes sense.
+fn check_options(args: &InspectArgs, is_network: bool) -> Result<(), WrongUse> {
+    let asked = args.profile.is_some() || !args.dims.is_empty();
+    let problem = if asked && !is_network {
+        format!(
+            "{}: --profile and --dim are for networks (.onnx) only",
+            args.file.display()
+        )
+    } else if args.profile == Some(0) {
+        "--profile 0 executes nothing: ask for 1 time or more".to_owned()
+    } else if args.profile.is_none() && !args.dims.is_empty() {
+        "--dim is the size to execute a network at: give --profile TIMES too".to_owned()
+    } else {
+        return Ok(());
+    };
+    Err(WrongUse(problem))
+}
+
 fn inspect_network(args: &InspectArgs) -> anyhow::Result<Outcome> {
     let facts = network::read(&args.file)?;
     let times = args
         .profile
-        .map(|n| profile_network(&args.file, &facts, n.max(1), &args.dims))
+        .map(|n| profile_network(&args.file, &facts, n, &args.dims))
         .transpose()?;
     let name = args.file.display().to_string();
     match args.format {
@@ -79,6 +107,7 @@ fn profile_network(
     dims: &[String],
 ) -> anyhow::Result<Vec<NodeTime>> {
     let sizes = sizes(dims)?;
+    known_dimensions(&sizes, &facts.inputs)?;
     let host_tensors = facts
         .inputs
         .iter()
@@ -127,6 +156,28 @@ fn sizes(dims: &[String]) -> anyhow::Result<BTreeMap<&str, usize>> {
         .collect()
 }
 
+/// Refuses a size for a dimension that no input has.
+fn known_dimensions(sizes: &BTreeMap<&str, usize>, inputs: &[Port]) -> Result<(), WrongUse> {
+    let dynamic: BTreeSet<&str> = inputs
+        .iter()
+        .flat_map(|port| &port.shape)
+        .map(String::as_str)
+        .filter(|d| d.parse::<usize>().is_err())
+        .collect();
+    let Some(unknown) = sizes.keys().find(|name| !dynamic.contains(*name)) else {
+        return Ok(());
+    };
+    let there_are = if dynamic.is_empty() {
+        "every size is fixed".to_owned()
+    } else {
+        let names: Vec<&str> = dynamic.into_iter().collect();
+        format!("there are: {}", names.join(", "))
+    };
+    Err(WrongUse(format!(
+        "--dim {unknown}: the network's inputs have no dynamic dimension of that name; {there_are}"
+    )))
+}
+
 fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<TensorSpec> {
     let element = match port.element.as_str() {
         "float" => ElementType::F32,
@@ -163,7 +214,7 @@ fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<Tenso
 }
 
 fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
-    let detector = prepare::detector(&DetectorRef::File(path.to_owned())).map_err(anyhow::Error::msg)?;
+    let detector = prepare::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse)?;
     let name = path.display().to_string();
     // A network that cannot be read is told, and does not hide the rest.
     let networks: Vec<(String, Result<NetworkFacts, String>)> = detector
@@ -209,4 +260,26 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
     }
     let broken = networks.iter().any(|(_, facts)| facts.is_err());
     Ok(if broken { Outcome::Failed } else { Outcome::Done })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_for_a_dimension_that_no_input_has_is_refused_with_those_there_are() {
+        let input = |shape: &[&str]| Port {
+            name: "images".to_owned(),
+            element: "float".to_owned(),
+            shape: shape.iter().map(|d| (*d).to_owned()).collect(),
+        };
+        let dynamic = [input(&["batch", "3", "height"])];
+        let check = |name, inputs: &[Port]| known_dimensions(&BTreeMap::from([(name, 1)]), inputs);
+        assert!(check("batch", &dynamic).is_ok());
+        let text = check("bacth", &dynamic).unwrap_err().to_string();
+        assert!(text.contains("--dim bacth"), "{text}");
+        assert!(text.ends_with("there are: batch, height"), "{text}");
+        let text = check("3", &[input(&["1", "3"])]).unwrap_err().to_string();
+        assert!(text.ends_with("every size is fixed"), "{text}");
+    }
 }

@@ -11,12 +11,12 @@
 
 use std::path::Path;
 
-use anyhow::Context;
-
 use super::{Outcome, print};
 use crate::analysis::{Summarizer, Summary};
 use crate::cli::Format;
-use crate::record::reader::{Completeness, RunReader};
+use crate::record::Event;
+use crate::record::reader::{Completeness, ReadError, RunReader};
+use crate::report::log::LogTally;
 use crate::report::{self, Style};
 use crate::units::Bytes;
 
@@ -32,48 +32,86 @@ pub fn run(path: &Path, format: Format) -> anyhow::Result<Outcome> {
     Ok(outcome(&summary))
 }
 
-/// Prints what the manifest of a run file says, and its summary below.
+/// Prints what the manifest of a run file says, its summary, and the lines of its log.
 pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
+    let reader = open(path)?;
+    let manifest = reader.manifest().clone();
+    let mut log = LogTally::default();
+    let summary = summarize(reader, path, |event| {
+        if let Event::Log(line) = event {
+            log.push(line);
+        }
+    });
     if format == Format::Json {
-        let manifest = open(path)?.manifest().clone();
-        let summary = summarize_file(path)?;
-        let value = serde_json::json!({ "kind": "run", "manifest": manifest, "summary": summary });
+        let value = serde_json::json!({
+            "kind": "run",
+            "manifest": manifest,
+            "summary": summary,
+            "log": log.lines(),
+        });
         print(&(serde_json::to_string_pretty(&value)? + "\n"));
         return Ok(Outcome::Done);
     }
+    let style = style();
     let mut out = Vec::new();
-    report::manifest::write(open(path)?.manifest(), &mut out, &style())?;
-    report::text::write(&summarize_file(path)?, &mut out, &style())?;
-    print(&String::from_utf8(out)?);
+    report::manifest::write(&manifest, &mut out, &style)?;
+    report::text::write(&summary, &mut out, &style)?;
+    let mut text = String::from_utf8(out)?;
+    let lines = log.text(&style);
+    if !lines.is_empty() {
+        text.push('\n');
+        text.push_str(&lines);
+    }
+    print(&text);
     Ok(Outcome::Done)
 }
 
 /// The summary of a run file, as far as the file goes: what was recorded before a cut or a damage counts,
 /// and a finding says that there was one.
 pub fn summarize_file(path: &Path) -> anyhow::Result<Summary> {
-    let mut reader = open(path)?;
+    Ok(summarize(open(path)?, path, |_| {}))
+}
+
+/// Reads a run to its end, or as far as it goes; `also` sees every event as well.
+fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -> Summary {
     let mut summarizer = Summarizer::new(reader.manifest());
     let mut damage = None;
     for event in &mut reader {
         match event {
-            Ok(event) => summarizer.push(&event),
+            Ok(event) => {
+                summarizer.push(&event);
+                also(&event);
+            }
             Err(error) => damage = Some(error.to_string()),
         }
     }
     let incomplete = damage.or_else(|| cut_short(&reader.completeness()));
     let mut summary = summarizer.finish(incomplete);
     summary.run.file = Some(path.display().to_string());
-    Ok(summary)
+    summary
 }
 
 fn open(path: &Path) -> anyhow::Result<RunReader> {
-    RunReader::open(path).context("no summary can be made")
+    RunReader::open(path).map_err(|error| match error {
+        ReadError::Io { .. } => {
+            anyhow::anyhow!("{error}. Name a run file that `jetlag run` wrote, such as runs/*.mcap")
+        }
+        other => other.into(),
+    })
 }
 
 /// What there was of a file that was cut short, in a sentence.
 fn cut_short(completeness: &Completeness) -> Option<String> {
     match *completeness {
         Completeness::Whole => None,
+        Completeness::Truncated {
+            bytes_read,
+            bytes_total,
+            ..
+        } if bytes_read == bytes_total => Some(
+            "The run file was not closed (the run was killed or is still going on); all of its chunks could be read."
+                .to_owned(),
+        ),
         Completeness::Truncated {
             bytes_read,
             bytes_total,
@@ -105,5 +143,26 @@ fn style() -> Style {
     Style {
         colour: terminal.is_tty() && !refused,
         width: terminal.width().unwrap_or(plain.width),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_only_not_closed_is_told_from_one_that_was_cut() {
+        let said = |bytes_read| {
+            cut_short(&Completeness::Truncated {
+                bytes_read,
+                bytes_total: 2048,
+                chunks: 1,
+                last: None,
+            })
+            .unwrap()
+        };
+        assert!(said(2048).contains("was not closed"), "{}", said(2048));
+        assert!(said(1024).contains("1.0 KiB of 2.0 KiB"), "{}", said(1024));
+        assert_eq!(cut_short(&Completeness::Whole), None);
     }
 }

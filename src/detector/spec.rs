@@ -75,16 +75,76 @@ pub fn from_str(
     }
 }
 
-/// What the parser says, and the name that was probably meant where one is unknown.
+/// What the parser says, in plain words, with the name that was probably meant where one is unknown.
 fn complaint(error: &ron::Error) -> String {
-    let meant = match error {
-        ron::Error::NoSuchStructField { expected, found, .. }
-        | ron::Error::NoSuchEnumVariant { expected, found, .. } => nearest(found, expected.iter().copied()),
-        _ => None,
+    use ron::Error;
+    let of = |outer: &Option<String>| match outer {
+        Some(outer) => format!(" of `{}`", plain_name(outer)),
+        None => String::new(),
     };
-    match meant {
-        Some(name) => format!("{error}; did you mean `{name}`?"),
-        None => error.to_string(),
+    match error {
+        Error::NoSuchEnumVariant { expected, found, .. }
+            if found == "Scenario" && expected.contains(&"Lidar") =>
+        {
+            "this is a scenario, and a detector spec is wanted; `jetlag run` takes scenarios".to_owned()
+        }
+        Error::NoSuchEnumVariant { expected, found, .. } => {
+            format!("there is no `{found}` here; {}", choice(found, expected))
+        }
+        Error::NoSuchStructField {
+            expected,
+            found,
+            outer,
+        } => format!(
+            "there is no field `{found}`{}; {}",
+            of(outer),
+            choice(found, expected)
+        ),
+        Error::MissingStructField { field, outer } => format!("field `{field}`{} is missing", of(outer)),
+        Error::DuplicateStructField { field, outer } => {
+            format!("field `{field}`{} is written twice", of(outer))
+        }
+        Error::InvalidValueForType { expected, found } => format!("expected {expected}, found {found}"),
+        Error::ExpectedDifferentLength { expected, found } => {
+            format!("expected {expected}, found {found} values")
+        }
+        Error::Eof => "the file ends in the middle of the spec".to_owned(),
+        Error::TrailingCharacters => "there is more text after the end of the spec".to_owned(),
+        Error::ExpectedInteger => "a whole number is expected".to_owned(),
+        Error::ExpectedFloat => "a number is expected".to_owned(),
+        Error::ExpectedBoolean => "`true` or `false` is expected".to_owned(),
+        Error::ExpectedString => "text in quotes is expected".to_owned(),
+        Error::ExpectedComma => "a comma is missing before this".to_owned(),
+        Error::ExpectedArray => "a list in brackets, `[…]`, is expected".to_owned(),
+        Error::ExpectedArrayEnd => "the list is not closed with `]`".to_owned(),
+        Error::ExpectedMapColon => "a colon is missing after the field's name".to_owned(),
+        Error::ExpectedStructLike | Error::ExpectedNamedStructLike(_) => {
+            "fields in parentheses, `(…)`, are expected".to_owned()
+        }
+        Error::ExpectedStructLikeEnd | Error::ExpectedOptionEnd => {
+            "a closing `)` is missing before this".to_owned()
+        }
+        Error::IntegerOutOfBounds => "the number is negative or too large for this field".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What a type of ours is called in a spec: `CameraSpec` is written `Camera`.
+fn plain_name(outer: &str) -> &str {
+    outer.strip_suffix("Spec").unwrap_or(outer)
+}
+
+/// The names there are, and the one that was probably meant.
+fn choice(found: &str, known: &[&str]) -> String {
+    let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+    let there_are = match &names[..] {
+        [] => "none can be given".to_owned(),
+        [only] => format!("there is only {only}"),
+        names => format!("there are {}", names.join(", ")),
+    };
+    match nearest(found, known.iter().copied()) {
+        Some(name) => format!("{there_are}; did you mean `{name}`?"),
+        None => there_are,
     }
 }
 
@@ -224,6 +284,42 @@ mod tests {
         assert!(
             text.contains("`YoloxGrid`") && !text.contains("did you mean"),
             "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_or_of_the_wrong_kind_is_said_in_plain_words_with_its_place() {
+        for (from, to, phrase) in [
+            (
+                r#"classes: ["car", "person"],"#,
+                "",
+                "field `classes` of `Camera` is missing",
+            ),
+            ("width: 64,", "width: 64, width: 64,", "field `width`"),
+            ("width: 64,", "width: 64, width: 64,", "is written twice"),
+            ("width: 64", "width: -64", "spec.ron:4:"),
+            ("Camera(", "Scenario(", "this is a scenario"),
+            (
+                "network: \"net.onnx\",",
+                "network: 3,",
+                "text in quotes is expected",
+            ),
+        ] {
+            let text = told(from, to);
+            assert!(text.contains(phrase), "`{to}` said: {text}");
+            assert!(
+                !text.contains("Unexpected") && !text.contains("Expected"),
+                "{text}"
+            );
+            let place = text.strip_prefix("spec.ron:").unwrap();
+            assert!(place.starts_with(|c: char| c.is_ascii_digit()), "{text}");
+        }
+        assert!(
+            built("Camera(classes: [")
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("ends in the middle")
         );
     }
 

@@ -44,12 +44,12 @@ pub enum Damage {
     #[error("{0}")]
     Record(#[from] mcap::McapError),
     /// A message that is not what its schema says.
-    #[error("a message on {topic} cannot be decoded: {source}")]
+    #[error("a message on {topic} cannot be decoded: {error}")]
     Message {
         /// Its channel.
         topic: String,
         /// Why.
-        source: super::cdr::CdrError,
+        error: super::cdr::CdrError,
     },
 }
 

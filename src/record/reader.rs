@@ -23,12 +23,12 @@ const MESSAGE_HEADER: usize = 22;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The system refused.
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}: {error}", path.display())]
     Io {
         /// Which file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        error: std::io::Error,
     },
     /// Nothing in it.
     #[error("{} is empty: the run ended before anything was recorded; run it again", path.display())]
@@ -89,7 +89,7 @@ pub enum ReadError {
     },
     /// The content makes no sense; what came before it is good.
     #[error(
-        "{} is damaged after {}: {source}. What was read before is good; copy the file again if you have the original",
+        "{} is damaged after {}: {error}. What was read before is good; copy the file again if you have the original",
         path.display(),
         Bytes(*offset)
     )]
@@ -99,7 +99,7 @@ pub enum ReadError {
         /// End of the last whole record before.
         offset: u64,
         /// What is wrong.
-        source: Damage,
+        error: Damage,
     },
 }
 
@@ -146,9 +146,9 @@ enum State {
 impl RunReader {
     /// Opens a run file and reads its manifest.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let io = |source| ReadError::Io {
+        let io = |error| ReadError::Io {
             path: path.to_owned(),
-            source,
+            error,
         };
         let file = File::open(path).map_err(io)?;
         let bytes = file.metadata().map_err(io)?.len();
@@ -163,7 +163,7 @@ impl<R: Read> RunReader<R> {
         let mut magic = [0; mcap::MAGIC.len()];
         let got = match read_up_to(&mut input, &mut magic) {
             Ok(got) => got,
-            Err(source) => return Err(ReadError::Io { path, source }),
+            Err(error) => return Err(ReadError::Io { path, error }),
         };
         if got == 0 {
             return Err(ReadError::Empty { path });
@@ -230,9 +230,9 @@ impl<R: Read> RunReader<R> {
                     };
                     return match message::decode(*kind, data) {
                         Ok(event) => Ok(Some(event)),
-                        Err(source) => Err(Damage::Message {
+                        Err(error) => Err(Damage::Message {
                             topic: topic.clone(),
-                            source,
+                            error,
                         }
                         .into()),
                     };
@@ -362,8 +362,8 @@ fn set<T: Clone>(table: &mut Vec<Option<T>>, id: u16, value: Option<T>) {
 fn stopped(stop: Stop, path: &Path, offset: u64) -> ReadError {
     let path = path.to_owned();
     match stop {
-        Stop::Io(source) => ReadError::Io { path, source },
-        Stop::Damage(source) => ReadError::Damaged { path, offset, source },
+        Stop::Io(error) => ReadError::Io { path, error },
+        Stop::Damage(error) => ReadError::Damaged { path, offset, error },
     }
 }
 

@@ -31,24 +31,24 @@ const OVERHEAD_NAME: &str = "overhead";
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file could not be made.
-    #[error("cannot create the run file {}: {source}. {}", path.display(), advice(source))]
+    #[error("cannot create the run file {}: {error}.{}", path.display(), advice(error))]
     Create {
         /// Where.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        error: std::io::Error,
     },
     /// The system refused a write.
     #[error(
-        "cannot write to the run file {}: {source}. What was written until then stays readable. {}",
+        "cannot write to the run file {}: {error}. What was written until then stays readable.{}",
         path.display(),
-        advice(source)
+        advice(error)
     )]
     Write {
         /// Where.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        error: std::io::Error,
     },
     /// An earlier write failed; nothing more is recorded.
     #[error("nothing more is recorded to {}, because an earlier write failed", path.display())]
@@ -67,31 +67,35 @@ pub enum RecordError {
         known: usize,
     },
     /// The manifest cannot be written as JSON.
-    #[error("the manifest of {} cannot be written as JSON: {source}", path.display())]
+    #[error("the manifest of {} cannot be written as JSON: {error}", path.display())]
     Manifest {
         /// Where.
         path: PathBuf,
         /// Why.
-        source: serde_json::Error,
+        error: serde_json::Error,
     },
     /// The format's own limits.
-    #[error("cannot record to {}: {source}", path.display())]
+    #[error("cannot record to {}: {error}", path.display())]
     Format {
         /// Where.
         path: PathBuf,
         /// What the library said.
-        source: McapError,
+        error: McapError,
     },
 }
 
+/// What to do, with a blank before; nothing where the error does not say that the disk or the folder is to blame.
 fn advice(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::*;
     match error.kind() {
-        StorageFull | QuotaExceeded | FileTooLarge => "Free some space, or record to another disk.",
-        PermissionDenied | ReadOnlyFilesystem => "Record to a folder that you may write to.",
-        NotFound | NotADirectory => "Make the folder first, or record to one that exists.",
-        IsADirectory => "Name a file, not a folder.",
-        _ => "Try another folder or disk.",
+        StorageFull | QuotaExceeded | FileTooLarge => " Free some space, or record to another disk.",
+        PermissionDenied | ReadOnlyFilesystem => " Record to a folder that you may write to.",
+        NotFound | NotADirectory => " Make the folder first, or record to one that exists.",
+        IsADirectory => " Name a file, not a folder.",
+        OutOfMemory => "",
+        // The compression's own failures come as errors without a number of the system's.
+        _ if error.raw_os_error().is_none() => "",
+        _ => " Try another folder or disk.",
     }
 }
 
@@ -168,9 +172,9 @@ impl WallClock {
 impl RunWriter {
     /// Creates the file, or empties the one that is there, and writes the manifest to it.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, RecordError> {
-        let file = File::create(path).map_err(|source| RecordError::Create {
+        let file = File::create(path).map_err(|error| RecordError::Create {
             path: path.to_owned(),
-            source,
+            error,
         })?;
         RunWriter::over(BufWriter::new(file), path, manifest)
     }
@@ -180,9 +184,9 @@ impl<W: Write + Seek> RunWriter<W> {
     /// Writes to `out` instead of a file; `path` is what messages call it.
     pub fn over(out: W, path: &Path, manifest: &Manifest) -> Result<Self, RecordError> {
         let path = path.to_owned();
-        let json = serde_json::to_string(manifest).map_err(|source| RecordError::Manifest {
+        let json = serde_json::to_string(manifest).map_err(|error| RecordError::Manifest {
             path: path.clone(),
-            source,
+            error,
         })?;
         let mcap = WriteOptions::new()
             .profile("ros2")
@@ -357,9 +361,9 @@ impl<W: Write + Seek> RunWriter<W> {
         let mut out = self.mcap.into_inner();
         match out.flush() {
             Ok(()) => Ok(out),
-            Err(source) => Err(RecordError::Write {
+            Err(error) => Err(RecordError::Write {
                 path: self.path,
-                source,
+                error,
             }),
         }
     }
@@ -461,7 +465,28 @@ impl<W: Write + Seek> RunWriter<W> {
 fn write_error(path: &Path, error: McapError) -> RecordError {
     let path = path.to_owned();
     match error {
-        McapError::Io(source) => RecordError::Write { path, source },
-        source => RecordError::Format { path, source },
+        McapError::Io(error) => RecordError::Write { path, error },
+        error => RecordError::Format { path, error },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn a_failed_write_says_its_cause_once_and_blames_the_disk_only_where_that_is_known() {
+        let failed = |error| RecordError::Write {
+            path: "run.mcap".into(),
+            error,
+        };
+        let full = failed(std::io::ErrorKind::StorageFull.into());
+        assert!(full.to_string().ends_with("record to another disk."), "{full}");
+        // What a chain would print after the message, and so a second time.
+        assert!(full.source().is_none());
+        let memory = failed(std::io::Error::other("Allocation error"));
+        assert!(memory.to_string().ends_with("stays readable."), "{memory}");
     }
 }

@@ -6,6 +6,7 @@
 pub mod doctor;
 pub mod inspect;
 pub mod json;
+pub mod log;
 pub mod manifest;
 pub mod text;
 

@@ -273,7 +273,9 @@ fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
     let Some(spot) = typed.warmup.given() else {
         return usual;
     };
-    if spot.value > duration && !matches!(typed.duration, Read::Wrong) {
+    // Of a duration that is itself wrong, nothing follows for the warm-up.
+    let comparable = duration > Nanos::ZERO && !matches!(typed.duration, Read::Wrong);
+    if spot.value > duration && comparable {
         let wanted = format!("at most the duration, {duration}; shorten it or lengthen the duration");
         require(r, spot, false, "warmup", &wanted);
     }

@@ -58,14 +58,14 @@ pub fn write_scene(
 ) -> Result<(), SourceError> {
     let file = |folder: &str, ending: &str| -> Result<std::path::PathBuf, SourceError> {
         let folder = out.join(folder);
-        std::fs::create_dir_all(&folder).map_err(|error| SourceError::Io {
+        std::fs::create_dir_all(&folder).map_err(|error| SourceError::Write {
             path: folder.clone(),
             error,
         })?;
         Ok(folder.join(format!("{name}.{ending}")))
     };
     let write = |path: std::path::PathBuf, bytes: &[u8]| {
-        std::fs::write(&path, bytes).map_err(|error| SourceError::Io { path, error })
+        std::fs::write(&path, bytes).map_err(|error| SourceError::Write { path, error })
     };
     let path = file("image_2", "png")?;
     image::save_buffer(
@@ -75,9 +75,12 @@ pub fn write_scene(
         seen.image.height as u32,
         image::ExtendedColorType::Rgb8,
     )
-    .map_err(|error| SourceError::Io {
+    .map_err(|error| SourceError::Write {
         path,
-        error: std::io::Error::other(error),
+        error: match error {
+            image::ImageError::IoError(error) => error,
+            other => std::io::Error::other(other),
+        },
     })?;
     let points = seen.sweep.points.as_flattened();
     let bytes: Vec<u8> = points.iter().flat_map(|v| v.to_le_bytes()).collect();

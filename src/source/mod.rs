@@ -106,6 +106,14 @@ pub enum SourceError {
         /// What the system said.
         error: std::io::Error,
     },
+    /// A file or folder that cannot be written.
+    #[error("cannot write {path}: {error}")]
+    Write {
+        /// The file or folder.
+        path: std::path::PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
     /// A folder with no file of the wanted kind.
     #[error("{path} holds no {wanted}")]
     EmptyFolder {
