@@ -10,6 +10,7 @@
 pub mod cpu;
 pub mod null;
 pub mod sim;
+pub mod tensorrt;
 
 use std::path::PathBuf;
 use std::sync::Arc;

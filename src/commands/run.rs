@@ -104,7 +104,7 @@ fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), String> {
 }
 
 /// The first Ctrl-C or SIGTERM sets the flag, the second ends the program at once.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
+pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGINT, SIGTERM};
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

@@ -162,6 +162,16 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Of a search: what was there and could not be used, or that an explicitly named place holds nothing; `None` if
+    /// there was simply nothing.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        match self {
+            Self::NotFound(not_found) => not_found.refusal(),
+            other => Some(other.to_string()),
+        }
+    }
+
     pub(crate) fn missing(row: &Row, version: Version) -> Self {
         Self::MissingMethod {
             call: call_name(row),

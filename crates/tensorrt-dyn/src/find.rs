@@ -39,6 +39,8 @@ pub struct Search {
     pub python: Vec<PathBuf>,
     /// Whether the dynamic loader is asked by bare name (`LD_LIBRARY_PATH`, `ld.so.cache`).
     pub loader: bool,
+    /// How the caller's user can name a place; the last line of the error.
+    pub hint: Option<String>,
 }
 
 impl Default for Search {
@@ -56,6 +58,7 @@ impl Default for Search {
             root: PathBuf::from("/"),
             python,
             loader: true,
+            hint: None,
         }
     }
 }
@@ -81,6 +84,8 @@ pub struct NotFound {
     places: Vec<Place>,
     /// Libraries that were there and could not be used.
     refused: Vec<Error>,
+    explicit: Option<(String, PathBuf)>,
+    hint: Option<String>,
 }
 
 impl std::error::Error for NotFound {}
@@ -100,11 +105,25 @@ impl fmt::Display for NotFound {
              \n  on a desktop or server: apt install libnvinfer10 libnvonnxparsers10 from NVIDIA's repository, \
              or pip install tensorrt-cu13\
              \n  for RTX GPUs, and to build plans without a GPU: pip install tensorrt-rtx-cu13",
-        )
+        )?;
+        match &self.hint {
+            Some(hint) => write!(f, "\n  {hint}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl NotFound {
+    /// In one sentence: what was there and could not be used, or that an explicitly named place holds nothing.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        if let Some(error) = self.refused.first() {
+            return Some(error.to_string());
+        }
+        self.explicit
+            .as_ref()
+            .map(|(who, path)| format!("{} (from {who}) holds no TensorRT", path.display()))
+    }
+
     /// The libraries that were there and could not be used.
     #[must_use]
     pub fn refused(&self) -> &[Error] {
@@ -117,6 +136,8 @@ impl NotFound {
 pub(crate) struct Candidates {
     pub(crate) found: Vec<Candidate>,
     places: Vec<Place>,
+    explicit: Option<(String, PathBuf)>,
+    hint: Option<String>,
 }
 
 impl Candidates {
@@ -125,6 +146,8 @@ impl Candidates {
         NotFound {
             places: self.places,
             refused,
+            explicit: self.explicit,
+            hint: self.hint,
         }
     }
 }
@@ -136,7 +159,12 @@ impl Search {
         let mut places = Vec::new();
         if let Some((who, path)) = &self.explicit {
             self.look_at_explicit(who, path, &mut found, &mut places);
-            return Candidates { found, places };
+            return Candidates {
+                found,
+                places,
+                explicit: self.explicit.clone(),
+                hint: self.hint.clone(),
+            };
         }
         if self.loader {
             found.extend(LOADER_NAMES.iter().map(|name| Candidate {
@@ -151,6 +179,9 @@ impl Search {
         for folder in self.folders() {
             look_into(&folder, &mut folders, &mut places);
         }
+        for environment in &self.python {
+            look_into_wheels(environment, &mut folders, &mut places);
+        }
         // The better library of a worse folder comes before the worse library of a better folder.
         for stem in STEMS {
             found.extend(
@@ -160,7 +191,12 @@ impl Search {
                     .map(|file| Candidate { file: file.clone() }),
             );
         }
-        Candidates { found, places }
+        Candidates {
+            found,
+            places,
+            explicit: self.explicit.clone(),
+            hint: self.hint.clone(),
+        }
     }
 
     fn look_at_explicit(&self, who: &str, path: &Path, found: &mut Vec<Candidate>, places: &mut Vec<Place>) {
@@ -190,11 +226,11 @@ impl Search {
         })
         .into();
         folders.extend(WHEELS.map(|wheel| path.join(wheel)));
-        folders.extend(wheels_of(path));
         let mut files = Vec::new();
         for folder in &folders {
             look_into(folder, &mut files, places);
         }
+        look_into_wheels(path, &mut files, places);
         for place in &mut *places {
             place.name.push_str(&format!(" (from {who})"));
         }
@@ -208,10 +244,10 @@ impl Search {
         }
     }
 
-    /// JetPack's, Debian's, tarball's and Python's folders.
+    /// JetPack's, Debian's and tarballs' folders.
     fn folders(&self) -> Vec<PathBuf> {
         let architecture = std::env::consts::ARCH;
-        let mut folders: Vec<PathBuf> = [
+        [
             format!("usr/lib/{architecture}-linux-gnu"),
             "usr/lib64".into(),
             "usr/local/lib".into(),
@@ -221,19 +257,13 @@ impl Search {
         ]
         .iter()
         .map(|folder| self.root.join(folder))
-        .collect();
-        for environment in &self.python {
-            folders.extend(wheels_of(environment));
-        }
-        folders
+        .collect()
     }
 }
 
-/// The folders of TensorRT's wheels under a Python environment's prefix.
-fn wheels_of(prefix: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(prefix.join("lib")) else {
-        return Vec::new();
-    };
+/// Looks into the folders of TensorRT's wheels under a Python environment's prefix.
+fn look_into_wheels(prefix: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Place>) {
+    let entries = fs::read_dir(prefix.join("lib")).into_iter().flatten();
     let mut pythons: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
         .collect();
@@ -246,10 +276,18 @@ fn wheels_of(prefix: &Path) -> Vec<PathBuf> {
         .iter()
         .rev()
         .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)));
-    packages
+    let wheels: Vec<PathBuf> = packages
         .flat_map(|packages| WHEELS.map(|wheel| packages.join(wheel)))
         .filter(|folder| folder.is_dir())
-        .collect()
+        .collect();
+    if wheels.is_empty() {
+        let name = format!("{}/lib/python3*/site-packages", prefix.display());
+        let outcome = format!("no {}", WHEELS.join(", "));
+        places.push(Place { name, outcome });
+    }
+    for wheel in &wheels {
+        look_into(wheel, files, places);
+    }
 }
 
 fn has_stem(file: &Path, stem: &str) -> bool {
@@ -381,6 +419,7 @@ mod tests {
             root: root.clone(),
             python: vec![root.join("venv")],
             loader: false,
+            hint: None,
         };
         assert_eq!(
             found(&search, &root),
@@ -407,6 +446,7 @@ mod tests {
             root: root.clone(),
             python: Vec::new(),
             loader: true,
+            hint: None,
         };
         assert_eq!(
             found(&search, &root),
@@ -423,6 +463,7 @@ mod tests {
             root: root.clone(),
             python: Vec::new(),
             loader: true,
+            hint: None,
         };
         let text = search.candidates().none_usable(Vec::new()).to_string();
         for part in [

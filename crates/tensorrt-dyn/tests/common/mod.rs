@@ -1,7 +1,6 @@
 //! Where the tests find libraries and networks.
 
 #![allow(clippy::print_stderr, reason = "skipped tests say why")]
-
 #![allow(dead_code, reason = "each test binary uses some of it")]
 
 use std::path::PathBuf;
