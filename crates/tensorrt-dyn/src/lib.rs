@@ -1,0 +1,1 @@
+//! Placeholder of the crate that the double under `tests/double` belongs to.
