@@ -11,7 +11,12 @@ fn a_cpp_client_builds_reads_and_runs_a_network_in_every_era() {
         let client = double.program("client.cpp");
         let output = Command::new(&client).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success(), "{}: {said}{}", double.version, String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{}: {said}{}",
+            double.version,
+            String::from_utf8_lossy(&output.stderr)
+        );
         println!("era {} {}: {said}", double.era, double.version);
     }
 }
@@ -20,7 +25,11 @@ fn a_cpp_client_builds_reads_and_runs_a_network_in_every_era() {
 fn the_libraries_say_the_version_and_carry_the_names_of_their_headers() {
     for double in double::eras() {
         let flavour = double.control().flavour();
-        assert!(double.version.starts_with(&flavour), "{flavour} of {}", double.version);
+        assert!(
+            double.version.starts_with(&flavour),
+            "{flavour} of {}",
+            double.version
+        );
         let name = double.infer.file_name().unwrap().to_str().unwrap();
         assert_eq!(name.contains("rtx"), matches!(double.era, 'D' | 'E'), "{name}");
         assert_eq!(double.parser_control().flavour(), flavour);
@@ -31,8 +40,14 @@ fn the_libraries_say_the_version_and_carry_the_names_of_their_headers() {
 fn every_method_that_jetlag_uses_is_more_than_a_stub() {
     // What the double leaves out on purpose: layers that its parser never adds, and things no tool of ours uses.
     let left_out = |method: &str| {
-        ["INetworkDefinition::", "IPluginRegistry::", "IRefitter::", "IParserRefitter::", "IBuilder::buildEngineWithConfig",
-            "IBuilder::buildSerializedNetworkWithKernelText"]
+        [
+            "INetworkDefinition::",
+            "IPluginRegistry::",
+            "IRefitter::",
+            "IParserRefitter::",
+            "IBuilder::buildEngineWithConfig",
+            "IBuilder::buildSerializedNetworkWithKernelText",
+        ]
         .iter()
         .any(|c| method.starts_with(c))
     };
@@ -46,7 +61,14 @@ fn every_method_that_jetlag_uses_is_more_than_a_stub() {
             .filter(|method| !left_out(method))
             .collect();
         println!("{}: {stubs:?}", double.version);
-        for class in ["IRuntime", "IBuilder", "IOptimizationProfile", "IHostMemory", "IParser", "IParserError"] {
+        for class in [
+            "IRuntime",
+            "IBuilder",
+            "IOptimizationProfile",
+            "IHostMemory",
+            "IParser",
+            "IParserError",
+        ] {
             let stub = stubs.iter().find(|m| m.starts_with(&format!("{class}::")));
             assert_eq!(stub, None, "{}", double.version);
         }

@@ -15,7 +15,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// classes cost more than our own code, so few units compile quicker than many.
 const UNITS: [(&str, &[&str]); 3] = [
     ("infer", &["builder", "network", "build", "plan"]),
-    ("infer", &["runtime", "context", "compute", "device", "entry", "core", "description"]),
+    (
+        "infer",
+        &[
+            "runtime",
+            "context",
+            "compute",
+            "device",
+            "entry",
+            "core",
+            "description",
+        ],
+    ),
     ("parser", &["parser", "core", "description"]),
 ];
 
@@ -23,7 +34,11 @@ pub fn double(headers: &Headers) -> Result<Double, String> {
     let compiler = Compiler::find(&headers.path)?;
     let (rtx, [major, minor, patch, build]) = compiler.version()?;
     let old = !rtx && major < 10;
-    let number = if old { major * 1000 + minor * 100 + patch } else { major * 10000 + minor * 100 + patch };
+    let number = if old {
+        major * 1000 + minor * 100 + patch
+    } else {
+        major * 10000 + minor * 100 + patch
+    };
     let era = match (rtx, major, minor) {
         (false, ..10, _) => 'A',
         (false, 10, _) => 'B',
@@ -32,9 +47,15 @@ pub fn double(headers: &Headers) -> Result<Double, String> {
         (true, ..) => 'E',
     };
     let (infer, parser) = if rtx {
-        (format!("libtensorrt_rtx.so.{major}"), format!("libtensorrt_onnxparser_rtx.so.{major}"))
+        (
+            format!("libtensorrt_rtx.so.{major}"),
+            format!("libtensorrt_onnxparser_rtx.so.{major}"),
+        )
     } else {
-        (format!("libnvinfer.so.{major}"), format!("libnvonnxparser.so.{major}"))
+        (
+            format!("libnvinfer.so.{major}"),
+            format!("libnvonnxparser.so.{major}"),
+        )
     };
     let mut hash = DefaultHasher::new();
     (&compiler.program, &compiler.flags, &infer).hash(&mut hash);
@@ -47,7 +68,10 @@ pub fn double(headers: &Headers) -> Result<Double, String> {
     let folder = once(&key, |into| libraries(&compiler, into, &infer, &parser))?;
     Ok(Double {
         era,
-        version: format!("{flavour} {major}.{minor}.{patch}.{build}{}", if headers.from_tables { " (tables)" } else { "" }),
+        version: format!(
+            "{flavour} {major}.{minor}.{patch}.{build}{}",
+            if headers.from_tables { " (tables)" } else { "" }
+        ),
         number,
         infer: folder.join(infer),
         parser: folder.join(parser),
@@ -67,7 +91,11 @@ pub fn program(double: &Double, source: &str) -> Result<PathBuf, String> {
     let folder = once(&format!("{name}-{:016x}", hash.finish()), |into| {
         let rpath = format!("-Wl,-rpath,{}", double.folder.display());
         compiler.run(|c| {
-            c.arg(sources().join(source)).arg(&double.infer).arg(&double.parser).args([&rpath, "-ldl", "-o"]).arg(into.join(name))
+            c.arg(sources().join(source))
+                .arg(&double.infer)
+                .arg(&double.parser)
+                .args([&rpath, "-ldl", "-o"])
+                .arg(into.join(name))
         })
     })?;
     Ok(folder.join(name))
@@ -78,7 +106,9 @@ pub fn headers_of(table: &Path, name: &str) -> Result<PathBuf, String> {
     let script = sources().join("headers_from_tables.py");
     let mut hash = DefaultHasher::new();
     for file in [table, &script] {
-        std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?.hash(&mut hash);
+        std::fs::read(file)
+            .map_err(|e| format!("{}: {e}", file.display()))?
+            .hash(&mut hash);
     }
     once(&format!("headers-{name}-{:016x}", hash.finish()), |into| {
         let mut python = Command::new("python3");
@@ -90,7 +120,11 @@ fn libraries(compiler: &Compiler, into: &Path, infer: &str, parser: &str) -> Res
     let work = into.join("objects");
     for (kind, includes, interfaces) in [
         ("infer", "#include \"NvInfer.h\"\n", shims::INFER),
-        ("parser", "#include \"NvInfer.h\"\n#include \"NvOnnxParser.h\"\n", shims::PARSER),
+        (
+            "parser",
+            "#include \"NvInfer.h\"\n#include \"NvOnnxParser.h\"\n",
+            shims::PARSER,
+        ),
     ] {
         std::fs::create_dir_all(work.join(kind)).map_err(|e| e.to_string())?;
         let made = shims::generate(&compiler.preprocess(includes)?, interfaces)?;
@@ -106,7 +140,11 @@ fn libraries(compiler: &Compiler, into: &Path, infer: &str, parser: &str) -> Res
             let source = work.join(format!("{unit}.cpp"));
             std::fs::write(&source, text).map_err(|e| e.to_string())?;
             compiler.run(|c| {
-                c.args(["-fPIC", "-fvisibility=hidden", "-c", "-I"]).arg(work.join(kind)).arg(&source).arg("-o").arg(object(unit))
+                c.args(["-fPIC", "-fvisibility=hidden", "-c", "-I"])
+                    .arg(work.join(kind))
+                    .arg(&source)
+                    .arg("-o")
+                    .arg(object(unit))
             })?;
         }
         Ok(())
@@ -114,7 +152,10 @@ fn libraries(compiler: &Compiler, into: &Path, infer: &str, parser: &str) -> Res
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(compile)).collect();
-        workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|_| Err("the compiling thread panicked".to_owned())))
+        workers.into_iter().try_for_each(|w| {
+            w.join()
+                .unwrap_or_else(|_| Err("the compiling thread panicked".to_owned()))
+        })
     })?;
     for (kind, library) in [("infer", infer), ("parser", parser)] {
         let objects = (0..UNITS.len()).filter(|u| UNITS[*u].0 == kind).map(object);
@@ -157,27 +198,52 @@ struct Compiler {
 
 impl Compiler {
     fn find(headers: &Path) -> Result<Self, String> {
-        let mut tried: Vec<String> = std::env::var("CXX").into_iter().filter(|p| !p.is_empty()).collect();
+        let mut tried: Vec<String> = std::env::var("CXX")
+            .into_iter()
+            .filter(|p| !p.is_empty())
+            .collect();
         tried.extend(["c++", "g++", "clang++"].map(str::to_owned));
         let works = |p: &&String| {
-            Command::new(p).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|s| s.success())
+            Command::new(p)
+                .arg("--version")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .is_ok_and(|s| s.success())
         };
         let program = tried.iter().find(works).cloned().ok_or_else(|| {
-            format!("no C++ compiler (tried {}): install g++ or clang++, or name one in CXX", tried.join(", "))
+            format!(
+                "no C++ compiler (tried {}): install g++ or clang++, or name one in CXX",
+                tried.join(", ")
+            )
         })?;
-        let mut flags: Vec<String> =
-            ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Woverloaded-virtual", "-Wno-deprecated-declarations"]
-                .map(str::to_owned)
-                .to_vec();
+        let mut flags: Vec<String> = [
+            "-std=c++17",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Woverloaded-virtual",
+            "-Wno-deprecated-declarations",
+        ]
+        .map(str::to_owned)
+        .to_vec();
         flags.extend(["-isystem".to_owned(), headers.display().to_string()]);
         if let Some(cuda) = cuda_headers() {
             flags.extend(["-isystem".to_owned(), cuda.display().to_string()]);
         } else {
-            flags.extend(["-isystem".to_owned(), sources().join("stub").display().to_string()]);
+            flags.extend([
+                "-isystem".to_owned(),
+                sources().join("stub").display().to_string(),
+            ]);
         }
-        flags.extend(["-DTENSORRT_BUILD_LIB=1".to_owned(), format!("-I{}", sources().display())]);
+        flags.extend([
+            "-DTENSORRT_BUILD_LIB=1".to_owned(),
+            format!("-I{}", sources().display()),
+        ]);
         if std::env::var_os("JETLAG_DOUBLE_SANITIZE").is_some_and(|v| v == "1") {
-            flags.extend(["-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"].map(str::to_owned));
+            flags
+                .extend(["-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"].map(str::to_owned));
         }
         Ok(Self { program, flags })
     }
@@ -198,7 +264,12 @@ impl Compiler {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|e| format!("{}: {e}", self.program))?;
-        child.stdin.take().ok_or("no standard input")?.write_all(lines.as_bytes()).map_err(|e| e.to_string())?;
+        child
+            .stdin
+            .take()
+            .ok_or("no standard input")?
+            .write_all(lines.as_bytes())
+            .map_err(|e| e.to_string())?;
         let output = child.wait_with_output().map_err(|e| e.to_string())?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
@@ -208,19 +279,28 @@ impl Compiler {
 
     /// Whether the headers are TensorRT-RTX's, and their version.
     fn version(&self) -> Result<(bool, [i32; 4]), String> {
-        const NAMES: &str = "NV_TENSORRT_MAJOR NV_TENSORRT_MINOR NV_TENSORRT_PATCH NV_TENSORRT_BUILD TRT_MAJOR_RTX";
+        const NAMES: &str =
+            "NV_TENSORRT_MAJOR NV_TENSORRT_MINOR NV_TENSORRT_PATCH NV_TENSORRT_BUILD TRT_MAJOR_RTX";
         let text = self.preprocess(&format!("#include \"NvInferVersion.h\"\nTHE_VERSION {NAMES}\n"))?;
-        let line = text.lines().find_map(|l| l.strip_prefix("THE_VERSION ")).ok_or("NvInferVersion.h has no version")?;
+        let line = text
+            .lines()
+            .find_map(|l| l.strip_prefix("THE_VERSION "))
+            .ok_or("NvInferVersion.h has no version")?;
         let words: Vec<&str> = line.split_whitespace().collect();
         let numbers: Vec<i32> = words.iter().take(4).filter_map(|w| w.parse().ok()).collect();
-        let numbers = numbers.try_into().map_err(|_| format!("NvInferVersion.h is not understood: {line}"))?;
+        let numbers = numbers
+            .try_into()
+            .map_err(|_| format!("NvInferVersion.h is not understood: {line}"))?;
         Ok((words.get(4).is_some_and(|w| *w != "TRT_MAJOR_RTX"), numbers))
     }
 }
 
 /// The include folder of an installed CUDA.
 fn cuda_headers() -> Option<PathBuf> {
-    let homes = ["CUDA_HOME", "CUDA_PATH"].iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let homes = ["CUDA_HOME", "CUDA_PATH"]
+        .iter()
+        .filter_map(std::env::var_os)
+        .map(PathBuf::from);
     homes
         .chain([PathBuf::from("/usr/local/cuda")])
         .map(|home| home.join("include"))
@@ -228,11 +308,16 @@ fn cuda_headers() -> Option<PathBuf> {
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    let output = command
+        .output()
+        .map_err(|e| format!("{}: {e}", command.get_program().display()))?;
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("{command:?} failed:\n{}", String::from_utf8_lossy(&output.stderr)))
+    Err(format!(
+        "{command:?} failed:\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    ))
 }
 
 fn hash_folder(folder: &Path, extensions: &[&str], hash: &mut impl Hasher) -> Result<(), String> {
@@ -240,9 +325,14 @@ fn hash_folder(folder: &Path, extensions: &[&str], hash: &mut impl Hasher) -> Re
     let mut files: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
     files.sort();
     for file in files {
-        if file.extension().is_some_and(|e| extensions.iter().any(|x| e == *x)) {
+        if file
+            .extension()
+            .is_some_and(|e| extensions.iter().any(|x| e == *x))
+        {
             file.file_name().hash(hash);
-            std::fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?.hash(hash);
+            std::fs::read(&file)
+                .map_err(|e| format!("{}: {e}", file.display()))?
+                .hash(hash);
         }
     }
     Ok(())

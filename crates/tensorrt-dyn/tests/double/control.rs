@@ -107,7 +107,13 @@ impl Control {
     pub fn fail_with(&self, method: &str, nth: u64, value: i64) {
         let method = CString::new(method).unwrap();
         // SAFETY: `void f(char const*, uint64_t, int64_t)` in control.h.
-        unsafe { self.get::<unsafe extern "C" fn(*const c_char, u64, i64)>("double_fail")(method.as_ptr(), nth, value) }
+        unsafe {
+            self.get::<unsafe extern "C" fn(*const c_char, u64, i64)>("double_fail")(
+                method.as_ptr(),
+                nth,
+                value,
+            )
+        }
     }
 
     /// The library says that it is this version; 0: its own.
@@ -160,9 +166,18 @@ impl Control {
     ///
     /// # Safety
     /// `context` is a living IExecutionContext of this library.
-    pub unsafe fn bench_address(&self, context: *mut c_void, name: &CStr, address: *mut c_void, n: u64) -> Option<u64> {
+    pub unsafe fn bench_address(
+        &self,
+        context: *mut c_void,
+        name: &CStr,
+        address: *mut c_void,
+        n: u64,
+    ) -> Option<u64> {
         type Bench = unsafe extern "C" fn(*mut c_void, *const c_char, *mut c_void, u64) -> i64;
         // SAFETY: the type is control.h's, the context the caller's promise.
-        u64::try_from(unsafe { self.get::<Bench>("double_bench_address")(context, name.as_ptr(), address, n) }).ok()
+        u64::try_from(unsafe {
+            self.get::<Bench>("double_bench_address")(context, name.as_ptr(), address, n)
+        })
+        .ok()
     }
 }

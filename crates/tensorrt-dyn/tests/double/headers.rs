@@ -18,10 +18,22 @@ const TABLES: [&str; 5] = ["trt-8.5.3", "trt-8.6.1", "trt-10.0.1", "trt-10.3.0",
 
 pub fn all() -> Result<Vec<Headers>, String> {
     let package = package()?;
-    let mut found: Vec<Headers> =
-        SHIPPED.iter().map(|name| Headers { path: package.join("TensorRT-Headers").join(name), from_tables: false }).collect();
+    let mut found: Vec<Headers> = SHIPPED
+        .iter()
+        .map(|name| Headers {
+            path: package.join("TensorRT-Headers").join(name),
+            from_tables: false,
+        })
+        .collect();
     if let Some(list) = std::env::var_os("JETLAG_TENSORRT_HEADERS") {
-        found.extend(std::env::split_paths(&list).filter(|p| !p.as_os_str().is_empty()).map(|path| Headers { path, from_tables: false }));
+        found.extend(
+            std::env::split_paths(&list)
+                .filter(|p| !p.as_os_str().is_empty())
+                .map(|path| Headers {
+                    path,
+                    from_tables: false,
+                }),
+        );
     }
     for headers in &found {
         if !headers.path.join("NvInfer.h").is_file() {
@@ -38,13 +50,18 @@ fn package() -> Result<PathBuf, String> {
     let mut why = String::new();
     for offline in [true, false] {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["metadata", "--format-version", "1", "--locked", "--manifest-path"]).arg(&manifest);
+        cargo
+            .args(["metadata", "--format-version", "1", "--locked", "--manifest-path"])
+            .arg(&manifest);
         if offline {
             cargo.arg("--offline");
         }
-        let output = cargo.output().map_err(|e| format!("cargo metadata cannot be run: {e}"))?;
+        let output = cargo
+            .output()
+            .map_err(|e| format!("cargo metadata cannot be run: {e}"))?;
         if output.status.success() {
-            let json: serde_json::Value = serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+            let json: serde_json::Value =
+                serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
             let packages = json["packages"].as_array().cloned().unwrap_or_default();
             return packages
                 .iter()
@@ -61,8 +78,10 @@ fn package() -> Result<PathBuf, String> {
 
 /// Header folders made from the tables of the shared data; none where these or python3 are missing.
 fn from_tables() -> Vec<Headers> {
-    let shared = std::env::var_os("JETLAG_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let shared = std::env::var_os("JETLAG_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
     let tables = shared.join("tensorrt-abi/versions");
     let mut found = Vec::new();
     for name in TABLES {
@@ -72,7 +91,10 @@ fn from_tables() -> Vec<Headers> {
             continue;
         }
         match super::build::headers_of(&table, name) {
-            Ok(path) => found.push(Headers { path, from_tables: true }),
+            Ok(path) => found.push(Headers {
+                path,
+                from_tables: true,
+            }),
             Err(why) => eprintln!("skipped: the double of {name}: {why}"),
         }
     }

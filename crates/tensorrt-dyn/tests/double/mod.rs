@@ -67,7 +67,9 @@ pub fn eras() -> &'static [Double] {
         let folders = headers::all().unwrap_or_else(|why| panic!("no headers for the double: {why}"));
         folders
             .iter()
-            .map(|h| build::double(h).unwrap_or_else(|why| panic!("the double of {}: {why}", h.path.display())))
+            .map(|h| {
+                build::double(h).unwrap_or_else(|why| panic!("the double of {}: {why}", h.path.display()))
+            })
             .collect()
     })
 }

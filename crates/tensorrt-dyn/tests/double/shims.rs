@@ -50,12 +50,19 @@ struct Method {
 
 /// The text of `shims.h`; interfaces that the headers do not have are left out (`DOUBLE_HAS_X` is then not defined).
 pub fn generate(preprocessed: &str, interfaces: &[(&str, &str, &str)]) -> Result<String, String> {
-    let mut out = String::from("// Made by tests/double/shims.rs from the headers at hand. Do not edit.\n#pragma once\n");
+    let mut out = String::from(
+        "// Made by tests/double/shims.rs from the headers at hand. Do not edit.\n#pragma once\n",
+    );
     let classes: Vec<_> = interfaces
         .iter()
-        .filter_map(|(class, space, shown)| methods_of(preprocessed, class).map(|m| (*class, *space, *shown, m)))
+        .filter_map(|(class, space, shown)| {
+            methods_of(preprocessed, class).map(|m| (*class, *space, *shown, m))
+        })
         .collect();
-    let mut names: Vec<&str> = classes.iter().flat_map(|c| c.3.iter().map(|m| m.name.as_str())).collect();
+    let mut names: Vec<&str> = classes
+        .iter()
+        .flat_map(|c| c.3.iter().map(|m| m.name.as_str()))
+        .collect();
     names.sort_unstable();
     names.dedup();
     out.push_str("namespace dbl\n{\n");
@@ -68,7 +75,9 @@ pub fn generate(preprocessed: &str, interfaces: &[(&str, &str, &str)]) -> Result
     out.push_str("} // namespace dbl\n");
     for (class, space, shown, methods) in &classes {
         if methods.is_empty() {
-            return Err(format!("class {class} of the headers has no pure virtual method: the reader is at fault"));
+            return Err(format!(
+                "class {class} of the headers has no pure virtual method: the reader is at fault"
+            ));
         }
         shim(&mut out, class, space, shown, methods);
     }
@@ -87,12 +96,22 @@ fn shim(out: &mut String, class: &str, space: &str, shown: &str, methods: &[Meth
     );
     let mut coverage = String::new();
     for m in methods {
-        let params: Vec<String> = m.params.iter().enumerate().map(|(i, t)| format!("{t} p{i}")).collect();
+        let params: Vec<String> = m
+            .params
+            .iter()
+            .enumerate()
+            .map(|(i, t)| format!("{t} p{i}"))
+            .collect();
         let args: Vec<String> = (0..params.len()).map(|i| format!("p{i}")).collect();
         let list = args.join(", ");
         let comma = if args.is_empty() { "" } else { ", " };
         let types: String = m.params.iter().map(|t| format!(", {t}")).collect();
-        let Method { returns, name, suffix, .. } = m;
+        let Method {
+            returns,
+            name,
+            suffix,
+            ..
+        } = m;
         let _ = writeln!(
             out,
             "    {returns} {name}({}) {suffix} override\n    {{\n\
@@ -121,7 +140,13 @@ fn methods_of(text: &str, class: &str) -> Option<Vec<Method>> {
     let (bases, body) = class_body(text, class)?;
     let mut methods = Vec::new();
     for base in bases.split(',') {
-        let base = base.split_whitespace().last().unwrap_or("").rsplit("::").next().unwrap_or("");
+        let base = base
+            .split_whitespace()
+            .last()
+            .unwrap_or("")
+            .rsplit("::")
+            .next()
+            .unwrap_or("");
         if !base.is_empty() && base != "VRoot" {
             methods.extend(methods_of(text, base).unwrap_or_default());
         }
@@ -138,8 +163,12 @@ fn class_body<'a>(text: &'a str, class: &str) -> Option<(&'a str, &'a str)> {
         let start = from + at + head.len();
         from = start;
         let rest = &text[start..];
-        let Some(next) = rest.find(|c: char| !c.is_whitespace()) else { continue };
-        if !matches!(rest.as_bytes()[next], b':' | b'{') || (next == 0 && rest.starts_with(|c: char| c.is_alphanumeric())) {
+        let Some(next) = rest.find(|c: char| !c.is_whitespace()) else {
+            continue;
+        };
+        if !matches!(rest.as_bytes()[next], b':' | b'{')
+            || (next == 0 && rest.starts_with(|c: char| c.is_alphanumeric()))
+        {
             continue;
         }
         let open = rest.find('{')?;
@@ -177,24 +206,42 @@ fn declarations(body: &str) -> impl Iterator<Item = String> {
             _ => {}
         }
     }
-    found.into_iter().filter_map(|s| s.find("virtual ").map(|at| s[at + "virtual ".len()..].trim().to_owned()))
+    found.into_iter().filter_map(|s| {
+        s.find("virtual ")
+            .map(|at| s[at + "virtual ".len()..].trim().to_owned())
+    })
 }
 
 /// `RET name(params) const noexcept = 0` taken apart; `None` for what is not pure.
 fn method(declaration: &str) -> Option<Method> {
-    let declared = declaration.strip_suffix('0')?.trim_end().strip_suffix('=')?.trim_end();
+    let declared = declaration
+        .strip_suffix('0')?
+        .trim_end()
+        .strip_suffix('=')?
+        .trim_end();
     let close = declared.rfind(')')?;
     let suffix = declared[close + 1..].trim().to_owned();
     let open = matching_open(declared, close)?;
     let head = declared[..open].trim_end();
-    let name_at = head.rfind(|c: char| !(c.is_alphanumeric() || c == '_')).map_or(0, |i| i + 1);
+    let name_at = head
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .map_or(0, |i| i + 1);
     let (returns, name) = (head[..name_at].trim(), &head[name_at..]);
     if returns.is_empty() || returns.ends_with('~') {
         return None;
     }
     let inside = declared[open + 1..close].trim();
-    let params = if inside.is_empty() || inside == "void" { Vec::new() } else { split_top(inside).map(param_type).collect() };
-    Some(Method { returns: returns.to_owned(), name: name.to_owned(), params, suffix })
+    let params = if inside.is_empty() || inside == "void" {
+        Vec::new()
+    } else {
+        split_top(inside).map(param_type).collect()
+    };
+    Some(Method {
+        returns: returns.to_owned(),
+        name: name.to_owned(),
+        params,
+        suffix,
+    })
 }
 
 fn matching_open(text: &str, close: usize) -> Option<usize> {
@@ -230,11 +277,15 @@ fn split_top(text: &str) -> impl Iterator<Item = &str> {
 /// A parameter's type: default value and name taken away. A trailing word is a name if a type stands before it.
 fn param_type(param: &str) -> String {
     let param = param.split('=').next().unwrap_or(param).trim();
-    let name_at = param.rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).map_or(0, |i| i + 1);
+    let name_at = param
+        .rfind(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
+        .map_or(0, |i| i + 1);
     let (before, last) = param.split_at(name_at);
     let has_type = before
         .split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'))
-        .any(|w| !w.is_empty() && !matches!(w, "const" | "volatile" | "struct" | "enum" | "class" | "unsigned"));
+        .any(|w| {
+            !w.is_empty() && !matches!(w, "const" | "volatile" | "struct" | "enum" | "class" | "unsigned")
+        });
     let is_name = has_type && !last.is_empty() && !matches!(last, "const" | "int" | "long" | "char");
     (if is_name { before } else { param }).trim().to_owned()
 }
