@@ -203,9 +203,9 @@ void run(Logger& logger, std::string const& plan)
     CHECK(std::strlen(double_violations()) == 0);
 
     // The wrong order is noticed.
-    context.release();
     inspector.reset();
     engine.reset();
+    context.reset();
     CHECK(std::strstr(double_violations(), "ICudaEngine was deleted while 1 IExecutionContext") != nullptr);
 }
 
