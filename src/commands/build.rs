@@ -88,7 +88,7 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
                 super::say(&error.to_string());
                 return Ok(Outcome::Interrupted);
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(wrong_use(error)),
         }
     }
     match args.format {
@@ -96,6 +96,14 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
         Format::Json => print(&(serde_json::to_string_pretty(&show::finished_json(&finished))? + "\n")),
     }
     Ok(Outcome::Done)
+}
+
+/// Options that only the parsed network showed to be impossible are wrong use as well.
+fn wrong_use(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(BuildError::Refused { .. }) => WrongUse(error.to_string()).into(),
+        _ => error,
+    }
 }
 
 /// What all builds of one command share.
