@@ -184,6 +184,12 @@ pub struct BuildArgs {
     /// A library of plugins; may be given again.
     #[arg(long = "plugin", value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
+    /// Calibrate int8 with frames: synthetic, or a folder of images or sweeps (detectors; TensorRT 8 to 10).
+    #[arg(long, value_name = "SOURCE")]
+    pub calibrate: Option<String>,
+    /// Frames to calibrate with.
+    #[arg(long, value_name = "N", default_value_t = 128, requires = "calibrate")]
+    pub calibration_frames: usize,
     /// Keep kernel timings in this file [default: one a GPU and release, in the plan cache].
     #[arg(long, value_name = "FILE")]
     pub timing_cache: Option<PathBuf>,

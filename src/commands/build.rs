@@ -16,8 +16,10 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::calibration::DetectorFrames;
 use super::{Outcome, WrongUse, prepare, print, run::stop_on_signals};
 use crate::backend::tensorrt::build::{self, BuildError, Built, Request};
+use crate::backend::tensorrt::calibrate::FrameCalibrator;
 use crate::backend::tensorrt::{self, BuildProgress, Library};
 use crate::backend::{NetworkSource, TensorSpec};
 use crate::cli::{BuildArgs, Format};
@@ -165,6 +167,7 @@ impl Session<'_> {
         let earlier = timings
             .as_ref()
             .map(|file| std::fs::read(file).unwrap_or_default());
+        let calibrator = self.calibrator(&job)?;
         let bar = progress_bar(&job.identity.name, self.args.quiet);
         let shown = bar.clone();
         let request = Request {
@@ -176,7 +179,7 @@ impl Session<'_> {
             timing_cache: earlier,
             watch: Some(Box::new(move |progress| show_progress(&shown, progress))),
             stop: Arc::clone(&self.stop),
-            calibrator: None,
+            calibrator,
         };
         let built = build::build(self.library, request);
         bar.finish_and_clear();
@@ -190,6 +193,31 @@ impl Session<'_> {
             }
         }
         Ok(built)
+    }
+
+    fn calibrator(&self, job: &Job) -> anyhow::Result<Option<Box<dyn tensorrt::Calibrator>>> {
+        let (Some(source), Some(description)) = (&self.args.calibrate, &job.options.calibration) else {
+            return Ok(None);
+        };
+        let Some(reference) = detector_of(&self.args.input) else {
+            return Err(WrongUse("--calibrate prepares frames as a detector does: give the detector spec (.ron), not the network".to_owned()).into());
+        };
+        let detector = prepare::detector(&reference).map_err(WrongUse)?;
+        // What the host does not feed by itself comes out of engines.
+        let is_first = detector
+            .program
+            .engines
+            .first()
+            .is_some_and(|first| first.to_string() == job.identity.name);
+        let frames = DetectorFrames::open(source, self.args.calibration_frames, detector, !is_first)?;
+        let uploads = gpu::Uploads::open(0).context("calibration needs the GPU's memory")?;
+        let key = blake3::hash(format!("{} {description}", job.identity.blake3).as_bytes()).to_hex();
+        let file = self.cache.folder().join(format!("{}.calibration", &key[..32]));
+        Ok(Some(Box::new(FrameCalibrator::new(
+            Box::new(frames),
+            Box::new(uploads),
+            file,
+        ))))
     }
 
     fn timing_cache(&self) -> Option<PathBuf> {
@@ -267,27 +295,35 @@ fn options(args: &BuildArgs) -> Result<BuildOptions, WrongUse> {
             .map(|capability| capability.0)
             .collect(),
         plugins: args.plugins.clone(),
-        calibration: None,
+        calibration: args
+            .calibrate
+            .as_ref()
+            .map(|source| format!("{} frames of {source}", args.calibration_frames)),
     })
+}
+
+/// The detector that the input names; none for a network.
+fn detector_of(input: &str) -> Option<DetectorRef> {
+    match input.strip_prefix("builtin:") {
+        Some(name) => Some(DetectorRef::Builtin(name.to_owned())),
+        None => is_kind(input, "ron").then(|| DetectorRef::File(PathBuf::from(input))),
+    }
+}
+
+fn is_kind(input: &str, extension: &str) -> bool {
+    Path::new(input)
+        .extension()
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(extension))
 }
 
 /// The networks, each with the largest shapes that its detector feeds it.
 fn sources(input: &str) -> anyhow::Result<Vec<(NetworkSource, Vec<TensorSpec>)>> {
-    let detector = match input.strip_prefix("builtin:") {
-        Some(name) => DetectorRef::Builtin(name.to_owned()),
-        None => {
-            let path = PathBuf::from(input);
-            let kind = path
-                .extension()
-                .and_then(|kind| kind.to_str())
-                .unwrap_or_default()
-                .to_ascii_lowercase();
-            match kind.as_str() {
-                "onnx" => return Ok(vec![(NetworkSource::File(path), Vec::new())]),
-                "ron" => DetectorRef::File(path),
-                _ => return Err(WrongUse(format!("{input}: build takes a network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar")).into()),
-            }
-        }
+    if is_kind(input, "onnx") {
+        return Ok(vec![(NetworkSource::File(PathBuf::from(input)), Vec::new())]);
+    }
+    let Some(detector) = detector_of(input) else {
+        let takes = "build takes a network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar";
+        return Err(WrongUse(format!("{input}: {takes}")).into());
     };
     let detector = prepare::detector(&detector).map_err(WrongUse)?;
     let fed = detector.program.host_tensors;

@@ -4,6 +4,7 @@
 
 pub mod build;
 pub mod cache;
+mod calibration;
 pub mod data;
 pub mod doctor;
 pub mod eval;

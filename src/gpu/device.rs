@@ -45,37 +45,39 @@ pub fn devices() -> Result<Vec<Device>, GpuError> {
     if !unsafe { sys::is_culib_present() } {
         return Err(GpuError::NoDriver);
     }
-    let failed = |call| {
-        move |error: result::DriverError| GpuError::Driver {
-            call,
-            problem: format!("{:?}", error.0),
-        }
-    };
-    result::init().map_err(failed("cuInit"))?;
+    result::init().map_err(driver_failed("cuInit"))?;
     let mut driver_cuda = 0;
     // SAFETY: writes one number.
     let _ = unsafe { sys::cuDriverGetVersion(&raw mut driver_cuda) };
-    let count = result::device::get_count().map_err(failed("cuDeviceGetCount"))?;
+    let count = result::device::get_count().map_err(driver_failed("cuDeviceGetCount"))?;
     let count = u16::try_from(count).unwrap_or(0);
     let mut devices = Vec::new();
     for ordinal in 0..count {
-        let device = result::device::get(i32::from(ordinal)).map_err(failed("cuDeviceGet"))?;
+        let device = result::device::get(i32::from(ordinal)).map_err(driver_failed("cuDeviceGet"))?;
         let attribute = |attribute| {
             // SAFETY: the device was given by the driver just now.
             unsafe { result::device::get_attribute(device, attribute) }
-                .map_err(failed("cuDeviceGetAttribute"))
+                .map_err(driver_failed("cuDeviceGetAttribute"))
         };
         let major = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
         let minor = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
         devices.push(Device {
             ordinal,
-            name: result::device::get_name(device).map_err(failed("cuDeviceGetName"))?,
+            name: result::device::get_name(device).map_err(driver_failed("cuDeviceGetName"))?,
             compute_capability: u16::try_from(major * 10 + minor).unwrap_or(0),
             is_integrated: attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED)? != 0,
             driver_cuda,
         });
     }
     Ok(devices)
+}
+
+/// The driver's error at a call.
+pub(super) fn driver_failed(call: &'static str) -> impl Fn(result::DriverError) -> GpuError {
+    move |error| GpuError::Driver {
+        call,
+        problem: format!("{:?}", error.0),
+    }
 }
 
 /// The device that is used when none is named.

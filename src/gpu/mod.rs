@@ -1,4 +1,4 @@
-//! CUDA, behind safe types: what devices there are. (Contexts, streams, rings and ways of sharing come with the
+//! CUDA, behind safe types: what devices there are, and memory that the host fills. (Contexts, streams, rings and ways of sharing come with the
 //! tenants that run on them.) Nothing of TensorRT here.
 //!
 //! The driver is loaded at run time through `cudarc`, built for CUDA 11.4; it panics where there is no driver,
@@ -9,5 +9,7 @@
 )]
 
 mod device;
+mod memory;
 
 pub use device::{Device, GpuError, devices, first};
+pub use memory::Uploads;

@@ -4,6 +4,7 @@
 //! kept is [`crate::engine::cache`]. (The tenants' side, running engines on streams, comes with them.)
 
 pub mod build;
+pub mod calibrate;
 pub mod inspect;
 mod library;
 mod matching;
@@ -13,4 +14,4 @@ mod progress;
 pub use library::{describe, find};
 pub use matching::{mismatch, rebuild_command};
 pub use progress::BuildProgress;
-pub use tensorrt_dyn::{Error, Library, Version};
+pub use tensorrt_dyn::{Calibrator, Error, Library, Version};
