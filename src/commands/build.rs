@@ -65,19 +65,26 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
     if !problems.is_empty() {
         return Err(WrongUse(format!("this cannot be built:\n  - {}", problems.join("\n  - "))).into());
     }
-    let target = match (&device, options.compute_capabilities.is_empty()) {
-        (_, false) => Some(Target::ComputeCapabilities(options.compute_capabilities.clone())),
-        (Ok(device), true) => Some(Target::Gpu {
+    let target = match &device {
+        _ if !options.compute_capabilities.is_empty() => {
+            Target::ComputeCapabilities(options.compute_capabilities.clone())
+        }
+        Ok(device) => Target::Gpu {
             name: device.name.clone(),
             compute_capability: device.compute_capability,
-        }),
-        (Err(_), true) => None,
+        },
+        // The library will say that it needs one, in its own words.
+        Err(_) => Target::Gpu {
+            name: "no GPU".to_owned(),
+            compute_capability: 0,
+        },
     };
     let cache = PlanCache::new(args.cache.clone().unwrap_or_else(cache::default_folder));
     let stop = stop_where_it_is_clean(library)?;
     let session = Session {
         library,
         target,
+        missing_gpu: device.err(),
         cache: &cache,
         args,
         stop,
@@ -111,7 +118,8 @@ fn wrong_use(error: anyhow::Error) -> anyhow::Error {
 /// What all builds of one command share.
 struct Session<'a> {
     library: Library,
-    target: Option<Target>,
+    target: Target,
+    missing_gpu: Option<gpu::GpuError>,
     cache: &'a PlanCache,
     args: &'a BuildArgs,
     stop: Arc<AtomicBool>,
@@ -120,11 +128,7 @@ struct Session<'a> {
 impl Session<'_> {
     fn build(&self, job: Job, output: Option<PathBuf>) -> anyhow::Result<Finished> {
         let builder = tensorrt::describe(self.library.version());
-        let target = self
-            .target
-            .clone()
-            .context("there is no GPU to build for; say which with --compute-capability")?;
-        let key = PlanKey::new(&job.identity.blake3, &job.options, &builder, &target);
+        let key = PlanKey::new(&job.identity.blake3, &job.options, &builder, &self.target);
         if self.args.no_cache {
             let built = self.make(job)?;
             let path = output.unwrap_or_else(|| PathBuf::from(format!("{}.plan", key.as_str())));
@@ -183,7 +187,12 @@ impl Session<'_> {
         };
         let built = build::build(self.library, request);
         bar.finish_and_clear();
-        let built = built?;
+        let built = built.map_err(|error| match (&error, &self.missing_gpu) {
+            (BuildError::Library { .. }, Some(missing)) if self.args.compute_capabilities.is_empty() => {
+                anyhow::anyhow!("{missing}; {error}")
+            }
+            _ => error.into(),
+        })?;
         if let (Some(file), Some(bytes)) = (timings, &built.timing_cache) {
             let folder = file.parent().unwrap_or(Path::new("."));
             let kept = std::fs::create_dir_all(folder).and_then(|()| cache::write_whole(&file, bytes));
@@ -222,9 +231,9 @@ impl Session<'_> {
 
     fn timing_cache(&self) -> Option<PathBuf> {
         let args = self.args;
-        let default = || build::timing_cache_file(self.cache.folder(), self.library, self.target.as_ref());
+        let default = || build::timing_cache_file(self.cache.folder(), self.library, &self.target);
         // Timings are of a GPU; a build for others measures none.
-        let measures = matches!(self.target, Some(Target::Gpu { .. }));
+        let measures = matches!(self.target, Target::Gpu { .. });
         (measures && !args.no_timing_cache).then(|| args.timing_cache.clone().unwrap_or_else(default))
     }
 }

@@ -27,8 +27,8 @@ pub struct Request<'a> {
     pub facts: &'a NetworkFacts,
     /// How.
     pub options: BuildOptions,
-    /// For which GPU; `None` where there is none and none was named.
-    pub target: Option<Target>,
+    /// For which GPU.
+    pub target: Target,
     /// The bytes of an earlier timing cache; `None` builds without one.
     pub timing_cache: Option<Vec<u8>>,
     /// Sees how far the build is, several times a second.
@@ -161,16 +161,13 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
                 },
                 false => failed(error),
             })?;
-    let target = request
-        .target
-        .unwrap_or_else(|| Target::ComputeCapabilities(request.options.compute_capabilities.clone()));
     let manifest = PlanManifest {
         schema: SCHEMA,
         jetlag: env!("CARGO_PKG_VERSION").to_owned(),
         network: request.identity,
         options: request.options,
         builder: describe(library.version()),
-        target,
+        target: request.target,
         built_unix_s: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_secs()),
@@ -270,9 +267,8 @@ pub(super) fn type_name(data_type: Option<DataType>) -> String {
 }
 
 /// The file of timings for a library and target inside a cache folder.
-pub fn timing_cache_file(folder: &Path, library: Library, target: Option<&Target>) -> PathBuf {
+pub fn timing_cache_file(folder: &Path, library: Library, target: &Target) -> PathBuf {
     let builder = describe(library.version());
-    let target = target.map_or_else(|| "any".to_owned(), ToString::to_string);
     let name = format!("{}-{}-{target}", builder.flavour, builder.version);
     let safe: String = name
         .chars()
