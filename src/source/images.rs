@@ -1,112 +1,47 @@
 //! A folder of camera images: JPEG and PNG, in the order of their names.
 //!
-//! Files are listed once, when the folder is opened, and read whole at each frame (stage *acquire*), so that
-//! decoding never waits for the disk. Pixels come as the file stores them: EXIF orientation is ignored, as
-//! it is by the cameras and recorders whose folders these are; transparency is dropped, grey becomes three
-//! equal channels, 16 bits become 8. How a file is decoded is in `decode`.
+//! Pixels come as the file stores them: EXIF orientation is ignored, as it is by the cameras and recorders whose folders
+//! these are; transparency is dropped, grey becomes three equal channels, 16 bits become 8. How a file is decoded
+//! is in `decode`.
 
 mod decode;
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use decode::decode_image;
 
-use super::{Content, ContentKind, Frame, Image, Source, SourceError, SourceInfo, folder};
+use super::folder::{FileKind, Folder};
+use super::{Content, ContentKind, Image, SourceError};
 
-/// What the folder is searched for.
-const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
-const WANTED: &str = "images (.jpg, .jpeg or .png)";
+/// Images from a folder.
+pub type ImageFolder = Folder<ImageFile>;
 
-/// A [`Source`] over a folder of images.
+/// A JPEG or a PNG.
 #[derive(Debug)]
-pub struct ImageFolder {
-    folder: PathBuf,
-    files: Vec<PathBuf>,
-    next: usize,
-    repeat: bool,
-}
+pub struct ImageFile;
 
-/// Lists the images of `path`. With `repeat`, the first follows the last; without, the source ends there.
+/// Opens a folder of images; `repeat` says whether it begins again at its end.
 ///
 /// # Errors
 /// A folder that cannot be listed, or that holds no `.jpg`, `.jpeg` or `.png` (case does not matter;
 /// folders within it are not searched).
 pub fn open(path: &Path, repeat: bool) -> Result<ImageFolder, SourceError> {
-    let files = folder::files(path, &ENDINGS, WANTED)?;
-    Ok(ImageFolder {
-        folder: path.to_owned(),
-        files,
-        next: 0,
-        repeat,
-    })
+    let endings = ["jpg", "jpeg", "png"];
+    Folder::open(path, repeat, ImageFile, &endings, "images (.jpg, .jpeg or .png)")
 }
 
-impl ImageFolder {
-    /// The files in the order in which they are read.
-    pub fn files(&self) -> &[PathBuf] {
-        &self.files
-    }
-}
+impl FileKind for ImageFile {
+    const CONTENT: ContentKind = ContentKind::Image;
+    const WORDS: [&str; 2] = ["image", "images"];
 
-impl Source for ImageFolder {
-    fn info(&self) -> SourceInfo {
-        SourceInfo {
-            kind: ContentKind::Image,
-            frames: (!self.repeat).then_some(self.files.len() as u64),
-            description: format!(
-                "{} image{} in {}{}",
-                self.files.len(),
-                if self.files.len() == 1 { "" } else { "s" },
-                self.folder.display(),
-                if self.repeat { ", repeated" } else { "" }
-            ),
+    fn decode(&self, _: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String> {
+        if !matches!(content, Content::Image(_)) {
+            *content = Content::Image(Image::default());
         }
-    }
-
-    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
-        if self.next == self.files.len() {
-            if !self.repeat {
-                return Ok(false);
-            }
-            self.next = 0;
-        }
-        let path = &self.files[self.next];
-        frame.index = self.next as u64;
-        frame.captured = None;
-        // Counted before reading: a file that cannot be read is skipped by whoever goes on after the error.
-        self.next += 1;
-        frame.raw.clear();
-        File::open(path)
-            .and_then(|mut file| file.read_to_end(&mut frame.raw))
-            .map_err(|error| SourceError::Io {
-                path: path.clone(),
-                error,
-            })?;
-        Ok(true)
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.next = 0;
-        Ok(())
-    }
-
-    fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
-        if !matches!(frame.content, Content::Image(_)) {
-            frame.content = Content::Image(Image::default());
-        }
-        let Content::Image(image) = &mut frame.content else {
+        let Content::Image(image) = content else {
             return Ok(());
         };
-        decode_image(&frame.raw, image).map_err(|problem| SourceError::BadFile {
-            path: usize::try_from(frame.index)
-                .ok()
-                .and_then(|index| self.files.get(index))
-                .unwrap_or(&self.folder)
-                .clone(),
-            problem,
-        })
+        decode_image(bytes, image)
     }
 }
 
@@ -115,6 +50,7 @@ mod tests {
     use image::{Rgb, RgbImage};
 
     use super::*;
+    use crate::source::{Frame, Source};
 
     fn picture() -> RgbImage {
         RgbImage::from_fn(24, 16, |x, y| Rgb([x as u8 * 10, y as u8 * 15, 77]))
