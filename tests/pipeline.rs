@@ -14,7 +14,7 @@ use jetlag::backend::{BackendError, NodeTime, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::detector::{Carry, Detection, DetectorError, Postprocess, Preprocess};
 use jetlag::record::{
-    DetectionsRecord, EndReason, Event, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord,
+    DetectionsRecord, EndReason, Event, FrameRecord, NO_CONTENT, NodeRecord, Outcome, Phase, PhaseRecord,
 };
 use jetlag::scenario::{Arrival, Overload, Release};
 use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
@@ -77,6 +77,10 @@ impl Source for JournalSource {
         self.journal.write(format!("acquire {}", self.next));
         self.next += 1;
         Ok(true)
+    }
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
+        self.next = self.length.min(self.next + frames);
+        Ok(())
     }
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.next = 0;
@@ -354,6 +358,44 @@ fn under_overload_every_release_is_accounted_for_exactly_once() {
             released.iter().all(|gap| *gap == 2_000_000),
             "releases do not depend on how the tenant keeps up"
         );
+    }
+}
+
+#[test]
+fn the_nth_release_means_the_nth_frame_whatever_was_dropped_before_it() {
+    for overload in [
+        Overload::DropOldest { queue: 1 },
+        Overload::DropNewest { queue: 1 },
+    ] {
+        for depth in [1, 2] {
+            let mut trial = Trial::new(depth, 60, |_, _| {
+                std::thread::sleep(Duration::from_millis(7));
+                Ok(())
+            });
+            trial.runner.arrival = Arrival::Periodic {
+                hz: 500.0,
+                phase: Nanos::ZERO,
+                jitter: Nanos::ZERO,
+            };
+            trial.runner.overload = overload;
+            let (end, records, _) = trial.run();
+            assert_eq!(
+                (end.reason, records.len()),
+                (EndReason::EndOfSource, 60),
+                "every frame of the source was released once, and none that it does not have"
+            );
+            let (served, dropped): (Vec<FrameRecord>, Vec<FrameRecord>) =
+                records.into_iter().partition(|r| r.outcome == Outcome::Completed);
+            assert!(!served.is_empty() && !dropped.is_empty(), "{overload:?}");
+            assert!(
+                served.iter().all(|r| r.source_index == r.sequence),
+                "{overload:?}"
+            );
+            assert!(
+                dropped.iter().all(|r| r.source_index == NO_CONTENT),
+                "{overload:?}"
+            );
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo};
+use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo, position_after};
 
 /// What the files of a folder hold.
 pub trait FileKind: Send {
@@ -29,7 +29,6 @@ pub struct Folder<K> {
     path: PathBuf,
     files: Vec<PathBuf>,
     kind: K,
-    /// Number of the next frame; of a folder that repeats, always that of a file.
     next: usize,
     repeat: bool,
 }
@@ -106,6 +105,11 @@ impl<K: FileKind> Source for Folder<K> {
                 path: path.clone(),
                 problem,
             })
+    }
+
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
+        self.next = position_after(self.next, frames, self.files.len(), self.repeat);
+        Ok(())
     }
 
     fn rewind(&mut self) -> Result<(), SourceError> {

@@ -97,6 +97,9 @@ mod tests {
         assert_eq!(source.info().frames, None);
         let indices: Vec<_> = read_all(&mut source, 5).iter().map(|(i, _)| *i).collect();
         assert_eq!(indices, [0, 1, 0, 1, 0]);
+        source.skip(2).unwrap();
+        let indices: Vec<_> = read_all(&mut source, 2).iter().map(|(i, _)| *i).collect();
+        assert_eq!(indices, [1, 0], "two frames are passed over");
     }
 
     #[test]

@@ -148,6 +148,8 @@ impl Runner {
         );
         let prepare = Prepare {
             tenant: self.tenant,
+            length: self.source.info().frames.unwrap_or(u64::MAX),
+            position: 0,
             source: self.source.as_mut(),
             preprocess: self.preprocess.as_deref_mut(),
             line: WaitingLine::new(self.overload),
@@ -339,6 +341,10 @@ enum Next {
 struct Prepare<'a> {
     tenant: u16,
     source: &'a mut dyn Source,
+    /// How many frames the source holds: there is no release without one.
+    length: u64,
+    /// Number of the frame that the source yields next.
+    position: u64,
     preprocess: Option<&'a mut (dyn Preprocess + 'static)>,
     line: WaitingLine,
     releases: Releases,
@@ -400,6 +406,11 @@ impl Prepare<'_> {
             mark = now;
             Some(took)
         };
+        // The n-th release means the n-th frame: those of dropped releases are passed over.
+        let passed = record.sequence - std::mem::replace(&mut self.position, record.sequence + 1);
+        if passed > 0 {
+            self.source.skip(passed).map_err(|e| e.to_string())?;
+        }
         if !self.source.acquire(&mut self.frame).map_err(|e| e.to_string())? {
             return Ok(false);
         }
@@ -432,7 +443,11 @@ impl Prepare<'_> {
                 return Ok(release);
             }
             if !self.may_release() {
-                return Err(EndReason::Count);
+                return Err(if self.sequence == self.length {
+                    EndReason::EndOfSource
+                } else {
+                    EndReason::Count
+                });
             }
             if self.releases.is_closed() {
                 if now < self.plan.epoch {
@@ -480,9 +495,10 @@ impl Prepare<'_> {
         }
     }
 
-    /// Whether the tenant's own limit of frames, which counts from the end of the warm-up, allows one more.
+    /// Whether the source has one more frame, and the tenant's own limit, which counts from the end of the warm-up,
+    /// allows it.
     fn may_release(&self) -> bool {
-        self.frames.is_none_or(|limit| self.measured < limit)
+        self.sequence < self.length && self.frames.is_none_or(|limit| self.measured < limit)
     }
 
     fn number(&mut self, due: Stamp, lateness: Nanos) -> Release {
