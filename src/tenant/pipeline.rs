@@ -544,13 +544,14 @@ impl Prepare<'_> {
         Next::Skipped(idle)
     }
 
-    /// Records the frames that still wait, and will not be served, as unfinished.
+    /// Records the frames that still wait, and will not be served, as unfinished: cut off now, or when the measured
+    /// time ended, so that what a slow last frame takes beyond that makes no other overdue.
     fn close(&mut self, sink: &mut RecordSink) {
         let now = self.clock.now();
         self.join_due(now, None, sink);
         self.failures.close(&self.notes, now, self.name);
         while let Some(release) = self.line.take() {
-            let mut record = self.record_of(release, now);
+            let mut record = self.record_of(release, now.min(self.plan.end));
             record.outcome = Outcome::Unfinished;
             sink.frame(record);
         }

@@ -115,8 +115,15 @@ pub fn run(
     states
         .iter_mut()
         .map(|state| {
+            let cut = if stopped { now } else { plan.end };
+            // Frames are in flight here only where the run was stopped.
+            while let Some(mut unfinished) = state.in_flight.pop_front() {
+                unfinished.finished = cut;
+                unfinished.outcome = Outcome::Unfinished;
+                record(&unfinished);
+            }
             while let Some(release) = state.line.take() {
-                let mut unfinished = state.record_of(release, plan.end, &plan);
+                let mut unfinished = state.record_of(release, cut, &plan);
                 unfinished.outcome = Outcome::Unfinished;
                 record(&unfinished);
             }
@@ -336,6 +343,20 @@ mod tests {
             steady.into_iter().all(|r| r.queueing() >= Nanos::from_millis(10)),
             "the oldest frame is served"
         );
+    }
+
+    #[test]
+    fn what_the_end_cuts_off_is_missed_if_its_deadline_passed_before() {
+        // 15 ms of service every 10 ms: at 100 ms the frames of 70, 80 and 90 ms wait.
+        let mut late = tenant(0, 15, 100.0);
+        late.deadline = Some(Nanos::from_millis(20));
+        let all = frames(&[late], 0.0, 100);
+        let cut: Vec<_> = all.iter().filter(|r| r.outcome == Outcome::Unfinished).collect();
+        let cut: Vec<_> = cut
+            .iter()
+            .map(|r| (r.released.0 / MS, r.response().0 / MS, r.missed()))
+            .collect();
+        assert_eq!(cut, [(70, 30, true), (80, 20, false), (90, 10, false)]);
     }
 
     #[test]
