@@ -111,6 +111,9 @@ impl Slot for JournalSlot {
         self.journal.write(format!("submit {}", self.frame));
         Ok(())
     }
+    fn restart(&mut self) {
+        self.journal.write("restart".to_owned());
+    }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
         (self.wait)(&self.journal, self.frame)?;
         self.journal.write(format!("result {}", self.frame));
@@ -421,12 +424,20 @@ fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
 }
 
 #[test]
-fn a_second_phase_sees_the_same_frames_again() {
+fn a_second_phase_sees_the_same_frames_and_slots_that_begin_anew() {
     let mut trial = Trial::new(2, 4, |_, _| Ok(()));
     let first: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
     let second: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
     assert_eq!(first, [0, 1, 2, 3]);
     assert_eq!(first, second);
+    let lines = trial.journal.lines.lock().unwrap();
+    let restarts: Vec<usize> = (0..lines.len()).filter(|&at| lines[at] == "restart").collect();
+    let again = lines.iter().rposition(|line| line == "acquire 0").unwrap();
+    assert_eq!(
+        restarts,
+        [0, 1, again - 2, again - 1],
+        "each slot, before each phase's first frame"
+    );
 }
 
 /// Reports two nodes; the second takes a microsecond more with each frame. Its third frame fails.

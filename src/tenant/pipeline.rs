@@ -120,6 +120,7 @@ impl Runner {
         if let Err(error) = self.source.rewind() {
             note(notes, clock.now(), &self.name, &error.to_string());
         }
+        self.slots.iter_mut().for_each(|slot| slot.restart());
         let depth = self.slots.len();
         let free: Vec<Free> = std::mem::take(&mut self.slots)
             .into_iter()

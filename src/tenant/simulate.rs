@@ -72,8 +72,7 @@ pub fn run(
         .map(|spec| State {
             releases: Releases::new(spec.arrival, spec.seed, plan.epoch, plan.end, &spec.captured),
             line: WaitingLine::new(spec.overload),
-            // A seed of its own, so that a change of arrivals leaves the latencies as they are.
-            sampler: Sampler::new(spec.model.clone(), spec.seed ^ 0x5f37_59df),
+            sampler: Sampler::new(spec.model.clone(), spec.seed),
             in_flight: VecDeque::with_capacity(spec.depth),
             running: None,
             sequence: 0,
