@@ -49,7 +49,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     #[command(after_help = "Examples:  jetlag build engines/camera.ron --precision fp16
            jetlag build net.onnx --min-shapes images:1x3x640x640 --max-shapes images:8x3x640x640
            jetlag build engines/camera.ron --compute-capability 89 -o camera.plan   (TensorRT-RTX: no GPU needed)")]
-    Build(BuildArgs),
+    Build(Box<BuildArgs>),
     /// What the plan cache holds, and making room.
     #[command(subcommand)]
     Cache(CacheCommand),

@@ -17,6 +17,9 @@ use crate::engine::manifest::{NetworkIdentity, PlanManifest, PlanTensor, SCHEMA,
 use crate::engine::network::NetworkFacts;
 use crate::engine::options::BuildOptions;
 
+/// Sees how far a build is, from the library's threads.
+pub type OnProgress = Box<dyn Fn(&BuildProgress) + Send + Sync>;
+
 /// What is to be built, and for whom.
 pub struct Request<'a> {
     /// The network.
@@ -32,7 +35,7 @@ pub struct Request<'a> {
     /// The bytes of an earlier timing cache; `None` builds without one.
     pub timing_cache: Option<Vec<u8>>,
     /// Sees how far the build is, several times a second.
-    pub watch: Option<Box<dyn Fn(&BuildProgress) + Send + Sync>>,
+    pub watch: Option<OnProgress>,
     /// Set to stop the build.
     pub stop: Arc<AtomicBool>,
     /// Supplies frames for INT8 calibration.
@@ -73,7 +76,7 @@ pub enum BuildError {
         /// The network.
         network: String,
         /// With the library's own words.
-        error: Error,
+        error: Box<Error>,
     },
 }
 
@@ -114,7 +117,7 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
     let network = request.identity.name.clone();
     let failed = |error| BuildError::Library {
         network: network.clone(),
-        error,
+        error: Box::new(error),
     };
     let refused = |problems: Vec<String>| BuildError::Refused {
         network: network.clone(),
@@ -222,11 +225,7 @@ fn timing_cache(config: &mut BuilderConfig, bytes: &[u8]) -> Option<TimingCache>
 }
 
 /// Releases before 9.1 have no progress monitor: nothing is shown there, and an interrupt ends the process.
-fn watch(
-    config: &mut BuilderConfig,
-    watch: Option<Box<dyn Fn(&BuildProgress) + Send + Sync>>,
-    stop: &Arc<AtomicBool>,
-) {
+fn watch(config: &mut BuilderConfig, watch: Option<OnProgress>, stop: &Arc<AtomicBool>) {
     let stop = Arc::clone(stop);
     let monitor = Monitor::new(Box::new(move |progress| {
         if let Some(watch) = &watch {

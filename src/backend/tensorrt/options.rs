@@ -79,6 +79,11 @@ pub(super) fn refusals(
         "quantise the network with Q/DQ nodes (NVIDIA's Model Optimizer does), or build with TensorRT 8 to 10",
     );
     let is_rtx = version.flavour == Flavour::Rtx;
+    if options.version_compatible && is_rtx {
+        refusals.push(format!(
+            "{version} has no version-compatible plans: its lean runtime, which they carry, is not shipped"
+        ));
+    }
     if options.dla_core.is_some() && is_rtx {
         refusals.push(format!(
             "{version} is for desktop GPUs and knows no deep-learning accelerator (DLA)"
