@@ -115,6 +115,12 @@ pub struct InspectArgs {
     /// Where TensorRT is, to load a plan with [default: JETLAG_TENSORRT, else what is installed].
     #[arg(long, value_name = "DIR")]
     pub tensorrt: Option<PathBuf>,
+    /// A library of plugins that a plan needs; may be given again.
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
+    /// Let a version-compatible plan run the runtime that it carries.
+    #[arg(long)]
+    pub allow_host_code: bool,
     /// For people or for programs.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -126,7 +132,7 @@ pub struct InspectArgs {
     pub dims: Vec<String>,
 }
 
-/// What `build` takes. The names are trtexec's, with dashes.
+/// What `build` takes. The names are trtexec's, with dashes, or shorter.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// A network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar.
@@ -167,16 +173,21 @@ pub struct BuildArgs {
     #[arg(long)]
     pub version_compatible: bool,
     /// Let other GPUs load the plan (8.6 and later).
-    #[arg(long, value_enum, value_name = "LEVEL")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL",
+        alias = "hardware-compatibility-level"
+    )]
     pub hardware_compatibility: Option<HardwareCompatibility>,
     /// How much of its layers the plan keeps for inspectors and profilers.
     #[arg(long, value_enum, default_value_t)]
     pub profiling_verbosity: Verbosity,
     /// Build for a deep-learning accelerator, numbered from 0.
-    #[arg(long, value_name = "CORE")]
+    #[arg(long, value_name = "CORE", alias = "use-dla-core")]
     pub dla_core: Option<i32>,
     /// Run on the GPU what the accelerator cannot.
-    #[arg(long)]
+    #[arg(long, alias = "allow-gpu-fallback")]
     pub gpu_fallback: bool,
     /// Build for another GPU, 89 or 8.9; may be given again (TensorRT-RTX, which then needs no GPU).
     #[arg(long = "compute-capability", value_name = "CC")]
@@ -184,13 +195,14 @@ pub struct BuildArgs {
     /// A library of plugins; may be given again.
     #[arg(long = "plugin", value_name = "FILE")]
     pub plugins: Vec<PathBuf>,
-    /// Calibrate int8 with frames: synthetic, or a folder of images or sweeps (detectors; TensorRT 8 to 10).
+    /// Calibrate int8 with frames: synthetic, a folder of images or sweeps, or a source as scenarios write it, such as
+    /// 'Points(path: "sweeps", format: NuScenes)' (detectors; TensorRT 8 to 10).
     #[arg(long, value_name = "SOURCE")]
     pub calibrate: Option<String>,
     /// Frames to calibrate with.
     #[arg(long, value_name = "N", default_value_t = 128, requires = "calibrate")]
-    pub calibration_frames: usize,
-    /// Keep kernel timings in this file [default: one a GPU and release, in the plan cache].
+    pub calibration_frames: u32,
+    /// Keep kernel timings in this file [default: one a GPU and release, in the plan cache]. TensorRT-RTX keeps none.
     #[arg(long, value_name = "FILE")]
     pub timing_cache: Option<PathBuf>,
     /// Measure every kernel anew and keep no timings.
@@ -199,7 +211,8 @@ pub struct BuildArgs {
     /// The plan cache's folder [default: JETLAG_CACHE, else ~/.cache/jetlag/plans].
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// Build even if the cache has the plan, and leave the cache alone.
+    /// Build even if the cache has the plan, and leave the cache alone; without -o the plan goes into this folder, under the
+    /// network's name.
     #[arg(long)]
     pub no_cache: bool,
     /// For people or for programs.

@@ -31,6 +31,11 @@ fn rtx(version: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
+    assert!(
+        std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_none(),
+        "{} not found",
+        folder.display()
+    );
     eprintln!(
         "skipped: {} not found (scripts/setup.sh --test makes it)",
         folder.display()

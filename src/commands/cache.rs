@@ -28,12 +28,17 @@ pub fn run(command: &CacheCommand) -> anyhow::Result<Outcome> {
         } => {
             let cache = open(cache.as_deref());
             let (count, bytes) = cache.clean(|entry| match (&entry.manifest, network) {
-                (Err(_), _) => true,
-                (Ok(_), _) if *unreadable => false,
                 (Ok(manifest), Some(wanted)) => manifest.network.name.contains(wanted.as_str()),
-                (Ok(_), None) => true,
+                (Err(_), Some(_)) => false,
+                (manifest, None) => manifest.is_err() || !*unreadable,
             })?;
-            print(&show::cleaned(cache.folder(), count, bytes));
+            let everything = network.is_none() && !*unreadable;
+            let measurements = if everything {
+                cache.forget_measurements()?
+            } else {
+                0
+            };
+            print(&show::cleaned(cache.folder(), count, bytes + measurements));
         }
     }
     Ok(Outcome::Done)

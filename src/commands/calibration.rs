@@ -9,7 +9,7 @@ use crate::backend::cpu::CpuBackend;
 use crate::backend::tensorrt::calibrate::Frames;
 use crate::backend::{Backend, Slot};
 use crate::detector::{Carry, Detector, Preprocess};
-use crate::scenario::{PointFormat, Sensor, SourceSpec};
+use crate::scenario::{self, PointFormat, ResolveEnv, Sensor, SourceSpec};
 use crate::source::{ContentKind, Frame, Source};
 
 /// Scenes of the synthetic source, made before the first is used.
@@ -23,18 +23,13 @@ pub(super) struct DetectorFrames {
     frame: Frame,
     carry: Carry,
     executes: bool,
-    left: usize,
+    left: u32,
 }
 
 impl DetectorFrames {
     /// At most `frames` frames of `text` (`synthetic`, or a folder) for a detector; `executes` says whether engines
     /// must run for the tensors that are asked for.
-    pub(super) fn open(
-        text: &str,
-        frames: usize,
-        detector: Detector,
-        executes: bool,
-    ) -> anyhow::Result<Self> {
+    pub(super) fn open(text: &str, frames: u32, detector: Detector, executes: bool) -> anyhow::Result<Self> {
         let spec = spec(text, detector.input)?;
         let source = prepare::source(&spec).map_err(WrongUse)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -54,29 +49,73 @@ impl DetectorFrames {
     }
 }
 
+/// A source as scenarios write it, or in short.
 fn spec(text: &str, kind: ContentKind) -> Result<SourceSpec, WrongUse> {
     let path = PathBuf::from(text);
-    match (text, kind) {
-        ("synthetic", ContentKind::Image) => Ok(SourceSpec::Synthetic {
-            sensor: Sensor::Camera,
+    let sensor = if kind == ContentKind::Image {
+        Sensor::Camera
+    } else {
+        Sensor::Lidar
+    };
+    match kind {
+        _ if text == "synthetic" => Ok(SourceSpec::Synthetic {
+            sensor,
             scenes: SCENES,
             seed: 0,
         }),
-        ("synthetic", _) => Ok(SourceSpec::Synthetic {
-            sensor: Sensor::Lidar,
-            scenes: SCENES,
-            seed: 0,
-        }),
-        (_, ContentKind::Image) if path.is_dir() => Ok(SourceSpec::Images { path, repeat: false }),
-        (_, _) if path.is_dir() => Ok(SourceSpec::Points {
+        ContentKind::Image if path.is_dir() => Ok(SourceSpec::Images { path, repeat: false }),
+        _ if path.is_dir() => Ok(SourceSpec::Points {
             path,
             repeat: false,
             format: PointFormat::Kitti,
         }),
+        _ if text.contains('(') => from_ron(text),
         _ => Err(WrongUse(format!(
-            "--calibrate {text}: write synthetic, or a folder of the detector's frames"
+            "--calibrate {text}: write synthetic, a folder of the detector's frames, or a source as scenarios have it"
         ))),
     }
+}
+
+/// Read by the scenario's own reader, within the smallest scenario that has a source.
+fn from_ron(text: &str) -> Result<SourceSpec, WrongUse> {
+    let scenario = format!(
+        "Scenario(name: \"calibration\", duration: \"1s\", tenants: [Tenant(name: \"frames\", backend: Null, source: {text}, \
+         arrival: Periodic(hz: 1))])"
+    );
+    let folder = std::env::current_dir().unwrap_or_default();
+    let resolved = scenario::from_str(&scenario, "--calibrate", &folder, &[], &ResolveEnv::default());
+    let resolved = resolved.map_err(|problems| WrongUse(problems.to_string()))?;
+    let source = resolved.tenants.into_iter().next().map(|tenant| tenant.source);
+    source.ok_or_else(|| WrongUse(format!("--calibrate {text}: that is no source")))
+}
+
+/// What decides which frames come: the source, how many, and for a folder the names, lengths and times of its files.
+pub(super) fn describe(text: &str, frames: u32) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let quoted = text.split('"').nth(1).unwrap_or(text);
+    if let Ok(folder) = std::fs::canonicalize(quoted) {
+        hasher.update(folder.as_os_str().as_encoded_bytes());
+        let mut files: Vec<_> = std::fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .collect();
+        files.sort_by_key(std::fs::DirEntry::file_name);
+        for file in files {
+            hasher.update(file.file_name().as_encoded_bytes());
+            let Ok(metadata) = file.metadata() else { continue };
+            hasher.update(&metadata.len().to_le_bytes());
+            let modified = metadata
+                .modified()
+                .ok()
+                .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            hasher.update(&modified.map_or(0, |since| since.as_nanos()).to_le_bytes());
+        }
+    }
+    format!(
+        "{frames} frames of {text} ({})",
+        &hasher.finalize().to_hex()[..16]
+    )
 }
 
 impl Frames for DetectorFrames {
@@ -128,6 +167,37 @@ mod tests {
         }
         assert!(!frames.advance().expect("the end"));
         assert!(frames.tensor("nothing").is_none());
+    }
+
+    #[test]
+    fn sources_are_written_as_in_scenarios_too() {
+        let points = spec("Points(path: \"src\", format: NuScenes)", ContentKind::Points).expect("a source");
+        assert!(
+            matches!(
+                points,
+                SourceSpec::Points {
+                    format: PointFormat::NuScenes,
+                    ..
+                }
+            ),
+            "{points:?}"
+        );
+        let wrong = spec("Pionts(path: \"src\")", ContentKind::Points)
+            .expect_err("refused")
+            .to_string();
+        assert!(wrong.contains("Pionts"), "{wrong}");
+    }
+
+    #[test]
+    fn other_frames_in_a_folder_are_another_calibration() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = folder.path().display().to_string();
+        let empty = describe(&name, 8);
+        std::fs::write(folder.path().join("0.png"), b"one").expect("written");
+        let one = describe(&name, 8);
+        assert_ne!(empty, one);
+        assert_eq!(one, describe(&name, 8));
+        assert_ne!(one, describe(&name, 9));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{Outcome, print};
 use crate::backend::tensorrt;
 use crate::board::{self, Check, Roots, Status};
 use crate::cli::Format;
+use crate::gpu;
 use crate::report;
 
 /// Examines this machine and prints the answer.
@@ -70,11 +71,17 @@ fn tensorrt_check(given: Option<&Path>) -> Option<Check> {
         }
         (true, Ok(parser)) => {
             let parser = parser.file_name().unwrap_or_default().to_string_lossy();
-            (
-                Status::Good,
-                format!("builds and loads plans, with {parser}"),
-                None,
-            )
+            match gpu::first() {
+                Ok(_) => (
+                    Status::Good,
+                    format!("builds and loads plans, with {parser}"),
+                    None,
+                ),
+                Err(missing) => {
+                    let fix = "Plans for other GPUs can be built with TensorRT-RTX (--compute-capability); running them needs a GPU.";
+                    (Status::Note, format!("with {parser}, but {missing}"), Some(fix))
+                }
+            }
         }
     };
     let meaning = format!("{from}: {meaning}{newer}");

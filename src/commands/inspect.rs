@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Outcome, WrongUse, prepare, print, report};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::tensorrt;
-use crate::backend::tensorrt::inspect::PlanFacts;
+use crate::backend::tensorrt::inspect::{Needs, PlanFacts};
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
 use crate::engine::manifest::{self, PlanManifest};
@@ -238,8 +238,11 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
         Format::Text => print(&plan::plan(&view)),
         Format::Json => print(&(serde_json::to_string_pretty(&plan::plan_json(&view))? + "\n")),
     }
+    let is_damaged = manifest
+        .as_ref()
+        .is_ok_and(|manifest| manifest.plan_blake3 != blake3::hash(&bytes).to_hex().as_str());
     // With neither manifest nor engine nothing was said of the plan.
-    Ok(if manifest.is_err() && loaded.is_err() {
+    Ok(if is_damaged || (manifest.is_err() && loaded.is_err()) {
         Outcome::Failed
     } else {
         Outcome::Done
@@ -260,8 +263,20 @@ fn load_plan(args: &InspectArgs, bytes: &[u8], manifest: Option<&PlanManifest>) 
             tensorrt::rebuild_command(manifest)
         );
     }
-    let host_code = manifest.is_some_and(|manifest| manifest.options.version_compatible);
-    tensorrt::inspect::inspect(library, bytes, host_code).map_err(|error| match gpu::first() {
+    let options = manifest.map(|manifest| &manifest.options);
+    let is_compatible = options.is_some_and(|options| options.version_compatible);
+    anyhow::ensure!(
+        !is_compatible || args.allow_host_code,
+        "a version-compatible plan carries a runtime of its own, which loading it executes: trust it with --allow-host-code"
+    );
+    let mut plugins = options.map(|options| options.plugins.clone()).unwrap_or_default();
+    plugins.extend(args.plugins.iter().cloned());
+    let needs = Needs {
+        plugins,
+        dla_core: options.and_then(|options| options.dla_core),
+        host_code: args.allow_host_code,
+    };
+    tensorrt::inspect::inspect(library, bytes, &needs).map_err(|error| match gpu::first() {
         Ok(_) => error.into(),
         Err(missing) => anyhow::anyhow!("{missing}; {error}"),
     })

@@ -43,7 +43,11 @@ pub struct WrongUse(pub String);
 /// Runs the command and says its error, if any; returns the exit code.
 pub fn run(cli: Cli) -> u8 {
     // A failing call quotes TensorRT's own lines; printed as well they would only come twice.
-    let levels = ["warn,tensorrt=off", "info,tensorrt=warn", "debug"];
+    let levels = [
+        "warn,tensorrt=off,tensorrt_dyn=warn",
+        "info,tensorrt=warn,tensorrt_dyn=info",
+        "debug",
+    ];
     let default = levels[usize::from(cli.verbose).min(2)];
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default))
         .format_timestamp(None)

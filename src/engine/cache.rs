@@ -10,11 +10,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::manifest::{self, BuilderIdentity, PlanManifest, Target};
+use super::manifest::{self, BuilderIdentity, ManifestError, PlanManifest, Target};
 use super::options::BuildOptions;
 
 /// A file that is written is renamed within moments; what is older was left by a builder that was cut off.
 const UNFINISHED: std::time::Duration = std::time::Duration::from_secs(60);
+/// Hexadecimal digits of a key.
+const KEY_DIGITS: usize = 32;
+/// Between two looks whether a lock is free.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 /// Raised when what a key covers changes.
 const KEY_VERSION: u32 = 1;
 
@@ -54,13 +58,20 @@ impl PlanKey {
             plugins: options.plugins.iter().map(hash).collect(),
         };
         let json = serde_json::to_vec(&content).expect("numbers, texts and maps of texts are JSON");
-        Self(blake3::hash(&json).to_hex()[..32].to_owned())
+        Self(blake3::hash(&json).to_hex()[..KEY_DIGITS].to_owned())
     }
 
     /// The key as text: 32 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether an open file is the one that a path leads to.
+fn is_file_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (open, there) = (file.metadata(), fs::metadata(path));
+    matches!((open, there), (Ok(open), Ok(there)) if (open.dev(), open.ino()) == (there.dev(), there.ino()))
 }
 
 /// A folder of plans.
@@ -77,6 +88,13 @@ pub struct CacheError {
     action: &'static str,
     file: String,
     error: io::Error,
+}
+
+impl CacheError {
+    /// Whether waiting for another process was given up.
+    pub fn is_interrupted(&self) -> bool {
+        self.error.kind() == io::ErrorKind::Interrupted
+    }
 }
 
 /// What the cache holds under a key.
@@ -143,56 +161,77 @@ impl PlanCache {
         self.folder.join(format!("{}.plan", key.as_str()))
     }
 
-    /// Waits until no other process builds for this key. Hold it around [`Self::find`] and [`Self::store`].
+    /// Waits until no other process builds for this key, as long as `goes_on` says so. Hold it around [`Self::find`]
+    /// and [`Self::store`].
     ///
     /// # Errors
-    /// The folder or the lock file cannot be made.
-    pub fn lock(&self, key: &PlanKey) -> Result<BuildLock, CacheError> {
+    /// The folder or the lock file cannot be made, or waiting was given up.
+    pub fn lock(&self, key: &PlanKey, goes_on: impl Fn() -> bool) -> Result<BuildLock, CacheError> {
         fs::create_dir_all(&self.folder).map_err(self.failed("make", &self.folder))?;
         let path = self.folder.join(format!("{}.lock", key.as_str()));
-        let file = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&path)
-            .map_err(self.failed("open", &path))?;
-        if file.try_lock().is_err() {
-            log::info!("another process builds the same plan; waiting for it");
-            file.lock().map_err(self.failed("lock", &path))?;
+        let mut told = false;
+        loop {
+            let file = File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path)
+                .map_err(self.failed("open", &path))?;
+            // Someone who cleans up may have removed the file between opening and locking it.
+            if file.try_lock().is_ok() {
+                if is_file_at(&file, &path) {
+                    return Ok(BuildLock { _file: file });
+                }
+                continue;
+            }
+            if !told {
+                log::warn!("another process builds the same plan; waiting for it");
+                told = true;
+            }
+            if !goes_on() {
+                return Err(self.failed("wait for", &path)(io::ErrorKind::Interrupted.into()));
+            }
+            std::thread::sleep(LOOK);
         }
-        Ok(BuildLock { _file: file })
     }
 
     /// The plan under a key, if there is a whole one. A damaged entry is removed, and said.
     pub fn find(&self, key: &PlanKey) -> Option<CachedPlan> {
         let path = self.plan(key);
-        let found = manifest::read(&path)
-            .map_err(|error| error.to_string())
-            .and_then(|manifest| {
-                let bytes = fs::read(&path).map_err(|error| error.to_string())?;
-                let hash = blake3::hash(&bytes).to_hex();
-                if hash.as_str() == manifest.plan_blake3 {
-                    Ok(CachedPlan {
-                        path: path.clone(),
-                        manifest,
-                    })
-                } else {
-                    Err("its content does not match its manifest".to_owned())
-                }
-            });
-        match found {
-            Ok(plan) => Some(plan),
-            Err(_) if !path.exists() && !manifest::path_of(&path).exists() => None,
-            Err(problem) => {
-                log::warn!(
-                    "the cached plan {} is damaged ({problem}); it is built again",
-                    path.display()
-                );
-                let _ = fs::remove_file(manifest::path_of(&path));
-                let _ = fs::remove_file(&path);
-                None
+        let manifest = match manifest::read(&path) {
+            Ok(manifest) => manifest,
+            Err(ManifestError::Absent { .. }) if !path.exists() => return None,
+            Err(ManifestError::Absent { .. } | ManifestError::Damaged { .. }) => {
+                self.remove_damaged(&path, "its manifest is missing or damaged");
+                return None;
             }
+            // Not ours to remove: another jetlag's, or one that just now cannot be read.
+            Err(error) => {
+                log::warn!("{error}");
+                return None;
+            }
+        };
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                log::warn!("the cached plan {} cannot be read: {error}", path.display());
+                return None;
+            }
+        };
+        if blake3::hash(&bytes).to_hex().as_str() == manifest.plan_blake3 {
+            return Some(CachedPlan { path, manifest });
         }
+        self.remove_damaged(&path, "its content does not match its manifest");
+        None
+    }
+
+    fn remove_damaged(&self, path: &Path, problem: &str) {
+        log::warn!(
+            "the cached plan {} is damaged ({problem}); it is built again",
+            path.display()
+        );
+        let _ = fs::remove_file(manifest::path_of(path));
+        let _ = fs::remove_file(path);
     }
 
     /// Stores a plan.
@@ -219,14 +258,9 @@ impl PlanCache {
     /// # Errors
     /// The folder is there and cannot be read.
     pub fn list(&self) -> Result<Vec<Listed>, CacheError> {
-        let entries = match fs::read_dir(&self.folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(self.failed("read", &self.folder)(error)),
-        };
-        let mut listed: Vec<(Option<std::time::SystemTime>, Listed)> = entries
-            .filter_map(Result::ok)
-            .map(|entry| entry.path())
+        let mut listed: Vec<(Option<std::time::SystemTime>, Listed)> = self
+            .files()?
+            .into_iter()
             .filter(|path| path.extension().is_some_and(|extension| extension == "plan"))
             .map(|path| {
                 let metadata = fs::metadata(&path).ok();
@@ -247,64 +281,146 @@ impl PlanCache {
     }
 
     /// Removes all entries that `unwanted` picks, and what builds that were cut off left behind; answers how many
-    /// entries and bytes went.
+    /// entries and bytes went. Files that are not the cache's stay.
     ///
     /// # Errors
     /// An entry cannot be removed.
     pub fn clean(&self, unwanted: impl Fn(&Listed) -> bool) -> Result<(usize, u64), CacheError> {
         let (mut count, mut bytes) = (0, 0);
         for entry in self.list()?.into_iter().filter(unwanted) {
+            // Under its lock, so that no builder finds half of it.
+            let key = entry
+                .path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let _lock = self.lock(&PlanKey(key), || true)?;
             let _ = fs::remove_file(manifest::path_of(&entry.path));
             fs::remove_file(&entry.path).map_err(self.failed("remove", &entry.path))?;
             count += 1;
             bytes += entry.bytes;
         }
-        if let Ok(entries) = fs::read_dir(&self.folder) {
-            for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
-                let is = |wanted: &str| path.extension().is_some_and(|extension| extension == wanted);
-                let is_old = || {
-                    let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
-                    modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > UNFINISHED))
-                };
-                let is_free = || File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
-                if (is("unfinished") && is_old()) || (is("lock") && is_free()) {
-                    let _ = fs::remove_file(path);
-                }
+        for path in self.files()? {
+            let is_old = || {
+                let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+                modified.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > UNFINISHED))
+            };
+            let is_free = || File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
+            let left_behind = match path.extension().and_then(|extension| extension.to_str()) {
+                Some("unfinished") => is_old(),
+                Some("lock") => is_free(),
+                _ => false,
+            };
+            if left_behind {
+                let _ = fs::remove_file(path);
             }
         }
         Ok((count, bytes))
     }
+
+    /// Removes kernel timings and INT8 calibrations; answers how many bytes went.
+    ///
+    /// # Errors
+    /// The folder is there and cannot be read.
+    pub fn forget_measurements(&self) -> Result<u64, CacheError> {
+        let entries = fs::read_dir(&self.folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path());
+        let kept = entries.filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "timing" || extension == "calibration")
+        });
+        let mut bytes = 0;
+        for path in kept {
+            let length = fs::metadata(&path).map_or(0, |metadata| metadata.len());
+            if fs::remove_file(path).is_ok() {
+                bytes += length;
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The cache's own files: their names begin with a key.
+    fn files(&self) -> Result<Vec<PathBuf>, CacheError> {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(self.failed("read", &self.folder)(error)),
+        };
+        let is_ours = |path: &PathBuf| {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            name.split_once('.')
+                .is_some_and(|(key, _)| key.len() == KEY_DIGITS && key.bytes().all(|b| b.is_ascii_hexdigit()))
+        };
+        Ok(entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(is_ours)
+            .collect())
+    }
 }
 
-/// Writes a plan and its manifest beside it: both whole, or nothing.
+/// Writes a plan and its manifest beside it: both whole, or neither, and then what was there before stays.
 ///
 /// # Errors
 /// What the system says.
 pub fn write_plan(path: &Path, plan: &[u8], manifest: &PlanManifest) -> io::Result<()> {
     let json = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
+    let beside = manifest::path_of(path);
+    let (plan, json) = (Unfinished::write(path, plan)?, Unfinished::write(&beside, &json)?);
     // An older manifest must not describe the new plan, not even for a moment.
-    match fs::remove_file(manifest::path_of(path)) {
+    match fs::remove_file(&beside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    write_whole(path, plan)?;
-    write_whole(&manifest::path_of(path), &json)
+    plan.rename(path)?;
+    json.rename(&beside).inspect_err(|_| {
+        let _ = fs::remove_file(path);
+    })
 }
 
 /// Writes a file under another name, forces it to the disk, and renames it.
+///
+/// # Errors
+/// What the system says.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.unfinished", std::process::id()));
-    let unfinished = PathBuf::from(name);
-    let written = File::create(&unfinished).and_then(|mut file| {
+    Unfinished::write(path, content)?.rename(path)
+}
+
+/// A file that is whole on the disk and not yet under its name; removed if it never gets it.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn write(path: &Path, content: &[u8]) -> io::Result<Self> {
+        // Process numbers alone repeat where containers share a folder.
+        let random: u64 =
+            std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), std::process::id());
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{random:016x}.unfinished"));
+        let unfinished = Self(PathBuf::from(name));
+        let mut file = File::create_new(&unfinished.0)?;
         file.write_all(content)?;
-        file.sync_all()
-    });
-    let renamed = written.and_then(|()| fs::rename(&unfinished, path));
-    if renamed.is_err() {
-        let _ = fs::remove_file(&unfinished);
+        file.sync_all()?;
+        Ok(unfinished)
     }
-    renamed
+
+    fn rename(self, path: &Path) -> io::Result<()> {
+        fs::rename(&self.0, path)
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // After renaming there is nothing under this name any more.
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 #[cfg(test)]
@@ -391,7 +507,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let _lock = cache.lock(&key).expect("locked");
+                    let _lock = cache.lock(&key, || true).expect("locked");
                     if cache.find(&key).is_none() {
                         built.fetch_add(1, Ordering::Relaxed);
                         cache.store(&key, b"plan", &manifest(b"plan")).expect("stored");
@@ -418,12 +534,44 @@ mod tests {
     }
 
     #[test]
+    fn a_manifest_that_cannot_be_written_leaves_the_old_plan_as_it_was() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plan = folder.path().join("a.plan");
+        write_plan(&plan, b"old", &manifest(b"old")).expect("written");
+        // A folder in the manifest's way fails its turn.
+        let beside = manifest::path_of(&plan);
+        fs::remove_file(&beside).expect("removed");
+        fs::create_dir(&beside).expect("made");
+        assert!(write_plan(&plan, b"new", &manifest(b"new")).is_err());
+        assert_eq!(fs::read(&plan).expect("read"), b"old");
+    }
+
+    #[test]
+    fn a_newer_jetlags_entry_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = PlanCache::new(folder.path().to_owned());
+        let key = key_of("n", &BuildOptions::default());
+        let newer = PlanManifest {
+            schema: manifest::SCHEMA + 1,
+            ..manifest(b"plan")
+        };
+        let stored = cache.store(&key, b"plan", &newer).expect("stored");
+        assert!(cache.find(&key).is_none());
+        assert!(stored.path.exists());
+    }
+
+    #[test]
     fn entries_are_listed_and_cleaned_with_what_was_cut_off() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = PlanCache::new(folder.path().to_owned());
         let key = key_of("n", &BuildOptions::default());
         cache.store(&key, b"plan", &manifest(b"plan")).expect("stored");
-        let unfinished = folder.path().join("0.plan.1.unfinished");
+        let key_like = "0".repeat(KEY_DIGITS);
+        let unfinished = folder.path().join(format!("{key_like}.plan.1.unfinished"));
+        let strangers = ["Cargo.lock", "mine.plan", "other.unfinished"];
+        for stranger in strangers {
+            fs::write(folder.path().join(stranger), b"not the cache's").expect("written");
+        }
         let long_ago = std::time::SystemTime::now() - 2 * UNFINISHED;
         File::create(&unfinished)
             .and_then(|file| file.set_modified(long_ago))
@@ -433,5 +581,11 @@ mod tests {
         assert!(!unfinished.exists());
         assert_eq!(cache.clean(|_| true).expect("cleaned"), (1, 4));
         assert!(cache.list().expect("listed").is_empty());
+        for stranger in strangers {
+            assert!(
+                folder.path().join(stranger).exists(),
+                "{stranger} is not the cache's"
+            );
+        }
     }
 }

@@ -24,6 +24,8 @@ pub struct PlanManifest {
     pub network: NetworkIdentity,
     /// With which options.
     pub options: BuildOptions,
+    /// The command line's arguments, to build it anew.
+    pub arguments: Vec<String>,
     /// By which library.
     pub builder: BuilderIdentity,
     /// For which GPU.
@@ -129,6 +131,14 @@ pub enum ManifestError {
         /// Why.
         problem: String,
     },
+    /// It is no JSON of this form.
+    #[error("the plan's manifest {path} is damaged: {problem}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: String,
+    },
     /// It was written by a newer jetlag.
     #[error(
         "the manifest {path} has schema {found}, and this jetlag reads up to {SCHEMA}: use a newer jetlag, or build the plan again"
@@ -170,7 +180,7 @@ pub fn read(plan: &Path) -> Result<PlanManifest, ManifestError> {
     struct Schema {
         schema: u32,
     }
-    let unreadable = |error: serde_json::Error| ManifestError::Unreadable {
+    let unreadable = |error: serde_json::Error| ManifestError::Damaged {
         path: path.clone(),
         problem: error.to_string(),
     };
@@ -195,6 +205,7 @@ pub(super) mod tests {
                 bytes: 1,
             },
             options: BuildOptions::default(),
+            arguments: vec!["build".into(), "a.onnx".into()],
             builder: BuilderIdentity {
                 flavour: "TensorRT-RTX".into(),
                 version: "1.7.1.116".into(),
@@ -230,7 +241,7 @@ pub(super) mod tests {
         let plan = folder.path().join("a.plan");
         assert!(matches!(read(&plan), Err(ManifestError::Absent { .. })));
         std::fs::write(path_of(&plan), b"{\"schema\": 1, ").expect("written");
-        assert!(matches!(read(&plan), Err(ManifestError::Unreadable { .. })));
+        assert!(matches!(read(&plan), Err(ManifestError::Damaged { .. })));
         std::fs::write(path_of(&plan), b"{\"schema\": 2, \"of\": \"another form\"}").expect("written");
         assert!(
             read(&plan)

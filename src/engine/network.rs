@@ -1,9 +1,9 @@
 //! Facts of an ONNX file: inputs, outputs, operators, parameters. Reads the file and executes nothing.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use rten_onnx::onnx::{ModelProto, ValueInfoProto};
+use rten_onnx::onnx::{GraphProto, ModelProto, ValueInfoProto};
 
 /// What a network file says of itself.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -129,19 +129,12 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
         .initializer
         .iter()
         .map(|t| {
-            t.dims
-                .iter()
-                .map(|d| u64::try_from(*d).unwrap_or(0))
-                .product::<u64>()
+            let extents = t.dims.iter().map(|d| u64::try_from(*d).unwrap_or(0));
+            extents.fold(1, u64::saturating_mul)
         })
-        .sum();
-    let external_data: HashSet<String> = graph
-        .initializer
-        .iter()
-        .flat_map(|t| &t.external_data)
-        .filter(|entry| entry.key.as_deref() == Some("location"))
-        .filter_map(|entry| entry.value.clone())
-        .collect();
+        .fold(0, u64::saturating_add);
+    let mut external = BTreeSet::new();
+    external_files(&graph, &mut external);
     let opset = model
         .opset_import
         .iter()
@@ -154,8 +147,7 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
             (domain, set.version.unwrap_or(0))
         })
         .collect();
-    let mut external_data: Vec<String> = external_data.into_iter().collect();
-    external_data.sort();
+    let external_data = external.into_iter().collect();
     Ok(NetworkFacts {
         file_bytes: bytes.len() as u64,
         blake3: blake3::hash(bytes).to_hex().to_string(),
@@ -176,6 +168,23 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
         parameters,
         external_data,
     })
+}
+
+/// Files that hold tensors of a graph, of its nodes' attributes, and of the graphs in those.
+fn external_files(graph: &GraphProto, files: &mut BTreeSet<String>) {
+    let attributes = || graph.node.iter().flat_map(|node| &node.attribute);
+    let tensors = graph
+        .initializer
+        .iter()
+        .chain(attributes().filter_map(|attribute| attribute.t.as_ref()));
+    for entry in tensors.flat_map(|tensor| &tensor.external_data) {
+        if entry.key.as_deref() == Some("location") {
+            files.extend(entry.value.clone());
+        }
+    }
+    for inner in attributes().filter_map(|attribute| attribute.g.as_ref()) {
+        external_files(inner, files);
+    }
 }
 
 fn port(value: &ValueInfoProto) -> Port {

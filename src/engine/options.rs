@@ -177,6 +177,7 @@ pub struct BuildOptions {
     /// Compute capabilities to build for, as 89 for 8.9; empty for the GPU at hand.
     pub compute_capabilities: Vec<u16>,
     /// Libraries of plugins.
+    #[serde(serialize_with = "as_text")]
     pub plugins: Vec<PathBuf>,
     /// Where calibration takes its frames from, in words; `None` without calibration.
     pub calibration: Option<String>,
@@ -219,8 +220,20 @@ impl BuildOptions {
             )
         {
             problems.push(format!(
-                "a DLA computes in fp16 or int8, not in {}: add --precision fp16 or int8",
+                "a DLA computes in fp16 or int8, not in {}: ask for fp16, int8, or strongly-typed with a network of these types",
                 self.precision
+            ));
+        }
+        let is_dla = |pool: &&Pool| {
+            matches!(
+                pool,
+                Pool::DlaManagedSram | Pool::DlaLocalDram | Pool::DlaGlobalDram
+            )
+        };
+        if let Some(pool) = self.pools.keys().find(is_dla).filter(|_| self.dla_core.is_none()) {
+            problems.push(format!(
+                "the pool {} is for a DLA build: say which accelerator with --dla-core",
+                pool.name()
             ));
         }
         if self.calibration.is_some() && !matches!(self.precision, Precision::Int8 | Precision::Best) {
@@ -228,6 +241,11 @@ impl BuildOptions {
         }
         problems
     }
+}
+
+/// Paths as text, whatever bytes they hold: what decides a plan is the libraries' content, which the key covers.
+fn as_text<S: serde::Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
 }
 
 /// A phrase about an option's text that cannot be read.

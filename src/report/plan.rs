@@ -89,6 +89,11 @@ fn tensors(out: &mut String, manifest: &PlanManifest) {
     }
 }
 
+/// The first characters of a text.
+fn shortened(text: &str, characters: usize) -> String {
+    text.chars().take(characters).collect()
+}
+
 /// `[1, ?, 9]`.
 fn dims(shape: &[i64]) -> String {
     let extents: Vec<String> = shape
@@ -108,7 +113,7 @@ fn dims(shape: &[i64]) -> String {
 pub fn finished_json(plans: &[Finished]) -> Value {
     let plans: Vec<Value> = plans
         .iter()
-        .map(|plan| json!({ "file": plan.path, "was_cached": plan.was_cached, "manifest": plan.manifest }))
+        .map(|plan| json!({ "file": plan.path.display().to_string(), "was_cached": plan.was_cached, "manifest": plan.manifest }))
         .collect();
     json!({ "kind": "build", "plans": plans })
 }
@@ -142,7 +147,7 @@ pub fn cache(folder: &Path, entries: &[Listed]) -> String {
                 let _ = writeln!(
                     out,
                     "  {}  {:>10}  {:>12}  {}  {}, {}",
-                    &name[..12.min(name.len())],
+                    shortened(&name, 12),
                     Bytes(entry.bytes).to_string(),
                     age(manifest.built_unix_s),
                     manifest.network.name,
@@ -159,7 +164,7 @@ pub fn cache(folder: &Path, entries: &[Listed]) -> String {
                 let _ = writeln!(
                     out,
                     "  {}  {:>10}  unusable: {problem}",
-                    &name[..12.min(name.len())],
+                    shortened(&name, 12),
                     Bytes(entry.bytes).to_string()
                 );
             }
@@ -188,11 +193,11 @@ pub fn cache_json(folder: &Path, entries: &[Listed]) -> Value {
     let entries: Vec<Value> = entries
         .iter()
         .map(|entry| match &entry.manifest {
-            Ok(manifest) => json!({ "file": entry.path, "bytes": entry.bytes, "manifest": manifest }),
-            Err(problem) => json!({ "file": entry.path, "bytes": entry.bytes, "error": problem }),
+            Ok(manifest) => json!({ "file": entry.path.display().to_string(), "bytes": entry.bytes, "manifest": manifest }),
+            Err(problem) => json!({ "file": entry.path.display().to_string(), "bytes": entry.bytes, "error": problem }),
         })
         .collect();
-    json!({ "kind": "cache", "folder": folder, "plans": entries })
+    json!({ "kind": "cache", "folder": folder.display().to_string(), "plans": entries })
 }
 
 /// What was removed.
@@ -234,7 +239,7 @@ pub fn plan(view: &PlanView<'_>) -> String {
                 out,
                 "  from       {} (blake3 {}), {} layers",
                 manifest.network.name,
-                &manifest.network.blake3[..16.min(manifest.network.blake3.len())],
+                shortened(&manifest.network.blake3, 16),
                 manifest.network_layers
             );
             let _ = writeln!(out, "  precision  {}", manifest.options.precision);

@@ -299,14 +299,39 @@ fn impossible_options_are_refused_all_at_once_before_anything_is_built() {
         2,
         &["`pillar_points`", "is dynamic", "--min-shapes"],
     );
+    let no_unit = [CAMERA, "--mem-pool-size", "workspace:1"];
+    assert_refused(&build(&library, folder.path(), &no_unit), 2, &["workspace:1"]);
+    let dla_pool = [
+        CAMERA,
+        "--compute-capability",
+        "89",
+        "--mem-pool-size",
+        "dlaSRAM:1MiB",
+    ];
     assert_refused(
-        &build(
-            &library,
-            folder.path(),
-            &[CAMERA, "--mem-pool-size", "workspace:1"],
-        ),
+        &build(&library, folder.path(), &dla_pool),
         2,
-        &["workspace:1"],
+        &["dlaSRAM is for a DLA build"],
+    );
+    let timings = [CAMERA, "--compute-capability", "89", "--timing-cache", "timings"];
+    assert_refused(&build(&library, folder.path(), &timings), 2, &["no timing cache"]);
+    let detector = [
+        "engines/camera.ron",
+        "--compute-capability",
+        "89",
+        "--opt-shapes",
+        "nonsense:1x2",
+    ];
+    assert_refused(
+        &build(&library, folder.path(), &detector),
+        2,
+        &["`nonsense`", "the network's inputs are images"],
+    );
+    let bare = [CAMERA, "--precision", "int8", "--calibrate", "synthetic"];
+    assert_refused(
+        &build(&library, folder.path(), &bare),
+        2,
+        &["give the detector spec"],
     );
     assert!(
         files(folder.path()).iter().all(|name| name.ends_with(".lock")),
@@ -358,7 +383,9 @@ fn a_plan_that_is_damaged_or_no_plan_is_told_in_words() {
             .output()
             .unwrap()
     };
-    let text = String::from_utf8(inspect().stdout).unwrap();
+    let output = inspect();
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         text.contains("does not match its manifest: it is damaged"),
         "{text}"

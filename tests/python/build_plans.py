@@ -29,7 +29,8 @@ def build(path, capability):
         for index in range(count):
             tensor = get(index)
             shape = list(tensor.shape)
-            tensors.append({"mode": mode, "name": tensor.name, "shape": shape})
+            data_type = tensor.dtype.name.lower()
+            tensors.append({"mode": mode, "name": tensor.name, "data_type": data_type, "shape": shape})
             if mode == "input" and -1 in shape:
                 fixed = [2 if extent < 0 else extent for extent in shape]
                 profile.set_shape(tensor.name, fixed, fixed, fixed)

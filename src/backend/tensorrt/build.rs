@@ -1,12 +1,13 @@
 //! From a network and options to a plan: one build through the library, from refusals to manifest.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tensorrt_dyn::{
-    Builder, BuilderConfig, Calibrator, DataType, Error, Library, OnnxParser, Plan, TimingCache,
+    Builder, BuilderConfig, Calibrator, DataType, Error, Flavour, Library, OnnxParser, Plan, TimingCache,
 };
 
 use super::library::describe;
@@ -14,8 +15,9 @@ use super::options::{self, MachineTraits, NetworkTraits};
 use super::progress::{BuildProgress, Monitor};
 use crate::backend::NetworkSource;
 use crate::engine::manifest::{NetworkIdentity, PlanManifest, PlanTensor, SCHEMA, Target};
-use crate::engine::network::NetworkFacts;
+use crate::engine::network::{NetworkFacts, Port};
 use crate::engine::options::BuildOptions;
+use crate::gpu::Device;
 
 /// Sees how far a build is, from the library's threads.
 pub type OnProgress = Box<dyn Fn(&BuildProgress) + Send + Sync>;
@@ -30,6 +32,8 @@ pub struct Request<'a> {
     pub facts: &'a NetworkFacts,
     /// How.
     pub options: BuildOptions,
+    /// The command line's arguments, for the manifest.
+    pub arguments: Vec<String>,
     /// For which GPU.
     pub target: Target,
     /// The bytes of an earlier timing cache; `None` builds without one.
@@ -92,15 +96,51 @@ pub fn refusals(
     library: Library,
     options: &BuildOptions,
     facts: &NetworkFacts,
-    has_gpu: bool,
+    gpu: Option<&Device>,
 ) -> Vec<String> {
-    let quantised = |operator: &&String| {
-        operator.starts_with("QuantizeLinear") || operator.starts_with("DequantizeLinear")
+    // Also TRT_FP8QuantizeLinear and its kin, which Model Optimizer writes.
+    let is_quantiser = |operator: &String| {
+        (operator.contains("QuantizeLinear") || operator.contains("DequantizeLinear"))
+            && !operator.contains("DynamicQuantize")
     };
     let network = NetworkTraits {
-        is_quantised: facts.operators.keys().any(|operator| quantised(&operator)),
+        is_quantised: facts.operators.keys().any(is_quantiser),
     };
-    options::refusals(options, library.version(), network, MachineTraits { has_gpu })
+    let machine = MachineTraits {
+        compute_capability: gpu.map(|gpu| gpu.compute_capability),
+    };
+    options::refusals(options, library.version(), network, machine)
+}
+
+/// Whether kernels are timed while building, so that timings can be kept. TensorRT-RTX compiles for GPUs that are not
+/// there and times none.
+pub fn keeps_timings(library: Library) -> bool {
+    library.version().flavour == Flavour::TensorRt
+}
+
+/// The bytes that calibration reads of each input: those of the first profile's opt shape, which it calibrates with.
+pub fn calibration_lengths(facts: &NetworkFacts, options: &BuildOptions) -> BTreeMap<String, usize> {
+    let length = |port: &Port| {
+        let element = match port.element.as_str() {
+            "float" | "int32" => 4,
+            "float16" => 2,
+            "int64" => 8,
+            _ => 1,
+        };
+        let given = options
+            .profiles
+            .first()
+            .and_then(|profile| profile.get(&port.name));
+        let shape: Option<Vec<i64>> = match given {
+            Some(range) => Some(range.opt.clone()),
+            None => port.shape.iter().map(|extent| extent.parse().ok()).collect(),
+        };
+        let extents = shape?
+            .into_iter()
+            .map(|extent| usize::try_from(extent).unwrap_or(0));
+        Some((port.name.clone(), extents.fold(element, usize::saturating_mul)))
+    };
+    facts.inputs.iter().filter_map(length).collect()
 }
 
 /// Whether a running build can be stopped: releases from 9.1 on and RTX have progress monitors.
@@ -141,7 +181,13 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
         return Err(refused(problems));
     }
     let mut config = builder.config().map_err(failed)?;
-    options::apply(&request.options, &config, library.version()).map_err(failed)?;
+    options::apply(
+        &request.options,
+        &config,
+        library.version(),
+        capability(&request.target),
+    )
+    .map_err(failed)?;
     let problems = options::pools_not_taken(&request.options, &config).map_err(failed)?;
     if !problems.is_empty() {
         return Err(refused(problems));
@@ -169,6 +215,7 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
         jetlag: env!("CARGO_PKG_VERSION").to_owned(),
         network: request.identity,
         options: request.options,
+        arguments: request.arguments,
         builder: describe(library.version()),
         target: request.target,
         built_unix_s: SystemTime::now()
@@ -198,6 +245,16 @@ fn parse(parser: &mut OnnxParser, network: &NetworkSource) -> tensorrt_dyn::Resu
     match network {
         NetworkSource::File(path) => parser.parse_file(path),
         NetworkSource::Embedded { name, bytes } => parser.parse(bytes, name),
+    }
+}
+
+/// The compute capability that is built for, where it is one.
+fn capability(target: &Target) -> Option<u16> {
+    match target {
+        Target::Gpu {
+            compute_capability, ..
+        } => Some(*compute_capability),
+        Target::ComputeCapabilities(all) => all.iter().min().copied(),
     }
 }
 

@@ -3,8 +3,10 @@
 //! Where frames come from and how they become tensors is the caller's affair ([`Frames`]), as is how host bytes
 //! come to the device ([`Upload`]).
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tensorrt_dyn::Calibrator;
 
@@ -37,21 +39,42 @@ impl Upload for Uploads {
     }
 }
 
+/// Why a calibration ended early, for whoever asked for it: the library cannot be told.
+pub type Problem = Arc<Mutex<Option<String>>>;
+
 /// Feeds frames to the library and keeps what it makes of them in a file.
 pub struct FrameCalibrator {
     frames: Box<dyn Frames>,
     uploads: Box<dyn Upload>,
+    /// What the library reads of each input: the bytes of the shape that it calibrates with.
+    lengths: BTreeMap<String, usize>,
     cache: PathBuf,
+    problem: Problem,
+    padded: Vec<u8>,
 }
 
 impl FrameCalibrator {
-    /// A calibrator that begins with `cache` if that is there, and else with `frames`.
-    pub fn new(frames: Box<dyn Frames>, uploads: Box<dyn Upload>, cache: PathBuf) -> Self {
+    /// A calibrator that begins with `cache` if that is there, and else with `frames`. `lengths` are the bytes that the
+    /// library will read of each input: shorter tensors are filled up with zeros, longer ones cut.
+    pub fn new(
+        frames: Box<dyn Frames>,
+        uploads: Box<dyn Upload>,
+        lengths: BTreeMap<String, usize>,
+        cache: PathBuf,
+    ) -> Self {
         Self {
             frames,
             uploads,
+            lengths,
             cache,
+            problem: Problem::default(),
+            padded: Vec::new(),
         }
+    }
+
+    /// Where a problem is told; look there before a plan is trusted.
+    pub fn problem(&self) -> Problem {
+        Arc::clone(&self.problem)
     }
 
     fn batch(&mut self, names: &[&str], addresses: &mut [*mut c_void]) -> Result<bool, String> {
@@ -63,18 +86,28 @@ impl FrameCalibrator {
                 .frames
                 .tensor(name)
                 .ok_or_else(|| format!("no frame has a tensor `{name}`"))?;
-            let copied = self.uploads.upload(name, bytes)?;
+            let length = *self
+                .lengths
+                .get(*name)
+                .ok_or_else(|| format!("the size of input `{name}` is not known"))?;
+            self.padded.clear();
+            self.padded.extend(bytes.iter().take(length));
+            self.padded.resize(length, 0);
+            let copied = self.uploads.upload(name, &self.padded)?;
             *address = std::ptr::with_exposed_provenance_mut(usize::try_from(copied).unwrap_or(0));
         }
         Ok(true)
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<String>> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Calibrator for FrameCalibrator {
     fn next_batch(&mut self, names: &[&str], addresses: &mut [*mut c_void]) -> bool {
         self.batch(names, addresses).unwrap_or_else(|problem| {
-            // The library cannot be told why; without a batch it calibrates with what it has, or fails.
-            log::error!("calibration ends early: {problem}");
+            self.failed().get_or_insert(problem);
             false
         })
     }
@@ -84,6 +117,9 @@ impl Calibrator for FrameCalibrator {
     }
 
     fn write_cache(&mut self, cache: &[u8]) {
+        if self.failed().is_some() {
+            return;
+        }
         let folder = self.cache.parent().map_or(Ok(()), std::fs::create_dir_all);
         if let Err(error) = folder.and_then(|()| write_whole(&self.cache, cache)) {
             log::warn!("the calibration {} is not kept: {error}", self.cache.display());
@@ -110,34 +146,46 @@ mod tests {
         }
     }
 
-    /// Keeps what came in place of a device; the address is the last byte.
+    /// Keeps what came in place of a device; the address is made of the length and the first byte.
     struct Host;
 
     impl Upload for Host {
         fn upload(&mut self, _name: &str, bytes: &[u8]) -> Result<u64, String> {
-            Ok(u64::from(bytes[3]))
+            assert!(bytes[4..].iter().all(|byte| *byte == 0), "filled up with zeros");
+            Ok(100 * bytes.len() as u64 + u64::from(bytes[0]))
         }
     }
 
     fn calibrator(cache: PathBuf) -> FrameCalibrator {
-        FrameCalibrator::new(Box::new(Three(0, [0; 4])), Box::new(Host), cache)
+        let lengths = BTreeMap::from([("images".to_owned(), 6)]);
+        FrameCalibrator::new(Box::new(Three(0, [0; 4])), Box::new(Host), lengths, cache)
     }
 
     #[test]
-    fn every_frame_is_a_batch_and_then_there_is_none() {
+    fn every_frame_is_a_batch_of_the_length_that_is_read_and_then_there_is_none() {
         let mut calibrator = calibrator(PathBuf::from("/nowhere"));
         let mut addresses = [std::ptr::null_mut()];
         for frame in 1..=3 {
             assert!(calibrator.next_batch(&["images"], &mut addresses));
-            assert_eq!(addresses[0].addr(), frame);
+            assert_eq!(addresses[0].addr(), 600 + frame);
         }
         assert!(!calibrator.next_batch(&["images"], &mut addresses));
+        assert_eq!(*calibrator.failed(), None);
     }
 
     #[test]
-    fn an_input_that_no_frame_has_ends_the_calibration() {
-        let mut calibrator = calibrator(PathBuf::from("/nowhere"));
+    fn a_calibration_that_ends_early_is_told_and_not_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.calibration");
+        let mut calibrator = calibrator(file.clone());
+        let problem = calibrator.problem();
         assert!(!calibrator.next_batch(&["points"], &mut [std::ptr::null_mut()]));
+        assert_eq!(
+            problem.lock().expect("whole").as_deref(),
+            Some("no frame has a tensor `points`")
+        );
+        calibrator.write_cache(b"scales of too few frames");
+        assert!(!file.exists());
     }
 
     #[test]

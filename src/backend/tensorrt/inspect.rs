@@ -1,5 +1,7 @@
 //! What a plan holds, asked of the library that can load it.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use tensorrt_dyn::{
     Engine, Error, LayerInformationFormat, Library, ProfileSelector, TensorIoMode, TensorLocation,
@@ -46,13 +48,30 @@ pub struct PlanPort {
     pub profiles: Vec<ShapeRange>,
 }
 
+/// What a plan needs besides itself.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    /// Libraries of plugins.
+    pub plugins: Vec<PathBuf>,
+    /// The deep-learning accelerator that it was built for.
+    pub dla_core: Option<i32>,
+    /// Whether host code that the plan carries may run: version-compatible plans hold a runtime.
+    pub host_code: bool,
+}
+
 /// Loads a plan and asks it everything.
 ///
 /// # Errors
 /// The library cannot load it here; in its own words.
-pub fn inspect(library: Library, plan: &[u8], host_code: bool) -> Result<PlanFacts, Error> {
+pub fn inspect(library: Library, plan: &[u8], needs: &Needs) -> Result<PlanFacts, Error> {
+    for plugins in &needs.plugins {
+        library.load_plugins(plugins)?;
+    }
     let runtime = library.runtime()?;
-    if host_code {
+    if let Some(core) = needs.dla_core {
+        runtime.set_dla_core(core)?;
+    }
+    if needs.host_code {
         runtime.allow_engine_host_code(true)?;
     }
     let engine = runtime.engine(plan)?;

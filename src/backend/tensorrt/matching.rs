@@ -66,16 +66,30 @@ fn version_fits(manifest: &PlanManifest, version: Version) -> bool {
         && built <= loaded
 }
 
-/// The command that builds a plan like this one here, in words.
+/// The command that builds a plan like this one here, in words: the one that built it, without the places of its machine.
 pub fn rebuild_command(manifest: &PlanManifest) -> String {
-    let network = &manifest.network.name;
-    let network = network.strip_suffix(" (in the binary)").unwrap_or(network);
-    let quote = if network.contains(' ') { "'" } else { "" };
-    let precision = match manifest.options.precision {
-        crate::engine::options::Precision::Tf32 => String::new(),
-        other => format!(" --precision {other}"),
-    };
-    format!("build it here: jetlag build {quote}{network}{quote}{precision}")
+    let mut words = Vec::new();
+    let mut arguments = manifest.arguments.iter();
+    while let Some(argument) = arguments.next() {
+        let name = argument.split('=').next().unwrap_or_default();
+        if ["--tensorrt", "--cache"].contains(&name) {
+            if !argument.contains('=') {
+                arguments.next();
+            }
+            continue;
+        }
+        words.push(quoted(argument));
+    }
+    format!("build it here: jetlag {}", words.join(" "))
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
+    if !argument.is_empty() && argument.chars().all(is_plain) {
+        return argument.to_owned();
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
@@ -94,6 +108,17 @@ mod tests {
                 bytes: 0,
             },
             options,
+            arguments: [
+                "build",
+                "my net.onnx",
+                "--cache",
+                "/there",
+                "--tensorrt=/there",
+                "--precision",
+                "fp16",
+            ]
+            .map(str::to_owned)
+            .into(),
             builder: BuilderIdentity {
                 flavour: flavour.into(),
                 version: version.into(),
@@ -141,7 +166,7 @@ mod tests {
         assert_eq!(
             text,
             "the plan was built by TensorRT 10.3.0, and this machine has TensorRT 8.6.2; build it here: jetlag build \
-             engines/camera.onnx --precision fp16"
+             'my net.onnx' --precision fp16"
         );
         assert!(
             mismatch(&plan, version(10_701), None)

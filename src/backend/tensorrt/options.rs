@@ -12,6 +12,9 @@ use crate::engine::options::{
     BuildOptions, ComputeCapability, HardwareCompatibility, Pool, Precision, Verbosity,
 };
 
+/// The first compute capability that computes in BF16.
+const FIRST_WITH_BF16: u16 = 80;
+
 /// What the network itself has to say on options.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NetworkTraits {
@@ -22,8 +25,8 @@ pub(super) struct NetworkTraits {
 /// What the machine has to say on options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MachineTraits {
-    /// There is a GPU to build on.
-    pub(super) has_gpu: bool,
+    /// The compute capability of the GPU to build on, as 87 for 8.7; `None` without one.
+    pub(super) compute_capability: Option<u16>,
 }
 
 /// Everything in the options that this release, network or machine cannot do.
@@ -35,6 +38,8 @@ pub(super) fn refusals(
 ) -> Vec<String> {
     let mut refusals = options.problems();
     refusals.extend(precision(options, version, network));
+    refusals.extend(calibration(options, network));
+    refusals.extend(bf16_hardware(options, machine));
     let mut need = |wanted: bool, there: bool, what: &str, advice: &str| {
         if wanted && !there {
             refusals.push(format!("{version} has no {what}: {advice}"));
@@ -93,7 +98,7 @@ pub(super) fn refusals(
         (false, false) => refusals.push(format!(
             "{version} builds for the GPU at hand only: leave out --compute-capability, or build with TensorRT-RTX"
         )),
-        (true, true) if !machine.has_gpu => refusals.push(
+        (true, true) if machine.compute_capability.is_none() => refusals.push(
             "there is no GPU to build for: say which with --compute-capability, for example 89 for Ada".to_owned(),
         ),
         (true, false) => refusals.extend(unknown_capabilities(options, version)),
@@ -134,6 +139,26 @@ fn precision(options: &BuildOptions, version: Version, network: NetworkTraits) -
         Precision::Bf16 => missing(BuilderFlag::Bf16, version, "bf16", "9.1"),
         Precision::Fp16 | Precision::Int8 | Precision::Best => None,
     }
+}
+
+fn calibration(options: &BuildOptions, network: NetworkTraits) -> Option<String> {
+    (options.calibration.is_some() && network.is_quantised).then(|| {
+        "this network has Q/DQ nodes, and TensorRT takes its scales from them: leave out --calibrate"
+            .to_owned()
+    })
+}
+
+/// BF16 came with Ampere.
+fn bf16_hardware(options: &BuildOptions, machine: MachineTraits) -> Option<String> {
+    let capability = machine
+        .compute_capability
+        .filter(|_| options.precision == Precision::Bf16)?;
+    (capability < FIRST_WITH_BF16).then(|| {
+        format!(
+            "this GPU has compute capability {}, and bf16 needs 8.0 or later",
+            ComputeCapability(capability)
+        )
+    })
 }
 
 fn missing(flag: BuilderFlag, version: Version, name: &str, since: &str) -> Option<String> {
@@ -195,7 +220,12 @@ pub(super) fn network_options(options: &BuildOptions) -> NetworkOptions {
 }
 
 /// Sets everything in `config` but profiles, caches and callbacks. What was refused is not here.
-pub(super) fn apply(options: &BuildOptions, config: &BuilderConfig, version: Version) -> Result<()> {
+pub(super) fn apply(
+    options: &BuildOptions,
+    config: &BuilderConfig,
+    version: Version,
+    compute_capability: Option<u16>,
+) -> Result<()> {
     let set = |flag: BuilderFlag| config.set_flag(flag, true);
     let set_if_there = |flag: BuilderFlag| {
         if flag.value(version).is_some() {
@@ -212,14 +242,12 @@ pub(super) fn apply(options: &BuildOptions, config: &BuilderConfig, version: Ver
         // In eras without the flag the network's Q/DQ nodes say it all.
         Precision::Int8 => set_if_there(BuilderFlag::Int8)?,
         Precision::Fp8 => set_if_there(BuilderFlag::Fp8)?,
+        // As trtexec does: FP8 and INT8 exclude each other, BF16 where the GPU has it.
         Precision::Best => {
-            for flag in [
-                BuilderFlag::Fp16,
-                BuilderFlag::Bf16,
-                BuilderFlag::Int8,
-                BuilderFlag::Fp8,
-            ] {
-                set_if_there(flag)?;
+            set(BuilderFlag::Fp16)?;
+            set(BuilderFlag::Int8)?;
+            if compute_capability.is_some_and(|capability| capability >= FIRST_WITH_BF16) {
+                set_if_there(BuilderFlag::Bf16)?;
             }
         }
     }
@@ -237,6 +265,12 @@ pub(super) fn apply(options: &BuildOptions, config: &BuilderConfig, version: Ver
     }
     if options.version_compatible {
         set(BuilderFlag::VersionCompatible)?;
+        // Such a plan is loaded by releases that know nothing of its plugins, so it carries them.
+        if !options.plugins.is_empty() {
+            let plugins: Vec<&std::path::Path> =
+                options.plugins.iter().map(std::path::PathBuf::as_path).collect();
+            config.set_plugins_to_serialize(&plugins)?;
+        }
     }
     if let Some(level) = options.hardware_compatibility {
         config.set_hardware_compatibility(level_of(level))?;
@@ -381,8 +415,12 @@ pub(super) fn add_profiles(
 mod tests {
     use super::*;
 
-    const WITH_GPU: MachineTraits = MachineTraits { has_gpu: true };
-    const WITHOUT_GPU: MachineTraits = MachineTraits { has_gpu: false };
+    const WITH_GPU: MachineTraits = MachineTraits {
+        compute_capability: Some(87),
+    };
+    const WITHOUT_GPU: MachineTraits = MachineTraits {
+        compute_capability: None,
+    };
     const PLAIN: NetworkTraits = NetworkTraits { is_quantised: false };
     const QUANTISED: NetworkTraits = NetworkTraits { is_quantised: true };
 
@@ -454,13 +492,27 @@ mod tests {
     }
 
     #[test]
+    fn bf16_is_asked_of_a_gpu_that_has_it() {
+        let xavier = MachineTraits {
+            compute_capability: Some(72),
+        };
+        let text = refusals(&precision(Precision::Bf16), version(100_300), PLAIN, xavier).join("\n");
+        assert!(
+            text.contains("compute capability 7.2, and bf16 needs 8.0"),
+            "{text}"
+        );
+        assert_eq!(refused(&precision(Precision::Bf16), 100_300, PLAIN), "");
+    }
+
+    #[test]
     fn calibration_is_for_releases_that_have_it() {
         let options = BuildOptions {
             calibration: Some("frames".into()),
             ..precision(Precision::Int8)
         };
         assert_eq!(refused(&options, 100_300, PLAIN), "");
-        assert!(refused(&options, 110_400, QUANTISED).contains("no INT8 calibration"));
+        assert!(refused(&options, 110_400, PLAIN).contains("no INT8 calibration"));
+        assert!(refused(&options, 100_300, QUANTISED).contains("leave out --calibrate"));
     }
 
     #[test]
