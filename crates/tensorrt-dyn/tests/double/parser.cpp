@@ -329,7 +329,13 @@ DOUBLE_API void* createNvOnnxParser_INTERNAL(void* network, void* given, int32_t
         adopt(made->impl, parser, "IParser");
         return parser;
     };
-    return settings().instrumented ? observed<void*>(method, nullptr, make, network, given, version) : make();
+    Ticket ticket;
+    if (observed())
+        ticket.enter(method, nullptr, {arg(network), arg(given), arg(version)});
+    void* const made = ticket.fails ? number<void*>(ticket.value) : make();
+    if (ticket.records)
+        ticket.result(arg(made));
+    return made;
 }
 
 DOUBLE_API int32_t getNvOnnxParserVersion() noexcept
