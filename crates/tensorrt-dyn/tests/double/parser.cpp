@@ -35,6 +35,7 @@ struct ParserError : Object
         : kind(of), text(std::move(desc)), where(std::move(function)), layer(std::move(node_name)), op(std::move(node_op)),
           at_line(line), index(node_index)
     {
+        klass = "IParserError"; // the parser's own, so in no registry
     }
     ParserCode code() { return kind; }
     char const* desc() { return text.c_str(); }
