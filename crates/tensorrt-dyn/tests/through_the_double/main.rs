@@ -7,6 +7,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stderr,
+    unreachable_pub,
     reason = "tests say what they skip"
 )]
 
