@@ -428,9 +428,8 @@ impl Engine {
                 selector
             )?;
             // SAFETY: null, or as many values as the input has elements, which the engine owns.
-            return Ok(
-                (!values.is_null()).then(|| unsafe { std::slice::from_raw_parts(values, count) }.to_vec())
-            );
+            let values = (!values.is_null()).then(|| unsafe { std::slice::from_raw_parts(values, count) });
+            return Ok(values.map(<[i64]>::to_vec));
         }
         let values = call!(
             self.object(),
@@ -440,12 +439,8 @@ impl Engine {
             selector
         )?;
         // SAFETY: as above.
-        Ok((!values.is_null()).then(|| {
-            unsafe { std::slice::from_raw_parts(values, count) }
-                .iter()
-                .map(|value| i64::from(*value))
-                .collect()
-        }))
+        let values = (!values.is_null()).then(|| unsafe { std::slice::from_raw_parts(values, count) });
+        Ok(values.map(|values| values.iter().map(|value| i64::from(*value)).collect()))
     }
 
     fn absent(&self, name: &CStr) -> Error {

@@ -12,7 +12,6 @@ use crate::scene::{STATIC, version};
 struct Copy {
     folder: PathBuf,
     infer: PathBuf,
-    parser: PathBuf,
 }
 
 impl Copy {
@@ -26,9 +25,9 @@ impl Copy {
             std::fs::copy(file, &to).unwrap();
             to
         };
+        copy(&double.parser);
         Self {
             infer: copy(&double.infer),
-            parser: copy(&double.parser),
             folder,
         }
     }
