@@ -19,6 +19,7 @@ missing=()
 command -v cc >/dev/null || missing+=(build-essential)
 if $want_test; then
   command -v c++ >/dev/null || missing+=(g++) # for the tests' stand-in for TensorRT
+  command -v valgrind >/dev/null || missing+=(valgrind) # for scripts/leak_check.sh
   command -v python3 >/dev/null || missing+=(python3)
   python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
 fi

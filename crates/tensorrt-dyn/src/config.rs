@@ -30,7 +30,7 @@ pub struct BuilderConfig {
     timing_cache: Option<TimingCache>,
     monitor: Option<Box<Monitor>>,
     calibrator: Option<Box<Entropy>>,
-    _builder: Arc<Owned>,
+    pub(crate) builder: Arc<Owned>,
     not_sync: NotSync,
 }
 
@@ -41,7 +41,7 @@ impl BuilderConfig {
             timing_cache: None,
             monitor: None,
             calibrator: None,
-            _builder: builder,
+            builder,
             not_sync: NotSync::default(),
         }
     }

@@ -56,6 +56,13 @@ impl ExecutionContext {
         self.object.library().version()
     }
 
+    /// The `nvinfer1::IExecutionContext` itself, for C++ code of the same process. It stays this value's: whoever uses it
+    /// deletes nothing, and not while this value is used or after it is dropped.
+    #[must_use]
+    pub fn as_raw(&self) -> *mut c_void {
+        self.object.as_ptr()
+    }
+
     /// Starts an inference on `stream` and returns at once.
     ///
     /// # Safety

@@ -308,11 +308,10 @@ impl Engine {
     }
 
     fn tensor(&self, index: i32) -> Result<TensorInfo> {
+        let mark = self.object().library().mark();
         let name = call!(self.object(), engine::GET_IO_TENSOR_NAME, index)?;
         if name.is_null() {
-            return Err(self
-                .object()
-                .failure(engine::GET_IO_TENSOR_NAME.row(), self.object().library().mark()));
+            return Err(self.object().failure(engine::GET_IO_TENSOR_NAME.row(), mark));
         }
         // SAFETY: a C string that the engine owns.
         let name = unsafe { CStr::from_ptr(name) }.to_owned();
@@ -398,6 +397,50 @@ impl Engine {
         } else {
             Err(self.absent(input))
         }
+    }
+
+    /// One of the three sets of values of a shape input in a profile; `None` for an input that is no shape input
+    /// (10.0 and later, RTX; before, only [`Self::profile_shape`] tells of profiles).
+    ///
+    /// # Errors
+    /// The release does not tell, or there is no such input.
+    #[doc(alias = "getProfileTensorValuesV2")]
+    #[doc(alias = "getProfileTensorValues")]
+    pub fn profile_shape_values(
+        &self,
+        input: &CStr,
+        profile: i32,
+        selector: ProfileSelector,
+    ) -> Result<Option<Vec<i64>>> {
+        let selector = self
+            .object()
+            .library()
+            .value(selector.value(self.version()), selector.name())?;
+        // The values are as many as the input has elements, which is known: shape inputs have static shapes.
+        let count = self.tensor_shape(input)?.iter().product::<i64>();
+        let count = usize::try_from(count).unwrap_or(0);
+        if self.object().has(&engine::GET_PROFILE_TENSOR_VALUES_V2) {
+            let values = call!(
+                self.object(),
+                engine::GET_PROFILE_TENSOR_VALUES_V2,
+                input.as_ptr(),
+                profile,
+                selector
+            )?;
+            // SAFETY: null, or as many values as the input has elements, which the engine owns.
+            let values = (!values.is_null()).then(|| unsafe { std::slice::from_raw_parts(values, count) });
+            return Ok(values.map(<[i64]>::to_vec));
+        }
+        let values = call!(
+            self.object(),
+            engine::GET_PROFILE_TENSOR_VALUES,
+            input.as_ptr(),
+            profile,
+            selector
+        )?;
+        // SAFETY: as above.
+        let values = (!values.is_null()).then(|| unsafe { std::slice::from_raw_parts(values, count) });
+        Ok(values.map(|values| values.iter().map(|value| i64::from(*value)).collect()))
     }
 
     fn absent(&self, name: &CStr) -> Error {

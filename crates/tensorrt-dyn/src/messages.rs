@@ -82,16 +82,33 @@ const KEPT: usize = 48;
 /// Lines that an error quotes.
 const QUOTED: usize = 6;
 
+/// Which way a line came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Logger,
+    Recorder,
+}
+
+/// One kept line.
+#[derive(Debug)]
+struct Line {
+    number: u64,
+    thread: ThreadId,
+    message: Message,
+    /// The way it came; `None` once it came both ways.
+    source: Option<Source>,
+}
+
 /// The last grave lines of one library.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    lines: Mutex<VecDeque<(u64, ThreadId, Message)>>,
+    lines: Mutex<VecDeque<Line>>,
     /// The next line's number, readable without the lock: every enqueue reads it.
     next: AtomicU64,
 }
 
 impl History {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, ThreadId, Message)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Line>> {
         // A panic cannot leave the list half-changed: each change is one push or pop.
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,36 +118,45 @@ impl History {
         self.next.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn push(&self, message: Message) {
+    pub(crate) fn push(&self, message: Message, source: Source) {
         let mut lines = self.lock();
         let thread = thread::current().id();
-        // What goes to the error recorder is often logged as well, with a few words around it.
-        if let Some((_, last_thread, last)) = lines.back_mut()
-            && *last_thread == thread
-            && (last.text.contains(&message.text) || message.text.contains(&last.text))
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        // What goes to the error recorder is often logged as well, with a few words around it. What comes the same way
+        // again is another failure, whatever its words.
+        if let Some(last) = lines.back_mut()
+            && last.thread == thread
+            && last.source.is_some_and(|known| known != source)
+            && (last.message.text.contains(&message.text) || message.text.contains(&last.message.text))
         {
-            last.code = last.code.or(message.code);
+            last.message.code = last.message.code.or(message.code);
+            last.source = None;
+            last.number = number;
             return;
         }
         if lines.len() == KEPT {
             lines.pop_front();
         }
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        lines.push_back((number, thread, message));
+        lines.push_back(Line {
+            number,
+            thread,
+            message,
+            source: Some(source),
+        });
     }
 
     /// What was said since `mark`: this thread's lines if it said any, else all; errors if there are any, else
     /// warnings; at most the last few.
     pub(crate) fn since(&self, mark: u64) -> Messages {
         let lines = self.lock();
-        let recent: Vec<_> = lines.iter().filter(|(number, ..)| *number >= mark).collect();
+        let recent: Vec<_> = lines.iter().filter(|line| line.number >= mark).collect();
         let own = thread::current().id();
-        let is_own = |line: &&&(u64, ThreadId, Message)| line.1 == own;
+        let is_own = |line: &&&Line| line.thread == own;
         let is_error = |message: &&Message| message.severity <= Severity::Error;
-        let heard: Vec<&Message> = if recent.iter().any(|line| line.1 == own) {
-            recent.iter().filter(is_own).map(|line| &line.2).collect()
+        let heard: Vec<&Message> = if recent.iter().any(|line| line.thread == own) {
+            recent.iter().filter(is_own).map(|line| &line.message).collect()
         } else {
-            recent.iter().map(|line| &line.2).collect()
+            recent.iter().map(|line| &line.message).collect()
         };
         let chosen: Vec<&Message> = if heard.iter().any(is_error) {
             heard.into_iter().filter(is_error).collect()
@@ -157,10 +183,10 @@ mod tests {
     #[test]
     fn a_failed_call_quotes_the_errors_said_since_it_began() {
         let history = History::default();
-        history.push(line(Severity::Error, "of an earlier call"));
+        history.push(line(Severity::Error, "of an earlier call"), Source::Logger);
         let mark = history.mark();
-        history.push(line(Severity::Warning, "odd"));
-        history.push(line(Severity::Error, "wrong"));
+        history.push(line(Severity::Warning, "odd"), Source::Logger);
+        history.push(line(Severity::Error, "wrong"), Source::Logger);
         assert_eq!(history.since(mark).to_string(), "wrong");
     }
 
@@ -169,7 +195,7 @@ mod tests {
         let history = History::default();
         let mark = history.mark();
         assert_eq!(history.since(mark).to_string(), "");
-        history.push(line(Severity::Warning, "odd"));
+        history.push(line(Severity::Warning, "odd"), Source::Logger);
         assert_eq!(history.since(mark).to_string(), "odd");
     }
 
@@ -177,14 +203,34 @@ mod tests {
     fn words_that_are_both_recorded_and_logged_are_kept_once_with_their_code() {
         let history = History::default();
         let mark = history.mark();
-        history.push(line(Severity::Error, "Error Code 4: bad shape (at x.cpp:1)"));
-        history.push(Message {
-            code: Some(ErrorCode::InvalidConfig),
-            ..line(Severity::Error, "bad shape")
-        });
+        history.push(
+            line(Severity::Error, "Error Code 4: bad shape (at x.cpp:1)"),
+            Source::Logger,
+        );
+        history.push(
+            Message {
+                code: Some(ErrorCode::InvalidConfig),
+                ..line(Severity::Error, "bad shape")
+            },
+            Source::Recorder,
+        );
         let said = history.since(mark);
         assert_eq!(said.0.len(), 1);
         assert_eq!(said.0[0].code, Some(ErrorCode::InvalidConfig));
+    }
+
+    #[test]
+    fn the_same_failure_twice_is_quoted_twice() {
+        let history = History::default();
+        for _ in 0..2 {
+            let mark = history.mark();
+            history.push(line(Severity::Error, "Magic tag does not match"), Source::Logger);
+            history.push(
+                line(Severity::Error, "Magic tag does not match"),
+                Source::Recorder,
+            );
+            assert_eq!(history.since(mark).to_string(), "Magic tag does not match");
+        }
     }
 
     #[test]
@@ -192,10 +238,10 @@ mod tests {
         let history = History::default();
         let mark = history.mark();
         std::thread::scope(|scope| {
-            scope.spawn(|| history.push(line(Severity::Error, "theirs")));
+            scope.spawn(|| history.push(line(Severity::Error, "theirs"), Source::Logger));
         });
         assert_eq!(history.since(mark).to_string(), "theirs");
-        history.push(line(Severity::Error, "ours"));
+        history.push(line(Severity::Error, "ours"), Source::Logger);
         assert_eq!(history.since(mark).to_string(), "ours");
     }
 
@@ -203,7 +249,7 @@ mod tests {
     fn a_flood_keeps_the_latest() {
         let history = History::default();
         for number in 0..1000 {
-            history.push(line(Severity::Error, &format!("<{number}>")));
+            history.push(line(Severity::Error, &format!("<{number}>")), Source::Logger);
         }
         assert_eq!(
             history.since(0).0.last().map(|message| message.text.as_str()),

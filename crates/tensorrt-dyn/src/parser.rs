@@ -28,8 +28,8 @@ const VERBOSITY: i32 = 2;
 pub struct OnnxParser {
     /// Dropped before the network.
     parser: Parser,
-    /// What [`Self::set_builder_config`] gave it to read.
-    config: Option<Arc<Owned>>,
+    /// What [`Self::set_builder_config`] gave it to read, and the builder of that, which must go after it.
+    config: Option<(Arc<Owned>, Arc<Owned>)>,
     network: Network,
     not_sync: NotSync,
 }
@@ -213,7 +213,7 @@ impl OnnxParser {
         let set = self.parser.method(&parser::SET_BUILDER_CONFIG)?;
         let mark = self.parser.library.mark();
         // The parser reads it whenever it parses, so it is kept as long.
-        self.config = Some(Arc::clone(&config.object));
+        self.config = Some((Arc::clone(&config.object), Arc::clone(&config.builder)));
         // SAFETY: both objects are alive.
         match unsafe { set(self.parser.this, config.object.as_ptr().cast_const()) } {
             true => Ok(()),

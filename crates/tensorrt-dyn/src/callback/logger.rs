@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 
 use super::{Callback, Function, Table, api_language, destructor, function, guarded, interface_info, text};
-use crate::messages::{History, Message, Severity};
+use crate::messages::{History, Message, Severity, Source};
 use crate::sys::method::This;
 use crate::version::Era;
 
@@ -43,11 +43,12 @@ extern "C" fn log(this: This, severity: i32, line: *const c_char) {
         let (logger, line) = unsafe { (Logger::from_this(this), text(line)) };
         log::log!(target: "tensorrt", severity.level(), "{line}");
         if kept {
-            logger.body().push(Message {
+            let message = Message {
                 severity,
                 code: None,
                 text: line.into_owned(),
-            });
+            };
+            logger.body().push(message, Source::Logger);
         }
     });
 }

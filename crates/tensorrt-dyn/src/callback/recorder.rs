@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::logger::Logger;
 use super::{Callback, Function, Table, api_language, destructor, function, guarded, interface_info, text};
-use crate::messages::{Message, Severity};
+use crate::messages::{Message, Severity, Source};
 use crate::sys::method::This;
 use crate::sys::values::ErrorCode;
 use crate::version::{Era, Version};
@@ -145,11 +145,12 @@ extern "C" fn report_error(this: This, code: i32, description: *const c_char) ->
         // SAFETY: see `body`; the description is a C string that is valid during the call.
         let (recorder, description) = unsafe { (body(this), text(description)) };
         log::error!(target: "tensorrt", "{description}");
-        recorder.logger.body().push(Message {
+        let message = Message {
             severity: Severity::Error,
             code: ErrorCode::from_value(code, recorder.version),
             text: description.to_string(),
-        });
+        };
+        recorder.logger.body().push(message, Source::Recorder);
         let mut recorded = recorder.lock();
         if recorded.errors.len() == KEPT {
             recorded.errors.pop_front();

@@ -26,13 +26,11 @@ methods! {
         GET_LOGGER: fn() -> *mut c_void = "getLogger" [A 19, B 16, C 13, D 16, E 13];
         SET_MAX_THREADS: fn(i32) -> bool = "setMaxThreads" [A 20, B 17, C 14, D 17, E 14];
         GET_MAX_THREADS: fn() -> i32 = "getMaxThreads" [A 21, B 18, C 15, D 18, E 15];
-        GET_PLUGIN_REGISTRY: fn() -> *mut c_void = "getPluginRegistry" [A 22 from 8 6 1, B 19, C 16, D 19, E 16];
     }
 
     /// `IBuilderConfig`.
     config "VBuilderConfig" {
         SET_AVG_TIMING_ITERATIONS: fn(i32) = "setAvgTimingIterations" [A 4, B 2, C 2, D 2, E 2];
-        SET_ENGINE_CAPABILITY: fn(i32) = "setEngineCapability" [A 6, B 4, C 4, D 4, E 4];
         SET_INT8_CALIBRATOR: fn(*mut c_void) = "setInt8Calibrator" [A 8, B 6];
         GET_FLAGS: fn() -> u32 = "getFlags" [A 13, B 9, C 7, D 7, E 7];
         CLEAR_FLAG: fn(i32) = "clearFlag" [A 14, B 10, C 8, D 8, E 8];
@@ -86,7 +84,6 @@ methods! {
         GET_OUTPUT: fn(i32) -> *mut c_void = "getOutput" [A 22, B 17, C 17, D 17, E 17];
         SET_NAME: fn(*const c_char) = "setName" [A 35, B 30, C 30, D 28, E 28];
         GET_NAME: fn() -> *const c_char = "getName" [A 36, B 31, C 31, D 29, E 29];
-        SET_ERROR_RECORDER: fn(*mut c_void) = "setErrorRecorder" [A 53, B 47, C 46, D 45, E 44];
         GET_FLAGS: fn() -> u32 = "getFlags" [A 70 from 9 1 0, B 64, C 61, D 60, E 59];
     }
 

@@ -21,7 +21,6 @@ methods! {
         GET_LOGGER: fn() -> *mut c_void = "getLogger" [A 9, B 11, C 10, D 11, E 10];
         SET_MAX_THREADS: fn(i32) -> bool = "setMaxThreads" [A 10, B 12, C 11, D 12, E 11];
         GET_MAX_THREADS: fn() -> i32 = "getMaxThreads" [A 11, B 13, C 12, D 13, E 12];
-        GET_PLUGIN_REGISTRY: fn() -> *mut c_void = "getPluginRegistry" [A 17 from 8 6 1, B 18, C 17, D 18, E 17];
         SET_ENGINE_HOST_CODE_ALLOWED: fn(bool) = "setEngineHostCodeAllowed" [A 20 from 8 6 1, B 21, C 20, D 21, E 20];
         GET_ENGINE_HOST_CODE_ALLOWED: fn() -> bool = "getEngineHostCodeAllowed" [A 21 from 8 6 1, B 22, C 21, D 22, E 21];
         GET_ENGINE_HEADER_SIZE: fn() -> i64 = "getEngineHeaderSize" [D 24, E 23];
@@ -32,7 +31,6 @@ methods! {
     host_memory "VHostMemory" {
         DATA: fn() -> *mut c_void = "data" [A 2, B 2, C 2, D 2, E 2];
         SIZE: fn() -> u64 = "size" [A 3, B 3, C 3, D 3, E 3];
-        TYPE: fn() -> i32 = "type" [A 4, B 4, C 4, D 4, E 4];
     }
 
     /// `ICudaEngine`.
@@ -52,7 +50,6 @@ methods! {
         GET_NAME: fn() -> *const c_char = "getName" [A 21, B 9, C 7, D 7, E 7];
         GET_NB_OPTIMIZATION_PROFILES: fn() -> i32 = "getNbOptimizationProfiles" [A 22, B 10, C 8, D 8, E 8];
         GET_ENGINE_CAPABILITY: fn() -> i32 = "getEngineCapability" [A 27, B 12, C 9, D 10, E 9];
-        SET_ERROR_RECORDER: fn(*mut c_void) = "setErrorRecorder" [A 28, B 13, C 10, D 11, E 10];
         GET_TACTIC_SOURCES: fn() -> u32 = "getTacticSources" [A 31, B 16, C 12, D 14, E 12];
         GET_PROFILING_VERBOSITY: fn() -> i32 = "getProfilingVerbosity" [A 32, B 17, C 13, D 15, E 13];
         CREATE_ENGINE_INSPECTOR: fn() -> *mut c_void = "createEngineInspector" [A 33, B 18, C 14, D 16, E 14];
@@ -81,14 +78,12 @@ methods! {
     context "VExecutionContext" {
         SET_DEBUG_SYNC: fn(bool) = "setDebugSync" [A 4, B 3, C 3, D 3, E 3];
         SET_PROFILER: fn(*mut c_void) = "setProfiler" [A 6, B 5, C 5, D 5, E 5];
-        GET_ENGINE: fn() -> *const c_void = "getEngine" [A 8, B 7, C 7, D 7, E 7];
         SET_NAME: fn(*const c_char) = "setName" [A 9, B 8, C 8, D 8, E 8];
         GET_NAME: fn() -> *const c_char = "getName" [A 10, B 9, C 9, D 9, E 9];
         SET_DEVICE_MEMORY: fn(*mut c_void) = "setDeviceMemory" [A 11, B 10, C 10, D 10, E 10];
         SET_DEVICE_MEMORY_V2: fn(*mut c_void, i64) = "setDeviceMemoryV2" [B 49 from 10 1 0, C 48, D 49, E 48];
         GET_OPTIMIZATION_PROFILE: fn() -> i32 = "getOptimizationProfile" [A 14, B 11, C 11, D 11, E 11];
         ALL_INPUT_DIMENSIONS_SPECIFIED: fn() -> bool = "allInputDimensionsSpecified" [A 19, B 12, C 12, D 12, E 12];
-        SET_ERROR_RECORDER: fn(*mut c_void) = "setErrorRecorder" [A 21, B 14, C 13, D 14, E 13];
         SET_OPTIMIZATION_PROFILE_ASYNC: fn(i32, Stream) -> bool = "setOptimizationProfileAsync" [A 25, B 17, C 16, D 17, E 16];
         SET_ENQUEUE_EMITS_PROFILE: fn(bool) = "setEnqueueEmitsProfile" [A 26, B 18, C 17, D 18, E 17];
         GET_ENQUEUE_EMITS_PROFILE: fn() -> bool = "getEnqueueEmitsProfile" [A 27, B 19, C 18, D 19, E 18];
@@ -120,7 +115,6 @@ methods! {
         SET_EXECUTION_CONTEXT: fn(*const c_void) -> bool = "setExecutionContext" [A 2, B 3, C 3, D 3, E 3];
         GET_LAYER_INFORMATION: fn(i32, i32) -> *const c_char = "getLayerInformation" [A 4, B 5, C 5, D 5, E 5];
         GET_ENGINE_INFORMATION: fn(i32) -> *const c_char = "getEngineInformation" [A 5, B 6, C 6, D 6, E 6];
-        SET_ERROR_RECORDER: fn(*mut c_void) = "setErrorRecorder" [A 6, B 7, C 7, D 7, E 7];
     }
 
     /// `IRuntimeConfig`.
@@ -143,7 +137,5 @@ methods! {
     /// `IPluginRegistry`.
     plugin_registry "IPluginRegistry" {
         LOAD_LIBRARY: fn(*const c_char) -> *mut c_void = "loadLibrary" [A 10 from 8 6 1, B 10, C 6, D 10, E 6];
-        DEREGISTER_LIBRARY: fn(*mut c_void) = "deregisterLibrary" [A 11 from 8 6 1, B 11, C 7, D 11, E 7];
-        GET_ALL_CREATORS: fn(*mut i32) -> *mut c_void = "getAllCreators" [B 13, C 9, D 13, E 9];
     }
 }

@@ -30,6 +30,8 @@ struct Frame
 
 /// Runs or enqueues a frame; empty: done. See context.h for what is computed.
 std::string compute(Frame const& frame);
+/// Of all bytes of an input in host memory.
+uint32_t hostSum(Buffer const& in);
 /// Waits for device work of this library, if there was any.
 bool finishDevice();
 

@@ -332,21 +332,18 @@ bool Context::frame(char const* method, cudaStream_t stream)
     for (auto& one : io)
         if (one.allocator != nullptr && !place(one, stream))
             return false;
-    if (settings().compute.load(std::memory_order_relaxed))
+    Frame frame;
+    frame.stream = stream;
+    frame.compute_us = engine->plan.network.compute_us;
+    frame.traffic_bytes = engine->plan.network.traffic_bytes;
+    for (auto const& one : io)
     {
-        Frame frame;
-        frame.stream = stream;
-        frame.compute_us = engine->plan.network.compute_us;
-        frame.traffic_bytes = engine->plan.network.traffic_bytes;
-        for (auto const& one : io)
-        {
-            Buffer const buffer{one.address, volume(late(one)), one.text->type, one.text->shape_input};
-            (one.input ? frame.inputs : frame.outputs).push_back(buffer);
-        }
-        std::string const problem = compute(frame);
-        if (!problem.empty())
-            return refuse(method, ErrorCode::kFAILED_EXECUTION, problem);
+        Buffer const buffer{one.address, volume(late(one)), one.text->type, one.text->shape_input};
+        (one.input ? frame.inputs : frame.outputs).push_back(buffer);
     }
+    std::string const problem = compute(frame);
+    if (!problem.empty())
+        return refuse(method, ErrorCode::kFAILED_EXECUTION, problem);
     settings().enqueued.fetch_add(1, std::memory_order_relaxed);
     unreported = true;
     if (keptNumber("EnqueueEmitsProfile", 1) != 0 && properties.count("Profiler") == 1)
@@ -354,7 +351,13 @@ bool Context::frame(char const* method, cudaStream_t stream)
     return true;
 }
 
-bool Context::enqueueV3(cudaStream_t stream) { return frame("enqueueV3", stream); }
+bool Context::enqueueV3(cudaStream_t stream)
+{
+    if (settings().compute.load(std::memory_order_relaxed))
+        return frame("enqueueV3", stream);
+    settings().enqueued.fetch_add(1, std::memory_order_relaxed);
+    return true;
+}
 
 bool Context::executeV2(void* const* bindings)
 {

@@ -311,6 +311,37 @@ Value shownValue(std::string text)
     return made;
 }
 
+std::string Arg::shown() const
+{
+    switch (kind)
+    {
+    case Kind::kBOOL: return number != 0 ? "true" : "false";
+    case Kind::kNUMBER: return std::to_string(number);
+    case Kind::kREAL: return std::to_string(real);
+    case Kind::kTEXT: return showText(static_cast<char const*>(pointer));
+    case Kind::kDIMS: return showDims(*static_cast<nvinfer1::Dims const*>(pointer));
+    case Kind::kWEIGHTS: return showWeights(*static_cast<nvinfer1::Weights const*>(pointer));
+    default: return showPointer(pointer);
+    }
+}
+
+namespace
+{
+
+Value kept(Arg const& given)
+{
+    switch (given.kind)
+    {
+    case Arg::Kind::kBOOL: return boolValue(given.number != 0);
+    case Arg::Kind::kNUMBER: return numberValue(given.number);
+    case Arg::Kind::kREAL: return realValue(given.real);
+    case Arg::Kind::kTEXT: return textValue(static_cast<char const*>(given.pointer));
+    default: return pointerValue(given.pointer);
+    }
+}
+
+} // namespace
+
 std::string Value::shown() const
 {
     switch (kind)
@@ -331,12 +362,15 @@ char const* keptText(Object const& object, std::string const& name)
     return at == object.properties.end() ? nullptr : at->second.text.c_str();
 }
 
-Value const* propertyCall(Method const& method, Object& object, bool gives, std::initializer_list<Value> arguments)
+Value const* propertyCall(Method const& method, Object& object, bool gives, std::initializer_list<Arg> arguments)
 {
     static Value const done = boolValue(true);
     std::string name = method.name;
-    bool const sets = isSetter(name) && (arguments.size() == 1 || arguments.size() == 2);
-    bool const gets = isGetter(name) && gives && arguments.size() <= 1;
+    bool scalar = true;
+    for (Arg const& argument : arguments)
+        scalar = scalar && argument.scalar();
+    bool const sets = scalar && isSetter(name) && (arguments.size() == 1 || arguments.size() == 2);
+    bool const gets = scalar && isGetter(name) && gives && arguments.size() <= 1;
     if (!sets && !gets)
     {
         say(Severity::kVERBOSE, "double: " + method.full() + " does nothing");
@@ -347,7 +381,7 @@ Value const* propertyCall(Method const& method, Object& object, bool gives, std:
         name += "[" + arguments.begin()->shown() + "]";
     if (sets)
     {
-        object.properties[name] = *(arguments.end() - 1);
+        object.properties[name] = kept(*(arguments.end() - 1));
         return &done;
     }
     auto const at = object.properties.find(name);
@@ -399,21 +433,26 @@ bool ordered(Method const& method, Object const* object, int64_t& value)
 
 } // namespace
 
-Ticket::Ticket(Method const& called, Object* on, std::initializer_list<Value> arguments)
-    : fails(ordered(called, on, value)), records(state().recording)
+void Ticket::enter(Method const& called, Object* on, std::initializer_list<Arg> arguments)
 {
+    open = true;
+    entered = nullptr;
+    line = nullptr;
+    fails = ordered(called, on, value);
+    records = state().recording;
     if (records)
     {
+        line = new std::string();
         if (on != nullptr)
-            line = std::string(on->klass) + "#" + std::to_string(on->id) + "::";
-        line += std::string(called.name) + "(";
+            *line = std::string(on->klass) + "#" + std::to_string(on->id) + "::";
+        *line += std::string(called.name) + "(";
         char const* separator = "";
         for (auto const& argument : arguments)
         {
-            line += separator + argument.shown();
+            *line += separator + argument.shown();
             separator = ", ";
         }
-        line += ")";
+        *line += ")";
     }
     if (on == nullptr || !oneThreadOnly(on->klass))
         return;
@@ -425,16 +464,17 @@ Ticket::Ticket(Method const& called, Object* on, std::initializer_list<Value> ar
             + called.name);
 }
 
-void Ticket::result(Value const& result) { line += " -> " + result.shown(); }
+void Ticket::result(Arg const& result) { *line += " -> " + result.shown(); }
 
-Ticket::~Ticket()
+void Ticket::close()
 {
     if (entered != nullptr)
         entered->user.store(before);
     if (!records)
         return;
     Lock const lock(state().mutex);
-    state().calls.push_back(std::move(line));
+    state().calls.push_back(std::move(*line));
+    delete line;
 }
 
 } // namespace dbl

@@ -35,8 +35,52 @@ struct Method
     std::string full() const { return *klass == 0 ? std::string(name) : std::string(klass) + "::" + name; }
 };
 
-/// An argument, result or property without its type: as text for the call log, and as number or pointer for whoever
-/// asks again. Keeping types out of it keeps the generated code small.
+/// An argument or result of one call, without its type. Trivial, and made by plain functions: every generated method
+/// makes some, so what it costs to compile counts hundreds of times.
+struct Arg
+{
+    enum class Kind : uint8_t { kNUMBER, kBOOL, kREAL, kPOINTER, kTEXT, kDIMS, kWEIGHTS, kOBJECT };
+    Kind kind;
+    union
+    {
+        int64_t number;
+        double real;
+        void const* pointer;
+    };
+
+    /// As in the call log.
+    std::string shown() const;
+    /// What can be kept as a property.
+    bool scalar() const { return kind < Kind::kDIMS; }
+};
+inline Arg arg(bool value) { return {Arg::Kind::kBOOL, {value ? 1 : 0}}; }
+inline Arg arg(double value)
+{
+    Arg made{Arg::Kind::kREAL, {}};
+    made.real = value;
+    return made;
+}
+inline Arg arg(float value) { return arg(static_cast<double>(value)); }
+inline Arg pointerArg(Arg::Kind kind, void const* value)
+{
+    Arg made{kind, {}};
+    made.pointer = value;
+    return made;
+}
+inline Arg arg(char const* value) { return pointerArg(Arg::Kind::kTEXT, value); }
+inline Arg arg(nvinfer1::Dims const& value) { return pointerArg(Arg::Kind::kDIMS, &value); }
+inline Arg arg(nvinfer1::Weights const& value) { return pointerArg(Arg::Kind::kWEIGHTS, &value); }
+template <class T> Arg arg(T const& value)
+{
+    if constexpr (std::is_enum_v<T> || std::is_arithmetic_v<T>)
+        return {Arg::Kind::kNUMBER, {static_cast<int64_t>(value)}};
+    else if constexpr (std::is_pointer_v<T>)
+        return pointerArg(Arg::Kind::kPOINTER, reinterpret_cast<void const*>(value));
+    else
+        return pointerArg(Arg::Kind::kOBJECT, &value); // a reference to an object
+}
+
+/// What a property keeps: as text for the log, and as number or pointer for whoever asks again.
 struct Value
 {
     enum class Kind : uint8_t { kNONE, kBOOL, kNUMBER, kREAL, kPOINTER, kTEXT, kSHOWN };
@@ -217,55 +261,35 @@ template <class R> R number(int64_t value)
         return R{};
 }
 
-/// One observed call, from the moment its arguments are known to its end.
+/// One call of a public method, from the moment its arguments are known to its end. Where nobody observes it costs one
+/// load and two branches.
 class Ticket
 {
 public:
+    Ticket() : open(false), fails(false), records(false) {}
+    Ticket(Ticket const&) = delete;
+    Ticket& operator=(Ticket const&) = delete;
+    ~Ticket()
+    {
+        if (__builtin_expect(open, 0))
+            close();
+    }
     /// Counts the call and finds out whether it has to fail; writes its line if calls are recorded.
-    Ticket(Method const& called, Object* on, std::initializer_list<Value> arguments);
-    ~Ticket();
-    int64_t value = 0;
-    bool fails = false;
-    bool records = false;
-    void result(Value const& result);
+    void enter(Method const& called, Object* on, std::initializer_list<Arg> arguments);
+    void result(Arg const& result);
+
+    bool open;
+    bool fails;
+    bool records;
+    int64_t value;
 
 private:
-    Object* entered = nullptr;
-    std::size_t before = 0;
-    std::string line;
+    void close();
+    Object* entered;
+    std::size_t before;
+    std::string* line;
 };
-template <class R, class F, class... A>
-__attribute__((cold)) R observed(Method const& method, Object* object, F&& body, A const&... args)
-{
-    Ticket ticket(method, object, {valueOf(args)...});
-    if constexpr (std::is_void_v<R>)
-    {
-        if (!ticket.fails)
-            body();
-    }
-    else if constexpr (std::is_reference_v<R>)
-    {
-        R result = body();
-        if (ticket.records)
-            ticket.result(pointerValue(&result));
-        return result;
-    }
-    else
-    {
-        R const result = ticket.fails ? number<R>(ticket.value) : body();
-        if (ticket.records)
-            ticket.result(valueOf(result));
-        return result;
-    }
-}
-
-/// Every method of every public object comes through here.
-template <class R, class F, class... A> R call(Method const& method, Object& object, F&& body, A const&... args)
-{
-    if (__builtin_expect(!settings().instrumented.load(std::memory_order_relaxed), 1))
-        return body();
-    return observed<R>(method, &object, std::forward<F>(body), args...);
-}
+inline bool observed() { return __builtin_expect(settings().instrumented.load(std::memory_order_relaxed), 0); }
 
 // --- Properties ---
 
@@ -275,17 +299,15 @@ char const* keptText(Object const& object, std::string const& name);
 inline bool isSetter(std::string_view name) { return name.substr(0, 3) == "set" && name.size() > 3; }
 inline bool isGetter(std::string_view name) { return name.substr(0, 3) == "get" && name.size() > 3; }
 /// setX(value), setX(key, value), getX(), getX(key); null for all other methods, which do nothing.
-Value const* propertyCall(Method const& method, Object& object, bool gives, std::initializer_list<Value> arguments);
+Value const* propertyCall(Method const& method, Object& object, bool gives, std::initializer_list<Arg> arguments);
 
 /// A method without a hand-written body.
-template <class R, class... A> R property(Method const& method, Object& object, A const&... args)
+template <class R> R property(Method const& method, Object& object, std::initializer_list<Arg> arguments)
 {
-    constexpr bool scalar = (std::is_scalar_v<A> && ...);
-    constexpr bool gives = std::is_scalar_v<R>;
-    Value const* const found = scalar ? propertyCall(method, object, gives, {valueOf(args)...}) : propertyCall(method, object, false, {});
+    Value const* const found = propertyCall(method, object, std::is_scalar_v<R>, arguments);
     if constexpr (std::is_same_v<R, char const*>)
         return found == nullptr ? "" : found->text.c_str();
-    else if constexpr (gives)
+    else if constexpr (std::is_scalar_v<R>)
         return found == nullptr ? number<R>(0) : found->template as<R>();
     else
         return number<R>(0);

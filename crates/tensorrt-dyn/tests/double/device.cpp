@@ -1,9 +1,239 @@
+// The driver is opened at run time and nothing of CUDA's headers is needed. A frame is: a word of scratch set to what the
+// host's inputs add up to, a sum kernel an input, the spinning kernel, a writing kernel an output, all on the caller's
+// stream. Scratch belongs to a stream, whose frames are in order; the first frame of a stream allocates it, so a frame has
+// to be enqueued once before it is captured into a graph (as TensorRT asks for, too).
 #include "device.h"
+
+#include "kernels.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <map>
+#include <mutex>
 
 namespace dbl
 {
 
-bool computeOnDevice(Frame const&, std::string&) { return false; }
-bool finishDevice() { return true; }
+namespace
+{
+
+using Handle = void*;
+using Address = unsigned long long;
+
+/// The driver's functions; `there` if it could be opened and has a device.
+struct Driver
+{
+    bool there = false;
+    int (*init)(unsigned) = nullptr;
+    int (*count)(int*) = nullptr;
+    int (*current)(Handle*) = nullptr;
+    int (*make_current)(Handle) = nullptr;
+    int (*retain_primary)(Handle*, int) = nullptr;
+    int (*synchronize)() = nullptr;
+    int (*attribute)(void*, int, Address) = nullptr;
+    int (*load)(Handle*, void const*) = nullptr;
+    int (*function)(Handle*, Handle, char const*) = nullptr;
+    int (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**) = nullptr;
+    int (*allocate)(Address*, std::size_t) = nullptr;
+    int (*release)(Address) = nullptr;
+    int (*fill)(Address, unsigned, std::size_t, Handle) = nullptr;
+    int (*name)(int, char const**) = nullptr;
+
+    Driver()
+    {
+        void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (library == nullptr)
+            return;
+        bool all = true;
+        auto const get = [&](auto& to, char const* symbol) {
+            to = reinterpret_cast<std::remove_reference_t<decltype(to)>>(dlsym(library, symbol));
+            all = all && to != nullptr;
+        };
+        get(init, "cuInit");
+        get(count, "cuDeviceGetCount");
+        get(current, "cuCtxGetCurrent");
+        get(make_current, "cuCtxSetCurrent");
+        get(retain_primary, "cuDevicePrimaryCtxRetain");
+        get(synchronize, "cuCtxSynchronize");
+        get(attribute, "cuPointerGetAttribute");
+        get(load, "cuModuleLoadData");
+        get(function, "cuModuleGetFunction");
+        get(launch, "cuLaunchKernel");
+        get(allocate, "cuMemAlloc_v2");
+        get(release, "cuMemFree_v2");
+        get(fill, "cuMemsetD32Async");
+        get(name, "cuGetErrorName");
+        int devices = 0;
+        there = all && init(0) == 0 && count(&devices) == 0 && devices > 0;
+    }
+};
+
+Driver& driver()
+{
+    static Driver the;
+    return the;
+}
+
+struct Kernels
+{
+    Handle sum = nullptr;
+    Handle spin = nullptr;
+    Handle write = nullptr;
+};
+
+/// Of a stream: a word for the sum, and memory for the traffic.
+struct Scratch
+{
+    Address sum = 0;
+    Address traffic = 0;
+    uint64_t traffic_bytes = 0;
+};
+
+std::mutex guard;
+std::map<Handle, Kernels> kernels_of;
+std::map<std::pair<Handle, Handle>, Scratch> scratch_of;
+
+/// More than this much memory is not held: the traffic goes round and round in it, past every cache.
+constexpr uint64_t kMOST_TRAFFIC = 256ULL << 20;
+constexpr unsigned kBLOCK = 256;
+
+/// One frame; `failed` once a call of the driver failed, and `problem` says which.
+struct DeviceFrame
+{
+    Frame const& frame;
+    std::string& problem;
+
+    bool ok(int status, char const* what)
+    {
+        if (status == 0 || !problem.empty())
+            return problem.empty();
+        char const* name = nullptr;
+        driver().name(status, &name);
+        problem = std::string(what) + ": " + (name == nullptr ? std::to_string(status) : name);
+        return false;
+    }
+    bool launch(Handle kernel, unsigned blocks, char const* what, void** arguments)
+    {
+        return ok(driver().launch(kernel, blocks, 1, 1, kBLOCK, 1, 1, 0, frame.stream, arguments, nullptr), what);
+    }
+    static unsigned blocks(uint64_t items) { return static_cast<unsigned>(std::clamp<uint64_t>((items + kBLOCK - 1) / kBLOCK, 1, 1024)); }
+
+    bool prepare(Kernels& kernels, Scratch& scratch)
+    {
+        Handle context = nullptr;
+        ok(driver().current(&context), "cuCtxGetCurrent");
+        std::lock_guard<std::mutex> const lock(guard);
+        Kernels& known = kernels_of[context];
+        Handle module = nullptr;
+        if (known.write == nullptr && ok(driver().load(&module, kPTX), "cuModuleLoadData") // once a context
+            && ok(driver().function(&known.sum, module, "dbl_sum"), "dbl_sum")
+            && ok(driver().function(&known.spin, module, "dbl_spin"), "dbl_spin"))
+            ok(driver().function(&known.write, module, "dbl_write"), "dbl_write");
+        kernels = known;
+        Scratch& own = scratch_of[{context, frame.stream}];
+        if (problem.empty() && own.sum == 0)
+            ok(driver().allocate(&own.sum, 4), "cuMemAlloc");
+        uint64_t const wanted = std::min(frame.traffic_bytes, kMOST_TRAFFIC) / 16 * 16;
+        if (problem.empty() && own.traffic_bytes < wanted)
+        {
+            driver().release(own.traffic); // waits for what uses it
+            own.traffic_bytes = ok(driver().allocate(&own.traffic, wanted), "cuMemAlloc") ? wanted : 0;
+        }
+        scratch = own;
+        return problem.empty();
+    }
+
+    void run()
+    {
+        Kernels kernels;
+        Scratch scratch;
+        if (!prepare(kernels, scratch))
+            return;
+        uint32_t sum = 0;
+        for (std::size_t k = 0; k < frame.inputs.size(); ++k)
+            if (frame.inputs[k].on_host)
+                sum += static_cast<uint32_t>(k + 1) * hostSum(frame.inputs[k]);
+        ok(driver().fill(scratch.sum, sum, 1, frame.stream), "cuMemsetD32Async");
+        for (std::size_t k = 0; k < frame.inputs.size(); ++k)
+        {
+            Buffer in = frame.inputs[k];
+            uint64_t bytes = in.elements * bytesOf(in.type);
+            auto factor = static_cast<uint32_t>(k + 1);
+            void* arguments[] = {&in.address, &bytes, &factor, &scratch.sum};
+            if (!in.on_host && bytes > 0 && !launch(kernels.sum, blocks(bytes), "dbl_sum", arguments))
+                return;
+        }
+        uint64_t nanos = frame.compute_us * 1000;
+        uint64_t places = scratch.traffic_bytes / 16;
+        uint64_t accesses = places == 0 ? 0 : frame.traffic_bytes / 16;
+        void* arguments[] = {&nanos, &scratch.traffic, &places, &accesses};
+        // Few enough blocks to be on any GPU at once: each waits from its own start.
+        if (nanos + accesses > 0 && !launch(kernels.spin, 32, "dbl_spin", arguments))
+            return;
+        for (std::size_t j = 0; j < frame.outputs.size(); ++j)
+        {
+            Buffer out = frame.outputs[j];
+            auto type = static_cast<uint32_t>(out.type);
+            auto plus = static_cast<uint32_t>(j);
+            void* to[] = {&out.address, &out.elements, &type, &plus, &scratch.sum};
+            if (out.elements > 0 && !launch(kernels.write, blocks(out.elements), "dbl_write", to))
+                return;
+        }
+    }
+};
+
+/// Whether CUDA knows an address (its own memory, or host memory that it pinned), and on which device.
+bool isDevices(void const* address, int& device)
+{
+    constexpr int kMEMORY_TYPE = 2;
+    constexpr int kDEVICE_ORDINAL = 9;
+    unsigned type = 0;
+    auto const at = static_cast<Address>(reinterpret_cast<uintptr_t>(address));
+    return driver().attribute(&type, kMEMORY_TYPE, at) == 0 && type != 0
+        && driver().attribute(&device, kDEVICE_ORDINAL, at) == 0;
+}
+
+} // namespace
+
+bool computeOnDevice(Frame const& frame, std::string& problem)
+{
+    if (!driver().there)
+        return false;
+    std::size_t known = 0;
+    std::size_t all = 0;
+    int device = 0;
+    for (auto const* list : {&frame.inputs, &frame.outputs})
+        for (auto const& buffer : *list)
+            if (!buffer.on_host && buffer.elements > 0)
+            {
+                ++all;
+                known += isDevices(buffer.address, device) ? 1 : 0;
+            }
+    if (known == 0)
+        return false;
+    if (known < all)
+    {
+        problem = "some tensors lie in device memory and some in host memory that CUDA does not know";
+        return true;
+    }
+    Handle context = nullptr;
+    DeviceFrame run{frame, problem};
+    if (driver().current(&context) != 0 || context == nullptr)
+        if (!run.ok(driver().retain_primary(&context, device), "cuDevicePrimaryCtxRetain")
+            || !run.ok(driver().make_current(context), "cuCtxSetCurrent"))
+            return true;
+    run.run();
+    return true;
+}
+
+bool finishDevice()
+{
+    {
+        std::lock_guard<std::mutex> const lock(guard);
+        if (kernels_of.empty())
+            return true;
+    }
+    return driver().synchronize() == 0;
+}
 
 } // namespace dbl

@@ -1,7 +1,6 @@
 // The C entry points of libnvinfer and the plugin registry.
 #include "context.h"
 
-#include <chrono>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -94,9 +93,13 @@ void* const kMOVED_NULL = reinterpret_cast<void*>(0x228);
 template <class F> void* entry(char const* name, void* argument, int32_t version, F&& body)
 {
     Method const method{"", name};
-    if (!settings().instrumented)
-        return body();
-    return observed<void*>(method, nullptr, body, argument, version);
+    Ticket ticket;
+    if (observed())
+        ticket.enter(method, nullptr, {arg(argument), arg(version)});
+    void* const made = ticket.fails ? number<void*>(ticket.value) : body();
+    if (ticket.records)
+        ticket.result(arg(made));
+    return made;
 }
 
 } // namespace
@@ -152,23 +155,3 @@ DOUBLE_API nvinfer1::IPluginRegistry* getBuilderPluginRegistry(nvinfer1::EngineC
 #if DOUBLE_RTX_AT_LEAST(4) || DOUBLE_AT_LEAST(10, 16)
 DOUBLE_API bool setInternalLibraryPath(nvinfer1::AsciiChar const* path) noexcept { return path != nullptr; }
 #endif
-
-int64_t double_bench_enqueue(void* context, void* stream, uint64_t n)
-{
-    auto* const on = static_cast<nvinfer1::IExecutionContext*>(context);
-    auto const begin = std::chrono::steady_clock::now();
-    for (uint64_t i = 0; i < n; ++i)
-        if (!on->enqueueV3(static_cast<cudaStream_t>(stream)))
-            return -1;
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-}
-
-int64_t double_bench_address(void* context, char const* name, void* address, uint64_t n)
-{
-    auto* const on = static_cast<nvinfer1::IExecutionContext*>(context);
-    auto const begin = std::chrono::steady_clock::now();
-    for (uint64_t i = 0; i < n; ++i)
-        if (!on->setTensorAddress(name, address))
-            return -1;
-    return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
-}

@@ -13,8 +13,10 @@ pub struct Headers {
 
 /// Folders of the package `trtx-sys` that are used: eras C, D and E.
 const SHIPPED: [&str; 3] = ["TRT-Enterprise-11.4", "TRT-RTX-1.4", "TRT-RTX-1.7"];
-/// Tables of which headers are made: eras A and B, first, last and the versions of JetPack.
-const TABLES: [&str; 5] = ["trt-8.5.3", "trt-8.6.1", "trt-10.0.1", "trt-10.3.0", "trt-10.16"];
+/// Tables of which headers are made: eras A and B in the versions of JetPack.
+const TABLES: [&str; 2] = ["trt-8.6.1", "trt-10.3.0"];
+/// Tables that are used beside these where `JETLAG_DOUBLE_ALL_TABLES=1` asks: first and last of eras A and B.
+const MORE_TABLES: [&str; 3] = ["trt-8.5.3", "trt-10.0.1", "trt-10.16"];
 
 pub fn all() -> Result<Vec<Headers>, String> {
     let package = package()?;
@@ -83,8 +85,10 @@ fn from_tables() -> Vec<Headers> {
         PathBuf::from,
     );
     let tables = shared.join("tensorrt-abi/versions");
+    let all = std::env::var_os("JETLAG_DOUBLE_ALL_TABLES").is_some_and(|v| v == "1");
+    let more = if all { &MORE_TABLES[..] } else { &[] };
     let mut found = Vec::new();
-    for name in TABLES {
+    for name in TABLES.iter().chain(more).copied() {
         let table = tables.join(format!("{name}.json"));
         if !table.is_file() {
             eprintln!("skipped: the double of {name}: {} not found", table.display());

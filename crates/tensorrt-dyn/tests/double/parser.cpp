@@ -35,6 +35,7 @@ struct ParserError : Object
         : kind(of), text(std::move(desc)), where(std::move(function)), layer(std::move(node_name)), op(std::move(node_op)),
           at_line(line), index(node_index)
     {
+        klass = "IParserError"; // the parser's own, so in no registry
     }
     ParserCode code() { return kind; }
     char const* desc() { return text.c_str(); }
@@ -329,7 +330,13 @@ DOUBLE_API void* createNvOnnxParser_INTERNAL(void* network, void* given, int32_t
         adopt(made->impl, parser, "IParser");
         return parser;
     };
-    return settings().instrumented ? observed<void*>(method, nullptr, make, network, given, version) : make();
+    Ticket ticket;
+    if (observed())
+        ticket.enter(method, nullptr, {arg(network), arg(given), arg(version)});
+    void* const made = ticket.fails ? number<void*>(ticket.value) : make();
+    if (ticket.records)
+        ticket.result(arg(made));
+    return made;
 }
 
 DOUBLE_API int32_t getNvOnnxParserVersion() noexcept

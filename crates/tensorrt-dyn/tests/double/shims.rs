@@ -104,7 +104,8 @@ fn shim(out: &mut String, class: &str, space: &str, shown: &str, methods: &[Meth
             .collect();
         let args: Vec<String> = (0..params.len()).map(|i| format!("p{i}")).collect();
         let list = args.join(", ");
-        let comma = if args.is_empty() { "" } else { ", " };
+        let shown_args: Vec<String> = args.iter().map(|a| format!("::dbl::arg({a})")).collect();
+        let shown_args = shown_args.join(", ");
         let types: String = m.params.iter().map(|t| format!(", {t}")).collect();
         let Method {
             returns,
@@ -112,14 +113,54 @@ fn shim(out: &mut String, class: &str, space: &str, shown: &str, methods: &[Meth
             suffix,
             ..
         } = m;
+        // The generated text is plain on purpose: a lambda or a template a method triples the time to compile it.
+        let by_hand = format!("impl.{name}({list})");
+        let property = format!("::dbl::property<{returns}>(method, impl, {{{shown_args}}})");
+        let (hand_on, keep) = match (returns.as_str(), returns.ends_with('&')) {
+            ("void", _) => (
+                format!("            {by_hand};\n"),
+                format!("            {property};\n"),
+            ),
+            (_, refers) => {
+                let hand_over = |expression: &str| {
+                    let result = if refers {
+                        "auto& result"
+                    } else {
+                        "auto const result"
+                    };
+                    let cast = if refers {
+                        expression.to_owned()
+                    } else {
+                        format!("static_cast<{returns}>({expression})")
+                    };
+                    format!(
+                        "        {{\n            {result} = {cast};\n            if (ticket.records)\n\
+                         \x20               ticket.result(::dbl::arg(result));\n            return result;\n        }}\n"
+                    )
+                };
+                (hand_over(&by_hand), hand_over(&property))
+            }
+        };
+        let failure = if returns == "void" {
+            "return".to_owned()
+        } else {
+            format!("return ::dbl::number<{returns}>(ticket.value)")
+        };
         let _ = writeln!(
             out,
             "    {returns} {name}({}) {suffix} override\n    {{\n\
-             \x20       static ::dbl::Method method{{\"{shown}\", \"{name}\"}};\n\
+             \x20       static constexpr ::dbl::Method method{{\"{shown}\", \"{name}\"}};\n\
+             \x20       ::dbl::Ticket ticket;\n\
+             \x20       if (::dbl::observed())\n\
+             \x20       {{\n\
+             \x20           ticket.enter(method, &impl, {{{shown_args}}});\n\
+             \x20           if (ticket.fails)\n\
+             \x20               {failure};\n\
+             \x20       }}\n\
              \x20       if constexpr (::dbl::has<::dbl::Try_{name}, Impl{types}>)\n\
-             \x20           return ::dbl::call<{returns}>(method, impl, [&]() -> {returns} {{ return impl.{name}({list}); }}{comma}{list});\n\
+             {hand_on}\
              \x20       else\n\
-             \x20           return ::dbl::call<{returns}>(method, impl, [&]() -> {returns} {{ return ::dbl::property<{returns}>(method, impl{comma}{list}); }}{comma}{list});\n\
+             {keep}\
              \x20   }}",
             params.join(", ")
         );
