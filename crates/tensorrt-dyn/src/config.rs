@@ -5,11 +5,12 @@
 
 use std::ffi::{CString, c_void};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::NotSync;
-use crate::callback::calibrator::{Calibrator, Entropy, entropy};
-use crate::callback::progress::{Monitor, ProgressMonitor, monitor};
+use crate::callback::Given;
+use crate::callback::calibrator::{Calibration, Calibrator, entropy};
+use crate::callback::progress::{ProgressMonitor, monitor};
 use crate::error::{Error, Result};
 use crate::library::c_path;
 use crate::object::{Owned, call, check, object};
@@ -27,9 +28,9 @@ use crate::version::Version;
 #[derive(Debug)]
 pub struct BuilderConfig {
     pub(crate) object: Arc<Owned>,
-    timing_cache: Option<TimingCache>,
-    monitor: Option<Box<Monitor>>,
-    calibrator: Option<Box<Entropy>>,
+    timing_cache: Option<Arc<Owned>>,
+    monitor: Option<Given<Box<dyn ProgressMonitor>>>,
+    calibrator: Option<Given<Mutex<Calibration>>>,
     pub(crate) builder: Arc<Owned>,
     not_sync: NotSync,
 }
@@ -286,7 +287,7 @@ impl BuilderConfig {
             cache.object.as_ptr().cast_const(),
             ignore_mismatch
         )?;
-        self.timing_cache = Some(cache.clone());
+        self.timing_cache = Some(Arc::clone(&cache.object));
         Ok(())
     }
 
@@ -474,10 +475,14 @@ impl BuilderConfig {
 
     /// Calibrates INT8 from representative inputs (TensorRT 8 to 10).
     ///
+    /// # Safety
+    /// Every address that the calibrator gives is device memory of at least the bytes of that input's opt shape in the
+    /// calibration profile, and stays valid until the next batch is asked for.
+    ///
     /// # Errors
     /// The release has no calibrators: quantise the network with Q/DQ nodes there.
     #[doc(alias = "setInt8Calibrator")]
-    pub fn set_int8_calibrator(&mut self, calibrator: Box<dyn Calibrator>) -> Result<()> {
+    pub unsafe fn set_int8_calibrator(&mut self, calibrator: Box<dyn Calibrator>) -> Result<()> {
         let calibrator = entropy(self.version().era(), calibrator);
         call!(self.object, config::SET_INT8_CALIBRATOR, calibrator.as_ptr())?;
         self.calibrator = Some(calibrator);

@@ -5,11 +5,12 @@
 //! allocates.
 
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::NotSync;
-use crate::callback::allocator::{Lender, OutputAllocator, lender};
-use crate::callback::profiler::{Profiler, Reporter, reporter};
+use crate::callback::Given;
+use crate::callback::allocator::{OutputAllocator, lender};
+use crate::callback::profiler::{Profiler, reporter};
 use crate::callback::text;
 use crate::engine::EngineInner;
 use crate::error::{Error, Result};
@@ -29,8 +30,10 @@ pub struct ExecutionContext {
     pub(crate) object: Owned,
     enqueue: unsafe extern "C" fn(This, Stream) -> bool,
     this: This,
-    profiler: Option<Box<Reporter>>,
-    allocators: Vec<(CString, Box<Lender>)>,
+    profiler: Option<Given<Mutex<Box<dyn Profiler>>>>,
+    allocators: Vec<(CString, Given<Mutex<Box<dyn OutputAllocator>>>)>,
+    /// The configuration and the cache that it was made with.
+    _made_with: Vec<Arc<Owned>>,
     engine: Arc<EngineInner>,
     not_sync: NotSync,
 }
@@ -39,7 +42,7 @@ pub struct ExecutionContext {
 unsafe impl Send for ExecutionContext {}
 
 impl ExecutionContext {
-    pub(crate) fn new(object: Owned, engine: Arc<EngineInner>) -> Result<Self> {
+    pub(crate) fn new(object: Owned, engine: Arc<EngineInner>, made_with: Vec<Arc<Owned>>) -> Result<Self> {
         let (enqueue, this) = object.method(&context::ENQUEUE_V3)?;
         Ok(Self {
             object,
@@ -47,6 +50,7 @@ impl ExecutionContext {
             this,
             profiler: None,
             allocators: Vec::new(),
+            _made_with: made_with,
             engine,
             not_sync: NotSync::default(),
         })

@@ -120,7 +120,11 @@ impl Engine {
             }
         };
         // SAFETY: made for us.
-        ExecutionContext::new(unsafe { Owned::new(context) }, Arc::clone(&self.inner))
+        ExecutionContext::new(
+            unsafe { Owned::new(context) },
+            Arc::clone(&self.inner),
+            Vec::new(),
+        )
     }
 
     /// A context with the options of a [`RuntimeConfig`] (10.11 and later, RTX).
@@ -136,7 +140,11 @@ impl Engine {
             config.object.as_ptr()
         )?;
         // SAFETY: made for us.
-        ExecutionContext::new(unsafe { Owned::new(context) }, Arc::clone(&self.inner))
+        ExecutionContext::new(
+            unsafe { Owned::new(context) },
+            Arc::clone(&self.inner),
+            config.kept(),
+        )
     }
 
     /// Options for contexts (10.11 and later, RTX).

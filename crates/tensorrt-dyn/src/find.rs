@@ -182,7 +182,7 @@ impl Search {
         for environment in &self.python {
             look_into_wheels(environment, &mut folders, &mut places);
         }
-        // The better library of a worse folder comes before the worse library of a better folder.
+        // Among folders, the better library of a worse one comes before the worse library of a better one.
         for stem in STEMS {
             found.extend(
                 folders
@@ -201,9 +201,9 @@ impl Search {
 
     fn look_at_explicit(&self, who: &str, path: &Path, found: &mut Vec<Candidate>, places: &mut Vec<Place>) {
         if path.is_file() {
-            found.push(Candidate {
-                file: path.to_owned(),
-            });
+            // The loader takes a name without a slash for one of its own.
+            let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+            found.push(Candidate { file });
             places.push(Place {
                 name: format!("{} (from {who})", path.display()),
                 outcome: "a file".into(),

@@ -57,6 +57,9 @@ struct ParserMissing {
     tried: Vec<(PathBuf, String)>,
 }
 
+/// How the loader says that it knows no file of a name.
+const UNKNOWN_NAME: &str = "cannot open shared object file";
+
 /// Every library opened so far.
 static OPENED: Mutex<Vec<Library>> = Mutex::new(Vec::new());
 
@@ -72,8 +75,9 @@ impl Library {
         for candidate in &candidates.found {
             match Self::open(&candidate.file) {
                 Ok(library) => return Ok(library),
-                // A name that the loader does not know is no finding.
-                Err(Error::Open { path, .. }) if path.components().count() == 1 => {}
+                // A name that the loader does not know is no finding; one that lacks what it needs is.
+                Err(Error::Open { reason, .. })
+                    if search.explicit.is_none() && reason.starts_with(UNKNOWN_NAME) => {}
                 Err(error) => refused.push(error),
             }
         }
@@ -115,7 +119,6 @@ impl Library {
         if version.is_newer_than_tables() {
             let (major, minor) = version.era().newest_known();
             log::warn!(
-                target: "tensorrt",
                 "{version} is newer than this build's tables (up to {major}.{minor}); only what {major}.{minor} has is used"
             );
         }
@@ -206,8 +209,15 @@ impl Library {
         let mark = self.mark();
         let version = self.version();
         let Some(index) = plugin_registry::LOAD_LIBRARY.row().index(version) else {
-            // 8.5 has no loader of its own: plugins register themselves when they are opened.
-            std::mem::forget(open(file)?);
+            // 8.5 has no loader of its own: plugins register themselves when they are opened, NVIDIA's own when asked.
+            let handle = open(file)?;
+            type Initialise = unsafe extern "C" fn(*mut c_void, *const c_char) -> bool;
+            // SAFETY: `initLibNvInferPlugins` has this type in every release.
+            if let Some(initialise) = unsafe { symbol::<Initialise>(&handle, "initLibNvInferPlugins") } {
+                // SAFETY: the logger is never freed; the namespace is a literal.
+                unsafe { initialise(self.logger(), c"".as_ptr()) };
+            }
+            std::mem::forget(handle);
             return Ok(());
         };
         debug_assert!(

@@ -119,6 +119,9 @@ impl History {
     }
 
     pub(crate) fn push(&self, message: Message, source: Source) {
+        if message.text.trim().is_empty() {
+            return;
+        }
         let mut lines = self.lock();
         let thread = thread::current().id();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -145,26 +148,28 @@ impl History {
         });
     }
 
-    /// What was said since `mark`: this thread's lines if it said any, else all; errors if there are any, else
-    /// warnings; at most the last few.
+    /// What was said since `mark`, at most the last few lines of the first kind that there are any of: this thread's
+    /// errors, any thread's errors, this thread's warnings, any warnings.
     pub(crate) fn since(&self, mark: u64) -> Messages {
         let lines = self.lock();
-        let recent: Vec<_> = lines.iter().filter(|line| line.number >= mark).collect();
         let own = thread::current().id();
-        let is_own = |line: &&&Line| line.thread == own;
-        let is_error = |message: &&Message| message.severity <= Severity::Error;
-        let heard: Vec<&Message> = if recent.iter().any(|line| line.thread == own) {
-            recent.iter().filter(is_own).map(|line| &line.message).collect()
-        } else {
-            recent.iter().map(|line| &line.message).collect()
-        };
-        let chosen: Vec<&Message> = if heard.iter().any(is_error) {
-            heard.into_iter().filter(is_error).collect()
-        } else {
-            heard
-        };
+        let recent = || lines.iter().filter(|line| line.number >= mark);
+        let is_error = |line: &&Line| line.message.severity <= Severity::Error;
+        let kinds: [Vec<&Line>; 4] = [
+            recent()
+                .filter(is_error)
+                .filter(|line| line.thread == own)
+                .collect(),
+            recent().filter(is_error).collect(),
+            recent().filter(|line| line.thread == own).collect(),
+            recent().collect(),
+        ];
+        let chosen = kinds
+            .into_iter()
+            .find(|lines| !lines.is_empty())
+            .unwrap_or_default();
         let from = chosen.len().saturating_sub(QUOTED);
-        Messages(chosen[from..].iter().map(|message| (*message).clone()).collect())
+        Messages(chosen[from..].iter().map(|line| line.message.clone()).collect())
     }
 }
 

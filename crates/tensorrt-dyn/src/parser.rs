@@ -260,7 +260,7 @@ impl OnnxParser {
             return Err(Error::Parse { source_name, errors });
         }
         for complaint in &errors {
-            log::warn!(target: "tensorrt", "{source_name}: {complaint}");
+            log::warn!("{source_name}: {complaint}");
         }
         let (layers, inputs, outputs) = (self.layer_count()?, self.inputs()?.len(), self.outputs()?.len());
         if layers == 0 || outputs == 0 {

@@ -16,27 +16,33 @@ use crate::sys::values::{AllocationStrategy, CudaGraphStrategy, KernelSpecializa
 /// Options of contexts.
 #[derive(Debug)]
 pub struct RuntimeConfig {
-    pub(crate) object: Owned,
-    cache: Option<RuntimeCache>,
+    pub(crate) object: Arc<Owned>,
+    cache: Option<Arc<Owned>>,
     engine: Arc<EngineInner>,
     not_sync: NotSync,
 }
 
 /// Kernels that TensorRT-RTX compiled for the GPU at hand.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RuntimeCache {
     object: Arc<Owned>,
     _engine: Arc<EngineInner>,
+    not_sync: NotSync,
 }
 
 impl RuntimeConfig {
     pub(crate) fn new(object: Owned, engine: Arc<EngineInner>) -> Self {
         Self {
-            object,
+            object: Arc::new(object),
             cache: None,
             engine,
             not_sync: NotSync::default(),
         }
+    }
+
+    /// What a context made with this must keep.
+    pub(crate) fn kept(&self) -> Vec<Arc<Owned>> {
+        self.cache.iter().chain([&self.object]).map(Arc::clone).collect()
     }
 
     /// Who allocates activation memory.
@@ -82,6 +88,7 @@ impl RuntimeConfig {
         Ok(RuntimeCache {
             object: Arc::new(object),
             _engine: Arc::clone(&self.engine),
+            not_sync: NotSync::default(),
         })
     }
 
@@ -96,7 +103,7 @@ impl RuntimeConfig {
             runtime_config::SET_RUNTIME_CACHE,
             cache.object.as_ptr().cast_const()
         )?;
-        self.cache = Some(cache.clone());
+        self.cache = Some(Arc::clone(&cache.object));
         Ok(())
     }
 

@@ -2,21 +2,24 @@
 
 use std::sync::Arc;
 
+use crate::NotSync;
 use crate::error::Result;
 use crate::memory::HostMemory;
 use crate::object::{Owned, check, object};
 use crate::sys::slots_builder::timing_cache;
 
 /// Kernel timings of one GPU and release. It outlives the configurations that it is given to.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct TimingCache {
     pub(crate) object: Arc<Owned>,
+    not_sync: NotSync,
 }
 
 impl TimingCache {
     pub(crate) fn new(object: Owned) -> Self {
         Self {
             object: Arc::new(object),
+            not_sync: NotSync::default(),
         }
     }
 

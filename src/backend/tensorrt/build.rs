@@ -194,7 +194,9 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
     }
     options::add_profiles(&request.options, &builder, &parser, &config).map_err(failed)?;
     if let Some(calibrator) = request.calibrator {
-        config.set_int8_calibrator(calibrator).map_err(failed)?;
+        // SAFETY: `FrameCalibrator` gives blocks that its uploads own, of the length that `calibration_lengths` says of the
+        // first profile's opt shape, which is the calibration profile; they stay until other bytes come under the name.
+        unsafe { config.set_int8_calibrator(calibrator) }.map_err(failed)?;
     }
     let cache = request
         .timing_cache

@@ -3,6 +3,11 @@
 //! The only place that sees the crate `tensorrt-dyn`. What to build is [`crate::engine::options`]; where plans are
 //! kept is [`crate::engine::cache`]. (The tenants' side, running engines on streams, comes with them.)
 
+#![allow(
+    unsafe_code,
+    reason = "memory that TensorRT is lent; each block states the fact that it relies on"
+)]
+
 pub mod build;
 pub mod calibrate;
 pub mod inspect;

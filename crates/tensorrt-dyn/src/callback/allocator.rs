@@ -3,7 +3,9 @@
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, PoisonError};
 
-use super::{Callback, Function, Table, api_language, destructor, function, guarded, interface_info, text};
+use super::{
+    Callback, Function, Given, Table, api_language, destructor, function, guarded, interface_info, text,
+};
 use crate::shape::{Dims, from_dims32, from_dims64};
 use crate::sys::layout::{Dims32, Dims64};
 use crate::sys::method::{Stream, This};
@@ -56,13 +58,16 @@ static D_E: Table<6> = Table::new([
     function!(notify_shape),
 ]);
 
-pub(crate) fn lender(version: Version, allocator: Box<dyn OutputAllocator>) -> Box<Lender> {
+pub(crate) fn lender(
+    version: Version,
+    allocator: Box<dyn OutputAllocator>,
+) -> Given<Mutex<Box<dyn OutputAllocator>>> {
     let vtable: *const Function = match version.era() {
         Era::A => A.address_point(),
         Era::B | Era::C => B_C.address_point(),
         Era::D | Era::E => D_E.address_point(),
     };
-    Box::new(Callback::new(vtable, Mutex::new(allocator)))
+    Given::new(Callback::new(vtable, Mutex::new(allocator)))
 }
 
 extern "C" fn interface_version(_this: This) -> i32 {

@@ -3,7 +3,9 @@
 use std::ffi::{c_char, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Callback, Function, Table, api_language, destructor, function, guarded, interface_info, text};
+use super::{
+    Callback, Function, Given, Table, api_language, destructor, function, guarded, interface_info, text,
+};
 use crate::sys::method::This;
 use crate::version::Era;
 
@@ -58,13 +60,13 @@ static WITH_HEAD: Table<9> = Table::new([
     function!(algorithm),
 ]);
 
-pub(crate) fn entropy(era: Era, calibrator: Box<dyn Calibrator>) -> Box<Entropy> {
+pub(crate) fn entropy(era: Era, calibrator: Box<dyn Calibrator>) -> Given<Mutex<Calibration>> {
     let vtable: *const Function = if era.callbacks_have_interface_head() {
         WITH_HEAD.address_point()
     } else {
         SHORT.address_point()
     };
-    Box::new(Callback::new(
+    Given::new(Callback::new(
         vtable,
         Mutex::new(Calibration {
             calibrator,

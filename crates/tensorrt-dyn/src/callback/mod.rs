@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 
 use crate::sys::layout::InterfaceInfo;
 use crate::sys::method::This;
@@ -96,13 +97,43 @@ impl<T> Callback<T> {
     }
 }
 
+/// A callback on the heap that C++ holds the address of. Not a `Box`, whose address is its owner's alone while it moves.
+pub(crate) struct Given<T>(NonNull<Callback<T>>);
+
+// SAFETY: it owns the callback as a box does.
+unsafe impl<T: Send> Send for Given<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Given<T> {}
+
+impl<T> Given<T> {
+    fn new(callback: Callback<T>) -> Self {
+        Self(NonNull::from(Box::leak(Box::new(callback))))
+    }
+
+    /// The pointer for C++, valid until this is dropped.
+    pub(crate) const fn as_ptr(&self) -> *mut c_void {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl<T> Drop for Given<T> {
+    fn drop(&mut self) {
+        // SAFETY: made of a box, and nobody calls it any more: who holds this has told C++ or deleted the caller.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+impl<T> fmt::Debug for Given<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Given")
+    }
+}
+
 /// Runs a callback's body; a panic becomes `otherwise`.
 fn guarded<R>(what: &'static str, otherwise: R, body: impl FnOnce() -> R) -> R {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         // The log sink is foreign code as well.
-        let _ = catch_unwind(
-            || log::error!(target: "tensorrt", "a panic in {what} was caught; it cannot cross into C++"),
-        );
+        let _ = catch_unwind(|| log::error!("a panic in {what} was caught; it cannot cross into C++"));
         otherwise
     })
 }

@@ -3,7 +3,9 @@
 use std::ffi::c_char;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Callback, Function, Table, api_language, destructor, function, guarded, interface_info, text};
+use super::{
+    Callback, Function, Given, Table, api_language, destructor, function, guarded, interface_info, text,
+};
 use crate::sys::method::This;
 use crate::version::Era;
 
@@ -31,13 +33,13 @@ static WITH_HEAD: Table<5> = Table::new([
     function!(report_layer_time),
 ]);
 
-pub(crate) fn reporter(era: Era, profiler: Box<dyn Profiler>) -> Box<Reporter> {
+pub(crate) fn reporter(era: Era, profiler: Box<dyn Profiler>) -> Given<Mutex<Box<dyn Profiler>>> {
     let vtable: *const Function = if era.logger_has_interface_head() {
         WITH_HEAD.address_point()
     } else {
         SHORT.address_point()
     };
-    Box::new(Callback::new(vtable, Mutex::new(profiler)))
+    Given::new(Callback::new(vtable, Mutex::new(profiler)))
 }
 
 extern "C" fn report_layer_time(this: This, layer: *const c_char, milliseconds: f32) {

@@ -3,7 +3,9 @@
 use std::ffi::c_char;
 use std::ops::ControlFlow;
 
-use super::{Callback, Function, Table, api_language, destructor, function, guarded, interface_info, text};
+use super::{
+    Callback, Function, Given, Table, api_language, destructor, function, guarded, interface_info, text,
+};
 use crate::sys::method::This;
 use crate::version::Era;
 
@@ -39,13 +41,13 @@ static WITH_HEAD: Table<7> = Table::new([
     function!(phase_finish),
 ]);
 
-pub(crate) fn monitor(era: Era, monitor: Box<dyn ProgressMonitor>) -> Box<Monitor> {
+pub(crate) fn monitor(era: Era, monitor: Box<dyn ProgressMonitor>) -> Given<Box<dyn ProgressMonitor>> {
     let vtable: *const Function = if era.callbacks_have_interface_head() {
         WITH_HEAD.address_point()
     } else {
         SHORT.address_point()
     };
-    Box::new(Callback::new(vtable, monitor))
+    Given::new(Callback::new(vtable, monitor))
 }
 
 extern "C" fn phase_start(this: This, phase: *const c_char, parent: *const c_char, steps: i32) {

@@ -197,7 +197,8 @@ pub fn a_calibrator_feeds_the_builder(double: &'static Double) {
         .unwrap();
     parser.parse(STATIC.as_bytes(), "own").unwrap();
     let mut config = builder.config().unwrap();
-    let set = config.set_int8_calibrator(calibrator(4, None));
+    // SAFETY: the double works on host memory, and reads what the calibrator gives.
+    let set = unsafe { config.set_int8_calibrator(calibrator(4, None)) };
     if scene
         .where_it_exists("IBuilderConfig::setInt8Calibrator", set)
         .is_none()
@@ -209,12 +210,12 @@ pub fn a_calibrator_feeds_the_builder(double: &'static Double) {
     let lines = take(&told);
     assert_eq!(lines[..3], ["x", "x", "x"]);
     assert!(lines.last().unwrap().contains("batches 3"), "{lines:?}");
-    config
-        .set_int8_calibrator(calibrator(4, Some(b"a cache".to_vec())))
-        .unwrap();
+    // SAFETY: as above.
+    unsafe { config.set_int8_calibrator(calibrator(4, Some(b"a cache".to_vec()))) }.unwrap();
     builder.build(&parser, &config).unwrap();
     assert!(take(&told).is_empty(), "the cache spares the batches");
-    config.set_int8_calibrator(calibrator(1, None)).unwrap();
+    // SAFETY: as above.
+    unsafe { config.set_int8_calibrator(calibrator(1, None)) }.unwrap();
     let error = builder.build(&parser, &config).unwrap_err().to_string();
     assert!(error.contains("the calibrator gave no batch"), "{error}");
 }
@@ -335,7 +336,8 @@ pub fn a_panic_in_a_callback_does_not_cross(double: &'static Double) {
         assert!(error.contains("canceled"), "a panic cancels: {error}");
     }
     let mut config = builder.config().unwrap();
-    if config.set_int8_calibrator(Box::new(Panics)).is_ok() {
+    // SAFETY: it gives no address.
+    if unsafe { config.set_int8_calibrator(Box::new(Panics)) }.is_ok() {
         config.set_flag(BuilderFlag::Int8, true).unwrap();
         let error = builder.build(&parser, &config).unwrap_err().to_string();
         assert!(error.contains("no batch"), "{error}");
