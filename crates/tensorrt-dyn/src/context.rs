@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::NotSync;
 use crate::callback::Given;
-use crate::callback::allocator::{OutputAllocator, lender};
+use crate::callback::allocator::{GivenLender, OutputAllocator, lender};
 use crate::callback::profiler::{Profiler, reporter};
 use crate::callback::text;
 use crate::engine::EngineInner;
@@ -31,7 +31,7 @@ pub struct ExecutionContext {
     enqueue: unsafe extern "C" fn(This, Stream) -> bool,
     this: This,
     profiler: Option<Given<Mutex<Box<dyn Profiler>>>>,
-    allocators: Vec<(CString, Given<Mutex<Box<dyn OutputAllocator>>>)>,
+    allocators: Vec<(CString, GivenLender)>,
     /// The configuration and the cache that it was made with.
     _made_with: Vec<Arc<Owned>>,
     engine: Arc<EngineInner>,

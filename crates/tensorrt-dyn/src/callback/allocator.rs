@@ -30,6 +30,9 @@ pub trait OutputAllocator: Send {
 /// An allocator as C++ sees it.
 pub(crate) type Lender = Callback<Mutex<Box<dyn OutputAllocator>>>;
 
+/// An allocator that a context owns.
+pub(crate) type GivenLender = Given<Mutex<Box<dyn OutputAllocator>>>;
+
 interface_info!(interface_info, c"IOutputAllocator");
 
 static A: Table<5> = Table::new([
@@ -58,10 +61,7 @@ static D_E: Table<6> = Table::new([
     function!(notify_shape),
 ]);
 
-pub(crate) fn lender(
-    version: Version,
-    allocator: Box<dyn OutputAllocator>,
-) -> Given<Mutex<Box<dyn OutputAllocator>>> {
+pub(crate) fn lender(version: Version, allocator: Box<dyn OutputAllocator>) -> GivenLender {
     let vtable: *const Function = match version.era() {
         Era::A => A.address_point(),
         Era::B | Era::C => B_C.address_point(),
