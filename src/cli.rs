@@ -54,6 +54,9 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     /// Make data to run detectors on.
     #[command(subcommand)]
     Data(DataCommand),
+    /// Become another program that the kernel ends with the process that started it.
+    #[command(hide = true)]
+    WithParent(WithParentArgs),
     /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means.
     #[command(after_help = "Example:  jetlag doctor --format json")]
     Doctor {
@@ -61,6 +64,16 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+}
+
+/// What `with-parent` takes.
+#[derive(Debug, Args)]
+pub struct WithParentArgs {
+    /// The process that it must not outlive.
+    pub parent: u32,
+    /// The program to become, and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub program: Vec<std::ffi::OsString>,
 }
 
 /// What `run` takes.

@@ -97,7 +97,7 @@ impl Summarizer {
             }
             Event::Sample(sample) => self.host.sample(sample),
             Event::Finding(finding) => self.recorded.push(finding.clone()),
-            Event::Detections(_) | Event::Log(_) => {}
+            Event::Signal(_) | Event::Window(_) | Event::Detections(_) | Event::Log(_) => {}
         }
     }
 

@@ -159,7 +159,7 @@ fn container(roots: &Roots) -> (Option<String>, &'static str) {
 }
 
 /// The module's part number, which decides the numbers; the model's text names the carrier too.
-fn module(roots: &Roots) -> Option<String> {
+pub(crate) fn module(roots: &Roots) -> Option<String> {
     let compatible = roots.text("/proc/device-tree/compatible")?;
     compatible
         .split('\0')

@@ -2,7 +2,6 @@
 //! samplers. What the phases are is said in `run`; what a tenant does in them is in `tenant::pipeline`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
@@ -13,12 +12,15 @@ use super::progress::Progress;
 use super::run::{phases, plan_of};
 use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
+use crate::board::Roots;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{EndReason, Event, Finding, OVERHEAD_TENANT, Phase, PhaseRecord};
+use crate::record::{
+    EndReason, Event, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
+};
 use crate::scenario::{Arrival, Overload, Release, Scenario};
 use crate::source::empty::EmptySource;
-use crate::telemetry::{self, host::Host};
+use crate::telemetry::{self, SamplerReport};
 use crate::tenant::failures::note;
 use crate::tenant::pipeline::{PhasePlan, Runner};
 use crate::tenant::recorder::Recorder;
@@ -27,6 +29,8 @@ use crate::units::Nanos;
 
 /// Frames of the null tenant.
 const OVERHEAD_FRAMES: u64 = 2_000;
+/// Between the last work and the beginning of the idle baseline.
+const IDLE_SETTLES: Nanos = Nanos::from_millis(500);
 /// Between the call to start and the common epoch: time for every thread to be there.
 const LEAD: Nanos = Nanos::from_millis(20);
 
@@ -84,11 +88,10 @@ pub(super) fn run(
             let notes = notes.clone();
             let sampled = &sampled;
             move || {
-                let host = Host::new(scenario.telemetry.interval, Path::new("/proc"), Path::new("/sys"));
                 let emit = &mut |event| {
                     let _ = notes.send(event);
                 };
-                telemetry::sampler_loop(vec![Box::new(host)], &RealClock, RealClock.now(), sampled, emit);
+                sample(scenario, sampled, emit);
             }
         });
         if let Err(error) = &sampling {
@@ -245,20 +248,58 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
     let _ = notes.send(Event::Phase(end));
 }
 
-/// Says that idle power was asked for and cannot be had: this version reads no power sensor.
-pub(super) fn idle_not_measured() -> Finding {
-    Finding {
-        code: "idle-power-not-measured".to_owned(),
-        tenant: None,
-        message: "`baseline.idle` was asked for, and this version can read no power sensor.".to_owned(),
-        advice: "Leave `baseline.idle` out; energy per frame is not reported.".to_owned(),
+/// Runs all samplers until `sampled` is set, and says how each kept its schedule.
+fn sample(scenario: &Scenario, sampled: &AtomicBool, emit: &mut dyn FnMut(Event)) {
+    let found = telemetry::find(
+        &Roots::system(),
+        &scenario.telemetry,
+        std::env::current_exe().ok(),
+    );
+    for missing in &found.missing {
+        if let Some(finding) = missing.finding() {
+            emit(Event::Finding(finding));
+        }
+    }
+    let reports = telemetry::sampler_loop(found.samplers, &RealClock, RealClock.now(), sampled, emit);
+    for report in &reports {
+        emit(Event::Log(report_line(report)));
     }
 }
 
-/// Waits with only the samplers running.
+/// How a sampler kept its schedule, for the log.
+pub(super) fn report_line(report: &SamplerReport) -> LogRecord {
+    let SamplerReport {
+        name,
+        ticks,
+        late,
+        missed,
+        ended,
+    } = report;
+    let ended = ended
+        .as_ref()
+        .map_or(String::new(), |why| format!(", ended: {why}"));
+    LogRecord {
+        at: RealClock.now(),
+        level: "info".to_owned(),
+        message: format!("sampler {name}: {ticks} readings, {late} late, {missed} missed{ended}"),
+    }
+}
+
+/// Waits with only the samplers running, and records when that was.
 fn idle_baseline(idle: Nanos, stop: &AtomicBool, notes: &Sender<Event>) {
-    let _ = notes.send(Event::Finding(idle_not_measured()));
-    let until = RealClock.now() + idle;
+    // Sensors average, and what ran just before is still in their first values.
+    pause(IDLE_SETTLES, stop);
+    let from = RealClock.now();
+    pause(idle, stop);
+    let _ = notes.send(Event::Window(WindowRecord {
+        name: IDLE_WINDOW.to_owned(),
+        from,
+        to: RealClock.now(),
+    }));
+}
+
+fn pause(time: Nanos, stop: &AtomicBool) {
+    let until = RealClock.now() + time;
     while RealClock.now() < until && !stop.load(Ordering::Relaxed) {
         RealClock.sleep_until(until.min(RealClock.now() + Nanos::from_millis(50)));
     }

@@ -11,6 +11,7 @@ pub mod prepare;
 pub mod progress;
 pub mod report;
 pub mod run;
+pub mod with_parent;
 
 use crate::cli::{Cli, Command, DataCommand};
 
@@ -56,6 +57,7 @@ pub fn run(cli: Cli) -> u8 {
             seed,
             start,
         }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
+        Command::WithParent(args) => with_parent::run(&args),
         Command::Doctor { format } => doctor::run(format),
     };
     match outcome {

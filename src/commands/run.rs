@@ -16,7 +16,7 @@ use super::{Outcome, WrongUse, live, report, say};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Manifest, Phase};
+use crate::record::{Finding, Manifest, Phase};
 use crate::scenario::{self, BackendChoice, ClockKind, LatencyModel, ResolveEnv, Scenario};
 use crate::tenant::pipeline::PhasePlan;
 use crate::tenant::simulate::{self, SimTenant};
@@ -249,7 +249,12 @@ fn simulated(scenario: &Scenario, mut writer: RunWriter, stop: &AtomicBool) -> a
         })
         .collect::<anyhow::Result<_>>()?;
     if scenario.baseline.idle.is_some() {
-        writer.finding(&live::idle_not_measured())?;
+        writer.finding(&Finding {
+            code: "idle-power-not-measured".to_owned(),
+            tenant: None,
+            message: "`baseline.idle` was asked for, and simulated time has no power.".to_owned(),
+            advice: "Leave `baseline.idle` out, or set `clock: Real`.".to_owned(),
+        })?;
     }
     let mut epoch = Stamp(0);
     for (phase, members) in phases(scenario) {

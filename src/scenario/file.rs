@@ -8,7 +8,7 @@ use crate::units::Nanos;
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::tree::Node;
-use super::{ClockKind, PointFormat, Release, Sensor, Sharing};
+use super::{ClockKind, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
 #[derive(Debug, Default)]
@@ -38,6 +38,7 @@ pub(super) struct BaselineFile {
 #[derive(Debug, Clone, Default)]
 pub(super) struct TelemetryFile {
     pub(super) interval: Read<Nanos>,
+    pub(super) sources: Read<Vec<Spot<TelemetrySource>>>,
 }
 
 /// A tenant as typed.
@@ -209,6 +210,24 @@ static SHARINGS: Choices = Choices {
         plain("Edf"),
         plain("Partition"),
         plain("Processes"),
+    ],
+};
+
+static TELEMETRY_SOURCES: Choices = Choices {
+    what: "source of samples",
+    default: "Host",
+    all: &[
+        plain("Host"),
+        plain("Processes"),
+        plain("Rails"),
+        plain("Thermal"),
+        plain("Gpu"),
+        plain("Emc"),
+        plain("Fan"),
+        plain("PowerMode"),
+        plain("Nvml"),
+        plain("Rapl"),
+        plain("Tegrastats"),
     ],
 };
 
@@ -390,10 +409,31 @@ fn baseline(r: &mut Reader, node: &Node, field: &str) -> Option<BaselineFile> {
 
 fn telemetry(r: &mut Reader, node: &Node, field: &str) -> Option<TelemetryFile> {
     let example = "fields in parentheses, such as (interval: \"100ms\")";
-    let fields = r.record(node, field, "Telemetry", example, &["interval"])?;
+    let fields = r.record(node, field, "Telemetry", example, &["interval", "sources"])?;
     Some(TelemetryFile {
         interval: r.optional(&fields, "interval", Reader::duration),
+        sources: r.optional(&fields, "sources", |r, node, field| {
+            let expected = "a list of sources, such as [Rails, Nvml, Thermal]";
+            r.list(node, field, expected, telemetry_source)
+        }),
     })
+}
+
+fn telemetry_source(r: &mut Reader, node: &Node, _: &str) -> Option<TelemetrySource> {
+    let values = [
+        ("Host", TelemetrySource::Host),
+        ("Processes", TelemetrySource::Processes),
+        ("Rails", TelemetrySource::Rails),
+        ("Thermal", TelemetrySource::Thermal),
+        ("Gpu", TelemetrySource::Gpu),
+        ("Emc", TelemetrySource::Emc),
+        ("Fan", TelemetrySource::Fan),
+        ("PowerMode", TelemetrySource::PowerMode),
+        ("Nvml", TelemetrySource::Nvml),
+        ("Rapl", TelemetrySource::Rapl),
+        ("Tegrastats", TelemetrySource::Tegrastats),
+    ];
+    named(r, node, &TELEMETRY_SOURCES, &values)
 }
 
 fn expectations(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<Spot<String>>> {

@@ -393,15 +393,23 @@ fn baseline(typed: &ScenarioFile, r: &mut Reader) -> Baseline {
 
 fn telemetry(typed: &ScenarioFile, r: &mut Reader) -> Telemetry {
     let usual = Nanos::from_millis(100);
-    let Some(interval) = typed.telemetry.given().map(|spot| &spot.value.interval) else {
-        return Telemetry { interval: usual };
+    let Some(typed) = typed.telemetry.given().map(|spot| &spot.value) else {
+        return Telemetry {
+            interval: usual,
+            sources: None,
+        };
     };
+    let interval = &typed.interval;
     if let Some(spot) = interval.given() {
         let ok = spot.value >= Nanos::from_millis(1) && spot.value <= Nanos::from_secs(3600);
         require(r, spot, ok, "`interval` of `telemetry`", "from 1ms to 1h");
     }
     Telemetry {
         interval: interval.or(usual),
+        sources: typed
+            .sources
+            .given()
+            .map(|list| list.value.iter().map(|spot| spot.value).collect()),
     }
 }
 

@@ -10,23 +10,28 @@ use std::path::{Path, PathBuf};
 use rustix::time::{ClockId, clock_gettime};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
+use super::file::NumberFile;
 use super::{Sampler, SamplerError};
-use crate::record::SampleRecord;
+use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
 pub const SOURCE: &str = "host";
 
 /// Samples the host. Signals: `cpu_load`, `cpu<n>_load` (percent busy since the last reading),
-/// `cpu<n>_frequency` (mhz, where the kernel says), `memory_used`, `memory_available`, `own_memory`
+/// `cpu<n>_frequency` (mhz, where the kernel says), `cpu<n>_online` (flag, where a processor can be switched
+/// off), `memory_used`, `memory_available`, `own_memory`
 /// (bytes), `own_cpu_load` (percent of all processors since the last reading).
 pub struct Host {
     period: Nanos,
     stat: PathBuf,
     /// Total first, then each processor: name of the signal, and its counters at the last reading.
     loads: Vec<(String, Option<Ticks>)>,
-    /// Name of the signal and file of each processor that has a clock.
-    clocks: Vec<(String, PathBuf)>,
+    /// Name of the signal, file, factor and unit of each processor's clock and switch.
+    files: Vec<(String, NumberFile, f64, &'static str)>,
+    /// Signals that were described.
+    described: std::collections::HashSet<String>,
+    asides: Vec<Event>,
     system: System,
     pid: Option<Pid>,
     process: Option<(Stamp, Nanos)>,
@@ -46,7 +51,9 @@ impl Host {
             period,
             stat: proc.join("stat"),
             loads: Vec::new(),
-            clocks: clocks(&sys.join("devices/system/cpu")),
+            files: files(&sys.join("devices/system/cpu")),
+            described: Default::default(),
+            asides: Vec::new(),
             system: System::new(),
             pid: sysinfo::get_current_pid().ok(),
             process: None,
@@ -78,6 +85,33 @@ impl Host {
             out.push(sample(at, signal, load, "percent"));
         }
         Ok(())
+    }
+
+    /// Says what signals mean that were not there before.
+    fn describe(&mut self, readings: &[SampleRecord]) {
+        for reading in readings {
+            if !self.described.insert(reading.signal.clone()) {
+                continue;
+            }
+            let load = reading.unit == "percent";
+            self.asides.push(Event::Signal(SignalRecord {
+                source: SOURCE.to_owned(),
+                signal: reading.signal.clone(),
+                unit: reading.unit.clone(),
+                origin: match reading.signal.as_str() {
+                    "own_cpu_load" => "CLOCK_PROCESS_CPUTIME_ID",
+                    "own_memory" => "/proc/self/statm",
+                    "memory_used" | "memory_available" => "/proc/meminfo",
+                    _ if load => "/proc/stat",
+                    _ => "/sys/devices/system/cpu",
+                }
+                .to_owned(),
+                period: Some(self.period),
+                averaging: if load { Averaging::Mean } else { Averaging::Instant },
+                window: load.then_some(self.period),
+                ..SignalRecord::default()
+            }));
+        }
     }
 
     fn memory(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
@@ -132,16 +166,21 @@ impl Sampler for Host {
         self.period
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+        let first = out.len();
         self.loads(at, out)?;
-        for (signal, path) in &self.clocks {
-            let khz = fs::read_to_string(path)
-                .ok()
-                .and_then(|text| text.trim().parse::<f64>().ok());
-            out.push(sample(at, signal, khz.map(|khz| khz / 1000.0), "mhz"));
+        for (signal, file, factor, unit) in &mut self.files {
+            let value = file.read().ok().map(|number| number * *factor);
+            out.push(sample(at, signal, value, unit));
         }
         self.memory(at, out);
         self.process(at, out);
+        if out.len() - first > self.described.len() {
+            self.describe(&out[first..]);
+        }
         Ok(())
+    }
+    fn asides(&mut self, out: &mut Vec<Event>) {
+        out.append(&mut self.asides);
     }
 }
 
@@ -190,22 +229,27 @@ fn load_percent(before: Ticks, after: Ticks) -> Option<f64> {
     Some(100.0 * busy as f64 / total as f64)
 }
 
-/// The clock file of each processor that has one, in order.
-fn clocks(cpus: &Path) -> Vec<(String, PathBuf)> {
-    let mut found: Vec<(u32, PathBuf)> = fs::read_dir(cpus)
+/// The clock and the switch of each processor that has one, in order.
+fn files(cpus: &Path) -> Vec<(String, NumberFile, f64, &'static str)> {
+    let mut numbers: Vec<u32> = fs::read_dir(cpus)
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| {
-            let number = entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok()?;
-            let path = entry.path().join("cpufreq/scaling_cur_freq");
-            path.exists().then_some((number, path))
-        })
+        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
         .collect();
-    found.sort();
-    found
-        .into_iter()
-        .map(|(number, path)| (format!("cpu{number}_frequency"), path))
+    numbers.sort_unstable();
+    let kinds = [
+        ("frequency", "cpufreq/scaling_cur_freq", 1e-3, "mhz"),
+        ("online", "online", 1.0, "flag"),
+    ];
+    let all = numbers.iter().flat_map(|n| {
+        kinds.map(|(what, file, factor, unit)| {
+            let path = cpus.join(format!("cpu{n}")).join(file);
+            (format!("cpu{n}_{what}"), path, factor, unit)
+        })
+    });
+    all.filter(|(_, path, ..)| path.exists())
+        .map(|(signal, path, factor, unit)| (signal, NumberFile::new(path), factor, unit))
         .collect()
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             baseline: Baseline::default(),
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
+                sources: None,
             },
             sim_contention: 0.0,
             expect: Vec::new(),
