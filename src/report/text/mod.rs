@@ -5,6 +5,7 @@
 
 mod nodes;
 mod number;
+mod power;
 mod table;
 
 use std::io::{self, Write};
@@ -26,6 +27,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         stages(summary, style),
         nodes::section(summary, style),
         slowdown(summary, style),
+        power::section(summary, style),
         expectations(summary, style),
         footer(summary, style),
     ];
