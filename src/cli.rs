@@ -58,7 +58,8 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     #[command(hide = true)]
     WithParent(WithParentArgs),
     /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means.
-    #[command(after_help = "Example:  jetlag doctor --format json")]
+    #[command(after_help = "Example:  jetlag doctor --format json
+Exit codes: 0 nothing is missing; 1 something is that limits what can be measured")]
     Doctor {
         /// For people or for programs.
         #[arg(long, value_enum, default_value_t)]

@@ -6,6 +6,7 @@
 
 mod checks;
 pub(crate) mod facts;
+pub mod jetpack;
 pub(crate) mod libraries;
 pub mod modules;
 

@@ -211,6 +211,8 @@ pub fn modules() -> &'static [Module] {
 /// The module of a part number such as `p3701-0005`; kits and revisions that the table does not list are taken
 /// for the first module of the same number.
 pub fn find(part: &str) -> Option<&'static Module> {
+    // Some releases add a word: `p3767-0005-super`.
+    let part = part.get(..10).unwrap_or(part);
     // The device tree of Nano kits up to R32 names only the kit; the 2GB kit has no power rails.
     let part = match part {
         "p3450-0000" | "p3449-0000" => "p3448-0000",
@@ -346,6 +348,7 @@ mod tests {
         assert!(find("p3767-9999").is_none(), "NX or Nano, 4 to 16 GB");
         assert!(find("p3668-9999").is_some(), "all of that number are Xavier NX");
         assert!(find("p9999-0000").is_none());
+        assert_eq!(find("p3767-0005-super").unwrap().parts[1], "p3767-0005");
         assert_eq!(find("p3450-0000").unwrap().parts[0], "p3448-0000");
     }
 

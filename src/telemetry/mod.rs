@@ -6,6 +6,7 @@
 //! analysis's affair.
 
 mod emc;
+mod examine;
 mod fan;
 mod file;
 mod files;
@@ -23,7 +24,10 @@ pub mod tegrastats;
 mod testing;
 mod thermal;
 
-pub use nvml::{NvmlFacts, examine as examine_nvml, open as open_nvml};
+pub use examine::examine;
+pub(crate) use gpu::devices as gpu_devices;
+pub use nvml::open as open_nvml;
+pub(crate) use power_mode::current as current_power_mode;
 pub use probe::{Found, Unfound, find};
 pub use schedule::{SamplerReport, sampler_loop};
 

@@ -220,15 +220,15 @@ pub fn open(roots: &Roots) -> Result<Nvml, String> {
 
 /// What NVML tells of a machine, for `doctor`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NvmlFacts {
+pub(super) struct NvmlFacts {
     /// Version of the driver.
-    pub driver: Option<String>,
+    pub(super) driver: Option<String>,
     /// Name of each device, with the questions that it answers and those that it does not.
-    pub devices: Vec<(String, Vec<&'static str>, Vec<&'static str>)>,
+    pub(super) devices: Vec<(String, Vec<&'static str>, Vec<&'static str>)>,
 }
 
 /// Asks every device every question once.
-pub fn examine(nvml: &Nvml) -> NvmlFacts {
+pub(super) fn examine(nvml: &Nvml) -> NvmlFacts {
     let devices = (0..nvml.device_count().unwrap_or(0)).filter_map(|n| {
         let device = nvml.device_by_index(n).ok()?;
         let (told, silent) = QUERIES
