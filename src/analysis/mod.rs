@@ -12,6 +12,7 @@ mod expectation;
 mod findings;
 mod histogram;
 mod host;
+pub mod live;
 mod metric;
 mod nodes;
 mod power;

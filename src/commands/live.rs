@@ -2,17 +2,21 @@
 //! samplers. What the phases are is said in `run`; what a tenant does in them is in `tenant::pipeline`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::Context;
 
+use super::live_screen::LiveScreen;
 use super::prepare::Prepared;
 use super::progress::Progress;
 use super::run::{phases, plan_of};
+use super::screen::{Screen, Stream};
 use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
 use crate::board::Roots;
+use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{
@@ -23,7 +27,7 @@ use crate::source::empty::EmptySource;
 use crate::telemetry::{self, SamplerReport};
 use crate::tenant::failures::note;
 use crate::tenant::pipeline::{PhasePlan, Runner};
-use crate::tenant::recorder::Recorder;
+use crate::tenant::recorder::{Recorder, Watcher};
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
 use crate::units::Nanos;
 
@@ -50,13 +54,48 @@ impl Live {
     }
 }
 
+/// How a run is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watching {
+    /// Not at all.
+    Quiet,
+    /// A progress bar.
+    Progress,
+    /// The dashboard.
+    Live,
+}
+
+impl Watching {
+    /// What was asked for.
+    pub(super) fn asked(options: &RunOptions) -> Watching {
+        match (options.live, options.quiet) {
+            (true, _) => Watching::Live,
+            (_, true) => Watching::Quiet,
+            _ => Watching::Progress,
+        }
+    }
+
+    /// Somebody who watches; the progress bar where there is no terminal for the dashboard.
+    fn watcher(self, name: &str, tenants: &[&str], total: Nanos, stop: &Arc<AtomicBool>) -> Box<dyn Watcher> {
+        if self == Watching::Live && Stream::Err.is_terminal() {
+            match Screen::open(Stream::Err) {
+                Ok(screen) => {
+                    return Box::new(LiveScreen::new(screen, name.to_owned(), tenants, stop.clone()));
+                }
+                Err(error) => log::warn!("no dashboard on this terminal: {error}"),
+            }
+        }
+        Box::new(Progress::new(tenants, total, self == Watching::Quiet))
+    }
+}
+
 /// Runs all phases; what was recorded is in the file when it returns.
 pub(super) fn run(
     scenario: &Scenario,
     prepared: Vec<Prepared>,
     writer: RunWriter,
-    stop: &AtomicBool,
-    quiet: bool,
+    stop: &Arc<AtomicBool>,
+    watching: Watching,
 ) -> anyhow::Result<()> {
     let clock = RealClock;
     let phases = phases(scenario);
@@ -71,7 +110,8 @@ pub(super) fn run(
     let (notes, events) = channel();
     let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
     let total = (scenario.warmup + scenario.duration) * phases.len() as i64;
-    let watcher = Box::new(Progress::new(&names, total, quiet));
+    let watcher = watching.watcher(&scenario.name, &names, total, stop);
+    let stop: &AtomicBool = stop;
     let recorder = Recorder {
         writer,
         feeds,
@@ -131,7 +171,7 @@ pub(super) fn run(
 }
 
 /// A thread that debuggers and `top` show by this name (the kernel keeps 15 characters).
-fn named(name: &str) -> std::thread::Builder {
+pub(super) fn named(name: &str) -> std::thread::Builder {
     std::thread::Builder::new().name(name.chars().take(15).collect())
 }
 

@@ -2,15 +2,19 @@
 //!
 //! A command returns an [`Outcome`]; only `main` turns it into an exit code.
 
+pub mod clocks;
 pub mod data;
 pub mod doctor;
 pub mod eval;
 pub mod inspect;
 mod live;
+mod live_screen;
+pub mod monitor;
 pub mod prepare;
 pub mod progress;
 pub mod report;
 pub mod run;
+mod screen;
 pub mod with_parent;
 
 use crate::cli::{Cli, Command, DataCommand};
@@ -57,6 +61,8 @@ pub fn run(cli: Cli) -> u8 {
             seed,
             start,
         }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
+        Command::Clocks(command) => clocks::run(&command),
+        Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
         Command::Doctor { format } => doctor::run(format),
     };

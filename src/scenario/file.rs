@@ -8,7 +8,7 @@ use crate::units::Nanos;
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::tree::Node;
-use super::{ClockKind, PointFormat, Release, Sensor, Sharing, TelemetrySource};
+use super::{ClockKind, Clocks, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
 #[derive(Debug, Default)]
@@ -22,6 +22,7 @@ pub(super) struct ScenarioFile {
     pub(super) release: Read<Release>,
     pub(super) baseline: Read<BaselineFile>,
     pub(super) telemetry: Read<TelemetryFile>,
+    pub(super) clocks: Read<Clocks>,
     pub(super) sim_contention: Read<f64>,
     pub(super) expect: Read<Vec<Spot<String>>>,
     pub(super) tenants: Option<Spot<Vec<TenantFile>>>,
@@ -148,6 +149,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "release",
     "baseline",
     "telemetry",
+    "clocks",
     "sim_contention",
     "expect",
     "tenants",
@@ -211,6 +213,12 @@ static SHARINGS: Choices = Choices {
         plain("Partition"),
         plain("Processes"),
     ],
+};
+
+static HELD_CLOCKS: Choices = Choices {
+    what: "way with clocks",
+    default: "AsIs",
+    all: &[plain("AsIs"), plain("Max")],
 };
 
 static TELEMETRY_SOURCES: Choices = Choices {
@@ -335,6 +343,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         release: r.optional(&fields, "release", release),
         baseline: r.optional(&fields, "baseline", baseline),
         telemetry: r.optional(&fields, "telemetry", telemetry),
+        clocks: r.optional(&fields, "clocks", clocks),
         sim_contention: r.optional(&fields, "sim_contention", Reader::number),
         expect: r.optional(&fields, "expect", expectations),
         tenants: r.required(
@@ -417,6 +426,11 @@ fn telemetry(r: &mut Reader, node: &Node, field: &str) -> Option<TelemetryFile> 
             r.list(node, field, expected, telemetry_source)
         }),
     })
+}
+
+fn clocks(r: &mut Reader, node: &Node, _: &str) -> Option<Clocks> {
+    let values = [("AsIs", Clocks::AsIs), ("Max", Clocks::Max)];
+    named(r, node, &HELD_CLOCKS, &values)
 }
 
 fn telemetry_source(r: &mut Reader, node: &Node, _: &str) -> Option<TelemetrySource> {

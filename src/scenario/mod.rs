@@ -43,6 +43,9 @@ pub struct Scenario {
     pub baseline: Baseline,
     /// Sampling beside the tenants.
     pub telemetry: Telemetry,
+    /// What is done with the machine's clocks.
+    #[serde(default)]
+    pub clocks: Clocks,
     /// How the `sim` backend's tenants slow each other down: with `k` busy, each runs `1 + contention × (k − 1)` times slower.
     pub sim_contention: f64,
     /// Promises that the exit code reports on.
@@ -84,6 +87,16 @@ pub enum Release {
     Sleep,
     /// Sleep, then burn the last stretch: more punctual, and costs the processor.
     Spin,
+}
+
+/// What is done with the machine's clocks while a run goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Clocks {
+    /// Nothing.
+    #[default]
+    AsIs,
+    /// They are held at their highest, and given back afterwards. It takes root.
+    Max,
 }
 
 /// What is measured first.

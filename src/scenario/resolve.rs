@@ -13,7 +13,7 @@ use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
 use super::read::{Read, Reader};
 use super::tenant::resolve_tenant;
 use super::tree;
-use super::{BackendChoice, Baseline, ClockKind, Release, Scenario, Sharing, Telemetry, set};
+use super::{BackendChoice, Baseline, ClockKind, Clocks, Release, Scenario, Sharing, Telemetry, set};
 
 /// Says what is wrong with an expectation, given the names of the tenants.
 pub type CheckExpectation = fn(&str, &[&str]) -> Result<(), String>;
@@ -213,6 +213,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         release: typed.release.or(Release::Sleep),
         baseline: baseline(typed, r),
         telemetry: telemetry(typed, r),
+        clocks: typed.clocks.or(Clocks::AsIs),
         sim_contention: typed.sim_contention.or(0.0),
         expect: expectations(typed, context.env, r),
         tenants,

@@ -5,6 +5,7 @@
 //! What is sampled is in one file a source; [`find`] looks for what a machine has. What readings mean is the
 //! analysis's affair.
 
+pub mod clocks;
 mod emc;
 mod examine;
 mod fan;
@@ -25,9 +26,7 @@ mod testing;
 mod thermal;
 
 pub use examine::examine;
-pub(crate) use gpu::devices as gpu_devices;
 pub use nvml::open as open_nvml;
-pub(crate) use power_mode::current as current_power_mode;
 pub use probe::{Found, Unfound, find};
 pub use schedule::{SamplerReport, sampler_loop};
 

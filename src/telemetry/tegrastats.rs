@@ -379,7 +379,8 @@ pub fn read_log(
     Ok(readings)
 }
 
-/// As [`next_line`]; the last line of a log counts also without its newline, where it parses to its end.
+/// As [`next_line`]; the last line of a log counts also without its newline, unless it ends in a digit: a number
+/// that is cut reads as a smaller one.
 fn next_line_of_log(reader: &mut impl BufRead) -> Option<String> {
     use std::io::Read;
     let mut bytes = Vec::new();
@@ -388,7 +389,8 @@ fn next_line_of_log(reader: &mut impl BufRead) -> Option<String> {
         .take(LONGEST_LINE)
         .read_until(b'\n', &mut bytes)
         .ok()?;
-    (read > 0).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    let cut = bytes.last().is_some_and(u8::is_ascii_digit);
+    (read > 0 && !cut).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -534,6 +536,25 @@ mod tests {
             error.contains("/no/such/tegrastats") && error.contains("cannot be started"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_log_is_read_with_other_text_in_it_and_its_cut_end_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let cut = LINE.split(" VDD_CPU").next().unwrap().trim_end_matches("mW");
+        std::fs::write(&path, format!("# header\n{LINE}\nKilled\n\n{LINE}\n{cut}")).unwrap();
+        let mut stamps = Vec::new();
+        let readings = read_log(&path, Nanos::from_secs(1), |at, _, out| {
+            assert!(
+                out.iter()
+                    .any(|s| s.signal == "VDD_IN" && s.value == Some(12_479.0))
+            );
+            stamps.push(at.0);
+        });
+        let readings = readings.unwrap();
+        assert_eq!(stamps, [0, 1_000_000_000]);
+        assert_eq!((readings.taken, readings.skipped), (2, 3));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use jetlag::record::{
     SCHEMA_MINOR, SampleRecord, SignalRecord, TenantManifest, WindowRecord,
 };
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, LatencyModel, Overload, Release, Scenario, Sharing,
+    Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
     SourceSpec, Telemetry, Tenant,
 };
 use jetlag::units::{Nanos, Stamp};
@@ -42,6 +42,7 @@ pub(crate) fn manifest() -> Manifest {
                 interval: Nanos::from_millis(100),
                 sources: None,
             },
+            clocks: Clocks::AsIs,
             sim_contention: 0.5,
             expect: vec!["camera.response.p99 < 33ms".into()],
             tenants: names.map(tenant).into(),

@@ -8,8 +8,8 @@ use jetlag::record::{
     Stage, TenantManifest,
 };
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, Overload, Release, Scenario, Sharing, SourceSpec, Telemetry,
-    Tenant,
+    Arrival, BackendChoice, Baseline, ClockKind, Clocks, Overload, Release, Scenario, Sharing, SourceSpec,
+    Telemetry, Tenant,
 };
 use jetlag::units::{Nanos, Stamp};
 
@@ -77,6 +77,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 interval: Nanos::from_millis(100),
                 sources: None,
             },
+            clocks: Clocks::AsIs,
             sim_contention: 0.0,
             expect: Vec::new(),
             tenants,

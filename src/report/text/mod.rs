@@ -100,6 +100,10 @@ fn verdict(summary: &Summary, style: &Style) -> String {
 }
 
 fn responses(summary: &Summary, style: &Style) -> String {
+    // A recording of `jetlag monitor` has none.
+    if summary.tenants.is_empty() {
+        return String::new();
+    }
     let unit = unit_of(summary.tenants.iter().map(|tenant| &tenant.response_ms));
     let note = format!(
         "{}, from release to result; below each quantile its 95 % interval",
@@ -153,6 +157,9 @@ fn responses(summary: &Summary, style: &Style) -> String {
 }
 
 fn frames(summary: &Summary, style: &Style) -> String {
+    if summary.tenants.is_empty() {
+        return String::new();
+    }
     let mut grid = Grid::new()
         .column("tenant", Align::Left)
         .column("arrival", Align::Left)

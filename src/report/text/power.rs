@@ -62,15 +62,15 @@ fn energy(summary: &Summary, style: &Style) -> String {
     let Some(energy) = &summary.energy else {
         return String::new();
     };
-    let interval = or_unknown(energy.ci95_mj, |[low, high]| {
-        format!("± {}", joules((high - low) / 2.0))
+    let interval = energy.ci95_mj.map_or(String::new(), |[low, high]| {
+        format!(" ± {}", joules((high - low) / 2.0))
     });
     let above = match (energy.above_idle_mj, energy.idle_mw) {
         (Some(above), Some(idle)) => format!(", {} above idle ({} W)", joules(above), watts(idle)),
         _ => ", idle not measured".to_owned(),
     };
     let mut text = format!(
-        "  {}: {} {interval}{above}; sensors uncalibrated\n",
+        "  {}: {}{interval}{above}; sensors uncalibrated\n",
         energy.of,
         joules(energy.total_mj)
     );
