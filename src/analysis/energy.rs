@@ -106,7 +106,7 @@ fn value_at(moves: &[(Stamp, f64)], at: Stamp) -> Option<f64> {
     let (a, b) = (moves.get(after - 1)?, moves.get(after)?);
     let length = (b.0 - a.0).0;
     let along = (at - a.0).0 as f64 / length.max(1) as f64;
-    (length > 0 && (-2.0..=3.0).contains(&along)).then(|| a.1 + (b.1 - a.1) * along)
+    (length > 0 && (-2.0..=3.0).contains(&along)).then_some(a.1 + (b.1 - a.1) * along)
 }
 
 /// How often a sensor is seen to renew its value: the median time between two changes. Where readings are rarer

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use crate::record::{Averaging, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
-/// Readings kept of one signal: 7 hours at 10 Hz before the first drawing together.
-const MOST: usize = 1 << 18;
+/// Readings kept of one signal: 1.8 hours at 10 Hz before the first drawing together; 1.5 MiB.
+const MOST: usize = 1 << 16;
 
 /// One reading, or several that were drawn together.
 #[derive(Clone, Copy, Debug, PartialEq)]

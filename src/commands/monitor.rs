@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
@@ -30,7 +30,9 @@ use crate::units::{Nanos, Stamp, parse_duration};
 
 /// Between two plain lines, or two objects of what is live.
 const LINE_EVERY: Duration = Duration::from_millis(1000);
-/// Time after which the plain form says that nothing can be read.
+/// Between two looks at what has come where nobody presses keys.
+const LOOK: Duration = Duration::from_millis(200);
+/// Between two looks at the keys.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Monitors until the source ends, the time is over, or somebody stops it.
@@ -58,10 +60,11 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     let mut show = Show::new(args.format, LiveView::new(source.title.clone(), &[]), source.live)?;
     if show.is_screen() {
         source.pace = source.pace.max(Pace::Time);
+        source.look_every = POLL;
     }
     let begun = Instant::now();
     let mut ended = false;
-    while !stop.load(Ordering::Relaxed) && !limit.is_some_and(|limit| begun.elapsed() > limit.to_std()) {
+    while !stop.load(Ordering::Relaxed) && limit.is_none_or(|limit| begun.elapsed() <= limit.to_std()) {
         let mut batch = Vec::new();
         if !ended {
             ended = source.take(&mut batch)?;
@@ -106,6 +109,7 @@ struct Source {
     title: String,
     live: bool,
     pace: Pace,
+    look_every: Duration,
     speed: f64,
     /// Events that are not due yet.
     waiting: VecDeque<(Stamp, Vec<Event>)>,
@@ -124,6 +128,7 @@ impl Source {
             title,
             live,
             pace: if live { Pace::Time } else { Pace::AtOnce },
+            look_every: LOOK,
             speed: 1.0,
             waiting: VecDeque::new(),
             more,
@@ -139,15 +144,13 @@ impl Source {
     /// Takes what is due; true at the end. Waits a little where nothing is.
     fn take(&mut self, batch: &mut Vec<Event>) -> anyhow::Result<bool> {
         if self.live {
-            let deadline = Instant::now() + POLL;
+            // Looked for now and then: a receiver that waits would be woken by every single reading.
+            std::thread::sleep(self.look_every);
             loop {
-                match self
-                    .more
-                    .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-                {
+                match self.more.try_recv() {
                     Ok((_, events)) => batch.extend(events),
-                    Err(std::sync::mpsc::RecvTimeoutError::Timeout) => return Ok(false),
-                    Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return Ok(true),
+                    Err(TryRecvError::Empty) => return Ok(false),
+                    Err(TryRecvError::Disconnected) => return Ok(true),
                 }
             }
         }

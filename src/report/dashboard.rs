@@ -191,7 +191,7 @@ impl<'v> Parts<'v> {
         for (source, name, signal) in &all {
             let shown = match (*source, signal.value) {
                 ("processes", Some(load)) => format!("{:.1} processors", load / 100.0),
-                ("nvml", Some(bytes)) if name.contains("_process_") => gib(bytes),
+                ("nvml", Some(bytes)) if name.contains("_process_") && signal.unit == "bytes" => gib(bytes),
                 _ => continue,
             };
             let name = name.trim_end_matches("_memory").replace("_process_", " pid ");

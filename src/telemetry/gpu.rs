@@ -47,7 +47,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
 pub(crate) fn devices(roots: &Roots) -> Vec<String> {
     let is_gpu = |name: &str| {
         let tree = roots.text(&format!("/sys/class/devfreq/{name}/device/of_node/name"));
-        let chip = |text: &str| CHIPS.iter().any(|chip| text == *chip);
+        let chip = |text: &str| CHIPS.contains(&text);
         tree.as_deref().is_some_and(chip)
             || name.split_once('.').is_some_and(|(_, kind)| chip(kind))
             || name.starts_with("gpu-")

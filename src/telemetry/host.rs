@@ -1,14 +1,13 @@
 //! The host's own quantities: processor load and clock, memory, and what this process takes of them.
 //!
-//! Memory and the process come from sysinfo. Processor load is read from /proc/stat here, because
-//! sysinfo refuses to look more often than every 200 ms and would hand out the old reading again. The
-//! kernel counts load in hundredths of a second, so at a period of 100 ms it comes in steps of 10 %.
+//! All of it is read from files of the kernel's that stay open: sysinfo opens its files each time, refuses to
+//! look at processors more often than every 200 ms, and would hand out the old reading again. The kernel
+//! counts load in hundredths of a second, so at a period of 100 ms it comes in steps of 10 %.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::time::{ClockId, clock_gettime};
-use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::file::NumberFile;
 use super::{Sampler, SamplerError};
@@ -32,8 +31,12 @@ pub struct Host {
     /// Signals that were described.
     described: std::collections::HashSet<String>,
     asides: Vec<Event>,
-    system: System,
-    pid: Option<Pid>,
+    meminfo: Option<fs::File>,
+    statm: Option<fs::File>,
+    /// Room for what is read, kept from one reading to the next.
+    text: String,
+    /// When switches were last looked at: they move by hand.
+    switches_due: Stamp,
     process: Option<(Stamp, Nanos)>,
 }
 
@@ -54,8 +57,10 @@ impl Host {
             files: files(&sys.join("devices/system/cpu")),
             described: Default::default(),
             asides: Vec::new(),
-            system: System::new(),
-            pid: sysinfo::get_current_pid().ok(),
+            meminfo: fs::File::open(proc.join("meminfo")).ok(),
+            statm: fs::File::open("/proc/self/statm").ok(),
+            text: String::new(),
+            switches_due: Stamp(i64::MIN),
             process: None,
         }
     }
@@ -115,21 +120,20 @@ impl Host {
     }
 
     fn memory(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
-        self.system.refresh_memory();
-        let known = self.system.total_memory() > 0;
-        let bytes = |value: u64| known.then_some(value as f64);
-        out.push(sample(
-            at,
-            "memory_used",
-            bytes(self.system.used_memory()),
-            "bytes",
-        ));
-        out.push(sample(
-            at,
-            "memory_available",
-            bytes(self.system.available_memory()),
-            "bytes",
-        ));
+        let mut text = std::mem::take(&mut self.text);
+        let kib = read_from_start(&mut self.meminfo, &mut text).then(|| {
+            let field = |name: &str| -> Option<f64> {
+                let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+                line.split_ascii_whitespace().next()?.parse().ok()
+            };
+            (field("MemTotal:"), field("MemAvailable:"))
+        });
+        self.text = text;
+        let (total, available) = kib.unwrap_or((None, None));
+        let bytes = |kib: Option<f64>| kib.map(|kib| kib * 1024.0);
+        let used = total.zip(available).map(|(total, available)| total - available);
+        out.push(sample(at, "memory_used", bytes(used), "bytes"));
+        out.push(sample(at, "memory_available", bytes(available), "bytes"));
     }
 
     fn process(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
@@ -143,18 +147,14 @@ impl Host {
             .map(|(then, used_then)| (used - used_then).as_secs_f64() / (at - then).as_secs_f64())
             .map(|busy| 100.0 * busy / processors);
         out.push(sample(at, "own_cpu_load", load, "percent"));
-        let rss = self.pid.and_then(|pid| {
-            let kind = ProcessRefreshKind::nothing().with_memory();
-            self.system
-                .refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, kind);
-            self.system.process(pid).map(|p| p.memory() as f64)
-        });
-        out.push(sample(
-            at,
-            "own_memory",
-            rss.filter(|bytes| *bytes > 0.0),
-            "bytes",
-        ));
+        let mut text = std::mem::take(&mut self.text);
+        // The second figure is what is resident, in pages.
+        let pages: Option<f64> = read_from_start(&mut self.statm, &mut text)
+            .then(|| text.split_ascii_whitespace().nth(1)?.parse().ok())
+            .flatten();
+        self.text = text;
+        let rss = pages.map(|pages| pages * rustix::param::page_size() as f64);
+        out.push(sample(at, "own_memory", rss, "bytes"));
     }
 }
 
@@ -168,7 +168,14 @@ impl Sampler for Host {
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
         let first = out.len();
         self.loads(at, out)?;
+        let switches = at >= self.switches_due;
+        if switches {
+            self.switches_due = at + Nanos::from_secs(1);
+        }
         for (signal, file, factor, unit) in &mut self.files {
+            if *unit == "flag" && !switches {
+                continue;
+            }
             let value = file.read().ok().map(|number| number * *factor);
             out.push(sample(at, signal, value, unit));
         }
@@ -192,6 +199,14 @@ fn sample(at: Stamp, signal: &str, value: Option<f64>, unit: &str) -> SampleReco
         value,
         unit: unit.to_owned(),
     }
+}
+
+/// Reads a file of the kernel's anew from its start; false where that cannot be done.
+fn read_from_start(file: &mut Option<fs::File>, text: &mut String) -> bool {
+    use std::io::{Read, Seek};
+    let Some(file) = file else { return false };
+    text.clear();
+    file.rewind().is_ok() && file.read_to_string(text).is_ok()
 }
 
 /// Whether `signal` is `<cpu>_load`.

@@ -260,8 +260,10 @@ struct Gpu {
     index: u32,
     fast: Vec<Asked>,
     slow: Vec<Asked>,
-    /// Processes whose memory was seen, by their signal's name.
+    /// Signals of processes that were described.
     described: Vec<String>,
+    /// NVML's stamp of the latest load of a process.
+    loads_seen: Option<u64>,
 }
 
 /// A question that the device answers.
@@ -391,6 +393,7 @@ impl NvmlSampler {
             fast,
             slow,
             described: Vec::new(),
+            loads_seen: None,
         })
     }
 }
@@ -414,7 +417,7 @@ impl Gpu {
         answered
     }
 
-    /// Memory of each process on the device.
+    /// Memory and load of each process on the device.
     fn processes(
         &mut self,
         device: &Device<'_>,
@@ -423,35 +426,62 @@ impl Gpu {
         asides: &mut Vec<Event>,
     ) {
         // Not supported, or none: there is nothing to say of processes then.
+        let mut readings: Vec<(u32, &str, &str, Option<f64>)> = Vec::new();
         for process in device.running_compute_processes().unwrap_or_default() {
-            let signal = format!("gpu{}_process_{}_memory", self.index, process.pid);
+            let bytes = match process.used_gpu_memory {
+                UsedGpuMemory::Used(bytes) => Some(bytes as f64),
+                UsedGpuMemory::Unavailable => None,
+            };
+            readings.push((process.pid, "memory", "bytes", bytes));
+        }
+        let mut samples = device
+            .process_utilization_stats(self.loads_seen)
+            .unwrap_or_default();
+        // Several of one process may have come since; the latest counts.
+        samples.sort_by_key(|sample| std::cmp::Reverse(sample.timestamp));
+        self.loads_seen = samples.first().map(|latest| latest.timestamp).or(self.loads_seen);
+        let mut seen = Vec::new();
+        for sample in samples {
+            if !seen.contains(&sample.pid) {
+                seen.push(sample.pid);
+                readings.push((sample.pid, "load", "percent", Some(f64::from(sample.sm_util))));
+            }
+        }
+        for (pid, what, unit, value) in readings {
+            let signal = format!("gpu{}_process_{pid}_{what}", self.index);
             if !self.described.contains(&signal) {
                 self.described.push(signal.clone());
-                let program = std::fs::read_to_string(format!("/proc/{}/comm", process.pid));
-                let program = program.map_or("a program that cannot be seen from here".to_owned(), |name| {
-                    name.trim().to_owned()
-                });
-                asides.push(Event::Signal(SignalRecord {
-                    source: SOURCE.to_owned(),
-                    signal: signal.clone(),
-                    unit: "bytes".to_owned(),
-                    origin: format!("nvmlDeviceGetComputeRunningProcesses, {program}"),
-                    period: Some(SLOW),
-                    averaging: Averaging::Instant,
-                    ..SignalRecord::default()
-                }));
+                asides.push(Event::Signal(process_signal(&signal, pid, unit)));
             }
             out.push(SampleRecord {
                 at,
                 source: SOURCE.to_owned(),
                 signal,
-                value: match process.used_gpu_memory {
-                    UsedGpuMemory::Used(bytes) => Some(bytes as f64),
-                    UsedGpuMemory::Unavailable => None,
-                },
-                unit: "bytes".to_owned(),
+                value,
+                unit: unit.to_owned(),
             });
         }
+    }
+}
+
+/// What a process's signal means, and which program it is.
+fn process_signal(signal: &str, pid: u32, unit: &str) -> SignalRecord {
+    let program = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+    let program = program.map_or("a program that cannot be seen from here".to_owned(), |name| {
+        name.trim().to_owned()
+    });
+    let (question, averaging) = match unit {
+        "bytes" => ("nvmlDeviceGetComputeRunningProcesses", Averaging::Instant),
+        _ => ("nvmlDeviceGetProcessUtilization, sm", Averaging::Mean),
+    };
+    SignalRecord {
+        source: SOURCE.to_owned(),
+        signal: signal.to_owned(),
+        unit: unit.to_owned(),
+        origin: format!("{question}, {program}"),
+        period: Some(SLOW),
+        averaging,
+        ..SignalRecord::default()
     }
 }
 
