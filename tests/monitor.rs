@@ -1,4 +1,5 @@
 //! `jetlag monitor`, and what is sampled beside a run, on made-up boards and recorded lines.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
