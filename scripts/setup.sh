@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
-# the independent readers (Python packages, in .venv) that the tests hold the run file against, and cargo-deny.
+# the independent readers (Python packages, in .venv) that the tests hold the run file against, NVIDIA's TensorRT
+# libraries that need no GPU (Python wheels, in .venvs), and cargo-deny.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,6 +18,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 missing=()
 command -v cc >/dev/null || missing+=(build-essential)
 if $want_test; then
+  command -v c++ >/dev/null || missing+=(g++) # for the tests' stand-in for TensorRT
   command -v python3 >/dev/null || missing+=(python3)
   python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
 fi
@@ -48,6 +50,22 @@ if $want_test; then
     .venv/bin/python -m pip install -q --disable-pip-version-check -r tests/python/requirements.txt
     cp tests/python/requirements.txt "$stamp"
   fi
+  # One environment a release: four eras of TensorRT's binary interface. No GPU is needed to load them.
+  wheels() {
+    local folder=.venvs/$1
+    shift
+    [ "$(cat "$folder/installed" 2>/dev/null)" = "$*" ] && return
+    echo "setup: installing $* into $folder"
+    rm -rf "$folder"
+    python3 -m venv "$folder"
+    "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-deps "$@"
+    echo "$*" >"$folder/installed"
+  }
+  rtx() { wheels "rtx-$1" "tensorrt-rtx-cu13-libs==$2" "tensorrt-rtx-cu13-bindings==$2" "tensorrt-rtx-cu13==$2"; }
+  rtx 1.7 1.7.1.116
+  rtx 1.4 1.4.0.76
+  wheels lean-11.4 tensorrt-lean-cu13-libs==11.4.0.106
+  wheels lean-10.16 tensorrt-lean-cu12-libs==10.16.1.11
   if ! command -v cargo-deny >/dev/null; then
     echo "setup: installing cargo-deny (some minutes)"
     cargo install --quiet --locked cargo-deny --version 0.20.2

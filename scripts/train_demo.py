@@ -98,7 +98,7 @@ def report(which, evaluate, data):
     for name, (verdicts, count) in [*table.items(), ("all", merged(table))]:
         p, r = judge.precision_recall(verdicts, count, threshold)
         print(f"{which:7s} {name:11s} objects {count:5d}  threshold {threshold:.2f}  P {p:.4f}  R {r:.4f}", flush=True)
-    rows = [(t, *judge.precision_recall(*merged(table), t)) for t in (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)]
+    rows = [(t, *judge.precision_recall(*merged(table), t)) for t in (0.2, 0.3, 0.35, 0.4, 0.45, 0.5, 0.52, 0.6)]
     print(f"{which:7s} by threshold: " + "  ".join(f"{t:.2f}: {p:.3f}/{r:.3f}" for t, p, r in rows), flush=True)
 
 

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::engine::options::{
+    ComputeCapability, HardwareCompatibility, NamedShapes, PoolLimit, Precision, Verbosity,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// How late the detectors on this machine run when they share it, why, and at how many watts.
@@ -42,7 +45,15 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Say what a file holds: a run, an ONNX network, or a detector spec.
+    /// Build TensorRT plans from a network or a detector's networks, through the plan cache.
+    #[command(after_help = "Examples:  jetlag build engines/camera.ron --precision fp16
+           jetlag build net.onnx --min-shapes images:1x3x640x640 --max-shapes images:8x3x640x640
+           jetlag build engines/camera.ron --compute-capability 89 -o camera.plan   (TensorRT-RTX: no GPU needed)")]
+    Build(Box<BuildArgs>),
+    /// What the plan cache holds, and making room.
+    #[command(subcommand)]
+    Cache(CacheCommand),
+    /// Say what a file holds: a run, an ONNX network, a TensorRT plan, or a detector spec.
     #[command(after_help = "Example:  jetlag inspect engines/camera.onnx --profile 20")]
     Inspect(InspectArgs),
     /// Precision and recall of a detector on KITTI-format data.
@@ -73,6 +84,9 @@ A scenario does it by itself with `clocks: Max`."
     #[command(after_help = "Example:  jetlag doctor --format json
 Exit codes: 0 nothing is missing; 1 something is that limits what can be measured")]
     Doctor {
+        /// Where TensorRT is [default: JETLAG_TENSORRT, else what is installed].
+        #[arg(long, value_name = "DIR")]
+        tensorrt: Option<PathBuf>,
         /// For people or for programs.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
@@ -158,8 +172,11 @@ pub struct RunOptions {
 /// What `inspect` takes.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// A run file (.mcap), a network (.onnx), or a detector spec (.ron).
+    /// A run file (.mcap), a network (.onnx), a plan (.plan, .engine, .trt), or a detector spec (.ron).
     pub file: PathBuf,
+    /// Where TensorRT is, to load a plan with [default: JETLAG_TENSORRT, else what is installed].
+    #[arg(long, value_name = "DIR")]
+    pub tensorrt: Option<PathBuf>,
     /// For people or for programs.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -169,6 +186,118 @@ pub struct InspectArgs {
     /// Size of the network's dynamic dimensions when profiling, by name; may be given again.
     #[arg(long = "dim", value_name = "NAME=SIZE")]
     pub dims: Vec<String>,
+}
+
+/// What `build` takes. The names are trtexec's, with dashes.
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    /// A network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar.
+    pub input: String,
+    /// Where the plan goes, with its manifest beside it; a folder for a detector of several engines
+    /// [default: the plan cache].
+    #[arg(short, long, value_name = "PLAN")]
+    pub output: Option<PathBuf>,
+    /// Where TensorRT is: a folder, a Python environment, or the library itself
+    /// [default: JETLAG_TENSORRT, else what is installed].
+    #[arg(long, value_name = "DIR")]
+    pub tensorrt: Option<PathBuf>,
+    /// Number formats that kernels may compute in.
+    #[arg(long, value_enum, default_value_t)]
+    pub precision: Precision,
+    /// Smallest shapes of dynamic inputs, INPUT:1x3x640x640 with commas between; again for another profile.
+    #[arg(long, value_name = "SHAPES")]
+    pub min_shapes: Vec<NamedShapes>,
+    /// Shapes that kernels are chosen for.
+    #[arg(long, value_name = "SHAPES")]
+    pub opt_shapes: Vec<NamedShapes>,
+    /// Largest shapes.
+    #[arg(long, value_name = "SHAPES")]
+    pub max_shapes: Vec<NamedShapes>,
+    /// Limit a memory pool, for example workspace:1GiB; may be given again.
+    #[arg(long = "mem-pool-size", value_name = "POOL:SIZE")]
+    pub pools: Vec<PoolLimit>,
+    /// How long the builder searches: 0 builds fast, 5 searches longest (8.6 and later).
+    #[arg(long = "builder-optimization-level", value_name = "LEVEL")]
+    pub optimization_level: Option<i32>,
+    /// Streams beside its own that a context may use (8.6 and later).
+    #[arg(long, value_name = "N")]
+    pub max_aux_streams: Option<i32>,
+    /// Use structured sparsity of weights.
+    #[arg(long)]
+    pub sparsity: bool,
+    /// Let later releases of the same major version load the plan (8.6 and later).
+    #[arg(long)]
+    pub version_compatible: bool,
+    /// Let other GPUs load the plan (8.6 and later).
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    pub hardware_compatibility: Option<HardwareCompatibility>,
+    /// How much of its layers the plan keeps for inspectors and profilers.
+    #[arg(long, value_enum, default_value_t)]
+    pub profiling_verbosity: Verbosity,
+    /// Build for a deep-learning accelerator, numbered from 0.
+    #[arg(long, value_name = "CORE")]
+    pub dla_core: Option<i32>,
+    /// Run on the GPU what the accelerator cannot.
+    #[arg(long)]
+    pub gpu_fallback: bool,
+    /// Build for another GPU, 89 or 8.9; may be given again (TensorRT-RTX, which then needs no GPU).
+    #[arg(long = "compute-capability", value_name = "CC")]
+    pub compute_capabilities: Vec<ComputeCapability>,
+    /// A library of plugins; may be given again.
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
+    /// Calibrate int8 with frames: synthetic, or a folder of images or sweeps (detectors; TensorRT 8 to 10).
+    #[arg(long, value_name = "SOURCE")]
+    pub calibrate: Option<String>,
+    /// Frames to calibrate with.
+    #[arg(long, value_name = "N", default_value_t = 128, requires = "calibrate")]
+    pub calibration_frames: usize,
+    /// Keep kernel timings in this file [default: one a GPU and release, in the plan cache].
+    #[arg(long, value_name = "FILE")]
+    pub timing_cache: Option<PathBuf>,
+    /// Measure every kernel anew and keep no timings.
+    #[arg(long, conflicts_with = "timing_cache")]
+    pub no_timing_cache: bool,
+    /// The plan cache's folder [default: JETLAG_CACHE, else ~/.cache/jetlag/plans].
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Build even if the cache has the plan, and leave the cache alone.
+    #[arg(long)]
+    pub no_cache: bool,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// No progress bar on stderr.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What can be done with the plan cache.
+#[derive(Debug, Subcommand)]
+pub enum CacheCommand {
+    /// List the plans, newest first.
+    #[command(after_help = "Example:  jetlag cache list --format json")]
+    List {
+        /// The folder [default: JETLAG_CACHE, else ~/.cache/jetlag/plans].
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// For people or for programs.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Remove plans: all, those of a network, or those that cannot be read.
+    #[command(after_help = "Example:  jetlag cache clean --network camera.onnx")]
+    Clean {
+        /// The folder [default: JETLAG_CACHE, else ~/.cache/jetlag/plans].
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// Only plans of networks whose name contains this.
+        #[arg(long, value_name = "NAME")]
+        network: Option<String>,
+        /// Only plans whose manifest is missing or unreadable.
+        #[arg(long, conflicts_with = "network")]
+        unreadable: bool,
+    },
 }
 
 /// What `eval` takes.

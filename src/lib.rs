@@ -4,7 +4,8 @@
 //! and an offline half that is pure. docs/architecture.md has the map and the reasons; the import rules are:
 //!
 //! - [`units`], [`clock`] and [`nearest`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
-//! - [`source`], [`detector`] ← tensor; [`backend`] ← tensor, clock
+//! - [`source`], [`detector`] ← tensor; [`engine`] ← units; [`gpu`] ← nothing of ours
+//! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`)
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
 //!
@@ -19,6 +20,7 @@ pub mod commands;
 pub mod detector;
 pub mod embedded;
 pub mod engine;
+pub mod gpu;
 pub mod nearest;
 pub mod record;
 pub mod report;

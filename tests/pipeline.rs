@@ -14,7 +14,7 @@ use jetlag::backend::{BackendError, NodeTime, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::detector::{Carry, Detection, DetectorError, Postprocess, Preprocess};
 use jetlag::record::{
-    DetectionsRecord, EndReason, Event, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord,
+    DetectionsRecord, EndReason, Event, FrameRecord, NO_CONTENT, NodeRecord, Outcome, Phase, PhaseRecord,
 };
 use jetlag::scenario::{Arrival, Overload, Release};
 use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
@@ -78,6 +78,10 @@ impl Source for JournalSource {
         self.next += 1;
         Ok(true)
     }
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
+        self.next = self.length.min(self.next + frames);
+        Ok(())
+    }
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.next = 0;
         Ok(())
@@ -106,6 +110,9 @@ impl Slot for JournalSlot {
         *next += 1;
         self.journal.write(format!("submit {}", self.frame));
         Ok(())
+    }
+    fn restart(&mut self) {
+        self.journal.write("restart".to_owned());
     }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
         (self.wait)(&self.journal, self.frame)?;
@@ -358,6 +365,44 @@ fn under_overload_every_release_is_accounted_for_exactly_once() {
 }
 
 #[test]
+fn the_nth_release_means_the_nth_frame_whatever_was_dropped_before_it() {
+    for overload in [
+        Overload::DropOldest { queue: 1 },
+        Overload::DropNewest { queue: 1 },
+    ] {
+        for depth in [1, 2] {
+            let mut trial = Trial::new(depth, 60, |_, _| {
+                std::thread::sleep(Duration::from_millis(7));
+                Ok(())
+            });
+            trial.runner.arrival = Arrival::Periodic {
+                hz: 500.0,
+                phase: Nanos::ZERO,
+                jitter: Nanos::ZERO,
+            };
+            trial.runner.overload = overload;
+            let (end, records, _) = trial.run();
+            assert_eq!(
+                (end.reason, records.len()),
+                (EndReason::EndOfSource, 60),
+                "every frame of the source was released once, and none that it does not have"
+            );
+            let (served, dropped): (Vec<FrameRecord>, Vec<FrameRecord>) =
+                records.into_iter().partition(|r| r.outcome == Outcome::Completed);
+            assert!(!served.is_empty() && !dropped.is_empty(), "{overload:?}");
+            assert!(
+                served.iter().all(|r| r.source_index == r.sequence),
+                "{overload:?}"
+            );
+            assert!(
+                dropped.iter().all(|r| r.source_index == NO_CONTENT),
+                "{overload:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
     let mut trial = Trial::new(1, 1_000, |_, _| Ok(()));
     trial.runner.arrival = Arrival::Periodic {
@@ -379,12 +424,20 @@ fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
 }
 
 #[test]
-fn a_second_phase_sees_the_same_frames_again() {
+fn a_second_phase_sees_the_same_frames_and_slots_that_begin_anew() {
     let mut trial = Trial::new(2, 4, |_, _| Ok(()));
     let first: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
     let second: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
     assert_eq!(first, [0, 1, 2, 3]);
     assert_eq!(first, second);
+    let lines = trial.journal.lines.lock().unwrap();
+    let restarts: Vec<usize> = (0..lines.len()).filter(|&at| lines[at] == "restart").collect();
+    let again = lines.iter().rposition(|line| line == "acquire 0").unwrap();
+    assert_eq!(
+        restarts,
+        [0, 1, again - 2, again - 1],
+        "each slot, before each phase's first frame"
+    );
 }
 
 /// Reports two nodes; the second takes a microsecond more with each frame. Its third frame fails.

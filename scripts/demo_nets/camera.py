@@ -29,10 +29,12 @@ def evaluate(run, root):
     table = {name: ([], 0) for name in kitti.CLASSES}
     for name in kitti.names(root):
         boxes, scores, kinds = detections(run, kitti.read_image(root, name))
-        truth, classes = kitti.camera_truth(root, name)
+        truth, classes, counts = kitti.camera_objects(root, name)
+        hidden = judge.covered_2d(boxes, truth[classes == -1]).max(1, initial=0) >= 0.5
         for k, kind in enumerate(kitti.CLASSES):
-            of = (classes == k) | (classes == -1)
-            mine = kinds == k
-            verdicts, count = judge.match(boxes[mine], scores[mine], truth[of], classes[of] == k, judge.iou_2d)
+            of, mine = classes == k, kinds == k
+            verdicts, count = judge.match(
+                boxes[mine], scores[mine], truth[of], counts[of], judge.iou_2d, hidden[mine]
+            )
             table[kind] = (table[kind][0] + verdicts, table[kind][1] + count)
     return table

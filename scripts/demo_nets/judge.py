@@ -3,13 +3,27 @@
 import numpy as np
 
 
-def iou_2d(a, b):
-    """IoU of boxes [n, 4] and [m, 4] (x1, y1, x2, y2): [n, m]."""
+def area_2d(a):
+    """The area of each box [n, 4] (x1, y1, x2, y2)."""
+    return np.prod(a[:, 2:] - a[:, :2], -1)
+
+
+def shared_2d(a, b):
+    """The area that boxes [n, 4] and [m, 4] share: [n, m]."""
     low = np.maximum(a[:, None, :2], b[None, :, :2])
     high = np.minimum(a[:, None, 2:], b[None, :, 2:])
-    both = np.prod(np.clip(high - low, 0, None), -1)
-    area = lambda v: np.prod(v[:, 2:] - v[:, :2], -1)
-    return both / (area(a)[:, None] + area(b)[None] - both + 1e-9)
+    return np.prod(np.clip(high - low, 0, None), -1)
+
+
+def iou_2d(a, b):
+    """IoU of boxes [n, 4] and [m, 4]: [n, m]."""
+    both = shared_2d(a, b)
+    return both / (area_2d(a)[:, None] + area_2d(b)[None] - both + 1e-9)
+
+
+def covered_2d(a, b):
+    """The share of each box [n, 4] that lies in each of [m, 4]: [n, m]."""
+    return shared_2d(a, b) / (area_2d(a)[:, None] + 1e-9)
 
 
 def footprint(box):
@@ -32,8 +46,8 @@ def clip(polygon, a, b):
     return np.array(out).reshape(-1, 2)
 
 
-def iou_bev(a, b):
-    """IoU from above of boxes [n, 7] and [m, 7]: [n, m]."""
+def shared_bev(a, b):
+    """The area from above that boxes [n, 7] and [m, 7] share: [n, m]."""
     out = np.zeros((len(a), len(b)))
     for i, p in enumerate(a):
         for j, q in enumerate(b):
@@ -46,9 +60,20 @@ def iou_bev(a, b):
                 shape = clip(shape, edges[k], edges[(k + 1) % 4])
             if len(shape) > 2:
                 x, y = shape[:, 0], shape[:, 1]
-                both = abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
-                out[i, j] = both / (p[3] * p[4] + q[3] * q[4] - both)
+                out[i, j] = abs(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
     return out
+
+
+def iou_bev(a, b):
+    """IoU from above of boxes [n, 7] and [m, 7]: [n, m]."""
+    both = shared_bev(a, b)
+    area = lambda v: v[:, 3] * v[:, 4]
+    return both / (area(a)[:, None] + area(b)[None] - both)
+
+
+def covered_bev(a, b):
+    """The share of each box [n, 7] that lies in each of [m, 7], from above: [n, m]."""
+    return shared_bev(a, b) / (a[:, 3] * a[:, 4])[:, None]
 
 
 def suppress(boxes, scores, iou, limit, at_most=300):
@@ -62,11 +87,12 @@ def suppress(boxes, scores, iou, limit, at_most=300):
     return [order[i] for i in kept]
 
 
-def match(found, scores, truth, counts, iou, least=0.5):
+def match(found, scores, truth, counts, iou, hidden=None, least=0.5):
     """Scores of detections with +1 right, -1 wrong (forgiven ones left out), and how many count.
 
-    Greedy, best score first, each truth at most once; what overlaps only truth that does not count (by
-    half of itself or by the wanted IoU) is forgiven.
+    All of one class. Greedy, best score first, each truth at most once; what overlaps only truth that does not
+    count is forgiven, and so is what is `hidden`: half of it or more in a region that nobody labelled. These are
+    the rules of src/detector/eval.rs.
     """
     verdicts, taken = [], np.zeros(len(truth), bool)
     table = iou(found, truth) if len(found) and len(truth) else np.zeros((len(found), len(truth)))
@@ -75,7 +101,10 @@ def match(found, scores, truth, counts, iou, least=0.5):
         if best:
             taken[max(best, key=lambda j: table[i, j])] = True
             verdicts.append((scores[i], 1))
-        elif not any(table[i, j] >= least for j in range(len(truth)) if not counts[j]):
+        elif not (
+            any(table[i, j] >= least for j in range(len(truth)) if not counts[j])
+            or (hidden is not None and hidden[i])
+        ):
             verdicts.append((scores[i], -1))
     return verdicts, int(np.sum(counts))
 

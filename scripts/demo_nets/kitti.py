@@ -1,7 +1,8 @@
 """Reads the KITTI-format folders that `jetlag data synth` writes: images, sweeps and what counts in them.
 
 The rules of what counts are those of src/source/synthetic/mod.rs. An object that does not count is to be
-forgiven: finding it is neither right nor wrong.
+forgiven: finding it is neither right nor wrong. A detector is judged by `*_objects`, as `jetlag eval` judges it;
+it is trained on `*_truth`, which forgives whatever class it takes such an object for.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -33,35 +34,46 @@ def read_rows(root, name):
     return [(r[0], np.array(r[1:15], np.float64)) for r in rows if r]
 
 
-def camera_truth(root, name):
-    """Boxes [n, 4] in pixels of the image and classes [n]; class -1 is to be forgiven."""
-    boxes, classes = [], []
+def camera_objects(root, name):
+    """Boxes [n, 4] in pixels of the image, classes [n] (-1: a DontCare, which says no class), [n] whether each counts."""
+    boxes, classes, counts = [], [], []
     for kind, v in read_rows(root, name):
         box = v[3:7]
         if box[2] <= box[0]:
             continue
-        counts = (
+        classes.append(CLASSES.index(kind) if kind in CLASSES else -1)
+        counts.append(
             kind in CLASSES
             and box[3] - box[1] >= MIN_HEIGHT
             and v[0] <= MAX_TRUNCATED
             and v[1] <= MAX_OCCLUDED
         )
         boxes.append(box)
-        classes.append(CLASSES.index(kind) if counts else -1)
-    return np.array(boxes, np.float32).reshape(-1, 4), np.array(classes, np.int64)
+    return np.array(boxes, np.float32).reshape(-1, 4), np.array(classes, np.int64), np.array(counts, bool)
+
+
+def camera_truth(root, name):
+    """Boxes [n, 4] in pixels of the image and classes [n]; class -1 is to be forgiven."""
+    boxes, classes, counts = camera_objects(root, name)
+    return boxes, np.where(counts, classes, -1)
 
 
 def lidar_truth(root, name, sweep):
-    """Boxes [n, 7] of cars in the LiDAR frame (x, y, z, l, w, h, yaw) and [n] whether each counts.
+    """Boxes [n, 7] of cars in the LiDAR frame (x, y, z, l, w, h, yaw) and [n] whether each counts."""
+    return lidar_objects(root, name, sweep)[:2]
 
-    A DontCare does not say what it is, and is kept as one to be forgiven. The camera of the synthetic
+
+def lidar_objects(root, name, sweep):
+    """Boxes [n, 7] in the LiDAR frame (x, y, z, l, w, h, yaw), [n] whether each counts, [n] whether it is a region.
+
+    A DontCare does not say what it is: a region, and to be forgiven. The camera of the synthetic
     scenes looks along the LiDAR's x, so that turning a box into the LiDAR's frame is a change of axes.
     """
     calib = dict(
         line.split(":", 1) for line in Path(root, "calib", name + ".txt").read_text().splitlines() if ":" in line
     )
     tr = np.array(calib["Tr_velo_to_cam"].split(), np.float64).reshape(3, 4)
-    boxes, counts = [], []
+    boxes, counts, regions = [], [], []
     for kind, v in read_rows(root, name):
         if kind not in ("Car", "DontCare") or v[7] <= 0:
             continue
@@ -71,7 +83,8 @@ def lidar_truth(root, name, sweep):
         inside = RANGE[0] <= at[0] < RANGE[1] and RANGE[2] <= at[1] < RANGE[3]
         boxes.append(box)
         counts.append(kind == "Car" and inside and points_on(sweep, box) >= MIN_POINTS)
-    return np.array(boxes, np.float32).reshape(-1, 7), np.array(counts, bool)
+        regions.append(kind == "DontCare")
+    return np.array(boxes, np.float32).reshape(-1, 7), np.array(counts, bool), np.array(regions, bool)
 
 
 def points_on(sweep, box, margin=0.05):

@@ -71,7 +71,8 @@ def evaluate(encode, backbone, root):
     for name in kitti.names(root):
         sweep = kitti.read_sweep(root, name)
         boxes, scores = detections(encode, backbone, sweep)
-        truth, counts = kitti.lidar_truth(root, name, sweep)
-        some, n = judge.match(boxes, scores, truth, counts, judge.iou_bev)
+        truth, counts, regions = kitti.lidar_objects(root, name, sweep)
+        hidden = judge.covered_bev(boxes, truth[regions]).max(1, initial=0) >= 0.5
+        some, n = judge.match(boxes, scores, truth[~regions], counts[~regions], judge.iou_bev, hidden)
         verdicts, count = verdicts + some, count + n
     return {"Car": (verdicts, count)}

@@ -234,7 +234,7 @@ fn overload(case: &Case<'_>) -> Option<Finding> {
     let name = &case.scenario.name;
     let dropped = counts.dropped as f64 > counts.offered as f64 * DROPPED_SHARE;
     // Frames in flight at the end are usual; a line of them is a tenant that does not keep up.
-    let waiting = case.facts.unfinished;
+    let waiting = counts.unfinished + counts.overdue;
     let in_line = waiting > (case.scenario.depth as u64).saturating_mul(2).saturating_add(2)
         && waiting as f64 > counts.offered as f64 * 0.01;
     let demand = demand(case);
@@ -280,7 +280,7 @@ fn demand(case: &Case<'_>) -> Option<f64> {
         .service_ms
         .mean
         .filter(|_| case.scenario.depth == 1 && seconds > 0.0)?;
-    let offered = (case.summary.frames.offered + case.facts.unfinished) as f64 / seconds;
+    let offered = (case.summary.frames.offered + case.summary.frames.unfinished) as f64 / seconds;
     Some(offered * service_ms / 1e3)
 }
 

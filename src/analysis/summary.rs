@@ -162,18 +162,23 @@ pub struct NodeSummary {
 /// What became of a tenant's frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeriveSerialize)]
 pub struct FrameCounts {
-    /// Released in the measured window and not cut off by its end: completed + dropped + failed.
+    /// Released in the measured window, and known to have kept or broken its promise: completed + dropped + failed
+    /// + overdue.
     pub offered: u64,
     /// With a result.
     pub completed: u64,
     /// Given up under overload.
     pub dropped: u64,
-    /// Promise broken: late, dropped, or failed under a deadline.
+    /// Promise broken: late, dropped, failed under a deadline, or overdue.
     pub missed: u64,
     /// Ended with an error.
     pub failed: u64,
     /// Measured and not recorded, because the recorder fell behind.
     pub lost_records: u64,
+    /// Still waiting when the measured time ended, and past its deadline by then.
+    pub overdue: u64,
+    /// Still waiting when the measured time ended, within its deadline or without one: in no other figure.
+    pub unfinished: u64,
 }
 
 /// A series of durations in milliseconds.

@@ -12,7 +12,6 @@ use crate::units::{Nanos, Stamp};
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     frames: FrameCounts,
-    unfinished: u64,
     detections: u64,
     response: Series,
     service: Series,
@@ -30,8 +29,6 @@ pub(super) struct Gathered {
 /// What findings want to know of a tenant beyond its summary.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TenantFacts {
-    /// Frames released and cut off by the end.
-    pub(super) unfinished: u64,
     /// Releases later than the budget.
     pub(super) late_releases: u64,
     /// Releases whose lateness is known.
@@ -89,8 +86,9 @@ impl Gathered {
         let last = frame.finished.max(frame.released);
         self.last_stamp = Some(self.last_stamp.map_or(last, |s| s.max(last)));
         match frame.outcome {
+            Outcome::Unfinished if frame.missed() => self.frames.overdue += 1,
             Outcome::Unfinished => {
-                self.unfinished += 1;
+                self.frames.unfinished += 1;
                 return 0;
             }
             Outcome::Completed => self.frames.completed += 1,
@@ -131,7 +129,6 @@ impl Gathered {
     pub(super) fn finish(self, scenario: &Tenant, manifest: &TenantManifest) -> (TenantSummary, TenantFacts) {
         let measured = self.measured();
         let facts = TenantFacts {
-            unfinished: self.unfinished,
             late_releases: self.late_releases,
             releases: self.frames.offered,
             together: self.together,

@@ -10,6 +10,7 @@
 pub mod cpu;
 pub mod null;
 pub mod sim;
+pub mod tensorrt;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -108,6 +109,9 @@ pub trait Slot: Send {
     /// Waits until the outputs can be read. A backend without a device of its own executes here, on the
     /// waiting thread.
     fn wait(&mut self) -> Result<StageTimes, BackendError>;
+    /// A phase begins: whatever is drawn or counted for its frames begins anew, so that every phase meets the same.
+    /// Nothing to do where frames are really executed.
+    fn restart(&mut self) {}
     /// Time per node of the last frame, in execution order, where it was asked for.
     fn node_times(&self) -> &[NodeTime] {
         &[]

@@ -11,10 +11,15 @@ use serde_json::json;
 
 use super::{Outcome, WrongUse, prepare, print, report};
 use crate::backend::cpu::CpuBackend;
+use crate::backend::tensorrt;
+use crate::backend::tensorrt::inspect::PlanFacts;
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
+use crate::engine::manifest::{self, PlanManifest};
 use crate::engine::network::{self, NetworkFacts, Port};
+use crate::gpu;
 use crate::report::inspect as show;
+use crate::report::plan;
 use crate::scenario::DetectorRef;
 use crate::tensor::{ElementType, Shape};
 use crate::units::Nanos;
@@ -44,8 +49,9 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
         "mcap" => report::inspect(&args.file, args.format),
         "onnx" => inspect_network(args),
         "ron" => inspect_detector(&args.file, args.format),
+        "plan" | "engine" | "trt" => inspect_plan(args),
         _ => Err(WrongUse(format!(
-            "{}: inspect takes a run file (.mcap), a network (.onnx) or a detector spec (.ron)",
+            "{}: inspect takes a run file (.mcap), a network (.onnx), a plan (.plan, .engine, .trt) or a detector spec (.ron)",
             args.file.display()
         ))
         .into()),
@@ -210,6 +216,54 @@ fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<Tenso
         name: port.name.clone(),
         element,
         max_shape,
+    })
+}
+
+fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
+    let bytes = std::fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
+    let manifest = manifest::read(&args.file);
+    let loaded = load_plan(args, &bytes, manifest.as_ref().ok());
+    let (manifest, loaded) = (
+        manifest.map_err(|e| e.to_string()),
+        loaded.map_err(|e| format!("{e:#}")),
+    );
+    let name = args.file.display().to_string();
+    let view = plan::PlanView {
+        name: &name,
+        bytes: bytes.len() as u64,
+        manifest: manifest.as_ref().map_err(String::as_str),
+        loaded: loaded.as_ref().map_err(String::as_str),
+    };
+    match args.format {
+        Format::Text => print(&plan::plan(&view)),
+        Format::Json => print(&(serde_json::to_string_pretty(&plan::plan_json(&view))? + "\n")),
+    }
+    // With neither manifest nor engine nothing was said of the plan.
+    Ok(if manifest.is_err() && loaded.is_err() {
+        Outcome::Failed
+    } else {
+        Outcome::Done
+    })
+}
+
+/// Loads a plan, after asking its manifest whether that can go well.
+fn load_plan(args: &InspectArgs, bytes: &[u8], manifest: Option<&PlanManifest>) -> anyhow::Result<PlanFacts> {
+    let library = tensorrt::find(args.tensorrt.as_deref())?;
+    if let Some(manifest) = manifest {
+        let device = gpu::first().ok();
+        let problem = tensorrt::mismatch(manifest, library.version(), device.as_ref());
+        anyhow::ensure!(problem.is_none(), "{}", problem.unwrap_or_default());
+        let hash = blake3::hash(bytes).to_hex();
+        anyhow::ensure!(
+            hash.as_str() == manifest.plan_blake3,
+            "the plan's content does not match its manifest: it is damaged; {}",
+            tensorrt::rebuild_command(manifest)
+        );
+    }
+    let host_code = manifest.is_some_and(|manifest| manifest.options.version_compatible);
+    tensorrt::inspect::inspect(library, bytes, host_code).map_err(|error| match gpu::first() {
+        Ok(_) => error.into(),
+        Err(missing) => anyhow::anyhow!("{missing}; {error}"),
     })
 }
 

@@ -2,6 +2,9 @@
 //!
 //! A command returns an [`Outcome`]; only `main` turns it into an exit code.
 
+pub mod build;
+pub mod cache;
+mod calibration;
 pub mod clocks;
 pub mod data;
 pub mod doctor;
@@ -44,7 +47,9 @@ pub struct WrongUse(pub String);
 
 /// Runs the command and says its error, if any; returns the exit code.
 pub fn run(cli: Cli) -> u8 {
-    let default = ["warn", "info", "debug"][usize::from(cli.verbose).min(2)];
+    // A failing call quotes TensorRT's own lines; printed as well they would only come twice.
+    let levels = ["warn,tensorrt=off", "info,tensorrt=warn", "debug"];
+    let default = levels[usize::from(cli.verbose).min(2)];
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default))
         .format_timestamp(None)
         .format_target(false)
@@ -53,6 +58,8 @@ pub fn run(cli: Cli) -> u8 {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         Command::Report { run, format } => report::run(&run, format),
+        Command::Build(args) => build::run(&args),
+        Command::Cache(command) => cache::run(&command),
         Command::Inspect(args) => inspect::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Data(DataCommand::Synth {
@@ -64,7 +71,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Clocks(command) => clocks::run(&command),
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
-        Command::Doctor { format } => doctor::run(format),
+        Command::Doctor { tensorrt, format } => doctor::run(tensorrt.as_deref(), format),
     };
     match outcome {
         Ok(outcome) => outcome as u8,

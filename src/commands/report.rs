@@ -10,6 +10,7 @@
 //! `jetlag run` ends in the same two functions, so that a run and its report can never disagree.
 
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
 
 use super::{Outcome, print};
 use crate::analysis::{Summarizer, Summary};
@@ -73,22 +74,52 @@ pub fn summarize_file(path: &Path) -> anyhow::Result<Summary> {
 }
 
 /// Reads a run to its end, or as far as it goes; `also` sees every event as well.
+///
+/// Reading takes twice as long as summing up what is read, so it has a thread of its own.
 fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -> Summary {
     let mut summarizer = Summarizer::new(reader.manifest());
-    let mut damage = None;
-    for event in &mut reader {
-        match event {
-            Ok(event) => {
-                summarizer.push(&event);
-                also(&event);
-            }
-            Err(error) => damage = Some(error.to_string()),
+    let mut take = |events: Vec<Event>| {
+        for event in &events {
+            summarizer.push(event);
+            also(event);
         }
-    }
+    };
+    let beside = std::thread::scope(|scope| {
+        // Few batches wait, so that memory does not grow with the file.
+        let (sender, batches) = sync_channel(4);
+        let reader = &mut reader;
+        let reading = std::thread::Builder::new()
+            .name("reader".to_owned())
+            .spawn_scoped(scope, move || read(reader, |batch| drop(sender.send(batch))))
+            .ok()?;
+        batches.into_iter().for_each(&mut take);
+        let panicked = |_| Some("reading it panicked; please report it with the file".to_owned());
+        Some(reading.join().unwrap_or_else(panicked))
+    });
+    // Without a second thread everything is done here.
+    let damage = beside.unwrap_or_else(|| read(&mut reader, take));
     let incomplete = damage.or_else(|| cut_short(&reader.completeness()));
     let mut summary = summarizer.finish(incomplete);
     summary.run.file = Some(path.display().to_string());
     summary
+}
+
+/// Hands over a run's events in batches; returns what is wrong with the file where something is.
+fn read(reader: &mut RunReader, mut hand_over: impl FnMut(Vec<Event>)) -> Option<String> {
+    const BATCH: usize = 512;
+    let mut damage = None;
+    let mut batch = Vec::with_capacity(BATCH);
+    for event in reader {
+        match event {
+            Ok(event) => batch.push(event),
+            Err(error) => damage = Some(error.to_string()),
+        }
+        if batch.len() == BATCH {
+            hand_over(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)));
+        }
+    }
+    hand_over(batch);
+    damage
 }
 
 fn open(path: &Path) -> anyhow::Result<RunReader> {

@@ -53,7 +53,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let writer = RunWriter::create(&path, &manifest)?;
     let stop = stop_on_signals()?;
     let ended = match scenario.clock {
-        ClockKind::Virtual => simulated(&scenario, writer, &stop),
+        ClockKind::Virtual => simulated(&scenario, &prepared, writer, &stop),
         ClockKind::Real => live::run(
             &scenario,
             prepared,
@@ -252,12 +252,19 @@ pub(super) fn phases(scenario: &Scenario) -> Vec<(Phase, Vec<usize>)> {
 }
 
 /// All phases under the virtual clock: no threads, no waiting.
-fn simulated(scenario: &Scenario, mut writer: RunWriter, stop: &AtomicBool) -> anyhow::Result<()> {
+fn simulated(
+    scenario: &Scenario,
+    prepared: &[Prepared],
+    mut writer: RunWriter,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
     let tenants: Vec<SimTenant> = scenario
         .tenants
         .iter()
+        .zip(prepared)
         .enumerate()
-        .map(|(number, tenant)| {
+        .map(|(number, (tenant, prepared))| {
+            let source = prepared.runner.source.as_ref();
             let model = match &tenant.backend {
                 BackendChoice::Sim(model) => model.clone(),
                 // What returns at once takes the least time that moves the clock.
@@ -276,6 +283,8 @@ fn simulated(scenario: &Scenario, mut writer: RunWriter, stop: &AtomicBool) -> a
                 depth: tenant.depth,
                 frames: tenant.frames,
                 seed: prepare::seed(scenario, number),
+                captured: source.capture_times().to_vec(),
+                length: source.info().frames,
             })
         })
         .collect::<anyhow::Result<_>>()?;

@@ -1,4 +1,7 @@
-//! What a network is, before any backend sees it. (What to build of it, and the plan cache, come with the
-//! backends that build.)
+//! What a network is and what to build of it, before any backend sees it: facts of ONNX files, build options, and
+//! the plan cache with its manifests. Builds nothing and loads nothing itself.
 
+pub mod cache;
+pub mod manifest;
 pub mod network;
+pub mod options;

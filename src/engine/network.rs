@@ -50,6 +50,16 @@ pub enum NetworkError {
         /// What the system said.
         error: std::io::Error,
     },
+    /// The network is there and the file with its weights is not.
+    #[error("{path} keeps weights in {file}, which cannot be read: {error}; put it beside the network")]
+    ExternalData {
+        /// The network.
+        path: PathBuf,
+        /// The file with weights.
+        file: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
     /// Not ONNX, or cut off.
     #[error("{path} is not a whole ONNX file: {problem}; export or download it again")]
     NotOnnx {
@@ -70,6 +80,34 @@ pub fn read(path: &Path) -> Result<NetworkFacts, NetworkError> {
         path: path.to_owned(),
         problem,
     })
+}
+
+/// A network's content with the files that hold its weights: BLAKE3 and length of all of it.
+///
+/// # Errors
+/// The network or a file with weights cannot be read, or it is no ONNX.
+pub fn identity(path: &Path) -> Result<(String, u64), NetworkError> {
+    let facts = read(path)?;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(facts.blake3.as_bytes());
+    let mut bytes = facts.file_bytes;
+    for name in &facts.external_data {
+        let file = path.parent().unwrap_or(Path::new("")).join(name);
+        let weights = std::fs::read(&file).map_err(|error| NetworkError::ExternalData {
+            path: path.to_owned(),
+            file,
+            error,
+        })?;
+        hasher.update(name.as_bytes());
+        hasher.update(&weights);
+        bytes += weights.len() as u64;
+    }
+    let hash = if facts.external_data.is_empty() {
+        facts.blake3
+    } else {
+        hasher.finalize().to_hex().to_string()
+    };
+    Ok((hash, bytes))
 }
 
 /// The facts of a network in memory; the error is a phrase.

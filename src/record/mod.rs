@@ -83,7 +83,7 @@ pub enum Outcome {
     Dropped = 1,
     /// With an error; see the log.
     Failed = 2,
-    /// Released, and cut off by the end of the run: counted in none of the rates.
+    /// Released, and cut off by the end of the run. Of these, only what was past its deadline is counted (as missed).
     Unfinished = 3,
 }
 
@@ -106,7 +106,7 @@ pub struct FrameRecord {
     pub released: Stamp,
     /// When its work began; equals `finished` for a drop.
     pub started: Stamp,
-    /// When its result was ready, or when it was dropped or failed.
+    /// When its result was ready, or when it was dropped or failed, or when the end cut it off.
     pub finished: Stamp,
     /// How far after `released` the tenant, which was waiting for it, woke; zero if it was busy.
     pub lateness: Nanos,
@@ -133,13 +133,12 @@ impl FrameRecord {
     pub fn queueing(&self) -> Nanos {
         self.started - self.released
     }
-    /// Whether the promise was broken: late, dropped or failed under a deadline, or dropped at all.
+    /// Whether the promise was broken: late, cut off when it was late already, failed under a deadline, or dropped at all.
     pub fn missed(&self) -> bool {
         match self.outcome {
-            Outcome::Completed => self.deadline.is_some_and(|d| self.response() > d),
+            Outcome::Completed | Outcome::Unfinished => self.deadline.is_some_and(|d| self.response() > d),
             Outcome::Dropped => true,
             Outcome::Failed => self.deadline.is_some(),
-            Outcome::Unfinished => false,
         }
     }
 }

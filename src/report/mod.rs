@@ -10,6 +10,7 @@ pub mod inspect;
 pub mod json;
 pub mod log;
 pub mod manifest;
+pub mod plan;
 pub mod text;
 
 /// How text may look.

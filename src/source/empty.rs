@@ -22,6 +22,10 @@ impl Source for EmptySource {
         self.next += 1;
         Ok(true)
     }
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
+        self.next += frames;
+        Ok(())
+    }
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.next = 0;
         Ok(())

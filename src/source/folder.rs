@@ -1,15 +1,129 @@
-//! The files of a folder, for the sources that read one after the other.
+//! A folder of files as a source: one file a frame, in the order of their names.
+//!
+//! Files are listed once, when the folder is opened, and read whole at each frame (stage *acquire*), into memory that is
+//! used again, so that decoding never waits for the disk. What a file's bytes mean is the affair of its [`FileKind`].
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::SourceError;
+use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo, position_after};
+
+/// What the files of a folder hold.
+pub trait FileKind: Send {
+    /// The content that is made of them.
+    const CONTENT: ContentKind;
+    /// One of them, and several.
+    const WORDS: [&str; 2];
+
+    /// Makes content of a file's bytes.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with them.
+    fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String>;
+}
+
+/// A [`Source`] over the files of a folder.
+#[derive(Debug)]
+pub struct Folder<K> {
+    path: PathBuf,
+    files: Vec<PathBuf>,
+    kind: K,
+    next: usize,
+    repeat: bool,
+}
+
+impl<K> Folder<K> {
+    /// Lists the [`files`] of a folder. With `repeat`, the first follows the last; without, the source ends there.
+    pub(super) fn open(
+        path: &Path,
+        repeat: bool,
+        kind: K,
+        endings: &[&str],
+        wanted: &'static str,
+    ) -> Result<Self, SourceError> {
+        Ok(Folder {
+            files: files(path, endings, wanted)?,
+            path: path.to_owned(),
+            kind,
+            next: 0,
+            repeat,
+        })
+    }
+
+    /// The files, in the order of their frames.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+}
+
+impl<K: FileKind> Source for Folder<K> {
+    fn info(&self) -> SourceInfo {
+        let count = self.files.len();
+        let [one, several] = K::WORDS;
+        SourceInfo {
+            kind: K::CONTENT,
+            frames: (!self.repeat).then_some(count as u64),
+            description: format!(
+                "{count} {} in {}{}",
+                if count == 1 { one } else { several },
+                self.path.display(),
+                if self.repeat { ", repeated" } else { "" }
+            ),
+        }
+    }
+
+    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
+        if self.next >= self.files.len() {
+            if !self.repeat {
+                return Ok(false);
+            }
+            self.next = 0;
+        }
+        let path = &self.files[self.next];
+        frame.index = self.next as u64;
+        frame.captured = None;
+        // Counted before reading: the next call goes on with the next file, whatever comes of this one.
+        self.next += 1;
+        frame.raw.clear();
+        File::open(path)
+            .and_then(|mut file| file.read_to_end(&mut frame.raw))
+            .map_err(|error| SourceError::Io {
+                path: path.clone(),
+                error,
+            })?;
+        Ok(true)
+    }
+
+    fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
+        let Some(path) = self.files.get(frame.index as usize) else {
+            return Ok(()); // Not a frame of this source.
+        };
+        self.kind
+            .decode(path, &frame.raw, &mut frame.content)
+            .map_err(|problem| SourceError::BadFile {
+                path: path.clone(),
+                problem,
+            })
+    }
+
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
+        self.next = position_after(self.next, frames, self.files.len(), self.repeat);
+        Ok(())
+    }
+
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.next = 0;
+        Ok(())
+    }
+}
 
 /// The files of `folder` with one of these endings (in whatever case), in the order of their names. Folders
 /// within it are not searched.
 ///
 /// # Errors
 /// A folder that cannot be listed, or that holds no such file; `wanted` says in words what was looked for.
-pub fn files(folder: &Path, endings: &[&str], wanted: &'static str) -> Result<Vec<PathBuf>, SourceError> {
+fn files(folder: &Path, endings: &[&str], wanted: &'static str) -> Result<Vec<PathBuf>, SourceError> {
     let unreadable = |error| SourceError::Io {
         path: folder.to_owned(),
         error,
@@ -32,7 +146,7 @@ pub fn files(folder: &Path, endings: &[&str], wanted: &'static str) -> Result<Ve
 }
 
 /// Whether a file's name ends in one of these, in whatever case.
-pub fn has_ending(file: &Path, endings: &[&str]) -> bool {
+pub(super) fn has_ending(file: &Path, endings: &[&str]) -> bool {
     let ending = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
     endings.iter().any(|e| ending.eq_ignore_ascii_case(e))
 }

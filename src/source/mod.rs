@@ -81,18 +81,33 @@ pub enum ContentKind {
 pub trait Source: Send {
     /// What this source is.
     fn info(&self) -> SourceInfo;
-    /// Fetches the next frame (stage *acquire*); `false` at the end of the source.
+    /// Fetches the next frame (stage *acquire*); `false` at the end of the source. A frame that cannot be fetched is
+    /// an error, and the next call goes on after it.
     fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError>;
     /// Makes `content` of what was acquired (stage *decode*); nothing to do where it came decoded.
     fn decode(&mut self, _frame: &mut Frame) -> Result<(), SourceError> {
         Ok(())
     }
+    /// Passes over the next `frames` frames without fetching them: those of releases that were given up, so that
+    /// content keeps step with time. Passing over the end of a source leaves it at its end.
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError>;
     /// Goes back to the first frame, so that every phase of a run sees the same ones.
     fn rewind(&mut self) -> Result<(), SourceError>;
     /// Capture times of all frames since the first, for `Replay`; empty where none are known.
     fn capture_times(&self) -> &[Nanos] {
         &[]
     }
+}
+
+/// The position `frames` after `next` in a source of `length` frames that repeats or ends.
+fn position_after(next: usize, frames: u64, length: usize, repeats: bool) -> usize {
+    let to = (next as u64).saturating_add(frames);
+    let to = if repeats {
+        to % length as u64
+    } else {
+        to.min(length as u64)
+    };
+    to as usize // Below or at the length.
 }
 
 /// Why a source could not be opened or read. Each says which file and what to do.

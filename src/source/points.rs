@@ -1,115 +1,58 @@
 //! A folder of LiDAR sweeps, in name order: `.bin` of KITTI or nuScenes, `.pcd` as text or binary.
 //!
-//! *Acquire* reads a file, *decode* makes points of it; both into memory that is used again. Coordinates that
-//! are not finite pass through (a detector skips them) and are counted in the log. How a `.pcd` is read is
-//! in `pcd`.
+//! Coordinates that are not finite pass through (a detector skips them) and are counted in the log. How a `.pcd` is
+//! read is in `pcd`.
 
 mod pcd;
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Content, ContentKind, Frame, PointCloud, Source, SourceError, SourceInfo, folder};
+use super::folder::{FileKind, Folder, has_ending};
+use super::{Content, ContentKind, PointCloud, SourceError};
 use crate::scenario::PointFormat;
 
 /// Sweeps from a folder.
+pub type PointFolder = Folder<PointFile>;
+
+/// A `.bin` with these columns, or a `.pcd`, which names its own.
 #[derive(Debug)]
-pub struct PointFolder {
-    folder: PathBuf,
-    files: Vec<PathBuf>,
-    format: PointFormat,
-    repeat: bool,
-    next: usize,
-}
+pub struct PointFile(PointFormat);
 
 /// Opens a folder of sweeps; `format` says what the columns of its `.bin` files are, and `repeat` whether it
 /// begins again at its end.
+///
+/// # Errors
+/// A folder that cannot be listed, or that holds no `.bin` or `.pcd`.
 pub fn open(path: &Path, repeat: bool, format: PointFormat) -> Result<PointFolder, SourceError> {
-    let files = folder::files(path, &["bin", "pcd"], ".bin or .pcd file")?;
-    Ok(PointFolder {
-        folder: path.to_owned(),
-        files,
-        format,
+    Folder::open(
+        path,
         repeat,
-        next: 0,
-    })
+        PointFile(format),
+        &["bin", "pcd"],
+        ".bin or .pcd file",
+    )
 }
 
-impl PointFolder {
-    /// The files, in the order of their frames.
-    pub fn files(&self) -> &[PathBuf] {
-        &self.files
-    }
-}
+impl FileKind for PointFile {
+    const CONTENT: ContentKind = ContentKind::Points;
+    const WORDS: [&str; 2] = ["sweep", "sweeps"];
 
-impl Source for PointFolder {
-    fn info(&self) -> SourceInfo {
-        SourceInfo {
-            kind: ContentKind::Points,
-            frames: (!self.repeat).then_some(self.files.len() as u64),
-            description: format!("{} sweeps in {}", self.files.len(), self.folder.display()),
+    fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String> {
+        if !matches!(content, Content::Points(_)) {
+            *content = Content::Points(PointCloud::default());
         }
-    }
-
-    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
-        if self.next == self.files.len() {
-            if !self.repeat {
-                return Ok(false);
-            }
-            self.next = 0;
-        }
-        let path = &self.files[self.next];
-        frame.index = self.next as u64;
-        frame.captured = None;
-        frame.raw.clear();
-        // The next call goes on with the next file, whatever comes of this one.
-        self.next += 1;
-        File::open(path)
-            .and_then(|mut file| file.read_to_end(&mut frame.raw))
-            .map_err(|error| SourceError::Io {
-                path: path.clone(),
-                error,
-            })?;
-        Ok(true)
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.next = 0;
-        Ok(())
-    }
-
-    fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
-        let Some(path) = self.files.get(frame.index as usize) else {
-            return Ok(()); // Not a frame of this source.
-        };
-        if !matches!(frame.content, Content::Points(_)) {
-            frame.content = Content::Points(PointCloud::default());
-        }
-        let Content::Points(cloud) = &mut frame.content else {
+        let Content::Points(PointCloud { points }) = content else {
             return Ok(());
         };
-        cloud.points.clear();
-        let parsed = if folder::has_ending(path, &["pcd"]) {
-            pcd::parse(&frame.raw, &mut cloud.points)
+        points.clear();
+        if has_ending(file, &["pcd"]) {
+            pcd::parse(bytes, points)?;
         } else {
-            parse_bin(&frame.raw, self.format, &mut cloud.points)
-        };
-        parsed.map_err(|problem| SourceError::BadFile {
-            path: path.clone(),
-            problem,
-        })?;
+            parse_bin(bytes, self.0, points)?;
+        }
         if log::log_enabled!(log::Level::Debug) {
-            let bad = cloud
-                .points
-                .iter()
-                .filter(|p| !p.iter().all(|v| v.is_finite()))
-                .count();
-            log::debug!(
-                "{}: {} points, {bad} not finite",
-                path.display(),
-                cloud.points.len()
-            );
+            let bad = points.iter().filter(|p| !p.iter().all(|v| v.is_finite())).count();
+            log::debug!("{}: {} points, {bad} not finite", file.display(), points.len());
         }
         Ok(())
     }
@@ -156,6 +99,7 @@ fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::{Frame, Source};
 
     fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();

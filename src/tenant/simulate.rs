@@ -35,6 +35,10 @@ pub struct SimTenant {
     pub frames: Option<u64>,
     /// Seeds arrivals and latencies.
     pub seed: u64,
+    /// Capture times of its source, for `Replay`.
+    pub captured: Vec<Nanos>,
+    /// How many frames its source holds, if it ends.
+    pub length: Option<u64>,
 }
 
 struct State {
@@ -66,10 +70,9 @@ pub fn run(
     let mut states: Vec<State> = tenants
         .iter()
         .map(|spec| State {
-            releases: Releases::new(spec.arrival, spec.seed, plan.epoch, plan.end, &[]),
+            releases: Releases::new(spec.arrival, spec.seed, plan.epoch, plan.end, &spec.captured),
             line: WaitingLine::new(spec.overload),
-            // A seed of its own, so that a change of arrivals leaves the latencies as they are.
-            sampler: Sampler::new(spec.model.clone(), spec.seed ^ 0x5f37_59df),
+            sampler: Sampler::new(spec.model.clone(), spec.seed),
             in_flight: VecDeque::with_capacity(spec.depth),
             running: None,
             sequence: 0,
@@ -111,15 +114,26 @@ pub fn run(
     states
         .iter_mut()
         .map(|state| {
-            while let Some(release) = state.line.take() {
-                let mut unfinished = state.record_of(release, plan.end, &plan);
+            let cut = if stopped { now } else { plan.end };
+            // Frames are in flight here only where the run was stopped.
+            while let Some(mut unfinished) = state.in_flight.pop_front() {
+                unfinished.finished = cut;
                 unfinished.outcome = Outcome::Unfinished;
                 record(&unfinished);
             }
-            let (reason, to) = match (stopped, state.may_release()) {
-                (true, _) => (EndReason::Interrupted, now),
-                (false, false) => (EndReason::Count, state.latest),
-                (false, true) => (EndReason::Duration, plan.end),
+            while let Some(release) = state.line.take() {
+                let mut unfinished = state.record_of(release, cut, &plan);
+                unfinished.outcome = Outcome::Unfinished;
+                record(&unfinished);
+            }
+            let (reason, to) = if stopped {
+                (EndReason::Interrupted, now)
+            } else if state.may_release() {
+                (EndReason::Duration, plan.end)
+            } else if Some(state.sequence) == state.spec.length {
+                (EndReason::EndOfSource, state.latest)
+            } else {
+                (EndReason::Count, state.latest)
             };
             PhaseRecord {
                 tenant: state.spec.tenant,
@@ -136,7 +150,8 @@ pub fn run(
 
 impl State {
     fn may_release(&self) -> bool {
-        self.spec.frames.is_none_or(|limit| self.measured < limit)
+        self.spec.length.is_none_or(|length| self.sequence < length)
+            && self.spec.frames.is_none_or(|limit| self.measured < limit)
     }
     /// The next event that the arrival process brings by itself.
     fn next_release(&self) -> Option<Stamp> {
@@ -213,6 +228,7 @@ impl State {
             warmup: release.due < plan.measured_from,
             outcome: Outcome::Completed,
             sequence: release.sequence,
+            // The n-th release means the n-th frame, whatever became of those before it.
             source_index: release.sequence,
             released: release.due,
             started,
@@ -255,6 +271,8 @@ mod tests {
             depth: 1,
             frames: None,
             seed: 1,
+            captured: Vec::new(),
+            length: None,
         }
     }
     fn frames(tenants: &[SimTenant], contention: f64, ms: i64) -> Vec<FrameRecord> {
@@ -327,6 +345,20 @@ mod tests {
     }
 
     #[test]
+    fn what_the_end_cuts_off_is_missed_if_its_deadline_passed_before() {
+        // 15 ms of service every 10 ms: at 100 ms the frames of 70, 80 and 90 ms wait.
+        let mut late = tenant(0, 15, 100.0);
+        late.deadline = Some(Nanos::from_millis(20));
+        let all = frames(&[late], 0.0, 100);
+        let cut: Vec<_> = all.iter().filter(|r| r.outcome == Outcome::Unfinished).collect();
+        let cut: Vec<_> = cut
+            .iter()
+            .map(|r| (r.released.0 / MS, r.response().0 / MS, r.missed()))
+            .collect();
+        assert_eq!(cut, [(70, 30, true), (80, 20, false), (90, 10, false)]);
+    }
+
+    #[test]
     fn depth_lets_the_next_frame_wait_on_the_stream_instead_of_before_it() {
         let mut deep = tenant(0, 15, 100.0);
         deep.depth = 2;
@@ -368,6 +400,37 @@ mod tests {
             "100 frames from the end of the warm-up"
         );
         assert_eq!(ends[1].measured_to, window.end);
+    }
+
+    #[test]
+    fn frames_of_an_ending_source_keep_their_numbers_when_others_are_dropped() {
+        let mut short = tenant(0, 25, 100.0);
+        short.overload = Overload::DropOldest { queue: 1 };
+        short.length = Some(50);
+        let mut all = Vec::new();
+        let ends = run(&[short], 0.0, plan(10_000), &AtomicBool::new(false), |r| {
+            all.push(*r)
+        });
+        assert_eq!((ends[0].reason, all.len()), (EndReason::EndOfSource, 50));
+        assert!(all.iter().any(|r| r.outcome == Outcome::Dropped));
+        for r in all {
+            assert_eq!(
+                (r.source_index, r.released),
+                (r.sequence, Stamp(r.sequence as i64 * 10 * MS))
+            );
+        }
+    }
+
+    #[test]
+    fn a_replay_is_released_at_the_sources_capture_times() {
+        let mut replay = tenant(0, 1, 1.0);
+        replay.arrival = Arrival::Replay { speed: 1.0 };
+        replay.captured = [0, 30, 40].map(Nanos::from_millis).to_vec();
+        let released: Vec<i64> = frames(&[replay], 0.0, 100)
+            .iter()
+            .map(|r| r.released.0 / MS)
+            .collect();
+        assert_eq!(released, [0, 30, 40, 60, 90]);
     }
 
     #[test]

@@ -161,6 +161,31 @@ fn nodes_come_largest_first_and_those_beyond_ten_are_summed_up() {
 }
 
 #[test]
+fn frames_cut_off_after_their_deadline_have_a_column_where_there_are_any() {
+    assert!(!rendered(&valid(), &plain(80)).contains("overdue"));
+    let (manifest, mut events) = made_up::demo(70);
+    for event in &mut events {
+        if let Event::Frame(frame) = event
+            && (frame.phase, frame.tenant, frame.sequence) == (Phase::Together, 1, 699)
+        {
+            frame.outcome = Outcome::Unfinished;
+            frame.finished = frame.released + Nanos::from_secs(1);
+        }
+    }
+    let text = rendered(&made_up::summarize(&manifest, &events), &plain(80));
+    let lines: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("FRAMES"))
+        .collect();
+    let end = lines[1].find("overdue").expect("the column") + "overdue".len();
+    assert_eq!(
+        (&lines[2][end - 2..end], &lines[3][end - 2..end]),
+        (" 0", " 1"),
+        "{text}"
+    );
+}
+
+#[test]
 fn the_report_reads_as_agreed_at_100_and_80_columns() {
     for (name, summary) in [
         ("valid", valid()),

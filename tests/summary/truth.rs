@@ -194,18 +194,21 @@ fn frames_are_counted_as_what_became_of_them() {
     add(Outcome::Completed, 99.0, false, None);
     add(Outcome::Dropped, 0.0, false, deadline);
     add(Outcome::Failed, 1.0, false, deadline);
-    add(Outcome::Unfinished, 1.0, false, deadline);
+    add(Outcome::Unfinished, 10.0, false, deadline);
+    add(Outcome::Unfinished, 99.0, false, None);
+    add(Outcome::Unfinished, 10.000_001, false, deadline);
     events.push(Event::Phase(made_up::end(0, Phase::Together, 2)));
     let summary = made_up::summarize(&made_up::manifest(2, vec![tenant("camera", 5.0, 10.0)]), &events);
     let tenant = &summary.tenants[0];
     let counts = tenant.frames;
     assert_eq!(
         (counts.offered, counts.completed, counts.dropped, counts.failed),
-        (10, 8, 1, 1)
+        (11, 8, 1, 1)
     );
-    // The late one, the dropped one, the failed one.
-    assert_eq!(counts.missed, 3);
-    assert_eq!(tenant.miss_rate, Some(0.3));
+    assert_eq!((counts.overdue, counts.unfinished), (1, 2));
+    // The late one, the dropped one, the failed one, and the one that was late when it was cut off.
+    assert_eq!(counts.missed, 4);
+    assert_eq!(tenant.miss_rate, Some(0.363636));
     assert_eq!(tenant.throughput_fps, Some(4.0));
     assert_eq!(tenant.detections, 16);
     assert_eq!(tenant.response_ms.count, 8);

@@ -118,6 +118,11 @@ impl Slot for SimSlot {
         Ok(())
     }
 
+    fn restart(&mut self) {
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        stream.sampler.restart();
+    }
+
     /// Waits in the order of submission, as frames on one stream do, then for the device.
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
         let work = {

@@ -160,13 +160,19 @@ fn frames(summary: &Summary, style: &Style) -> String {
     if summary.tenants.is_empty() {
         return String::new();
     }
+    // Seldom there, and then it must be: without it the columns would not add up.
+    let overdue = summary.tenants.iter().any(|tenant| tenant.frames.overdue > 0);
     let mut grid = Grid::new()
         .column("tenant", Align::Left)
         .column("arrival", Align::Left)
         .column("offered", Align::Right)
         .column("completed", Align::Right)
         .column("dropped", Align::Right)
-        .column("failed", Align::Right)
+        .column("failed", Align::Right);
+    if overdue {
+        grid = grid.column("overdue", Align::Right);
+    }
+    let mut grid = grid
         .column("frames/s", Align::Right)
         .optional("backend", Align::Left)
         .optional("detections", Align::Right);
@@ -179,17 +185,21 @@ fn frames(summary: &Summary, style: &Style) -> String {
     };
     for tenant in &summary.tenants {
         let counts = &tenant.frames;
-        grid.row(vec![
+        let mut row = vec![
             (name_of(tenant, style), Ink::Bold),
             plain(&tenant.arrival),
             plain(counts.offered.to_string()),
             plain(counts.completed.to_string()),
             alarming(counts.dropped),
             alarming(counts.failed),
+        ];
+        row.extend(overdue.then(|| alarming(counts.overdue)));
+        row.extend([
             plain(or_unknown(tenant.throughput_fps, short)),
             plain(&tenant.backend),
             plain(tenant.detections.to_string()),
         ]);
+        grid.row(row);
     }
     heading("FRAMES", "released in the measured time", style) + &grid.render(style)
 }

@@ -5,7 +5,9 @@
 
 use super::{IMAGE_SIZE, World, camera, lidar};
 use crate::scenario::Sensor;
-use crate::source::{Content, ContentKind, Frame, Image, PointCloud, Source, SourceError, SourceInfo};
+use crate::source::{
+    Content, ContentKind, Frame, Image, PointCloud, Source, SourceError, SourceInfo, position_after,
+};
 use crate::units::Nanos;
 
 /// Time between two scenes, for both sensors.
@@ -81,6 +83,11 @@ impl Source for SyntheticSource {
         copy(&self.contents[self.next], &mut frame.content);
         self.next += 1;
         Ok(true)
+    }
+
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
+        self.next = position_after(self.next, frames, self.contents.len(), self.repeats);
+        Ok(())
     }
 
     fn rewind(&mut self) -> Result<(), SourceError> {

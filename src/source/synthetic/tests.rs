@@ -171,3 +171,24 @@ fn a_warm_frame_keeps_its_buffer() {
         assert_eq!(buffer(&frame), first);
     }
 }
+
+#[test]
+fn passing_over_frames_comes_to_the_same_as_fetching_them() {
+    let frame_after = |skip: u64, repeats: bool| {
+        let mut source = SyntheticSource::open(Sensor::Camera, 7, 3, repeats);
+        let mut frame = Frame::default();
+        source.acquire(&mut frame).unwrap();
+        source.skip(skip).unwrap();
+        source.acquire(&mut frame).unwrap().then_some(frame.index)
+    };
+    for (skip, index) in [(0, 1), (1, 2), (2, 0), (3, 1), (3_000_000_001, 2)] {
+        assert_eq!(
+            frame_after(skip, true),
+            Some(index),
+            "repeating, {skip} passed over"
+        );
+    }
+    for (skip, index) in [(0, Some(1)), (1, Some(2)), (2, None), (u64::MAX, None)] {
+        assert_eq!(frame_after(skip, false), index, "ending, {skip} passed over");
+    }
+}

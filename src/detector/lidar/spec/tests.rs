@@ -1,7 +1,12 @@
 //! Specs as users write them, and what they are told when one is wrong.
 
+use std::path::Path;
+
 use super::*;
+use crate::backend::Step;
 use crate::detector::Carry;
+use crate::detector::lidar::encode::dims;
+use crate::detector::{Detector, DetectorError};
 use crate::source::{Content, Frame, PointCloud};
 use crate::tensor::{HostTensor, TensorSet};
 

@@ -1,0 +1,80 @@
+//! What `jetlag report` takes for a long run: ten million frame records of two tenants, from a file on the disk to the
+//! summary. The budget is 5 s and a memory that does not grow with the run.
+//!
+//! `cargo bench --bench summary`; `JETLAG_FRAMES=1000000` for a shorter one. The file (of about 1 GB) is made first, in the
+//! system's folder for temporary files (TMPDIR), and removed at the end.
+
+#![allow(clippy::print_stdout, reason = "a benchmark shows what it measured")]
+
+#[path = "../tests/run_file/made.rs"]
+#[allow(dead_code, reason = "shared with the tests")]
+mod made;
+
+use std::path::Path;
+use std::time::Instant;
+
+use jetlag::commands::report::summarize_file;
+use jetlag::record::{RunReader, RunWriter};
+
+/// How often the file is read; the median counts.
+const ROUNDS: usize = 5;
+
+fn main() -> anyhow::Result<()> {
+    let frames: u64 = match std::env::var("JETLAG_FRAMES") {
+        Ok(text) => text.parse()?,
+        Err(_) => 10_000_000,
+    };
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("long.mcap");
+    write(&path, frames)?;
+    let megabytes = std::fs::metadata(&path)?.len() as f64 / 1e6;
+    println!(
+        "{frames} frame records of two tenants at 30 Hz, {megabytes:.0} MB; seconds, median of {ROUNDS}"
+    );
+    let before = peak_megabytes();
+    let read = median(|| Ok(RunReader::open(&path)?.filter(Result::is_ok).count() as u64))?;
+    println!("read alone          {read:.2}");
+    let whole = median(|| {
+        let summary = summarize_file(&path)?;
+        Ok(summary.tenants.iter().map(|tenant| tenant.frames.completed).sum())
+    })?;
+    println!("read and summarise  {whole:.2}");
+    if let (Some(before), Some(after)) = (before, peak_megabytes()) {
+        println!("peak memory         {after:.0} MB (after writing: {before:.0} MB)");
+    }
+    Ok(())
+}
+
+fn write(path: &Path, frames: u64) -> anyhow::Result<()> {
+    let mut writer = RunWriter::create(path, &made::manifest())?;
+    for n in 0..frames {
+        writer.frame(&made::frame((n % 2) as u16, n / 2))?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+/// Seconds that `work` takes; what it counts must be the same each time and not nothing.
+fn median(mut work: impl FnMut() -> anyhow::Result<u64>) -> anyhow::Result<f64> {
+    let mut counted = None;
+    let mut took = Vec::with_capacity(ROUNDS);
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        let count = work()?;
+        took.push(start.elapsed().as_secs_f64());
+        anyhow::ensure!(
+            count > 0 && *counted.get_or_insert(count) == count,
+            "the file changed"
+        );
+    }
+    took.sort_by(f64::total_cmp);
+    Ok(took[ROUNDS / 2])
+}
+
+/// The most memory that this process has had resident, where the system tells.
+fn peak_megabytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: f64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kib * 1024.0 / 1e6)
+}

@@ -1,0 +1,214 @@
+//! What the library said: its log lines and recorded errors, kept so that a failing call can quote them.
+//!
+//! TensorRT reports *that* a call failed by `false` or a null pointer and *why* only to its logger or error
+//! recorder, from whichever thread it likes. The last few lines of warning severity or worse are kept here with
+//! the thread that said them; a failed call quotes what came since it began, its own thread's words first.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use crate::sys::values::ErrorCode;
+
+/// How grave a line is (`ILogger::Severity`, the same numbers in every release).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// An internal error of the library.
+    InternalError,
+    /// An error.
+    Error,
+    /// The library went on, but not quite as asked.
+    Warning,
+    /// Progress.
+    Info,
+    /// Detail for the library's developers.
+    Verbose,
+}
+
+impl Severity {
+    /// From the library's number; what it does not define is taken as verbose.
+    #[must_use]
+    pub const fn from_number(number: i32) -> Self {
+        match number {
+            i32::MIN..=0 => Self::InternalError,
+            1 => Self::Error,
+            2 => Self::Warning,
+            3 => Self::Info,
+            _ => Self::Verbose,
+        }
+    }
+
+    /// The level under which it goes to [`log`].
+    #[must_use]
+    pub const fn level(self) -> log::Level {
+        match self {
+            Self::InternalError | Self::Error => log::Level::Error,
+            Self::Warning => log::Level::Warn,
+            Self::Info => log::Level::Info,
+            Self::Verbose => log::Level::Trace,
+        }
+    }
+}
+
+/// One thing that the library said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// How grave.
+    pub severity: Severity,
+    /// The code, where it came through the error recorder.
+    pub code: Option<ErrorCode>,
+    /// The library's own words.
+    pub text: String,
+}
+
+/// The library's words on a failed call, oldest first; empty if it said nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Messages(pub Vec<Message>);
+
+impl fmt::Display for Messages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, message) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{}", message.text.trim())?;
+        }
+        Ok(())
+    }
+}
+
+/// Lines that are kept; older ones are forgotten.
+const KEPT: usize = 48;
+/// Lines that an error quotes.
+const QUOTED: usize = 6;
+
+/// The last grave lines of one library.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    lines: Mutex<VecDeque<(u64, ThreadId, Message)>>,
+    /// The next line's number, readable without the lock: every enqueue reads it.
+    next: AtomicU64,
+}
+
+impl History {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, ThreadId, Message)>> {
+        // A panic cannot leave the list half-changed: each change is one push or pop.
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The point from which a call's lines count.
+    pub(crate) fn mark(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn push(&self, message: Message) {
+        let mut lines = self.lock();
+        let thread = thread::current().id();
+        // What goes to the error recorder is often logged as well, with a few words around it.
+        if let Some((_, last_thread, last)) = lines.back_mut()
+            && *last_thread == thread
+            && (last.text.contains(&message.text) || message.text.contains(&last.text))
+        {
+            last.code = last.code.or(message.code);
+            return;
+        }
+        if lines.len() == KEPT {
+            lines.pop_front();
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        lines.push_back((number, thread, message));
+    }
+
+    /// What was said since `mark`: this thread's lines if it said any, else all; errors if there are any, else
+    /// warnings; at most the last few.
+    pub(crate) fn since(&self, mark: u64) -> Messages {
+        let lines = self.lock();
+        let recent: Vec<_> = lines.iter().filter(|(number, ..)| *number >= mark).collect();
+        let own = thread::current().id();
+        let is_own = |line: &&&(u64, ThreadId, Message)| line.1 == own;
+        let is_error = |message: &&Message| message.severity <= Severity::Error;
+        let heard: Vec<&Message> = if recent.iter().any(|line| line.1 == own) {
+            recent.iter().filter(is_own).map(|line| &line.2).collect()
+        } else {
+            recent.iter().map(|line| &line.2).collect()
+        };
+        let chosen: Vec<&Message> = if heard.iter().any(is_error) {
+            heard.into_iter().filter(is_error).collect()
+        } else {
+            heard
+        };
+        let from = chosen.len().saturating_sub(QUOTED);
+        Messages(chosen[from..].iter().map(|message| (*message).clone()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(severity: Severity, text: &str) -> Message {
+        Message {
+            severity,
+            code: None,
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn a_failed_call_quotes_the_errors_said_since_it_began() {
+        let history = History::default();
+        history.push(line(Severity::Error, "of an earlier call"));
+        let mark = history.mark();
+        history.push(line(Severity::Warning, "odd"));
+        history.push(line(Severity::Error, "wrong"));
+        assert_eq!(history.since(mark).to_string(), "wrong");
+    }
+
+    #[test]
+    fn without_errors_the_warnings_are_quoted_and_without_those_nothing() {
+        let history = History::default();
+        let mark = history.mark();
+        assert_eq!(history.since(mark).to_string(), "");
+        history.push(line(Severity::Warning, "odd"));
+        assert_eq!(history.since(mark).to_string(), "odd");
+    }
+
+    #[test]
+    fn words_that_are_both_recorded_and_logged_are_kept_once_with_their_code() {
+        let history = History::default();
+        let mark = history.mark();
+        history.push(line(Severity::Error, "Error Code 4: bad shape (at x.cpp:1)"));
+        history.push(Message {
+            code: Some(ErrorCode::InvalidConfig),
+            ..line(Severity::Error, "bad shape")
+        });
+        let said = history.since(mark);
+        assert_eq!(said.0.len(), 1);
+        assert_eq!(said.0[0].code, Some(ErrorCode::InvalidConfig));
+    }
+
+    #[test]
+    fn another_threads_words_are_quoted_only_when_the_own_thread_said_nothing() {
+        let history = History::default();
+        let mark = history.mark();
+        std::thread::scope(|scope| {
+            scope.spawn(|| history.push(line(Severity::Error, "theirs")));
+        });
+        assert_eq!(history.since(mark).to_string(), "theirs");
+        history.push(line(Severity::Error, "ours"));
+        assert_eq!(history.since(mark).to_string(), "ours");
+    }
+
+    #[test]
+    fn a_flood_keeps_the_latest() {
+        let history = History::default();
+        for number in 0..1000 {
+            history.push(line(Severity::Error, &format!("<{number}>")));
+        }
+        assert_eq!(
+            history.since(0).0.last().map(|message| message.text.as_str()),
+            Some("<999>")
+        );
+        assert!(history.lock().len() <= KEPT);
+    }
+}

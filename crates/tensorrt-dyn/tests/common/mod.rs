@@ -1,0 +1,57 @@
+//! Where the tests find libraries and networks.
+
+#![allow(clippy::print_stderr, reason = "skipped tests say why")]
+#![allow(dead_code, reason = "each test binary uses some of it")]
+
+use std::path::PathBuf;
+
+use tensorrt_dyn::{Era, Library, Search};
+
+/// The project's root.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// One of the project's own networks.
+pub(crate) fn network(name: &str) -> PathBuf {
+    root().join("engines").join(name)
+}
+
+/// A library of one of the environments that the set-up script makes; a clear line where it is absent.
+pub(crate) fn installed(environment: &str) -> Option<Library> {
+    let folder = match std::env::var_os("JETLAG_VENVS") {
+        Some(folder) => PathBuf::from(folder).join(environment),
+        None => root().join(".venvs").join(environment),
+    };
+    if !folder.is_dir() {
+        eprintln!(
+            "skipped: {} not found (scripts/setup.sh --test makes it)",
+            folder.display()
+        );
+        return None;
+    }
+    let search = Search {
+        explicit: Some(("the tests".into(), folder)),
+        ..Search::default()
+    };
+    Some(Library::find(&search).expect("a library"))
+}
+
+/// NVIDIA's TensorRT-RTX libraries, with their eras and versions.
+pub(crate) fn rtx() -> Vec<(Library, Era, &'static str)> {
+    let all = [
+        ("rtx-1.7", Era::E, "TensorRT-RTX 1.7.1"),
+        ("rtx-1.4", Era::D, "TensorRT-RTX 1.4.0"),
+    ];
+    all.into_iter()
+        .filter_map(|(name, era, version)| Some((installed(name)?, era, version)))
+        .collect()
+}
+
+/// NVIDIA's lean runtimes.
+pub(crate) fn lean() -> Vec<(Library, Era)> {
+    let all = [("lean-11.4", Era::C), ("lean-10.16", Era::B)];
+    all.into_iter()
+        .filter_map(|(name, era)| Some((installed(name)?, era)))
+        .collect()
+}

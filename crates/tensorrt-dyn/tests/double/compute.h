@@ -1,0 +1,36 @@
+// The work of a frame: on the device when its outputs lie there, on the host otherwise.
+#pragma once
+
+#include "description.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dbl
+{
+
+struct Buffer
+{
+    void* address;
+    uint64_t elements;
+    nvinfer1::DataType type;
+    /// Lies in host memory whatever the others do.
+    bool on_host;
+};
+
+struct Frame
+{
+    cudaStream_t stream = nullptr;
+    uint64_t compute_us = 0;
+    uint64_t traffic_bytes = 0;
+    std::vector<Buffer> inputs;
+    std::vector<Buffer> outputs;
+};
+
+/// Runs or enqueues a frame; empty: done. See context.h for what is computed.
+std::string compute(Frame const& frame);
+/// Waits for device work of this library, if there was any.
+bool finishDevice();
+
+} // namespace dbl

@@ -1,0 +1,102 @@
+//! Finds the header folders.
+
+use super::sources;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder with NvInfer.h, NvInferVersion.h and NvOnnxParser.h.
+pub struct Headers {
+    pub path: PathBuf,
+    /// Made by `headers_from_tables.py`, not NVIDIA's.
+    pub from_tables: bool,
+}
+
+/// Folders of the package `trtx-sys` that are used: eras C, D and E.
+const SHIPPED: [&str; 3] = ["TRT-Enterprise-11.4", "TRT-RTX-1.4", "TRT-RTX-1.7"];
+/// Tables of which headers are made: eras A and B, first, last and the versions of JetPack.
+const TABLES: [&str; 5] = ["trt-8.5.3", "trt-8.6.1", "trt-10.0.1", "trt-10.3.0", "trt-10.16"];
+
+pub fn all() -> Result<Vec<Headers>, String> {
+    let package = package()?;
+    let mut found: Vec<Headers> = SHIPPED
+        .iter()
+        .map(|name| Headers {
+            path: package.join("TensorRT-Headers").join(name),
+            from_tables: false,
+        })
+        .collect();
+    if let Some(list) = std::env::var_os("JETLAG_TENSORRT_HEADERS") {
+        found.extend(
+            std::env::split_paths(&list)
+                .filter(|p| !p.as_os_str().is_empty())
+                .map(|path| Headers {
+                    path,
+                    from_tables: false,
+                }),
+        );
+    }
+    for headers in &found {
+        if !headers.path.join("NvInfer.h").is_file() {
+            return Err(format!("{} has no NvInfer.h", headers.path.display()));
+        }
+    }
+    found.extend(from_tables());
+    Ok(found)
+}
+
+/// The source folder of `trtx-sys`, fetched if it is not there.
+fn package() -> Result<PathBuf, String> {
+    let manifest = sources().join("../headers/Cargo.toml");
+    let mut why = String::new();
+    for offline in [true, false] {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo
+            .args(["metadata", "--format-version", "1", "--locked", "--manifest-path"])
+            .arg(&manifest);
+        if offline {
+            cargo.arg("--offline");
+        }
+        let output = cargo
+            .output()
+            .map_err(|e| format!("cargo metadata cannot be run: {e}"))?;
+        if output.status.success() {
+            let json: serde_json::Value =
+                serde_json::from_slice(&output.stdout).map_err(|e| e.to_string())?;
+            let packages = json["packages"].as_array().cloned().unwrap_or_default();
+            return packages
+                .iter()
+                .find(|p| p["name"] == "trtx-sys")
+                .and_then(|p| p["manifest_path"].as_str())
+                .and_then(|p| Path::new(p).parent())
+                .map(Path::to_path_buf)
+                .ok_or_else(|| "cargo metadata does not name trtx-sys".to_owned());
+        }
+        why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    }
+    Err(format!("cargo metadata of {} failed: {why}", manifest.display()))
+}
+
+/// Header folders made from the tables of the shared data; none where these or python3 are missing.
+fn from_tables() -> Vec<Headers> {
+    let shared = std::env::var_os("JETLAG_SHARED").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
+        PathBuf::from,
+    );
+    let tables = shared.join("tensorrt-abi/versions");
+    let mut found = Vec::new();
+    for name in TABLES {
+        let table = tables.join(format!("{name}.json"));
+        if !table.is_file() {
+            eprintln!("skipped: the double of {name}: {} not found", table.display());
+            continue;
+        }
+        match super::build::headers_of(&table, name) {
+            Ok(path) => found.push(Headers {
+                path,
+                from_tables: true,
+            }),
+            Err(why) => eprintln!("skipped: the double of {name}: {why}"),
+        }
+    }
+    found
+}

@@ -1,0 +1,85 @@
+//! The double of libnvinfer and of the ONNX parser, for integration tests (`mod double;`).
+//!
+//! [`eras`] finds header folders, compiles the double of each with the machine's C++ compiler (once: the result is kept
+//! under `target/tmp`), and gives folders that look like a TensorRT installation: `libnvinfer.so.11` and
+//! `libnvonnxparser.so.11`, or `libtensorrt_rtx.so.1` and `libtensorrt_onnxparser_rtx.so.1`. What the libraries can be
+//! told and asked beside TensorRT's own functions is [`Control`]; `control.h` has the words on each function, and
+//! `description.h` the text that stands for a network.
+//!
+//! Headers: NVIDIA's, from the source of the crate `trtx-sys` (eras C, D, E); from the folders in
+//! `JETLAG_TENSORRT_HEADERS` (colon between them); and, where the folder `tensorrt-abi` of the shared data and `python3`
+//! are there, header folders made from its tables (eras A and B; see `headers_from_tables.py`).
+//!
+//! `JETLAG_DOUBLE_SANITIZE=1` compiles with AddressSanitizer and UndefinedBehaviorSanitizer; the test process then has
+//! to preload the compiler's `libasan.so`.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::print_stderr)]
+
+mod build;
+mod control;
+mod headers;
+mod shims;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+pub use control::Control;
+
+/// One compiled double.
+#[derive(Debug, Clone)]
+pub struct Double {
+    /// Era of the ABI: A 8.5 to 9, B 10, C 11, D RTX 1.3 and 1.4, E RTX 1.5 on.
+    pub era: char,
+    /// As `trt 11.4.0.106` or `rtx 1.7.1.116`; headers made from tables end in ` (tables)`.
+    pub version: String,
+    /// What `getInferLibVersion` answers.
+    pub number: i32,
+    /// Where both libraries lie, and nothing else.
+    pub folder: PathBuf,
+    /// libnvinfer's double.
+    pub infer: PathBuf,
+    /// The ONNX parser's double.
+    pub parser: PathBuf,
+    /// The headers it was made from.
+    pub headers: PathBuf,
+}
+
+impl Double {
+    /// Control of libnvinfer's double. The library is the one that the code under test opens by this path.
+    pub fn control(&self) -> Control {
+        Control::open(&self.infer)
+    }
+
+    /// Control of the parser's double.
+    pub fn parser_control(&self) -> Control {
+        Control::open(&self.parser)
+    }
+
+    /// Compiles a C++ file of this folder against the headers and links it with both libraries; gives the program.
+    pub fn program(&self, source: &str) -> PathBuf {
+        build::program(self, source).unwrap_or_else(|why| panic!("{why}"))
+    }
+}
+
+/// All doubles that can be made here: C, D and E always. Panics, with the reason, if these cannot be made.
+pub fn eras() -> &'static [Double] {
+    static ERAS: OnceLock<Vec<Double>> = OnceLock::new();
+    ERAS.get_or_init(|| {
+        let folders = headers::all().unwrap_or_else(|why| panic!("no headers for the double: {why}"));
+        folders
+            .iter()
+            .map(|h| {
+                build::double(h).unwrap_or_else(|why| panic!("the double of {}: {why}", h.path.display()))
+            })
+            .collect()
+    })
+}
+
+/// The first double of this era, if there is one.
+pub fn era(letter: char) -> Option<&'static Double> {
+    eras().iter().find(|d| d.era == letter)
+}
+
+/// The folder of the double's sources.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/double")
+}

@@ -1,0 +1,151 @@
+//! INT8 calibration from a detector's frames (TensorRT 8 to 10): what the library asks for, batch by batch.
+//!
+//! Where frames come from and how they become tensors is the caller's affair ([`Frames`]), as is how host bytes
+//! come to the device ([`Upload`]).
+
+use std::ffi::c_void;
+use std::path::PathBuf;
+
+use tensorrt_dyn::Calibrator;
+
+use crate::engine::cache::write_whole;
+use crate::gpu::Uploads;
+
+/// Representative frames as a network's input tensors.
+pub trait Frames: Send {
+    /// Prepares the next frame; `false` when there is no more.
+    ///
+    /// # Errors
+    /// A frame that cannot be read or prepared, in words.
+    fn advance(&mut self) -> Result<bool, String>;
+    /// The bytes of an input of the current frame.
+    fn tensor(&self, name: &str) -> Option<&[u8]>;
+}
+
+/// A way to bring bytes to the device.
+pub trait Upload: Send {
+    /// Copies the bytes and answers their address there.
+    ///
+    /// # Errors
+    /// In words.
+    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, String>;
+}
+
+impl Upload for Uploads {
+    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, String> {
+        Uploads::upload(self, name, bytes).map_err(|error| error.to_string())
+    }
+}
+
+/// Feeds frames to the library and keeps what it makes of them in a file.
+pub struct FrameCalibrator {
+    frames: Box<dyn Frames>,
+    uploads: Box<dyn Upload>,
+    cache: PathBuf,
+}
+
+impl FrameCalibrator {
+    /// A calibrator that begins with `cache` if that is there, and else with `frames`.
+    pub fn new(frames: Box<dyn Frames>, uploads: Box<dyn Upload>, cache: PathBuf) -> Self {
+        Self {
+            frames,
+            uploads,
+            cache,
+        }
+    }
+
+    fn batch(&mut self, names: &[&str], addresses: &mut [*mut c_void]) -> Result<bool, String> {
+        if !self.frames.advance()? {
+            return Ok(false);
+        }
+        for (name, address) in names.iter().zip(addresses) {
+            let bytes = self
+                .frames
+                .tensor(name)
+                .ok_or_else(|| format!("no frame has a tensor `{name}`"))?;
+            let copied = self.uploads.upload(name, bytes)?;
+            *address = std::ptr::with_exposed_provenance_mut(usize::try_from(copied).unwrap_or(0));
+        }
+        Ok(true)
+    }
+}
+
+impl Calibrator for FrameCalibrator {
+    fn next_batch(&mut self, names: &[&str], addresses: &mut [*mut c_void]) -> bool {
+        self.batch(names, addresses).unwrap_or_else(|problem| {
+            // The library cannot be told why; without a batch it calibrates with what it has, or fails.
+            log::error!("calibration ends early: {problem}");
+            false
+        })
+    }
+
+    fn read_cache(&mut self) -> Option<Vec<u8>> {
+        std::fs::read(&self.cache).ok()
+    }
+
+    fn write_cache(&mut self, cache: &[u8]) {
+        let folder = self.cache.parent().map_or(Ok(()), std::fs::create_dir_all);
+        if let Err(error) = folder.and_then(|()| write_whole(&self.cache, cache)) {
+            log::warn!("the calibration {} is not kept: {error}", self.cache.display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three frames of one tensor, whose bytes are the frame's number.
+    struct Three(u8, [u8; 4]);
+
+    impl Frames for Three {
+        fn advance(&mut self) -> Result<bool, String> {
+            self.0 += 1;
+            self.1 = [self.0; 4];
+            Ok(self.0 <= 3)
+        }
+
+        fn tensor(&self, name: &str) -> Option<&[u8]> {
+            (name == "images").then_some(&self.1)
+        }
+    }
+
+    /// Keeps what came in place of a device; the address is the last byte.
+    struct Host;
+
+    impl Upload for Host {
+        fn upload(&mut self, _name: &str, bytes: &[u8]) -> Result<u64, String> {
+            Ok(u64::from(bytes[3]))
+        }
+    }
+
+    fn calibrator(cache: PathBuf) -> FrameCalibrator {
+        FrameCalibrator::new(Box::new(Three(0, [0; 4])), Box::new(Host), cache)
+    }
+
+    #[test]
+    fn every_frame_is_a_batch_and_then_there_is_none() {
+        let mut calibrator = calibrator(PathBuf::from("/nowhere"));
+        let mut addresses = [std::ptr::null_mut()];
+        for frame in 1..=3 {
+            assert!(calibrator.next_batch(&["images"], &mut addresses));
+            assert_eq!(addresses[0].addr(), frame);
+        }
+        assert!(!calibrator.next_batch(&["images"], &mut addresses));
+    }
+
+    #[test]
+    fn an_input_that_no_frame_has_ends_the_calibration() {
+        let mut calibrator = calibrator(PathBuf::from("/nowhere"));
+        assert!(!calibrator.next_batch(&["points"], &mut [std::ptr::null_mut()]));
+    }
+
+    #[test]
+    fn the_librarys_result_is_kept_for_the_next_build() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("deeper/a.calibration");
+        assert_eq!(calibrator(file.clone()).read_cache(), None);
+        calibrator(file.clone()).write_cache(b"scales");
+        assert_eq!(calibrator(file).read_cache().as_deref(), Some(&b"scales"[..]));
+    }
+}

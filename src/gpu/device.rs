@@ -1,0 +1,105 @@
+//! The CUDA devices of this machine, as the driver describes them.
+
+use cudarc::driver::{result, sys};
+
+/// One CUDA device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The driver's number for it.
+    pub ordinal: u16,
+    /// The product's name.
+    pub name: String,
+    /// Compute capability, as 87 for 8.7.
+    pub compute_capability: u16,
+    /// Whether it shares its memory with the processor (Jetson).
+    pub is_integrated: bool,
+    /// The newest CUDA that the driver serves, as 12040 for 12.4.
+    pub driver_cuda: i32,
+}
+
+/// Why the devices could not be listed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GpuError {
+    /// No driver library.
+    #[error("there is no CUDA driver (libcuda.so.1) on this machine")]
+    NoDriver,
+    /// A driver without a device, or one that fails.
+    #[error("the CUDA driver failed at {call}: {problem}")]
+    Driver {
+        /// The driver's function.
+        call: &'static str,
+        /// Its error, by name.
+        problem: String,
+    },
+    /// A driver that lists no device.
+    #[error("the CUDA driver lists no device")]
+    NoDevice,
+}
+
+/// All devices, in the driver's order.
+///
+/// # Errors
+/// There is no driver, no device, or the driver fails.
+pub fn devices() -> Result<Vec<Device>, GpuError> {
+    // SAFETY: opens libcuda and looks; nothing is called.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(GpuError::NoDriver);
+    }
+    result::init().map_err(driver_failed("cuInit"))?;
+    let mut driver_cuda = 0;
+    // SAFETY: writes one number.
+    let _ = unsafe { sys::cuDriverGetVersion(&raw mut driver_cuda) };
+    let count = result::device::get_count().map_err(driver_failed("cuDeviceGetCount"))?;
+    let count = u16::try_from(count).unwrap_or(0);
+    let mut devices = Vec::new();
+    for ordinal in 0..count {
+        let device = result::device::get(i32::from(ordinal)).map_err(driver_failed("cuDeviceGet"))?;
+        let attribute = |attribute| {
+            // SAFETY: the device was given by the driver just now.
+            unsafe { result::device::get_attribute(device, attribute) }
+                .map_err(driver_failed("cuDeviceGetAttribute"))
+        };
+        let major = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?;
+        let minor = attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+        devices.push(Device {
+            ordinal,
+            name: result::device::get_name(device).map_err(driver_failed("cuDeviceGetName"))?,
+            compute_capability: u16::try_from(major * 10 + minor).unwrap_or(0),
+            is_integrated: attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED)? != 0,
+            driver_cuda,
+        });
+    }
+    Ok(devices)
+}
+
+/// The driver's error at a call.
+pub(super) fn driver_failed(call: &'static str) -> impl Fn(result::DriverError) -> GpuError {
+    move |error| GpuError::Driver {
+        call,
+        problem: format!("{:?}", error.0),
+    }
+}
+
+/// The device that is used when none is named.
+///
+/// # Errors
+/// As [`devices`], and if there is none.
+pub fn first() -> Result<Device, GpuError> {
+    devices()?.into_iter().next().ok_or(GpuError::NoDevice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_driver_the_answer_is_an_error_and_no_panic() {
+        if std::path::Path::new("/dev/nvidia0").exists() || std::path::Path::new("/dev/nvhost-gpu").exists() {
+            return;
+        }
+        assert!(matches!(
+            first(),
+            Err(GpuError::NoDriver | GpuError::Driver { .. } | GpuError::NoDevice)
+        ));
+    }
+}

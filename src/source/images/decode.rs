@@ -1,0 +1,238 @@
+//! The bytes of an image file made into RGB pixels.
+//!
+//! A JPEG leaves some rounding to its decoder, and detectors were trained and judged on libjpeg-turbo's: OpenCV and
+//! Pillow use it. So does this, by a port whose pixels equal libjpeg-turbo's to the bit: a level more or less
+//! here is enough to let another cell's box win. It writes straight into the frame's own buffer, as PNG of
+//! 8-bit RGB does; other kinds of PNG pass through a buffer of their own.
+
+use std::io::Cursor;
+
+use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
+use libjpeg_turbo_rs::{Decoder, JpegError, PixelFormat};
+
+use crate::source::Image;
+
+/// The largest decoded image that is taken: 16 384 × 16 384 RGB. A damaged header may claim more.
+const LARGEST_BYTES: u64 = 16_384 * 16_384 * 3;
+
+/// How a JPEG file begins: start of image, and the first byte of the marker that follows.
+const JPEG_START: [u8; 3] = [0xFF, 0xD8, 0xFF];
+/// How it ends.
+const JPEG_END: [u8; 2] = [0xFF, 0xD9];
+
+/// Decodes the bytes of a JPEG or PNG file (which one is told by the bytes) into `image`, whose buffer is
+/// used again.
+///
+/// # Errors
+/// A sentence, for bytes that are no such file, damaged, cut short, of no size or of a monstrous one.
+/// `image` is then of zero size.
+pub fn decode_image(bytes: &[u8], image: &mut Image) -> Result<(), String> {
+    (image.width, image.height) = (0, 0);
+    if bytes.is_empty() {
+        return Err("the file is empty".to_owned());
+    }
+    let [width, height] = if bytes.starts_with(&JPEG_START) {
+        decode_jpeg(bytes, &mut image.rgb)?
+    } else {
+        decode_png(bytes, &mut image.rgb)?
+    };
+    (image.width, image.height) = (width, height);
+    Ok(())
+}
+
+/// Decodes a JPEG into `rgb`; returns width and height.
+fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>) -> Result<[usize; 2], String> {
+    let damaged = |error| match error {
+        JpegError::UnexpectedEof => cut_short(bytes),
+        error => format!("the image cannot be decoded: {error}"),
+    };
+    // A progressive file is a whole, coarse picture after its first scan: only its end says that none is missing.
+    if !bytes.windows(2).rev().any(|pair| pair == JPEG_END) {
+        return Err(cut_short(bytes));
+    }
+    let mut decoder = Decoder::new(bytes).map_err(damaged)?;
+    let size = [decoder.header().width(), decoder.header().height()];
+    sane(size.map(|side| side as u64))?;
+    let bits = decoder.header().precision;
+    if bits != 8 {
+        return Err(format!("the JPEG stores {bits} bits a channel; 8 can be read"));
+    }
+    decoder.set_output_format(PixelFormat::Rgb);
+    rgb.resize(size[0] * size[1] * 3, 0);
+    decoder.decode_image_into(rgb).map_err(damaged)?;
+    Ok(size)
+}
+
+fn cut_short(bytes: &[u8]) -> String {
+    format!(
+        "the JPEG is cut short: its {} bytes end before the picture does",
+        bytes.len()
+    )
+}
+
+/// Decodes a PNG into `rgb`; returns width and height.
+fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>) -> Result<[usize; 2], String> {
+    let reader = ImageReader::new(Cursor::new(bytes))
+        .with_guessed_format()
+        .map_err(|error| error.to_string())?;
+    if reader.format() != Some(ImageFormat::Png) {
+        return Err("the file is neither a JPEG nor a PNG, whatever its name says".to_owned());
+    }
+    let damaged = |error: image::ImageError| format!("the image cannot be decoded: {error}");
+    let decoder = reader.into_decoder().map_err(damaged)?;
+    let (width, height) = decoder.dimensions();
+    sane([width, height].map(u64::from))?;
+    if decoder.color_type() == ColorType::Rgb8 {
+        rgb.resize(width as usize * height as usize * 3, 0);
+        decoder.read_image(rgb).map_err(damaged)?;
+    } else {
+        let other = DynamicImage::from_decoder(decoder).map_err(damaged)?;
+        rgb.clear();
+        rgb.extend_from_slice(other.to_rgb8().as_raw());
+    }
+    Ok([width as usize, height as usize])
+}
+
+/// Refuses an image without pixels, and one too large to be meant.
+fn sane([width, height]: [u64; 2]) -> Result<(), String> {
+    if width == 0 || height == 0 {
+        return Err(format!("the image is {width} × {height}: it has no pixels"));
+    }
+    if width * height * 3 > LARGEST_BYTES {
+        return Err(format!(
+            "the image is {width} × {height}; at most {LARGEST_BYTES} bytes of RGB are taken"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use image::{GrayImage, ImageBuffer, Luma, Rgb, RgbImage, Rgba, RgbaImage};
+    use libjpeg_turbo_rs::{Subsampling, compress, compress_progressive};
+
+    use super::*;
+
+    fn picture() -> RgbImage {
+        RgbImage::from_fn(24, 16, |x, y| Rgb([x as u8 * 10, y as u8 * 15, 77]))
+    }
+
+    fn png(image: &DynamicImage) -> Vec<u8> {
+        let mut bytes = Cursor::new(Vec::new());
+        image.write_to(&mut bytes, ImageFormat::Png).unwrap();
+        bytes.into_inner()
+    }
+
+    fn jpeg() -> Vec<u8> {
+        compress(&picture(), 24, 16, PixelFormat::Rgb, 90, Subsampling::S420).unwrap()
+    }
+
+    /// A file of tests/images, which make.py beside it writes.
+    fn stored(name: &str) -> Vec<u8> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/images");
+        std::fs::read(folder.join(name)).unwrap()
+    }
+
+    #[test]
+    fn a_jpegs_pixels_are_those_of_libjpeg_turbo() {
+        let (mut image, mut expected) = (Image::default(), Image::default());
+        for name in ["420", "422_progressive", "444", "grey", "cmyk"] {
+            decode_image(&stored(&format!("{name}.jpg")), &mut image).unwrap();
+            decode_image(&stored(&format!("{name}.png")), &mut expected).unwrap();
+            assert!(image == expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn grey_transparent_and_deep_images_become_8_bit_rgb() {
+        let grey = GrayImage::from_pixel(3, 2, Luma([90]));
+        let clear = RgbaImage::from_pixel(3, 2, Rgba([10, 20, 30, 128]));
+        let deep: ImageBuffer<Rgb<u16>, _> = ImageBuffer::from_pixel(3, 2, Rgb([257, 514, 65535]));
+        let cases: [(DynamicImage, [u8; 3]); 3] = [
+            (grey.into(), [90, 90, 90]),
+            (clear.into(), [10, 20, 30]),
+            (deep.into(), [1, 2, 255]),
+        ];
+        let mut image = Image::default();
+        for (picture, expected) in cases {
+            decode_image(&png(&picture), &mut image).unwrap();
+            assert_eq!((image.width, image.height), (3, 2));
+            assert_eq!(image.rgb, expected.repeat(6));
+        }
+    }
+
+    #[test]
+    fn a_png_comes_back_byte_for_byte_into_the_same_buffer() {
+        let png = png(&picture().into());
+        let mut image = Image::default();
+        decode_image(&png, &mut image).unwrap();
+        assert_eq!(image.rgb, *picture().as_raw());
+        let buffer = image.rgb.as_ptr();
+        decode_image(&png, &mut image).unwrap();
+        assert_eq!(image.rgb.as_ptr(), buffer);
+        decode_image(&jpeg(), &mut image).unwrap();
+        assert_eq!(image.rgb.as_ptr(), buffer);
+    }
+
+    #[test]
+    fn damaged_files_are_refused_with_a_sentence() {
+        let mut image = Image::default();
+        let mut problem = |bytes: &[u8]| decode_image(bytes, &mut image).unwrap_err();
+        let png = png(&picture().into());
+        let jpeg = jpeg();
+        assert_eq!(problem(&[]), "the file is empty");
+        assert!(problem(b"hello, this is no image").contains("neither a JPEG nor a PNG"));
+        assert!(problem(&jpeg[..jpeg.len() / 2]).contains("cut short"));
+        assert!(problem(&png[..png.len() / 2]).contains("cannot be decoded"));
+        let mut without_width = png.clone();
+        without_width[16..20].fill(0);
+        assert!(problem(&without_width).contains("cannot be decoded"));
+        // The frame header: marker, length, precision, then height and width.
+        let header = jpeg.windows(2).position(|pair| pair == [0xFF, 0xC0]).unwrap();
+        let with = |at: usize, value: &[u8]| {
+            let mut bytes = jpeg.clone();
+            bytes[header + at..][..value.len()].copy_from_slice(value);
+            bytes
+        };
+        assert!(problem(&with(7, &[0, 0])).contains("cannot be decoded"));
+        assert!(problem(&with(5, &[0xFF, 0x00, 0xFF, 0x00])).contains("65280 × 65280; at most"));
+        assert!(problem(&with(4, &[12])).contains("12 bits a channel"));
+        // An end within garbage, as of a picture that a crash left half written.
+        let halves = [&jpeg[..jpeg.len() - 40], &JPEG_END].concat();
+        assert!(problem(&halves).contains("cut short"));
+    }
+
+    #[test]
+    fn whatever_byte_of_a_jpeg_is_wrong_there_is_a_picture_or_a_sentence() {
+        let mut image = Image::default();
+        for name in ["420", "422_progressive", "grey", "cmyk"] {
+            let whole = stored(&format!("{name}.jpg"));
+            for (at, value) in (0..whole.len()).flat_map(|at| [(at, 0), (at, 0xFF), (at, 0x55)]) {
+                let mut bytes = whole.clone();
+                bytes[at] = value;
+                match decode_image(&bytes, &mut image) {
+                    Ok(()) => assert_eq!(image.rgb.len(), image.width * image.height * 3),
+                    Err(problem) => assert!(!problem.is_empty() && image.width == 0),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wherever_a_file_is_cut_it_is_refused_or_the_pixels_are_all_there() {
+        let progressive = compress_progressive(&picture(), 24, 16, PixelFormat::Rgb, 90, Subsampling::S420);
+        let mut image = Image::default();
+        for bytes in [png(&picture().into()), jpeg(), progressive.unwrap()] {
+            decode_image(&bytes, &mut image).unwrap();
+            let whole = image.clone();
+            for end in 0..bytes.len() {
+                match decode_image(&bytes[..end], &mut image) {
+                    Ok(()) => assert!(image == whole, "cut at {end}"),
+                    Err(problem) => assert!(!problem.is_empty() && image.width == 0),
+                }
+            }
+        }
+    }
+}

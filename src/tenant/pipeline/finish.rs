@@ -1,0 +1,84 @@
+//! The back half of a frame's way: waits for its result, makes detections of it and records both.
+
+use std::sync::mpsc::Sender;
+
+use super::threads::{Free, InFlight};
+use crate::backend::{Slot, StageTimes};
+use crate::clock::Clock;
+use crate::detector::{Carry, Detection, Postprocess};
+use crate::record::{Event, FrameRecord, Outcome, Stage};
+use crate::tenant::failures::Failures;
+use crate::tenant::nodes::NodeTotals;
+use crate::tenant::recording::RecordSink;
+
+/// The back half of the pipeline: from submission to record.
+pub(super) struct Finish<'a> {
+    pub(super) clock: &'a dyn Clock,
+    pub(super) postprocess: Option<&'a mut (dyn Postprocess + 'static)>,
+    pub(super) found: Vec<Detection>,
+    pub(super) name: &'a str,
+    pub(super) notes: Sender<Event>,
+    pub(super) nodes: &'a mut NodeTotals,
+    pub(super) failures: Failures,
+}
+
+impl Finish<'_> {
+    /// At the end of the phase.
+    pub(super) fn close(&mut self) {
+        self.failures.close(&self.notes, self.clock.now(), self.name);
+    }
+
+    /// Waits for a frame's result, turns it into detections and records it; hands the slot back.
+    pub(super) fn frame(&mut self, in_flight: InFlight, sink: &mut RecordSink) -> Free {
+        let InFlight {
+            mut slot,
+            carry,
+            mut record,
+            submitted,
+        } = in_flight;
+        self.found.clear();
+        match submitted.and_then(|()| self.result(slot.as_mut(), &carry, &mut record)) {
+            Ok(()) => {
+                record.detections = self.found.len() as u32;
+                sink.frame(record);
+                if !self.found.is_empty() {
+                    sink.detections(&record, &self.found);
+                }
+                // After the frame is finished and recorded, so that adding up is in no frame's time.
+                self.nodes.add(slot.node_times(), !record.warmup);
+                self.failures.none();
+            }
+            Err(problem) => {
+                record.finished = self.clock.now();
+                record.outcome = Outcome::Failed;
+                sink.frame(record);
+                self.failures
+                    .one(&self.notes, record.finished, self.name, &problem);
+            }
+        }
+        Free { slot, carry }
+    }
+
+    fn result(&mut self, slot: &mut dyn Slot, carry: &Carry, record: &mut FrameRecord) -> Result<(), String> {
+        let StageTimes {
+            h2d,
+            queue,
+            compute,
+            d2h,
+        } = slot.wait().map_err(|e| e.to_string())?;
+        record.stages[Stage::H2d as usize] = h2d;
+        record.stages[Stage::Queue as usize] = queue;
+        record.stages[Stage::Compute as usize] = compute;
+        record.stages[Stage::D2h as usize] = d2h;
+        record.finished = self.clock.now();
+        if let Some(postprocess) = &mut self.postprocess {
+            let began = record.finished;
+            postprocess
+                .run(slot.tensors(), carry, &mut self.found)
+                .map_err(|e| e.to_string())?;
+            record.finished = self.clock.now();
+            record.stages[Stage::Postprocess as usize] = Some(record.finished - began);
+        }
+        Ok(())
+    }
+}

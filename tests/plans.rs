@@ -1,0 +1,86 @@
+//! `jetlag build`, `cache` and `inspect PLAN` with NVIDIA's own TensorRT-RTX and no GPU: plans as NVIDIA's Python
+//! bindings build them, the plan cache, and every kind of bad input. The libraries come from `scripts/setup.sh --test`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+#[path = "plans/bad_input.rs"]
+mod bad_input;
+#[path = "plans/cache.rs"]
+mod cache;
+#[path = "plans/networks.rs"]
+mod networks;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The project's own camera network.
+const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
+
+/// A Python environment with TensorRT-RTX; a clear line where it is absent.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn rtx(version: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.venvs")),
+        PathBuf::from,
+    );
+    let folder = root.join(format!("rtx-{version}"));
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    eprintln!(
+        "skipped: {} not found (scripts/setup.sh --test makes it)",
+        folder.display()
+    );
+    None
+}
+
+/// Both releases, two eras of the binary interface.
+fn both() -> Vec<PathBuf> {
+    ["1.7", "1.4"].into_iter().filter_map(rtx).collect()
+}
+
+/// The binary, with a library and a cache of its own.
+fn jetlag(library: &Path, cache: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+    command
+        .env("JETLAG_TENSORRT", library)
+        .env("JETLAG_CACHE", cache)
+        .env("NO_COLOR", "1")
+        .env_remove("RUST_LOG")
+        .current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn build(library: &Path, cache: &Path, args: &[&str]) -> Output {
+    jetlag(library, cache)
+        .arg("build")
+        .args(args)
+        .args(["--quiet", "--format", "json"])
+        .output()
+        .unwrap()
+}
+
+/// The plans of a build that must have succeeded.
+fn plans(output: &Output) -> Vec<Value> {
+    assert!(output.status.success(), "{}", said(output));
+    let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+    value["plans"].as_array().unwrap().clone()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Files of a folder, by name.
+fn files(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
