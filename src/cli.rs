@@ -65,8 +65,24 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     /// Make data to run detectors on.
     #[command(subcommand)]
     Data(DataCommand),
+    /// Hold the machine's clocks at their highest, and give them back as they were.
+    #[command(subcommand)]
+    #[command(
+        after_help = "Example:  sudo jetlag clocks max; jetlag run …; sudo jetlag clocks restore
+A scenario does it by itself with `clocks: Max`."
+    )]
+    Clocks(ClocksCommand),
+    /// Watch power, clocks, load and temperatures: a dashboard, or lines where stdout is no terminal.
+    #[command(after_help = "Example:  jetlag monitor
+          jetlag monitor --record board.mcap --duration 60s
+          jetlag monitor --from-tegrastats tegrastats.log --format json")]
+    Monitor(MonitorArgs),
+    /// Become another program that the kernel ends with the process that started it.
+    #[command(hide = true)]
+    WithParent(WithParentArgs),
     /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means.
-    #[command(after_help = "Example:  jetlag doctor --format json")]
+    #[command(after_help = "Example:  jetlag doctor --format json
+Exit codes: 0 nothing is missing; 1 something is that limits what can be measured")]
     Doctor {
         /// Where TensorRT is [default: JETLAG_TENSORRT, else what is installed].
         #[arg(long, value_name = "DIR")]
@@ -75,6 +91,49 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+}
+
+/// What `monitor` takes.
+#[derive(Debug, Args)]
+pub struct MonitorArgs {
+    /// Time between samples [default: 250ms]; between the lines of a log [default: 1s].
+    #[arg(long, value_name = "DURATION")]
+    pub interval: Option<String>,
+    /// End after this long.
+    #[arg(long, value_name = "DURATION")]
+    pub duration: Option<String>,
+    /// Record what is read into a run file.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Show a run file again.
+    #[arg(long, value_name = "FILE", conflicts_with = "from_tegrastats")]
+    pub replay: Option<PathBuf>,
+    /// Show a log of tegrastats.
+    #[arg(long, value_name = "FILE")]
+    pub from_tegrastats: Option<PathBuf>,
+    /// Replay this many times as fast on the dashboard.
+    #[arg(long, default_value_t = 1.0, value_parser = speed)]
+    pub speed: f64,
+    /// For people or for programs: one object a line.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    (speed > 0.0 && speed.is_finite())
+        .then_some(speed)
+        .ok_or_else(|| "must be above zero".to_owned())
+}
+
+/// What `with-parent` takes.
+#[derive(Debug, Args)]
+pub struct WithParentArgs {
+    /// The process that it must not outlive.
+    pub parent: u32,
+    /// The program to become, and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub program: Vec<std::ffi::OsString>,
 }
 
 /// What `run` takes.
@@ -102,6 +161,9 @@ pub struct RunOptions {
     /// Resolve and check everything, print the scenario with every default filled in, and run nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Show the dashboard while it runs: the tenants above the board.
+    #[arg(long, conflicts_with = "quiet")]
+    pub live: bool,
     /// No progress bar on stderr.
     #[arg(short, long)]
     pub quiet: bool,
@@ -271,6 +333,25 @@ pub struct EvalArgs {
     /// For people or for programs.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+}
+
+/// What `clocks` does.
+#[derive(Debug, Subcommand)]
+pub enum ClocksCommand {
+    /// Each clock: lowest, highest, now, and whether it is held.
+    Show {
+        /// For people or for programs.
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Hold every clock at its highest (takes root).
+    Max {
+        /// Set this power mode first (nvpmodel's id).
+        #[arg(long, value_name = "ID")]
+        mode: Option<u32>,
+    },
+    /// Put the clocks back as they were before `max`, or before a run that was killed (takes root).
+    Restore,
 }
 
 /// Kinds of data.

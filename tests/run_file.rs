@@ -420,7 +420,7 @@ const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records");
 
 #[test]
 fn the_records_of_all_versions_stay_readable() {
-    for (name, minor) in [("v1.mcap", 0), ("v1.1.mcap", 1)] {
+    for (name, minor) in [("v1.mcap", 0), ("v1.1.mcap", 1), ("v1.2.mcap", 2)] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().scenario.name, "made", "{name}");
         assert_eq!(reader.manifest().schema_minor, minor, "{name}");
@@ -428,6 +428,8 @@ fn the_records_of_all_versions_stay_readable() {
         let mut wanted = made::events(20);
         // Version 1.0 had no time per node.
         wanted.retain(|event| minor >= 1 || !matches!(event, Event::Node(_)));
+        // Version 1.1 did not say what signals mean, and had no windows.
+        wanted.retain(|event| minor >= 2 || !matches!(event, Event::Signal(_) | Event::Window(_)));
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
         assert_eq!(reader.skipped(), 0, "{name}");
@@ -569,6 +571,19 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
         Event::Log(r) => {
             let fields = json!({ "at_ns": r.at.0, "level": r.level, "message": r.message });
             ("/jetlag/log".into(), r.at, fields)
+        }
+        Event::Signal(r) => {
+            let ns = |duration: Option<Nanos>| duration.map_or(-1, |d| d.0);
+            let fields = json!({
+                "period_ns": ns(r.period), "refresh_ns": ns(r.refresh), "window_ns": ns(r.window), "step": r.step,
+                "averaging": r.averaging as u8, "role": r.role as u8, "source": r.source, "signal": r.signal,
+                "unit": r.unit, "within": r.within.clone().unwrap_or_default(), "origin": r.origin,
+            });
+            ("/jetlag/telemetry/signals".into(), latest, fields)
+        }
+        Event::Window(r) => {
+            let fields = json!({ "from_ns": r.from.0, "to_ns": r.to.0, "name": r.name });
+            ("/jetlag/telemetry/windows".into(), r.to, fields)
         }
     }
 }

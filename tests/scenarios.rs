@@ -343,7 +343,7 @@ fn every_scenario_in_the_documentation_is_right() {
 
 #[test]
 fn every_field_and_choice_that_exists_is_documented() {
-    let asking = "(x: 1, clock: x, sharing: x, release: x, baseline: (x: 1), telemetry: (x: 1), tenants: [
+    let asking = "(x: 1, clock: x, sharing: x, release: x, baseline: (x: 1), telemetry: (x: 1, sources: [x]), clocks: x, tenants: [
         (name: \"a\", x: 1, backend: x, source: x, arrival: x, overload: x),
         (name: \"b\", backend: Sim(x), source: Points(path: \"\", format: x, x: 1), arrival: Periodic(x: 1)),
         (name: \"c\", backend: Cpu(x: 1), source: Synthetic(sensor: x, x: 1)),

@@ -35,6 +35,8 @@ pub(super) struct Evidence<'a> {
     pub(super) facts: &'a [TenantFacts],
     pub(super) overhead: Option<Overhead>,
     pub(super) host: Option<HostSummary>,
+    /// Programs that took most of the processors, in processors.
+    pub(super) busiest: Vec<(String, f64)>,
     pub(super) incomplete: Option<String>,
     pub(super) late_after: Nanos,
     pub(super) undecided: Vec<Undecided>,
@@ -78,7 +80,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
     findings
 }
 
-fn finding(code: &str, tenant: Option<&str>, message: String, advice: String) -> Finding {
+pub(super) fn finding(code: &str, tenant: Option<&str>, message: String, advice: String) -> Finding {
     Finding {
         code: code.to_owned(),
         tenant: tenant.map(str::to_owned),
@@ -109,8 +111,17 @@ fn host_busy(evidence: &Evidence<'_>) -> Option<Finding> {
     } else {
         "Stop the other programs, or give each tenant processors of its own (`cpus`)."
     };
+    let named: Vec<String> = evidence
+        .busiest
+        .iter()
+        .map(|(program, processors)| format!("{program} {processors:.1}"))
+        .collect();
+    let which = match named.is_empty() {
+        true => String::new(),
+        false => format!(" (in processors: {})", named.join(", ")),
+    };
     let message = format!(
-        "Other programs took {others:.0} % of the processors during the run; response times include it."
+        "Other programs took {others:.0} % of the processors during the run{which}; response times include it."
     );
     Some(finding("host-busy", None, message, advice.to_owned()))
 }

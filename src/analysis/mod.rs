@@ -6,17 +6,22 @@
 //! `record`'s affair, showing the summary `report`'s. Every definition is in docs/measurement.md.
 
 mod binomial;
+mod conditions;
+mod energy;
 mod expectation;
 mod findings;
 mod histogram;
 mod host;
+pub mod live;
 mod metric;
 mod nodes;
+mod power;
 mod quantile;
 mod series;
 mod stats;
 pub mod summary;
 mod tenant;
+mod track;
 
 use std::collections::HashSet;
 
@@ -24,13 +29,17 @@ pub use expectation::{Expectation, ExpectationError, parse as parse_expectation}
 pub use quantile::Quantile;
 pub use summary::Summary;
 
-use crate::record::{Event, Finding, Manifest, OVERHEAD_TENANT, Outcome, Phase};
+use crate::record::{
+    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, Phase, RECORDING_WINDOW, WindowRecord,
+};
 use crate::scenario::{ClockKind, Release};
 use crate::units::{Nanos, Stamp};
 use host::HostReadings;
+use power::Power;
 use series::Series;
 use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
 use tenant::{Gathered, TenantFacts};
+use track::Tracks;
 
 /// Durations that are kept as they are, 8 bytes each, before series turn into histograms: about 900 000
 /// frames, which is a night at 30 Hz.
@@ -45,6 +54,8 @@ pub struct Summarizer {
     tenants: Vec<Gathered>,
     overhead: Series,
     host: HostReadings,
+    tracks: Tracks,
+    windows: Vec<WindowRecord>,
     recorded: Vec<Finding>,
     late_after: Nanos,
     kept: u64,
@@ -63,6 +74,8 @@ impl Summarizer {
                 .collect(),
             overhead: Series::default(),
             host: HostReadings::default(),
+            tracks: Tracks::default(),
+            windows: Vec::new(),
             recorded: Vec::new(),
             late_after: release_budget(manifest.scenario.release),
             kept: 0,
@@ -95,7 +108,12 @@ impl Summarizer {
                     tenant.node(node);
                 }
             }
-            Event::Sample(sample) => self.host.sample(sample),
+            Event::Sample(sample) => {
+                self.host.sample(sample);
+                self.tracks.sample(sample);
+            }
+            Event::Signal(signal) => self.tracks.signal(signal),
+            Event::Window(window) => self.windows.push(window.clone()),
             Event::Finding(finding) => self.recorded.push(finding.clone()),
             Event::Detections(_) | Event::Log(_) => {}
         }
@@ -105,7 +123,7 @@ impl Summarizer {
     pub fn finish(self, incomplete: Option<String>) -> Summary {
         let exact = self.kept <= self.exact_limit;
         let scenario = &self.manifest.scenario;
-        let (tenants, facts): (Vec<TenantSummary>, Vec<TenantFacts>) = self
+        let (mut tenants, facts): (Vec<TenantSummary>, Vec<TenantFacts>) = self
             .tenants
             .into_iter()
             .zip(&scenario.tenants)
@@ -120,9 +138,27 @@ impl Summarizer {
                 p99: micros(figures.p99),
             }
         });
-        let host = measured_window(&facts).and_then(|(from, to)| self.host.finish(from, to));
+        let named = |name: &str| {
+            let window = self.windows.iter().rfind(|window| window.name == name);
+            window.map(|window| (window.from, window.to))
+        };
+        let window = measured_window(&facts).or_else(|| named(RECORDING_WINDOW));
+        let host = window.and_then(|(from, to)| self.host.finish(from, to));
+        let tracks = self.tracks.finish();
+        let mut power = window.map_or_else(Power::default, |window| {
+            let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
+            power::summarize(&tracks, window, named(IDLE_WINDOW), asked_idle)
+        });
+        if let Some(energy) = &mut power.energy {
+            let busy: Vec<i128> = facts.iter().map(|facts| facts.busy).collect();
+            power::attribute(energy, &mut tenants, &busy);
+        }
         let (expectations, undecided) = judge(&scenario.expect, &tenants);
+        let on_gpu = |tenant: &TenantSummary| !power::HOST_BACKENDS.contains(&tenant.backend.as_str());
+        let gpu_used = tenants.iter().any(on_gpu);
+        let conditions = window.map_or_else(Vec::new, |window| conditions::derive(&tracks, window, gpu_used));
         let derived = findings::derive(&findings::Evidence {
+            busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
             manifest: &self.manifest,
             tenants: &tenants,
             facts: &facts,
@@ -132,11 +168,17 @@ impl Summarizer {
             late_after: self.late_after,
             undecided,
         });
+        let derived = derived
+            .into_iter()
+            .chain(conditions)
+            .chain(power.findings)
+            .collect();
         let findings = merge(self.recorded, derived);
         let measured = facts
             .iter()
             .map(|facts| facts.measured)
             .max()
+            .or(window.map(|(from, to)| to - from))
             .unwrap_or(Nanos::ZERO);
         Summary {
             schema: SCHEMA,
@@ -159,9 +201,10 @@ impl Summarizer {
                 exact,
             },
             tenants,
-            power: Vec::new(),
+            power: power.rails,
             expectations,
             host,
+            energy: power.energy,
         }
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct TenantFacts {
     pub(super) measured: Nanos,
     /// Records lost while it ran alone.
     pub(super) lost_alone: u64,
+    /// Compute time of its completed frames, in nanoseconds.
+    pub(super) busy: i128,
 }
 
 impl Gathered {
@@ -132,6 +134,7 @@ impl Gathered {
             together: self.together,
             measured,
             lost_alone: self.lost_alone,
+            busy: self.stages[Stage::Compute as usize].sum(),
         };
         let time_share = time_share(&self.response, &self.service, &self.stages);
         let response = self.response.finish();

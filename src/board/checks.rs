@@ -65,14 +65,13 @@ pub fn examine(roots: &Roots) -> Vec<Check> {
         Some("Install TensorRT 8.5 or later (on Jetson: the nvidia-jetpack package), if there is a GPU to use."),
         |_| "TensorRT's library is there".to_owned(),
     ));
-    checks.push(power(&facts, jetson));
     if jetson {
         checks.push(facts.check(
             "tegrastats",
             "tegrastats",
-            Status::Gap,
-            Some("Install the nvidia-l4t-tools package, or put /usr/bin on the PATH."),
-            |_| "NVIDIA's own sampler is there".to_owned(),
+            Status::Note,
+            Some("Needed only where rails cannot be read otherwise: the nvidia-l4t-tools package has it."),
+            |_| "NVIDIA's own sampler is there, for boards whose rails cannot be read otherwise".to_owned(),
         ));
     }
     checks.push(backend(&facts, jetson));
@@ -197,19 +196,6 @@ fn gap_if_gpu(facts: &Facts, jetson: bool) -> Status {
     } else {
         Status::Note
     }
-}
-
-fn power(facts: &Facts, jetson: bool) -> Check {
-    let fix = match jetson {
-        true => "Inside a container, mount /sys; Nano 2GB has no sensors at all.",
-        false => {
-            "Energy cannot be measured here; latencies can. On bare metal, try: sudo modprobe intel_rapl_msr."
-        }
-    };
-    let missing = if jetson { Status::Gap } else { Status::Note };
-    facts.check("Power sensors", "power_sensors", missing, Some(fix), |_| {
-        "the machine can tell its power; this version does not record it yet".to_owned()
-    })
 }
 
 fn backend(facts: &Facts, jetson: bool) -> Check {

@@ -159,7 +159,7 @@ fn container(roots: &Roots) -> (Option<String>, &'static str) {
 }
 
 /// The module's part number, which decides the numbers; the model's text names the carrier too.
-fn module(roots: &Roots) -> Option<String> {
+pub(crate) fn module(roots: &Roots) -> Option<String> {
     let compatible = roots.text("/proc/device-tree/compatible")?;
     compatible
         .split('\0')
@@ -173,7 +173,7 @@ fn module(roots: &Roots) -> Option<String> {
 }
 
 /// `R36.4.4` from `# R36 (release), REVISION: 4.4, …`.
-fn l4t(roots: &Roots) -> Option<String> {
+pub(crate) fn l4t(roots: &Roots) -> Option<String> {
     let text = roots.text("/etc/nv_tegra_release")?;
     let line = text.lines().next()?;
     let release = line.trim_start_matches('#').split_whitespace().next()?;
@@ -182,7 +182,7 @@ fn l4t(roots: &Roots) -> Option<String> {
 }
 
 /// Names of the GPUs that the driver lists; a Jetson's is part of its chip and not among them.
-fn gpu(roots: &Roots) -> Option<String> {
+pub(crate) fn gpu(roots: &Roots) -> Option<String> {
     let mut counts = std::collections::BTreeMap::<String, usize>::new();
     for device in roots.names("/proc/driver/nvidia/gpus") {
         let information = roots.text(&format!("/proc/driver/nvidia/gpus/{device}/information"));

@@ -18,7 +18,7 @@ const FOLDERS: [&str; 8] = [
 const CACHE: &str = "/etc/ld.so.cache";
 
 /// A library `<stem>.so` or `<stem>.so.<version>`, the most specific name first found.
-pub(super) fn library(roots: &Roots, stem: &str) -> Option<PathBuf> {
+pub(crate) fn library(roots: &Roots, stem: &str) -> Option<PathBuf> {
     let listed = roots
         .library_path
         .iter()
@@ -37,7 +37,7 @@ pub(super) fn library(roots: &Roots, stem: &str) -> Option<PathBuf> {
 }
 
 /// A program on the path.
-pub(super) fn program(roots: &Roots, name: &str) -> Option<PathBuf> {
+pub(crate) fn program(roots: &Roots, name: &str) -> Option<PathBuf> {
     roots
         .path
         .iter()

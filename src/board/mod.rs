@@ -5,8 +5,10 @@
 //! changes while a run goes on (load, clocks, power) is telemetry's affair.
 
 mod checks;
-mod facts;
-mod libraries;
+pub(crate) mod facts;
+pub mod jetpack;
+pub(crate) mod libraries;
+pub mod modules;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,11 +25,22 @@ pub struct Roots {
     pub path: Vec<PathBuf>,
     /// Folders that the loader was told to search first (`LD_LIBRARY_PATH`); they are not below `root`.
     pub library_path: Vec<PathBuf>,
+    /// The file of NVIDIA's management library, where it was said (`JETLAG_NVML`).
+    pub nvml: Option<PathBuf>,
 }
 
 impl Roots {
-    /// This machine.
+    /// This machine; or the made-up or mounted one below the folder that `JETLAG_ROOT` names.
     pub fn system() -> Self {
+        let nvml = std::env::var_os("JETLAG_NVML")
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from);
+        if let Some(root) = std::env::var_os("JETLAG_ROOT").filter(|root| !root.is_empty()) {
+            return Roots {
+                nvml,
+                ..Roots::at(Path::new(&root))
+            };
+        }
         let folders = |variable| {
             std::env::var_os(variable)
                 .map(|value| std::env::split_paths(&value).collect())
@@ -37,6 +50,7 @@ impl Roots {
             root: PathBuf::from("/"),
             path: folders("PATH"),
             library_path: folders("LD_LIBRARY_PATH"),
+            nvml,
         }
     }
 
@@ -46,16 +60,22 @@ impl Roots {
             root: root.to_owned(),
             path: vec![root.join("usr/bin")],
             library_path: Vec::new(),
+            nvml: None,
         }
     }
 
+    /// Whether these are the files of the machine that runs this program.
+    pub fn is_this_machine(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
     /// A file of the machine; `absolute` as it is called there.
-    fn file(&self, absolute: &str) -> PathBuf {
+    pub(crate) fn file(&self, absolute: &str) -> PathBuf {
         self.root.join(absolute.trim_start_matches('/'))
     }
 
     /// Its text without closing zeros and white space; none if it cannot be read or is empty.
-    fn text(&self, absolute: &str) -> Option<String> {
+    pub(crate) fn text(&self, absolute: &str) -> Option<String> {
         let bytes = std::fs::read(self.file(absolute)).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
@@ -63,7 +83,7 @@ impl Roots {
     }
 
     /// Names in a folder, sorted; none if there is no such folder.
-    fn names(&self, absolute: &str) -> Vec<String> {
+    pub(crate) fn names(&self, absolute: &str) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.file(absolute))
             .into_iter()
             .flatten()

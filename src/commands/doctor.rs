@@ -1,7 +1,8 @@
 //! `jetlag doctor`: what was found on this machine, what that means, and how to mend what is missing.
 //!
-//! Looks only at files, and loads TensorRT to ask it its version; starts nothing, changes nothing, and needs no
-//! rights. A gap is no failure: the exit code says whether the answer could be given.
+//! Looks at files, and loads TensorRT and NVIDIA's management library to ask them what they are and answer; starts
+//! nothing, changes nothing, and needs no rights. The exit code is 1 where something is missing that limits what can
+//! be measured.
 
 use std::path::Path;
 
@@ -10,23 +11,28 @@ use crate::backend::tensorrt;
 use crate::board::{self, Check, Roots, Status};
 use crate::cli::Format;
 use crate::gpu;
-use crate::report;
+use crate::{report, telemetry};
 
 /// Examines this machine and prints the answer.
 pub fn run(tensorrt: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
-    let mut checks = board::examine(&Roots::system());
-    // Where nothing is installed, what was seen of files says it shorter.
-    if let Some(opened) = tensorrt_check(tensorrt) {
+    let roots = Roots::system();
+    let mut checks = board::examine(&roots);
+    // Where nothing is installed, what was seen of files says it shorter; and what the loader finds is of this
+    // machine, and of no other whose files are looked at.
+    let asked = roots.is_this_machine() || tensorrt.is_some();
+    if let Some(opened) = asked.then(|| tensorrt_check(tensorrt)).flatten() {
         checks.retain(|check| check.subject != opened.subject);
         checks.push(opened);
     }
+    checks.extend(telemetry::examine(&roots));
     let mut out = Vec::new();
     match format {
         Format::Text => report::doctor::text(&checks, &mut out)?,
         Format::Json => report::doctor::json(&checks, &mut out)?,
     }
     print(&String::from_utf8(out)?);
-    Ok(Outcome::Done)
+    let gap = checks.iter().any(|check| check.status == Status::Gap);
+    Ok(if gap { Outcome::Failed } else { Outcome::Done })
 }
 
 /// TensorRT as it answers itself: flavour, version, path, and which halves it has; `None` if none is installed.

@@ -2,31 +2,39 @@
 //! samplers. What the phases are is said in `run`; what a tenant does in them is in `tenant::pipeline`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::Context;
 
+use super::live_screen::LiveScreen;
 use super::prepare::Prepared;
 use super::progress::Progress;
 use super::run::{phases, plan_of};
+use super::screen::{Screen, Stream};
 use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
+use crate::board::Roots;
+use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{EndReason, Event, Finding, OVERHEAD_TENANT, Phase, PhaseRecord};
+use crate::record::{
+    EndReason, Event, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
+};
 use crate::scenario::{Arrival, Overload, Release, Scenario};
 use crate::source::empty::EmptySource;
-use crate::telemetry::{self, host::Host};
+use crate::telemetry::{self, SamplerReport};
 use crate::tenant::failures::note;
 use crate::tenant::pipeline::{PhasePlan, Runner};
-use crate::tenant::recorder::Recorder;
+use crate::tenant::recorder::{Recorder, Watcher};
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
 use crate::units::Nanos;
 
 /// Frames of the null tenant.
 const OVERHEAD_FRAMES: u64 = 2_000;
+/// Between the last work and the beginning of the idle baseline.
+const IDLE_SETTLES: Nanos = Nanos::from_millis(500);
 /// Between the call to start and the common epoch: time for every thread to be there.
 const LEAD: Nanos = Nanos::from_millis(20);
 
@@ -46,13 +54,48 @@ impl Live {
     }
 }
 
+/// How a run is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watching {
+    /// Not at all.
+    Quiet,
+    /// A progress bar.
+    Progress,
+    /// The dashboard.
+    Live,
+}
+
+impl Watching {
+    /// What was asked for.
+    pub(super) fn asked(options: &RunOptions) -> Watching {
+        match (options.live, options.quiet) {
+            (true, _) => Watching::Live,
+            (_, true) => Watching::Quiet,
+            _ => Watching::Progress,
+        }
+    }
+
+    /// Somebody who watches; the progress bar where there is no terminal for the dashboard.
+    fn watcher(self, name: &str, tenants: &[&str], total: Nanos, stop: &Arc<AtomicBool>) -> Box<dyn Watcher> {
+        if self == Watching::Live && Stream::Err.is_terminal() {
+            match Screen::open(Stream::Err) {
+                Ok(screen) => {
+                    return Box::new(LiveScreen::new(screen, name.to_owned(), tenants, stop.clone()));
+                }
+                Err(error) => log::warn!("no dashboard on this terminal: {error}"),
+            }
+        }
+        Box::new(Progress::new(tenants, total, self == Watching::Quiet))
+    }
+}
+
 /// Runs all phases; what was recorded is in the file when it returns.
 pub(super) fn run(
     scenario: &Scenario,
     prepared: Vec<Prepared>,
     writer: RunWriter,
-    stop: &AtomicBool,
-    quiet: bool,
+    stop: &Arc<AtomicBool>,
+    watching: Watching,
 ) -> anyhow::Result<()> {
     let clock = RealClock;
     let phases = phases(scenario);
@@ -67,7 +110,8 @@ pub(super) fn run(
     let (notes, events) = channel();
     let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
     let total = (scenario.warmup + scenario.duration) * phases.len() as i64;
-    let watcher = Box::new(Progress::new(&names, total, quiet));
+    let watcher = watching.watcher(&scenario.name, &names, total, stop);
+    let stop: &AtomicBool = stop;
     let recorder = Recorder {
         writer,
         feeds,
@@ -84,11 +128,10 @@ pub(super) fn run(
             let notes = notes.clone();
             let sampled = &sampled;
             move || {
-                let host = Host::new(scenario.telemetry.interval, Path::new("/proc"), Path::new("/sys"));
                 let emit = &mut |event| {
                     let _ = notes.send(event);
                 };
-                telemetry::sampler_loop(vec![Box::new(host)], &RealClock, RealClock.now(), sampled, emit);
+                sample(scenario, sampled, emit);
             }
         });
         if let Err(error) = &sampling {
@@ -128,7 +171,7 @@ pub(super) fn run(
 }
 
 /// A thread that debuggers and `top` show by this name (the kernel keeps 15 characters).
-fn named(name: &str) -> std::thread::Builder {
+pub(super) fn named(name: &str) -> std::thread::Builder {
     std::thread::Builder::new().name(name.chars().take(15).collect())
 }
 
@@ -245,20 +288,58 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
     let _ = notes.send(Event::Phase(end));
 }
 
-/// Says that idle power was asked for and cannot be had: this version reads no power sensor.
-pub(super) fn idle_not_measured() -> Finding {
-    Finding {
-        code: "idle-power-not-measured".to_owned(),
-        tenant: None,
-        message: "`baseline.idle` was asked for, and this version can read no power sensor.".to_owned(),
-        advice: "Leave `baseline.idle` out; energy per frame is not reported.".to_owned(),
+/// Runs all samplers until `sampled` is set, and says how each kept its schedule.
+fn sample(scenario: &Scenario, sampled: &AtomicBool, emit: &mut dyn FnMut(Event)) {
+    let found = telemetry::find(
+        &Roots::system(),
+        &scenario.telemetry,
+        std::env::current_exe().ok(),
+    );
+    for missing in &found.missing {
+        if let Some(finding) = missing.finding() {
+            emit(Event::Finding(finding));
+        }
+    }
+    let reports = telemetry::sampler_loop(found.samplers, &RealClock, RealClock.now(), sampled, emit);
+    for report in &reports {
+        emit(Event::Log(report_line(report)));
     }
 }
 
-/// Waits with only the samplers running.
+/// How a sampler kept its schedule, for the log.
+pub(super) fn report_line(report: &SamplerReport) -> LogRecord {
+    let SamplerReport {
+        name,
+        ticks,
+        late,
+        missed,
+        ended,
+    } = report;
+    let ended = ended
+        .as_ref()
+        .map_or(String::new(), |why| format!(", ended: {why}"));
+    LogRecord {
+        at: RealClock.now(),
+        level: "info".to_owned(),
+        message: format!("sampler {name}: {ticks} readings, {late} late, {missed} missed{ended}"),
+    }
+}
+
+/// Waits with only the samplers running, and records when that was.
 fn idle_baseline(idle: Nanos, stop: &AtomicBool, notes: &Sender<Event>) {
-    let _ = notes.send(Event::Finding(idle_not_measured()));
-    let until = RealClock.now() + idle;
+    // Sensors average, and what ran just before is still in their first values.
+    pause(IDLE_SETTLES, stop);
+    let from = RealClock.now();
+    pause(idle, stop);
+    let _ = notes.send(Event::Window(WindowRecord {
+        name: IDLE_WINDOW.to_owned(),
+        from,
+        to: RealClock.now(),
+    }));
+}
+
+fn pause(time: Nanos, stop: &AtomicBool) {
+    let until = RealClock.now() + time;
     while RealClock.now() < until && !stop.load(Ordering::Relaxed) {
         RealClock.sleep_until(until.min(RealClock.now() + Nanos::from_millis(50)));
     }

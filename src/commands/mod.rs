@@ -5,15 +5,20 @@
 pub mod build;
 pub mod cache;
 mod calibration;
+pub mod clocks;
 pub mod data;
 pub mod doctor;
 pub mod eval;
 pub mod inspect;
 mod live;
+mod live_screen;
+pub mod monitor;
 pub mod prepare;
 pub mod progress;
 pub mod report;
 pub mod run;
+mod screen;
+pub mod with_parent;
 
 use crate::cli::{Cli, Command, DataCommand};
 
@@ -67,6 +72,9 @@ pub fn run(cli: Cli) -> u8 {
             seed,
             start,
         }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
+        Command::Clocks(command) => clocks::run(&command),
+        Command::Monitor(args) => monitor::run(&args),
+        Command::WithParent(args) => with_parent::run(&args),
         Command::Doctor { tensorrt, format } => doctor::run(tensorrt.as_deref(), format),
     };
     match outcome {

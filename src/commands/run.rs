@@ -16,8 +16,9 @@ use super::{Outcome, WrongUse, live, report, say};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Manifest, Phase};
-use crate::scenario::{self, BackendChoice, ClockKind, LatencyModel, ResolveEnv, Scenario};
+use crate::record::{Finding, Manifest, Phase};
+use crate::scenario::{self, BackendChoice, ClockKind, Clocks, LatencyModel, ResolveEnv, Scenario};
+use crate::telemetry::clocks;
 use crate::tenant::pipeline::PhasePlan;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
@@ -47,13 +48,25 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     let path = run_file(&scenario, options.out.as_deref())?;
     let prepared = prepare::all(&scenario).map_err(|problems| WrongUse(problems.join("\n       ")))?;
+    let held = hold_clocks(&scenario)?;
     let manifest = manifest(&scenario, &prepared);
     let writer = RunWriter::create(&path, &manifest)?;
     let stop = stop_on_signals()?;
     let ended = match scenario.clock {
         ClockKind::Virtual => simulated(&scenario, &prepared, writer, &stop),
-        ClockKind::Real => live::run(&scenario, prepared, writer, &stop, options.quiet),
+        ClockKind::Real => live::run(
+            &scenario,
+            prepared,
+            writer,
+            &stop,
+            live::Watching::asked(&options),
+        ),
     };
+    if let Some(held) = held
+        && let Err(error) = held.give_back()
+    {
+        say(&format!("{error}; try: sudo jetlag clocks restore"));
+    }
     if let Err(error) = ended {
         say(&format!(
             "what was recorded before is kept: jetlag report {}",
@@ -67,6 +80,24 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     } else {
         outcome
     })
+}
+
+/// Gives back what a killed run left of the clocks, and holds them where the scenario asks for it. They are
+/// given back when this is dropped, whatever becomes of the run.
+fn hold_clocks(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
+    let roots = board::Roots::system();
+    match clocks::heal(&roots) {
+        Ok(0) => {}
+        Ok(changes) => log::warn!("{changes} clock settings of a run that was killed are as they were again"),
+        Err(error) => log::warn!("{error}"),
+    }
+    if scenario.clocks == Clocks::AsIs || scenario.clock == ClockKind::Virtual {
+        return Ok(None);
+    }
+    let held = clocks::max(&roots, None, Some(std::process::id()))
+        .context("`clocks: Max` was asked for, and nothing was started")?;
+    log::info!("{} clock settings changed", held.changes);
+    Ok(Some(held))
 }
 
 fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
@@ -152,7 +183,7 @@ fn run_file(scenario: &Scenario, asked: Option<&Path>) -> anyhow::Result<PathBuf
 }
 
 /// Whether a file may be written over as a run file: an older run, or nothing.
-fn is_mcap_or_empty(path: &Path) -> bool {
+pub(super) fn is_mcap_or_empty(path: &Path) -> bool {
     use std::io::Read;
     // The magic of the MCAP format.
     const MAGIC: [u8; 6] = *b"\x89MCAP0";
@@ -258,7 +289,12 @@ fn simulated(
         })
         .collect::<anyhow::Result<_>>()?;
     if scenario.baseline.idle.is_some() {
-        writer.finding(&live::idle_not_measured())?;
+        writer.finding(&Finding {
+            code: "idle-power-not-measured".to_owned(),
+            tenant: None,
+            message: "`baseline.idle` was asked for, and simulated time has no power.".to_owned(),
+            advice: "Leave `baseline.idle` out, or set `clock: Real`.".to_owned(),
+        })?;
     }
     let mut epoch = Stamp(0);
     for (phase, members) in phases(scenario) {

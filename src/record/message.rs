@@ -6,8 +6,8 @@
 use super::cdr::{CdrError, Decoder, Encoder};
 use super::schema::Kind;
 use super::{
-    DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord, Outcome, Phase,
-    PhaseRecord, SampleRecord,
+    Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord, Outcome,
+    Phase, PhaseRecord, RailRole, SampleRecord, SignalRecord, WindowRecord,
 };
 use crate::detector::{Box2d, Box3d, Detection, Place};
 use crate::units::{Nanos, Stamp};
@@ -328,6 +328,72 @@ fn decode_log(data: &[u8]) -> Result<LogRecord, CdrError> {
     })
 }
 
+pub(super) fn encode_signal(out: &mut Vec<u8>, unix_ns: u64, r: &SignalRecord) {
+    let mut e = Encoder::new(out);
+    time(&mut e, unix_ns);
+    e.i64(optional(r.period));
+    e.i64(optional(r.refresh));
+    e.i64(optional(r.window));
+    e.f64(r.step.unwrap_or(f64::NAN));
+    e.u8(r.averaging as u8);
+    e.u8(r.role as u8);
+    e.str(&r.source);
+    e.str(&r.signal);
+    e.str(&r.unit);
+    e.str(r.within.as_deref().unwrap_or_default());
+    e.str(&r.origin);
+}
+
+fn decode_signal(data: &[u8]) -> Result<SignalRecord, CdrError> {
+    let mut d = Decoder::new(data)?;
+    skip_time(&mut d)?;
+    Ok(SignalRecord {
+        period: read_optional(&mut d)?,
+        refresh: read_optional(&mut d)?,
+        window: read_optional(&mut d)?,
+        step: Some(d.f64()?).filter(|step| !step.is_nan()),
+        averaging: match d.u8()? {
+            1 => Averaging::Instant,
+            2 => Averaging::Mean,
+            3 => Averaging::Counter,
+            // What a newer version may tell apart is not known here.
+            _ => Averaging::Unknown,
+        },
+        role: match d.u8()? {
+            0 => RailRole::None,
+            1 => RailRole::Total,
+            2 => RailRole::Summand,
+            3 => RailRole::Part,
+            4 => RailRole::Within,
+            5 => RailRole::Input,
+            _ => RailRole::Unknown,
+        },
+        source: d.str()?.to_owned(),
+        signal: d.str()?.to_owned(),
+        unit: d.str()?.to_owned(),
+        within: Some(d.str()?.to_owned()).filter(|name| !name.is_empty()),
+        origin: d.str()?.to_owned(),
+    })
+}
+
+pub(super) fn encode_window(out: &mut Vec<u8>, unix_ns: u64, r: &WindowRecord) {
+    let mut e = Encoder::new(out);
+    time(&mut e, unix_ns);
+    e.i64(r.from.0);
+    e.i64(r.to.0);
+    e.str(&r.name);
+}
+
+fn decode_window(data: &[u8]) -> Result<WindowRecord, CdrError> {
+    let mut d = Decoder::new(data)?;
+    skip_time(&mut d)?;
+    Ok(WindowRecord {
+        from: Stamp(d.i64()?),
+        to: Stamp(d.i64()?),
+        name: d.str()?.to_owned(),
+    })
+}
+
 /// The record that a message of this kind holds.
 pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
     Ok(match kind {
@@ -338,5 +404,7 @@ pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
         Kind::Node => Event::Node(decode_node(data)?),
         Kind::Finding => Event::Finding(decode_finding(data)?),
         Kind::Log => Event::Log(decode_log(data)?),
+        Kind::Signal => Event::Signal(decode_signal(data)?),
+        Kind::Window => Event::Window(decode_window(data)?),
     })
 }

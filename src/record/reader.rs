@@ -375,6 +375,7 @@ fn stamp(event: &Event) -> Option<Stamp> {
         Event::Sample(r) => Some(r.at),
         Event::Phase(r) => Some(r.measured_to),
         Event::Log(r) => Some(r.at),
-        Event::Node(_) | Event::Finding(_) => None,
+        Event::Window(r) => Some(r.to),
+        Event::Node(_) | Event::Finding(_) | Event::Signal(_) => None,
     }
 }

@@ -6,7 +6,7 @@
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 1;
+pub const SCHEMA_MINOR: u32 = 2;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -24,10 +24,12 @@ pub(super) enum Kind {
     Node,
     Finding,
     Log,
+    Signal,
+    Window,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 7] = [
+    pub(super) const ALL: [Kind; 9] = [
         Kind::Frame,
         Kind::Detections,
         Kind::Sample,
@@ -35,6 +37,8 @@ impl Kind {
         Kind::Node,
         Kind::Finding,
         Kind::Log,
+        Kind::Signal,
+        Kind::Window,
     ];
     /// Name of the ROS 2 message type.
     pub(super) const fn name(self) -> &'static str {
@@ -46,6 +50,8 @@ impl Kind {
             Kind::Node => "jetlag_msgs/msg/Node",
             Kind::Finding => "jetlag_msgs/msg/Finding",
             Kind::Log => "jetlag_msgs/msg/Log",
+            Kind::Signal => "jetlag_msgs/msg/Signal",
+            Kind::Window => "jetlag_msgs/msg/Window",
         }
     }
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
@@ -62,6 +68,8 @@ impl Kind {
             Kind::Node => concat!(include_str!("msg/Node.msg"), include_str!("msg/Time.dep")),
             Kind::Finding => concat!(include_str!("msg/Finding.msg"), include_str!("msg/Time.dep")),
             Kind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),
+            Kind::Signal => concat!(include_str!("msg/Signal.msg"), include_str!("msg/Time.dep")),
+            Kind::Window => concat!(include_str!("msg/Window.msg"), include_str!("msg/Time.dep")),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.

@@ -16,7 +16,7 @@ use mcap::{Compression, McapError, WriteOptions};
 use super::schema::{self, Kind};
 use super::{
     DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT,
-    PhaseRecord, SampleRecord, message,
+    PhaseRecord, SampleRecord, SignalRecord, WindowRecord, message,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -110,6 +110,8 @@ pub struct RunWriter<W: Write + Seek = BufWriter<File>> {
     samples: Vec<SampleChannel>,
     finding: Option<Channel>,
     log: Option<Channel>,
+    signals: Option<Channel>,
+    windows: Option<Channel>,
     encoded: Vec<u8>,
     /// Stamp of the last flush, or of the first record.
     flushed: Option<Stamp>,
@@ -216,6 +218,8 @@ impl<W: Write + Seek> RunWriter<W> {
             samples: Vec::new(),
             finding: None,
             log: None,
+            signals: None,
+            windows: None,
             encoded: Vec::with_capacity(4096),
             flushed: None,
             latest: manifest.anchor,
@@ -253,6 +257,8 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Node(r) => self.node(r),
             Event::Finding(r) => self.finding(r),
             Event::Log(r) => self.log(r),
+            Event::Signal(r) => self.signal(r),
+            Event::Window(r) => self.window(r),
         }
     }
 
@@ -330,6 +336,29 @@ impl<W: Write + Seek> RunWriter<W> {
             None => self.add_channel(Kind::Log, "/jetlag/log")?,
         };
         self.log = Some(self.put(channel, record.at)?);
+        Ok(())
+    }
+
+    /// Records what a signal's readings mean, at the time of the latest record before it.
+    pub fn signal(&mut self, record: &SignalRecord) -> Result<(), RecordError> {
+        let at = self.latest;
+        message::encode_signal(&mut self.encoded, self.wall.unix_ns(at), record);
+        let channel = match self.signals {
+            Some(channel) => channel,
+            None => self.add_channel(Kind::Signal, "/jetlag/telemetry/signals")?,
+        };
+        self.signals = Some(self.put(channel, at)?);
+        Ok(())
+    }
+
+    /// Records a named stretch of time.
+    pub fn window(&mut self, record: &WindowRecord) -> Result<(), RecordError> {
+        message::encode_window(&mut self.encoded, self.wall.unix_ns(record.to), record);
+        let channel = match self.windows {
+            Some(channel) => channel,
+            None => self.add_channel(Kind::Window, "/jetlag/telemetry/windows")?,
+        };
+        self.windows = Some(self.put(channel, record.to)?);
         Ok(())
     }
 

@@ -3,6 +3,8 @@
 //! Nothing here computes: every figure shown is a field of the summary, rounded for the eye. Formats write
 //! to any writer; which one, and whether it is a terminal, is for `commands` to know.
 
+pub mod clocks;
+pub mod dashboard;
 pub mod doctor;
 pub mod inspect;
 pub mod json;

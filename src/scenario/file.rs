@@ -8,7 +8,7 @@ use crate::units::Nanos;
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::tree::Node;
-use super::{ClockKind, PointFormat, Release, Sensor, Sharing};
+use super::{ClockKind, Clocks, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
 #[derive(Debug, Default)]
@@ -22,6 +22,7 @@ pub(super) struct ScenarioFile {
     pub(super) release: Read<Release>,
     pub(super) baseline: Read<BaselineFile>,
     pub(super) telemetry: Read<TelemetryFile>,
+    pub(super) clocks: Read<Clocks>,
     pub(super) sim_contention: Read<f64>,
     pub(super) expect: Read<Vec<Spot<String>>>,
     pub(super) tenants: Option<Spot<Vec<TenantFile>>>,
@@ -38,6 +39,7 @@ pub(super) struct BaselineFile {
 #[derive(Debug, Clone, Default)]
 pub(super) struct TelemetryFile {
     pub(super) interval: Read<Nanos>,
+    pub(super) sources: Read<Vec<Spot<TelemetrySource>>>,
 }
 
 /// A tenant as typed.
@@ -147,6 +149,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "release",
     "baseline",
     "telemetry",
+    "clocks",
     "sim_contention",
     "expect",
     "tenants",
@@ -209,6 +212,30 @@ static SHARINGS: Choices = Choices {
         plain("Edf"),
         plain("Partition"),
         plain("Processes"),
+    ],
+};
+
+static HELD_CLOCKS: Choices = Choices {
+    what: "way with clocks",
+    default: "AsIs",
+    all: &[plain("AsIs"), plain("Max")],
+};
+
+static TELEMETRY_SOURCES: Choices = Choices {
+    what: "source of samples",
+    default: "Host",
+    all: &[
+        plain("Host"),
+        plain("Processes"),
+        plain("Rails"),
+        plain("Thermal"),
+        plain("Gpu"),
+        plain("Emc"),
+        plain("Fan"),
+        plain("PowerMode"),
+        plain("Nvml"),
+        plain("Rapl"),
+        plain("Tegrastats"),
     ],
 };
 
@@ -316,6 +343,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         release: r.optional(&fields, "release", release),
         baseline: r.optional(&fields, "baseline", baseline),
         telemetry: r.optional(&fields, "telemetry", telemetry),
+        clocks: r.optional(&fields, "clocks", clocks),
         sim_contention: r.optional(&fields, "sim_contention", Reader::number),
         expect: r.optional(&fields, "expect", expectations),
         tenants: r.required(
@@ -390,10 +418,36 @@ fn baseline(r: &mut Reader, node: &Node, field: &str) -> Option<BaselineFile> {
 
 fn telemetry(r: &mut Reader, node: &Node, field: &str) -> Option<TelemetryFile> {
     let example = "fields in parentheses, such as (interval: \"100ms\")";
-    let fields = r.record(node, field, "Telemetry", example, &["interval"])?;
+    let fields = r.record(node, field, "Telemetry", example, &["interval", "sources"])?;
     Some(TelemetryFile {
         interval: r.optional(&fields, "interval", Reader::duration),
+        sources: r.optional(&fields, "sources", |r, node, field| {
+            let expected = "a list of sources, such as [Rails, Nvml, Thermal]";
+            r.list(node, field, expected, telemetry_source)
+        }),
     })
+}
+
+fn clocks(r: &mut Reader, node: &Node, _: &str) -> Option<Clocks> {
+    let values = [("AsIs", Clocks::AsIs), ("Max", Clocks::Max)];
+    named(r, node, &HELD_CLOCKS, &values)
+}
+
+fn telemetry_source(r: &mut Reader, node: &Node, _: &str) -> Option<TelemetrySource> {
+    let values = [
+        ("Host", TelemetrySource::Host),
+        ("Processes", TelemetrySource::Processes),
+        ("Rails", TelemetrySource::Rails),
+        ("Thermal", TelemetrySource::Thermal),
+        ("Gpu", TelemetrySource::Gpu),
+        ("Emc", TelemetrySource::Emc),
+        ("Fan", TelemetrySource::Fan),
+        ("PowerMode", TelemetrySource::PowerMode),
+        ("Nvml", TelemetrySource::Nvml),
+        ("Rapl", TelemetrySource::Rapl),
+        ("Tegrastats", TelemetrySource::Tegrastats),
+    ];
+    named(r, node, &TELEMETRY_SOURCES, &values)
 }
 
 fn expectations(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<Spot<String>>> {

@@ -13,7 +13,7 @@ use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
 use super::read::{Read, Reader};
 use super::tenant::resolve_tenant;
 use super::tree;
-use super::{BackendChoice, Baseline, ClockKind, Release, Scenario, Sharing, Telemetry, set};
+use super::{BackendChoice, Baseline, ClockKind, Clocks, Release, Scenario, Sharing, Telemetry, set};
 
 /// Says what is wrong with an expectation, given the names of the tenants.
 pub type CheckExpectation = fn(&str, &[&str]) -> Result<(), String>;
@@ -213,6 +213,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         release: typed.release.or(Release::Sleep),
         baseline: baseline(typed, r),
         telemetry: telemetry(typed, r),
+        clocks: typed.clocks.or(Clocks::AsIs),
         sim_contention: typed.sim_contention.or(0.0),
         expect: expectations(typed, context.env, r),
         tenants,
@@ -393,15 +394,23 @@ fn baseline(typed: &ScenarioFile, r: &mut Reader) -> Baseline {
 
 fn telemetry(typed: &ScenarioFile, r: &mut Reader) -> Telemetry {
     let usual = Nanos::from_millis(100);
-    let Some(interval) = typed.telemetry.given().map(|spot| &spot.value.interval) else {
-        return Telemetry { interval: usual };
+    let Some(typed) = typed.telemetry.given().map(|spot| &spot.value) else {
+        return Telemetry {
+            interval: usual,
+            sources: None,
+        };
     };
+    let interval = &typed.interval;
     if let Some(spot) = interval.given() {
         let ok = spot.value >= Nanos::from_millis(1) && spot.value <= Nanos::from_secs(3600);
         require(r, spot, ok, "`interval` of `telemetry`", "from 1ms to 1h");
     }
     Telemetry {
         interval: interval.or(usual),
+        sources: typed
+            .sources
+            .given()
+            .map(|list| list.value.iter().map(|spot| spot.value).collect()),
     }
 }
 

@@ -1,34 +1,42 @@
 //! The host's own quantities: processor load and clock, memory, and what this process takes of them.
 //!
-//! Memory and the process come from sysinfo. Processor load is read from /proc/stat here, because
-//! sysinfo refuses to look more often than every 200 ms and would hand out the old reading again. The
-//! kernel counts load in hundredths of a second, so at a period of 100 ms it comes in steps of 10 %.
+//! All of it is read from files of the kernel's that stay open: sysinfo opens its files each time, refuses to
+//! look at processors more often than every 200 ms, and would hand out the old reading again. The kernel
+//! counts load in hundredths of a second, so at a period of 100 ms it comes in steps of 10 %.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::time::{ClockId, clock_gettime};
-use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
+use super::file::NumberFile;
 use super::{Sampler, SamplerError};
-use crate::record::SampleRecord;
+use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
 pub const SOURCE: &str = "host";
 
 /// Samples the host. Signals: `cpu_load`, `cpu<n>_load` (percent busy since the last reading),
-/// `cpu<n>_frequency` (mhz, where the kernel says), `memory_used`, `memory_available`, `own_memory`
+/// `cpu<n>_frequency` (mhz, where the kernel says), `cpu<n>_online` (flag, where a processor can be switched
+/// off), `memory_used`, `memory_available`, `own_memory`
 /// (bytes), `own_cpu_load` (percent of all processors since the last reading).
 pub struct Host {
     period: Nanos,
     stat: PathBuf,
     /// Total first, then each processor: name of the signal, and its counters at the last reading.
     loads: Vec<(String, Option<Ticks>)>,
-    /// Name of the signal and file of each processor that has a clock.
-    clocks: Vec<(String, PathBuf)>,
-    system: System,
-    pid: Option<Pid>,
+    /// Name of the signal, file, factor and unit of each processor's clock and switch.
+    files: Vec<(String, NumberFile, f64, &'static str)>,
+    /// Signals that were described.
+    described: std::collections::HashSet<String>,
+    asides: Vec<Event>,
+    meminfo: Option<fs::File>,
+    statm: Option<fs::File>,
+    /// Room for what is read, kept from one reading to the next.
+    text: String,
+    /// When switches were last looked at: they move by hand.
+    switches_due: Stamp,
     process: Option<(Stamp, Nanos)>,
 }
 
@@ -46,9 +54,13 @@ impl Host {
             period,
             stat: proc.join("stat"),
             loads: Vec::new(),
-            clocks: clocks(&sys.join("devices/system/cpu")),
-            system: System::new(),
-            pid: sysinfo::get_current_pid().ok(),
+            files: files(&sys.join("devices/system/cpu")),
+            described: Default::default(),
+            asides: Vec::new(),
+            meminfo: fs::File::open(proc.join("meminfo")).ok(),
+            statm: fs::File::open("/proc/self/statm").ok(),
+            text: String::new(),
+            switches_due: Stamp(i64::MIN),
             process: None,
         }
     }
@@ -80,22 +92,48 @@ impl Host {
         Ok(())
     }
 
+    /// Says what signals mean that were not there before.
+    fn describe(&mut self, readings: &[SampleRecord]) {
+        for reading in readings {
+            if !self.described.insert(reading.signal.clone()) {
+                continue;
+            }
+            let load = reading.unit == "percent";
+            self.asides.push(Event::Signal(SignalRecord {
+                source: SOURCE.to_owned(),
+                signal: reading.signal.clone(),
+                unit: reading.unit.clone(),
+                origin: match reading.signal.as_str() {
+                    "own_cpu_load" => "CLOCK_PROCESS_CPUTIME_ID",
+                    "own_memory" => "/proc/self/statm",
+                    "memory_used" | "memory_available" => "/proc/meminfo",
+                    _ if load => "/proc/stat",
+                    _ => "/sys/devices/system/cpu",
+                }
+                .to_owned(),
+                period: Some(self.period),
+                averaging: if load { Averaging::Mean } else { Averaging::Instant },
+                window: load.then_some(self.period),
+                ..SignalRecord::default()
+            }));
+        }
+    }
+
     fn memory(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
-        self.system.refresh_memory();
-        let known = self.system.total_memory() > 0;
-        let bytes = |value: u64| known.then_some(value as f64);
-        out.push(sample(
-            at,
-            "memory_used",
-            bytes(self.system.used_memory()),
-            "bytes",
-        ));
-        out.push(sample(
-            at,
-            "memory_available",
-            bytes(self.system.available_memory()),
-            "bytes",
-        ));
+        let mut text = std::mem::take(&mut self.text);
+        let kib = read_from_start(&mut self.meminfo, &mut text).then(|| {
+            let field = |name: &str| -> Option<f64> {
+                let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+                line.split_ascii_whitespace().next()?.parse().ok()
+            };
+            (field("MemTotal:"), field("MemAvailable:"))
+        });
+        self.text = text;
+        let (total, available) = kib.unwrap_or((None, None));
+        let bytes = |kib: Option<f64>| kib.map(|kib| kib * 1024.0);
+        let used = total.zip(available).map(|(total, available)| total - available);
+        out.push(sample(at, "memory_used", bytes(used), "bytes"));
+        out.push(sample(at, "memory_available", bytes(available), "bytes"));
     }
 
     fn process(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
@@ -109,18 +147,14 @@ impl Host {
             .map(|(then, used_then)| (used - used_then).as_secs_f64() / (at - then).as_secs_f64())
             .map(|busy| 100.0 * busy / processors);
         out.push(sample(at, "own_cpu_load", load, "percent"));
-        let rss = self.pid.and_then(|pid| {
-            let kind = ProcessRefreshKind::nothing().with_memory();
-            self.system
-                .refresh_processes_specifics(ProcessesToUpdate::Some(&[pid]), false, kind);
-            self.system.process(pid).map(|p| p.memory() as f64)
-        });
-        out.push(sample(
-            at,
-            "own_memory",
-            rss.filter(|bytes| *bytes > 0.0),
-            "bytes",
-        ));
+        let mut text = std::mem::take(&mut self.text);
+        // The second figure is what is resident, in pages.
+        let pages: Option<f64> = read_from_start(&mut self.statm, &mut text)
+            .then(|| text.split_ascii_whitespace().nth(1)?.parse().ok())
+            .flatten();
+        self.text = text;
+        let rss = pages.map(|pages| pages * rustix::param::page_size() as f64);
+        out.push(sample(at, "own_memory", rss, "bytes"));
     }
 }
 
@@ -132,16 +166,28 @@ impl Sampler for Host {
         self.period
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+        let first = out.len();
         self.loads(at, out)?;
-        for (signal, path) in &self.clocks {
-            let khz = fs::read_to_string(path)
-                .ok()
-                .and_then(|text| text.trim().parse::<f64>().ok());
-            out.push(sample(at, signal, khz.map(|khz| khz / 1000.0), "mhz"));
+        let switches = at >= self.switches_due;
+        if switches {
+            self.switches_due = at + Nanos::from_secs(1);
+        }
+        for (signal, file, factor, unit) in &mut self.files {
+            if *unit == "flag" && !switches {
+                continue;
+            }
+            let value = file.read().ok().map(|number| number * *factor);
+            out.push(sample(at, signal, value, unit));
         }
         self.memory(at, out);
         self.process(at, out);
+        if out.len() - first > self.described.len() {
+            self.describe(&out[first..]);
+        }
         Ok(())
+    }
+    fn asides(&mut self, out: &mut Vec<Event>) {
+        out.append(&mut self.asides);
     }
 }
 
@@ -153,6 +199,14 @@ fn sample(at: Stamp, signal: &str, value: Option<f64>, unit: &str) -> SampleReco
         value,
         unit: unit.to_owned(),
     }
+}
+
+/// Reads a file of the kernel's anew from its start; false where that cannot be done.
+fn read_from_start(file: &mut Option<fs::File>, text: &mut String) -> bool {
+    use std::io::{Read, Seek};
+    let Some(file) = file else { return false };
+    text.clear();
+    file.rewind().is_ok() && file.read_to_string(text).is_ok()
 }
 
 /// Whether `signal` is `<cpu>_load`.
@@ -190,22 +244,27 @@ fn load_percent(before: Ticks, after: Ticks) -> Option<f64> {
     Some(100.0 * busy as f64 / total as f64)
 }
 
-/// The clock file of each processor that has one, in order.
-fn clocks(cpus: &Path) -> Vec<(String, PathBuf)> {
-    let mut found: Vec<(u32, PathBuf)> = fs::read_dir(cpus)
+/// The clock and the switch of each processor that has one, in order.
+fn files(cpus: &Path) -> Vec<(String, NumberFile, f64, &'static str)> {
+    let mut numbers: Vec<u32> = fs::read_dir(cpus)
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| {
-            let number = entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok()?;
-            let path = entry.path().join("cpufreq/scaling_cur_freq");
-            path.exists().then_some((number, path))
-        })
+        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
         .collect();
-    found.sort();
-    found
-        .into_iter()
-        .map(|(number, path)| (format!("cpu{number}_frequency"), path))
+    numbers.sort_unstable();
+    let kinds = [
+        ("frequency", "cpufreq/scaling_cur_freq", 1e-3, "mhz"),
+        ("online", "online", 1.0, "flag"),
+    ];
+    let all = numbers.iter().flat_map(|n| {
+        kinds.map(|(what, file, factor, unit)| {
+            let path = cpus.join(format!("cpu{n}")).join(file);
+            (format!("cpu{n}_{what}"), path, factor, unit)
+        })
+    });
+    all.filter(|(_, path, ..)| path.exists())
+        .map(|(signal, path, factor, unit)| (signal, NumberFile::new(path), factor, unit))
         .collect()
 }
 

@@ -2,25 +2,49 @@
 //!
 //! One thread runs all samplers of a run, each at its own period on an absolute schedule, and hands the
 //! readings to the recorder. A sampler that fails ends, with a recorded reason, and the run goes on.
-//! What is sampled is in one file a source; what readings mean is the analysis's affair.
+//! What is sampled is in one file a source; [`find`] looks for what a machine has. What readings mean is the
+//! analysis's affair.
 
+pub mod clocks;
+mod emc;
+mod examine;
+mod fan;
+mod file;
+mod files;
+mod gpu;
 pub mod host;
+mod nvml;
+mod power_mode;
+mod probe;
+mod processes;
+mod rails;
+mod rapl;
 mod schedule;
+pub mod tegrastats;
+#[cfg(test)]
+mod testing;
+mod thermal;
 
+pub use examine::examine;
+pub use nvml::open as open_nvml;
+pub use probe::{Found, Unfound, find};
 pub use schedule::{SamplerReport, sampler_loop};
 
-use crate::record::SampleRecord;
+use crate::record::{Event, SampleRecord};
 use crate::units::{Nanos, Stamp};
 
 /// Reads some quantities each time it is asked.
 pub trait Sampler: Send {
-    /// The source's word in the run file: `host`.
+    /// The sampler's word in logs and findings: `host`.
     fn name(&self) -> &str;
     /// Time between two readings.
     fn period(&self) -> Nanos;
     /// Reads everything once and appends it to `out`. What could not be read this time has no value;
     /// what a machine does not have is not there at all. An error ends the sampler.
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError>;
+    /// What else is to be recorded, asked before each reading's values go out: what its signals mean, each
+    /// once, and what happened to it.
+    fn asides(&mut self, _out: &mut Vec<Event>) {}
 }
 
 /// Why a sampler cannot go on.
@@ -43,5 +67,26 @@ pub enum SamplerError {
         wanted: &'static str,
         /// Its first line.
         found: String,
+    },
+    /// None of its files can be read any more.
+    #[error("none of its {files} files can be read ({path} and others): {why}")]
+    Silent {
+        /// How many.
+        files: usize,
+        /// One of them.
+        path: String,
+        /// What is wrong with the last one.
+        why: &'static str,
+    },
+    /// NVIDIA's management library does not answer any more.
+    #[error("NVML does not answer any more: {0}")]
+    Nvml(String),
+    /// A program that it reads from cannot be had.
+    #[error("{program}: {problem}")]
+    Program {
+        /// Which.
+        program: String,
+        /// What happened.
+        problem: String,
     },
 }

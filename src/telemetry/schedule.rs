@@ -60,7 +60,7 @@ pub fn sampler_loop(
             sampler,
         })
         .collect();
-    let mut readings = Vec::new();
+    let (mut readings, mut asides) = (Vec::new(), Vec::new());
     while !stop.load(Ordering::Relaxed) {
         let running = scheduled.iter_mut().filter(|s| s.report.ended.is_none());
         let Some(next) = running.min_by_key(|s| s.due) else {
@@ -71,15 +71,32 @@ pub fn sampler_loop(
             clock.sleep_until(next.due.min(now + STOP_LATENCY));
             continue;
         }
-        next.tick(now, &mut readings, emit);
+        next.tick(now, &mut readings, &mut asides, emit);
         next.advance(clock.now());
     }
     scheduled.into_iter().map(|s| s.report).collect()
 }
 
 impl Scheduled {
-    fn tick(&mut self, now: Stamp, readings: &mut Vec<SampleRecord>, emit: &mut dyn FnMut(Event)) {
+    fn tick(
+        &mut self,
+        now: Stamp,
+        readings: &mut Vec<SampleRecord>,
+        asides: &mut Vec<Event>,
+        emit: &mut dyn FnMut(Event),
+    ) {
         let sampled = self.sampler.sample(now, readings);
+        self.sampler.asides(asides);
+        for aside in asides.drain(..) {
+            emit(match aside {
+                // A sampler may have noted it before it knew the time.
+                Event::Log(log) => Event::Log(LogRecord {
+                    at: log.at.max(now),
+                    ..log
+                }),
+                other => other,
+            });
+        }
         for reading in readings.drain(..) {
             emit(Event::Sample(reading));
         }

@@ -20,6 +20,8 @@ const VISIT: Duration = Duration::from_millis(10);
 pub trait Watcher: Send {
     /// A frame was recorded.
     fn frame(&mut self, record: &FrameRecord);
+    /// Something rare was recorded: a sample, a line of the log, a finding.
+    fn event(&mut self, _event: &crate::record::Event) {}
     /// A good moment to redraw.
     fn tick(&mut self);
 }
@@ -78,6 +80,7 @@ impl Recorder {
         }
         while let Ok(event) = events.try_recv() {
             visit.write(|writer| writer.write(&event));
+            visit.watcher.event(&event);
         }
         visit.write(|writer| writer.tick(clock.now()));
         visit.first_error.map_or(Ok(()), Err)

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
-    DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Manifest, NetworkManifest,
-    NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord,
-    TenantManifest,
+    Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord, Manifest,
+    NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, RailRole, SCHEMA_MAJOR,
+    SCHEMA_MINOR, SampleRecord, SignalRecord, TenantManifest, WindowRecord,
 };
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, LatencyModel, Overload, Release, Scenario, Sharing,
+    Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
     SourceSpec, Telemetry, Tenant,
 };
 use jetlag::units::{Nanos, Stamp};
@@ -40,7 +40,9 @@ pub(crate) fn manifest() -> Manifest {
             baseline: Baseline::default(),
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
+                sources: None,
             },
+            clocks: Clocks::AsIs,
             sim_contention: 0.5,
             expect: vec!["camera.response.p99 < 33ms".into()],
             tenants: names.map(tenant).into(),
@@ -203,6 +205,31 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
             lost_records: 5,
         }));
     }
+    events.push(Event::Signal(SignalRecord {
+        source: "ina3221".into(),
+        signal: "VDD_IN".into(),
+        unit: "mw".into(),
+        origin: "/sys/class/hwmon/hwmon3/in1_input × curr1_input".into(),
+        period: Some(Nanos::from_millis(100)),
+        refresh: Some(Nanos::from_millis(7)),
+        averaging: Averaging::Mean,
+        window: Some(Nanos::from_millis(7)),
+        step: Some(152.064),
+        role: RailRole::Within,
+        within: Some("VIN_SYS_5V0".into()),
+    }));
+    // Of this one nothing is known.
+    events.push(Event::Signal(SignalRecord {
+        source: "host".into(),
+        signal: "cpu_load".into(),
+        unit: "percent".into(),
+        ..SignalRecord::default()
+    }));
+    events.push(Event::Window(WindowRecord {
+        name: IDLE_WINDOW.into(),
+        from: ANCHOR + Nanos(1),
+        to: ANCHOR + Nanos(3_000_000_001),
+    }));
     events
 }
 

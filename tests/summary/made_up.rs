@@ -8,8 +8,8 @@ use jetlag::record::{
     Stage, TenantManifest,
 };
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, Overload, Release, Scenario, Sharing, SourceSpec, Telemetry,
-    Tenant,
+    Arrival, BackendChoice, Baseline, ClockKind, Clocks, Overload, Release, Scenario, Sharing, SourceSpec,
+    Telemetry, Tenant,
 };
 use jetlag::units::{Nanos, Stamp};
 
@@ -75,7 +75,9 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             baseline: Baseline::default(),
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
+                sources: None,
             },
+            clocks: Clocks::AsIs,
             sim_contention: 0.0,
             expect: Vec::new(),
             tenants,

@@ -3,4 +3,5 @@
 mod findings;
 mod made_up;
 mod output;
+mod power;
 mod truth;

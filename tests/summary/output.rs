@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{EndReason, Event, NetworkManifest, NodeRecord, Outcome, Phase};
+use jetlag::record::{EndReason, Event, NetworkManifest, NodeRecord, Outcome, Phase, RailRole};
 use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
-use crate::made_up;
+use crate::{made_up, power};
 
 fn rendered(summary: &Summary, style: &Style) -> String {
     let mut out = Vec::new();
@@ -38,6 +38,17 @@ fn plain(width: u16) -> Style {
 fn valid() -> Summary {
     let (manifest, events) = made_up::demo(70);
     made_up::summarize(&manifest, &events)
+}
+
+/// With the rails of an Orin NX beside it.
+fn powered() -> Summary {
+    let part = |rail, mw| power::line("ina3221", rail, RailRole::Part, mw);
+    let lines = [
+        power::line("ina3221", "VDD_IN", RailRole::Total, power::module),
+        part("VDD_CPU_GPU_CV", |t| Some(if t < -0.5 { 400.0 } else { 6_100.0 })),
+        part("VDD_SOC", |_| Some(3_150.0)),
+    ];
+    power::powered(&lines, 70)
 }
 
 /// Everything at once that can be said against a run.
@@ -181,6 +192,7 @@ fn the_report_reads_as_agreed_at_100_and_80_columns() {
         ("troubled", troubled()),
         ("null", null()),
         ("profiled", profiled()),
+        ("powered", powered()),
     ] {
         for width in [100, 80] {
             golden(
@@ -193,7 +205,7 @@ fn the_report_reads_as_agreed_at_100_and_80_columns() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for summary in [valid(), troubled(), null(), profiled()] {
+    for summary in [valid(), troubled(), null(), profiled(), powered()] {
         for width in [80, 87, 100, 160] {
             for line in rendered(&summary, &plain(width)).lines() {
                 assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
@@ -204,7 +216,7 @@ fn no_line_is_wider_than_the_terminal() {
 
 #[test]
 fn colour_adds_escape_sequences_and_changes_no_word() {
-    for summary in [valid(), troubled(), null(), profiled()] {
+    for summary in [valid(), troubled(), null(), profiled(), powered()] {
         let coloured = rendered(
             &summary,
             &Style {
@@ -251,7 +263,15 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
     let text = std::str::from_utf8(&out).expect("text");
     assert_eq!(
         fields_at(text, "  "),
-        ["schema", "run", "tenants", "power", "expectations", "host"]
+        [
+            "schema",
+            "run",
+            "tenants",
+            "power",
+            "expectations",
+            "host",
+            "energy"
+        ]
     );
     let (_, run) = text.split_once("\"run\"").expect("a run");
     assert_eq!(
@@ -328,7 +348,7 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
 fn every_field_that_is_written_is_documented() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
     let documentation = std::fs::read_to_string(path).expect("docs/json.md");
-    for summary in [valid(), troubled(), profiled()] {
+    for summary in [valid(), troubled(), profiled(), powered()] {
         let mut out = Vec::new();
         json::write(&summary, &mut out).expect("writing to memory");
         let text = std::str::from_utf8(&out).expect("text");

@@ -5,6 +5,7 @@
 
 mod nodes;
 mod number;
+mod power;
 mod table;
 
 use std::io::{self, Write};
@@ -26,6 +27,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         stages(summary, style),
         nodes::section(summary, style),
         slowdown(summary, style),
+        power::section(summary, style),
         expectations(summary, style),
         footer(summary, style),
     ];
@@ -98,6 +100,10 @@ fn verdict(summary: &Summary, style: &Style) -> String {
 }
 
 fn responses(summary: &Summary, style: &Style) -> String {
+    // A recording of `jetlag monitor` has none.
+    if summary.tenants.is_empty() {
+        return String::new();
+    }
     let unit = unit_of(summary.tenants.iter().map(|tenant| &tenant.response_ms));
     let note = format!(
         "{}, from release to result; below each quantile its 95 % interval",
@@ -151,6 +157,9 @@ fn responses(summary: &Summary, style: &Style) -> String {
 }
 
 fn frames(summary: &Summary, style: &Style) -> String {
+    if summary.tenants.is_empty() {
+        return String::new();
+    }
     // Seldom there, and then it must be: without it the columns would not add up.
     let overdue = summary.tenants.iter().any(|tenant| tenant.frames.overdue > 0);
     let mut grid = Grid::new()

@@ -1,0 +1,326 @@
+//! Whether the machine stayed the same while it was measured: throttling, clocks, power mode, temperature.
+//!
+//! One small rule a finding, over the readings of the measured window. Thresholds are in docs/measurement.md.
+
+use super::findings::finding;
+use super::track::{Point, Track, Tracks};
+use crate::record::Finding;
+use crate::units::{Nanos, Stamp};
+
+/// NVML's throttle reasons (nvml.h), by what they mean.
+const THERMAL: u64 = 0x20 | 0x40;
+const POWER: u64 = 0x04 | 0x80;
+const HARDWARE: u64 = 0x08;
+/// Share of readings from which a limit of power is said; one of temperature always is.
+const LIMITED_SHARE: f64 = 0.01;
+/// By how much a clock may move.
+const CLOCK_SHARE: f64 = 0.05;
+/// How much a temperature may rise over the window, and over its last half, in °C.
+const RISE_C: (f64, f64) = (3.0, 1.0);
+/// How much a fan's drive may rise over the last half, in percent.
+const RISE_FAN: f64 = 5.0;
+
+/// Everything that the readings of a window say against it. `gpu_used` is whether a tenant executed on one.
+pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), gpu_used: bool) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for track in tracks.iter() {
+        findings.extend(throttled(track, window));
+        findings.extend(cooled(track, window));
+        findings.extend(over_current(track, window));
+        findings.extend(power_mode(track, window));
+        if gpu_used {
+            findings.extend(clock(track, window));
+        }
+    }
+    findings.extend(warming(tracks, window));
+    findings
+}
+
+/// The programs that took most of the processors in a window, with the mean of each in processors.
+pub(super) fn busiest(tracks: &Tracks, (from, to): (Stamp, Stamp)) -> Vec<(String, f64)> {
+    let of_programs = tracks.iter().filter(|track| track.signal.source == "processes");
+    let mut programs: Vec<(String, f64)> = of_programs
+        .filter_map(|track| {
+            let sum: f64 = track.within((from, to)).iter().map(|p| p.value).sum();
+            // A program is recorded only while it is busy: its readings are of one period each.
+            let period = track.signal.period.unwrap_or(Nanos::from_secs(2)).as_secs_f64();
+            let seconds = (to - from).as_secs_f64().max(period);
+            (sum > 0.0).then(|| (track.signal.signal.clone(), sum * period / seconds / 100.0))
+        })
+        .collect();
+    programs.sort_by(|a, b| b.1.total_cmp(&a.1));
+    programs.truncate(3);
+    programs
+}
+
+/// Share of readings that fulfil something.
+fn share(points: &[Point], fulfils: impl Fn(f64) -> bool) -> f64 {
+    let count = points.iter().filter(|point| fulfils(point.value)).count();
+    count as f64 / points.len().max(1) as f64
+}
+
+fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+    if track.signal.unit != "bits" || !track.signal.signal.ends_with("throttle_reasons") {
+        return None;
+    }
+    let points = track.within(window);
+    let with = |bits: u64| share(points, |value| value as u64 & bits != 0);
+    let (thermal, power, hardware) = (with(THERMAL), with(POWER), with(HARDWARE));
+    let gpu = gpu_name(&track.signal.signal);
+    let (why, share, advice) = if thermal > 0.0 {
+        (
+            "by its temperature",
+            thermal,
+            "Improve cooling, let it cool down first, or lower the power limit until the clock holds.",
+        )
+    } else if power > LIMITED_SHARE {
+        (
+            "by its power limit",
+            power,
+            "Lock a clock that it can hold (`jetlag clocks`), or compare at the same limit only.",
+        )
+    } else if hardware > LIMITED_SHARE {
+        (
+            "by its hardware",
+            hardware,
+            "Look at its power supply and cables: the card itself slowed down.",
+        )
+    } else {
+        return None;
+    };
+    let message = format!(
+        "{gpu} was slowed down {why} in {:.0} % of the readings.",
+        share * 100.0
+    );
+    Some(finding("throttled", None, message, advice.to_owned()))
+}
+
+/// `GPU 0` from `gpu0_throttle_reasons`; `the GPU` for a board's only one.
+fn gpu_name(signal: &str) -> String {
+    let number: String = signal
+        .trim_start_matches("gpu")
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    match number.as_str() {
+        "" => "The GPU".to_owned(),
+        number => format!("GPU {number}"),
+    }
+}
+
+fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+    let name = track.signal.signal.strip_suffix("_cooling")?;
+    let lower = name.to_ascii_lowercase();
+    // A fan that turns slows nothing down.
+    if track.signal.unit != "state" || lower.contains("fan") || lower.contains("pwm") {
+        return None;
+    }
+    let used = share(track.within(window), |state| state > 0.0);
+    (used > 0.0).then(|| {
+        let message = format!(
+            "The kernel slowed {name} down because of heat in {:.0} % of the readings.",
+            used * 100.0
+        );
+        let advice =
+            "Improve cooling (a fan, its profile), let the board cool down first, or use a lower power mode.";
+        finding("throttled", None, message, advice.to_owned())
+    })
+}
+
+fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+    let rail = track.signal.signal.strip_suffix("_over_current")?;
+    let raised = share(track.within(window), |flag| flag > 0.0);
+    (raised > 0.0).then(|| {
+        let message = format!(
+            "{rail} drew more current than its limit: the alarm was up in {:.0} % of the readings.",
+            raised * 100.0
+        );
+        let advice = "Use a stronger supply, or a lower power mode; the board slows down to protect itself.";
+        finding("over-current", None, message, advice.to_owned())
+    })
+}
+
+fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+    if track.signal.signal != "power_mode" {
+        return None;
+    }
+    let points = track.within(window);
+    let first = points.first()?.value;
+    let other = points.iter().find(|point| point.value != first)?.value;
+    let message = format!("The power mode changed from {first} to {other} during the run.");
+    let advice = "Run again in one mode; `sudo nvpmodel -m ID` sets it.";
+    Some(finding("power-mode-changed", None, message, advice.to_owned()))
+}
+
+fn clock(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+    let name = track.signal.signal.as_str();
+    let of_gpu = name == "gpu_frequency" || (name.starts_with("gpu") && name.ends_with("sm_frequency"));
+    if !of_gpu || track.signal.unit != "mhz" {
+        return None;
+    }
+    // Zero is a GPU that is switched off between frames, and no clock.
+    let running: Vec<Point> = track
+        .within(window)
+        .iter()
+        .copied()
+        .filter(|p| p.value > 0.0)
+        .collect();
+    let values = || running.iter().map(|point| point.value);
+    let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
+    if low >= high * (1.0 - CLOCK_SHARE) {
+        return None;
+    }
+    let third = running.len() / 3;
+    let mean = |part: &[Point]| part.iter().map(|p| p.value).sum::<f64>() / part.len().max(1) as f64;
+    let (early, late) = (mean(&running[..third]), mean(&running[running.len() - third..]));
+    let gpu = gpu_name(name);
+    let (code, message) = if third > 0 && late < early * (1.0 - CLOCK_SHARE) {
+        (
+            "clock-fell",
+            format!(
+                "{gpu}'s clock fell from {early:.0} to {late:.0} MHz between the first and the last third of the run."
+            ),
+        )
+    } else {
+        (
+            "clocks-moved",
+            format!("{gpu}'s clock moved between {low:.0} and {high:.0} MHz during the run."),
+        )
+    };
+    let advice = "Hold the clocks (`clocks: Max` in the scenario, or `sudo jetlag clocks max`) and run again; a longer warm-up helps where that is not possible.";
+    Some(finding(code, None, message, advice.to_owned()))
+}
+
+/// The signal that rises most, if it had not settled.
+fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Finding> {
+    let length = (window.1 - window.0).0;
+    let quarter = |track: &Track, n: i64| -> Option<f64> {
+        let edge = |n: i64| Stamp(window.0.0 + length / 4 * n);
+        let points = track.within((edge(n), edge(n + 1)));
+        (!points.is_empty()).then(|| points.iter().map(|p| p.value).sum::<f64>() / points.len() as f64)
+    };
+    let mut worst: Option<(f64, String, String)> = None;
+    for track in tracks.iter() {
+        let name = &track.signal.signal;
+        let Some([first, third, last]) =
+            (|| Some([quarter(track, 0)?, quarter(track, 2)?, quarter(track, 3)?]))()
+        else {
+            continue;
+        };
+        let (rise, message) = match track.signal.unit.as_str() {
+            "c" if last - first > RISE_C.0 && last - third > RISE_C.1 => (
+                last - first,
+                format!("Temperature {name} was still rising: from {first:.1} to {last:.1} °C over the run."),
+            ),
+            "percent" if name == "fan_drive" && last - third > RISE_FAN => (
+                last - third,
+                format!(
+                    "The fan was still speeding up: from {third:.0} to {last:.0} % in the last half of the run."
+                ),
+            ),
+            _ => continue,
+        };
+        if worst.as_ref().is_none_or(|(most, ..)| rise > *most) {
+            worst = Some((rise, name.clone(), message));
+        }
+    }
+    let (_, _, message) = worst?;
+    let advice = "Warm up for longer (`warmup: …`) until temperatures settle: power grows with them, and clocks may fall.";
+    Some(finding("temperature-rising", None, message, advice.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{SampleRecord, SignalRecord};
+
+    /// A second of readings at 10 Hz.
+    fn tracks(source: &str, signal: &str, unit: &str, value: impl Fn(i64) -> f64) -> Tracks {
+        let mut tracks = Tracks::default();
+        tracks.signal(&SignalRecord {
+            source: source.into(),
+            signal: signal.into(),
+            unit: unit.into(),
+            period: Some(Nanos::from_millis(100)),
+            ..SignalRecord::default()
+        });
+        for i in 0..100 {
+            tracks.sample(&SampleRecord {
+                at: Stamp(i * 100_000_000),
+                source: source.into(),
+                signal: signal.into(),
+                value: Some(value(i)),
+                unit: unit.into(),
+            });
+        }
+        tracks.finish()
+    }
+
+    fn codes(tracks: &Tracks) -> Vec<String> {
+        let window = (Stamp(0), Stamp(10_000_000_000));
+        derive(tracks, window, true).into_iter().map(|f| f.code).collect()
+    }
+
+    #[test]
+    fn reasons_to_throttle_are_told_apart_and_idleness_is_none() {
+        let reasons = |bits: fn(i64) -> f64| tracks("nvml", "gpu0_throttle_reasons", "bits", bits);
+        assert!(codes(&reasons(|_| 1.0)).is_empty(), "GPU idle");
+        assert!(codes(&reasons(|_| 2.0)).is_empty(), "locked clocks");
+        let window = (Stamp(0), Stamp(10_000_000_000));
+        let message = |bits| derive(&reasons(bits), window, true).remove(0).message;
+        assert!(message(|i| if i < 31 { 64.0 } else { 0.0 }).contains("temperature in 31 %"));
+        assert!(message(|_| 4.0).contains("power limit in 100 %"));
+    }
+
+    #[test]
+    fn a_cooling_device_in_use_is_throttling_and_a_fan_is_not() {
+        let state = |name: &str| tracks("thermal", name, "state", |i| f64::from(i > 49));
+        assert_eq!(codes(&state("cpufreq-cpu0_cooling")), ["throttled"]);
+        assert!(codes(&state("pwm-fan_cooling")).is_empty());
+    }
+
+    #[test]
+    fn clocks_that_move_and_clocks_that_fall_are_told_apart_and_gating_is_neither() {
+        let clock = |value: fn(i64) -> f64| tracks("gpu", "gpu_frequency", "mhz", value);
+        assert!(codes(&clock(|_| 1300.0)).is_empty());
+        assert!(codes(&clock(|i| if i % 2 == 0 { 0.0 } else { 1300.0 })).is_empty());
+        assert_eq!(
+            codes(&clock(|i| if i % 2 == 0 { 306.0 } else { 1300.0 })),
+            ["clocks-moved"]
+        );
+        assert_eq!(
+            codes(&clock(|i| if i < 50 { 1300.0 } else { 918.0 })),
+            ["clock-fell"]
+        );
+        let moved = clock(|i| if i % 2 == 0 { 306.0 } else { 1300.0 });
+        let unused = derive(&moved, (Stamp(0), Stamp(10_000_000_000)), false);
+        assert!(unused.is_empty(), "no tenant runs on it");
+    }
+
+    #[test]
+    fn what_is_still_warming_up_says_so_and_what_has_settled_does_not() {
+        let zone = |value: fn(i64) -> f64| tracks("thermal", "gpu", "c", value);
+        assert_eq!(codes(&zone(|i| 40.0 + i as f64 * 0.1)), ["temperature-rising"]);
+        assert!(
+            codes(&zone(|i| 40.0 + (i as f64 * 0.2).min(6.0))).is_empty(),
+            "settled"
+        );
+        assert!(codes(&zone(|i| 60.0 - i as f64 * 0.1)).is_empty(), "cooling");
+    }
+
+    #[test]
+    fn a_power_mode_that_changes_and_an_alarm_of_current_are_found() {
+        let mode = tracks("nvpmodel", "power_mode", "id", |i| if i < 70 { 2.0 } else { 0.0 });
+        assert_eq!(codes(&mode), ["power-mode-changed"]);
+        let alarm = tracks("ina3221", "VDD_IN_over_current", "flag", |i| f64::from(i == 5));
+        assert_eq!(codes(&alarm), ["over-current"]);
+    }
+
+    #[test]
+    fn programs_are_named_with_the_processors_that_they_took() {
+        let tracks = tracks("processes", "stress", "percent", |_| 150.0);
+        let found = busiest(&tracks, (Stamp(0), Stamp(10_000_000_000)));
+        assert_eq!(found.len(), 1);
+        assert!((found[0].1 - 1.5).abs() < 0.05, "{found:?}");
+    }
+}

@@ -1,0 +1,302 @@
+//! What a dashboard shows, gathered from events as they come: pure, with no clock and no terminal.
+//!
+//! Of each signal the latest reading, the highest, and the last two minutes or so; of each tenant its rate, and
+//! quantiles of its latest frames. The figures of a run are not made here: they come from its record, whole.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::quantile::Quantile;
+use crate::record::{Event, FrameRecord, OVERHEAD_TENANT, Outcome, Phase, RailRole};
+use crate::units::{Nanos, Stamp};
+
+/// Readings kept of a signal: the widest sparkline.
+const HISTORY: usize = 160;
+/// Responses that quantiles are taken over.
+const RECENT: usize = 2048;
+/// Time over which a rate is counted.
+const RATE_WINDOW: Nanos = Nanos::from_secs(3);
+/// A reading older than this many seconds is shown no longer.
+const STALE: Nanos = Nanos::from_secs(15);
+
+/// Everything that is shown.
+#[derive(Clone, Debug, Default)]
+pub struct LiveView {
+    /// What is watched, in words.
+    pub title: String,
+    /// Each signal by source and name.
+    pub signals: BTreeMap<(String, String), LiveSignal>,
+    /// Each tenant, in the scenario's order.
+    pub tenants: Vec<LiveTenant>,
+    /// Which phase is on.
+    pub phase: Option<Phase>,
+    /// The latest findings and errors.
+    pub notes: VecDeque<String>,
+    /// Stamp of the first and of the latest event.
+    pub span: Option<(Stamp, Stamp)>,
+}
+
+/// One signal.
+#[derive(Clone, Debug, Default)]
+pub struct LiveSignal {
+    /// `mw`, `percent`, ….
+    pub unit: String,
+    /// Its place in the whole, for a power line.
+    pub role: RailRole,
+    /// The latest reading; none if it had no value.
+    pub value: Option<f64>,
+    /// When that was.
+    pub at: Stamp,
+    /// The highest.
+    pub peak: Option<f64>,
+    /// The latest ones, the oldest first.
+    pub history: VecDeque<f64>,
+}
+
+/// One tenant.
+#[derive(Clone, Debug, Default)]
+pub struct LiveTenant {
+    /// Its name.
+    pub name: String,
+    /// Frames that ended.
+    pub ended: u64,
+    /// Of these, those after their deadline, dropped, or failed under one.
+    pub missed: u64,
+    /// Of these, dropped.
+    pub dropped: u64,
+    responses: VecDeque<i64>,
+    completed_at: VecDeque<Stamp>,
+}
+
+impl LiveView {
+    /// Nothing yet, of tenants of these names.
+    pub fn new(title: String, tenants: &[&str]) -> LiveView {
+        LiveView {
+            title,
+            tenants: tenants
+                .iter()
+                .map(|name| LiveTenant {
+                    name: (*name).to_owned(),
+                    ..LiveTenant::default()
+                })
+                .collect(),
+            ..LiveView::default()
+        }
+    }
+
+    /// Takes in one event.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Sample(sample) => {
+                self.seen(sample.at);
+                let key = (sample.source.clone(), sample.signal.clone());
+                let signal = self.signals.entry(key).or_default();
+                signal.unit.clone_from(&sample.unit);
+                signal.at = sample.at;
+                signal.value = sample.value.filter(|value| value.is_finite());
+                if let Some(value) = signal.value {
+                    signal.peak = Some(signal.peak.map_or(value, |peak| peak.max(value)));
+                    if signal.history.len() == HISTORY {
+                        signal.history.pop_front();
+                    }
+                    signal.history.push_back(value);
+                }
+            }
+            Event::Signal(described) => {
+                let key = (described.source.clone(), described.signal.clone());
+                let signal = self.signals.entry(key).or_default();
+                signal.unit.clone_from(&described.unit);
+                signal.role = described.role;
+            }
+            Event::Frame(frame) => self.frame(frame),
+            Event::Finding(finding) => self.note(finding.message.clone()),
+            Event::Log(log) if log.level == "error" || log.level == "warn" => self.note(log.message.clone()),
+            _ => {}
+        }
+    }
+
+    /// Takes in one frame.
+    pub fn frame(&mut self, frame: &FrameRecord) {
+        if frame.tenant == OVERHEAD_TENANT {
+            return;
+        }
+        self.seen(frame.finished);
+        self.phase = Some(frame.phase);
+        if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
+            tenant.frame(frame);
+        }
+    }
+
+    /// Signals that were read lately; what has gone quiet is not shown as if it still were so.
+    pub fn current(&self) -> impl Iterator<Item = (&str, &str, &LiveSignal)> {
+        let now = self.span.map_or(Stamp(0), |(_, last)| last);
+        self.signals
+            .iter()
+            .filter(move |(_, signal)| {
+                now - signal.at <= STALE && (signal.value.is_some() || signal.at != Stamp(0))
+            })
+            .map(|((source, name), signal)| (source.as_str(), name.as_str(), signal))
+    }
+
+    /// The mean load of the processors that are on, where each is told and their sum is not.
+    pub fn mean_of_cores(&self) -> Option<f64> {
+        let core = |name: &str| {
+            let number = name.strip_prefix("cpu")?.strip_suffix("_load")?;
+            (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(())
+        };
+        let loads: Vec<f64> = self
+            .current()
+            .filter(|(_, name, _)| core(name).is_some())
+            .filter_map(|(.., signal)| signal.value)
+            .collect();
+        (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64)
+    }
+
+    /// Forgets the highest values.
+    pub fn reset_peaks(&mut self) {
+        self.signals
+            .values_mut()
+            .for_each(|signal| signal.peak = signal.value);
+    }
+
+    /// How long it has been watched.
+    pub fn elapsed(&self) -> Nanos {
+        self.span.map_or(Nanos::ZERO, |(first, last)| last - first)
+    }
+
+    fn seen(&mut self, at: Stamp) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
+
+    fn note(&mut self, note: String) {
+        if self.notes.len() == 8 {
+            self.notes.pop_front();
+        }
+        self.notes.push_back(note);
+    }
+}
+
+impl LiveTenant {
+    fn frame(&mut self, frame: &FrameRecord) {
+        if frame.outcome == Outcome::Unfinished {
+            return;
+        }
+        self.ended += 1;
+        self.missed += u64::from(frame.missed());
+        self.dropped += u64::from(frame.outcome == Outcome::Dropped);
+        if frame.outcome != Outcome::Completed {
+            return;
+        }
+        if self.responses.len() == RECENT {
+            self.responses.pop_front();
+        }
+        self.responses.push_back(frame.response().0);
+        self.completed_at.push_back(frame.finished);
+        while self
+            .completed_at
+            .front()
+            .is_some_and(|at| frame.finished - *at > RATE_WINDOW)
+        {
+            self.completed_at.pop_front();
+        }
+    }
+
+    /// Completed frames per second over the last seconds; none before the second frame.
+    pub fn rate(&self) -> Option<f64> {
+        let (first, last) = self.completed_at.front().zip(self.completed_at.back())?;
+        let seconds = (*last - *first).as_secs_f64();
+        (seconds > 0.0).then(|| (self.completed_at.len() - 1) as f64 / seconds)
+    }
+
+    /// Median response of the latest frames, in milliseconds.
+    pub fn p50_ms(&self) -> Option<f64> {
+        self.quantile(Quantile::P50)
+    }
+
+    /// 99 % of the latest frames took at most this, in milliseconds.
+    pub fn p99_ms(&self) -> Option<f64> {
+        self.quantile(Quantile::P99)
+    }
+
+    fn quantile(&self, quantile: Quantile) -> Option<f64> {
+        let count = self.responses.len() as u64;
+        if !quantile.supported_by(count) {
+            return None;
+        }
+        let mut sorted: Vec<i64> = self.responses.iter().copied().collect();
+        sorted.sort_unstable();
+        let rank = usize::try_from(quantile.rank(count)).ok()?;
+        sorted.get(rank.checked_sub(1)?).map(|ns| *ns as f64 / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SampleRecord;
+
+    fn sample(at: i64, signal: &str, value: Option<f64>) -> Event {
+        Event::Sample(SampleRecord {
+            at: Stamp(at * 1_000_000_000),
+            source: "s".into(),
+            signal: signal.into(),
+            value,
+            unit: "mw".into(),
+        })
+    }
+
+    #[test]
+    fn the_latest_and_the_highest_reading_are_kept_and_what_goes_quiet_goes_away() {
+        let mut view = LiveView::new("x".into(), &[]);
+        for (at, value) in [(1, Some(5.0)), (2, Some(9.0)), (3, None)] {
+            view.event(&sample(at, "VDD_IN", value));
+        }
+        let signal = &view.signals[&("s".to_owned(), "VDD_IN".to_owned())];
+        assert_eq!(
+            (signal.value, signal.peak, signal.history.len()),
+            (None, Some(9.0), 2)
+        );
+        view.event(&sample(60, "other", Some(1.0)));
+        let shown: Vec<&str> = view.current().map(|(_, name, _)| name).collect();
+        assert_eq!(shown, ["other"]);
+    }
+
+    #[test]
+    fn a_quantile_is_shown_only_where_the_latest_frames_support_it() {
+        let mut view = LiveView::new("x".into(), &["camera"]);
+        let mut frame = FrameRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence: 0,
+            source_index: 0,
+            released: Stamp(0),
+            started: Stamp(0),
+            finished: Stamp(0),
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+        };
+        for i in 0..100 {
+            frame.released = Stamp(i * 33_000_000);
+            frame.finished = frame.released + Nanos::from_millis(10);
+            view.frame(&frame);
+        }
+        let tenant = &view.tenants[0];
+        assert_eq!((tenant.p50_ms(), tenant.p99_ms()), (Some(10.0), None));
+        assert!((tenant.rate().unwrap() - 1000.0 / 33.0).abs() < 1e-6);
+        frame.outcome = Outcome::Dropped;
+        view.frame(&frame);
+        assert_eq!(
+            (
+                view.tenants[0].dropped,
+                view.tenants[0].missed,
+                view.tenants[0].ended
+            ),
+            (1, 1, 101)
+        );
+    }
+}

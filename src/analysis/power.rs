@@ -1,0 +1,456 @@
+//! Power lines over the measured window: which there are, which of them are the whole, and what that comes to.
+//!
+//! Lines are added only where the run file says what they are to the whole: a rail that hangs off another is
+//! never counted twice, and a board whose total cannot be had has none. The arithmetic is in `energy`;
+//! thresholds and definitions are in docs/measurement.md.
+
+use super::energy::{Growth, growth, half_interval, integrate, observed_refresh};
+use super::findings::finding;
+use super::stats::six_decimals;
+use super::summary::{Energy, EnergySummary, RailSummary, TenantSummary};
+use super::track::{Track, Tracks};
+use crate::record::{Averaging, Finding, RailRole};
+use crate::units::{Nanos, Stamp};
+
+/// Sources of a board's rails, the best first.
+const BOARD_SOURCES: [&str; 4] = ["ina3221", "ina238", "ina3221x", "tegrastats"];
+/// Renewals of a sensor's value that a window must hold: on a board, and on a desktop.
+const RENEWALS: (f64, f64) = (10.0, 50.0);
+/// By how much a counter and integrated power may differ.
+const COUNTER_SHARE: f64 = 0.05;
+/// By how much the named rails may miss the total.
+const RAILS_SHARE: f64 = 0.10;
+/// The part of the window without a gap in the readings below which a line is called full of gaps.
+const COVERED_SHARE: f64 = 0.95;
+/// Backends that execute on the processor, or not at all.
+pub(super) const HOST_BACKENDS: [&str; 3] = ["cpu", "sim", "null"];
+
+/// What power comes to.
+#[derive(Debug, Default)]
+pub(super) struct Power {
+    /// Each line that has readings in the window.
+    pub(super) rails: Vec<RailSummary>,
+    /// The whole, where it can be had.
+    pub(super) energy: Option<EnergySummary>,
+    /// What limits it.
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Everything from the readings of power; `idle` is the window of the baseline, `asked_idle` whether one was
+/// wanted.
+pub(super) fn summarize(
+    tracks: &Tracks,
+    window: (Stamp, Stamp),
+    idle: Option<(Stamp, Stamp)>,
+    asked_idle: bool,
+) -> Power {
+    let mut findings = Vec::new();
+    let mut rails: Vec<RailSummary> = Vec::new();
+    let mut silent = Vec::new();
+    for track in tracks.iter().filter(|track| is_rail(track)) {
+        match rail(track, counter_of(tracks, track), window, idle, &mut findings) {
+            Some(rail) => rails.push(rail),
+            None => silent.push(track),
+        }
+    }
+    // What cannot be part of the figures is said, where it matters: lines of the whole.
+    for track in &silent {
+        let within_run = track.unread_within(window) > 0 || !track.points().is_empty();
+        if within_run && matters(track.signal.role) {
+            let name = &track.signal.signal;
+            findings.push(finding(
+                "power-not-measured",
+                None,
+                format!(
+                    "{name} ({}) gave no reading while the tenants ran.",
+                    track.signal.source
+                ),
+                "`jetlag doctor` shows whether it can be read; it may take root.".to_owned(),
+            ));
+        }
+    }
+    rails.sort_by(|a, b| {
+        let place = |rail: &RailSummary| ORDER.iter().position(|role| *role == rail.role);
+        (place(a), &a.source).cmp(&(place(b), &b.source))
+    });
+    let length = window.1 - window.0;
+    let basis = basis(&rails, &silent);
+    let energy = basis.map(|basis| total(&rails, &basis, length, idle));
+    match &energy {
+        Some(energy) => {
+            findings.extend(short_for_sensor(&rails, energy, length));
+            findings.extend(rails_do_not_add_up(energy));
+            findings.extend(gaps(&rails));
+            if asked_idle && energy.idle_mw.is_none() {
+                findings.push(idle_not_measured("the total had no readings in it"));
+            }
+        }
+        None if !rails.is_empty() => {
+            let names: Vec<&str> = rails.iter().map(|rail| rail.rail.as_str()).collect();
+            findings.push(finding(
+                "no-total-power",
+                None,
+                format!(
+                    "It is not known which of the sampled rails ({}) make up the whole, so there is no energy per frame.",
+                    names.join(", ")
+                ),
+                "Each rail's own figures hold. Report the board and its rails, so that jetlag can know them."
+                    .to_owned(),
+            ));
+        }
+        None if asked_idle => findings.push(idle_not_measured("no power sensor could be read")),
+        None => {}
+    }
+    Power {
+        rails,
+        energy,
+        findings,
+    }
+}
+
+/// How the table is sorted.
+const ORDER: [&str; 6] = ["total", "summand", "part", "within", "input", "unknown"];
+
+fn role_name(role: RailRole) -> &'static str {
+    match role {
+        RailRole::Total => "total",
+        RailRole::Summand => "summand",
+        RailRole::Part => "part",
+        RailRole::Within => "within",
+        RailRole::Input => "input",
+        RailRole::None | RailRole::Unknown => "unknown",
+    }
+}
+
+fn is_rail(track: &Track) -> bool {
+    // Readings in mW that nothing describes are of a rail that is not known.
+    track.signal.unit == "mw" && (track.signal.role != RailRole::None || track.signal.origin.is_empty())
+}
+
+fn matters(role: RailRole) -> bool {
+    matches!(role, RailRole::Total | RailRole::Summand | RailRole::Input)
+}
+
+/// The counter of the same line.
+fn counter_of<'t>(tracks: &'t Tracks, rail: &Track) -> Option<&'t Track> {
+    tracks.iter().find(|track| {
+        let signal = &track.signal;
+        signal.averaging == Averaging::Counter
+            && signal.unit == "mj"
+            && signal.source == rail.signal.source
+            && signal.within.as_deref() == Some(&rail.signal.signal)
+    })
+}
+
+fn rail(
+    track: &Track,
+    counter: Option<&Track>,
+    window: (Stamp, Stamp),
+    idle: Option<(Stamp, Stamp)>,
+    findings: &mut Vec<Finding>,
+) -> Option<RailSummary> {
+    let signal = &track.signal;
+    let length = window.1 - window.0;
+    let seconds = length.as_secs_f64();
+    let spacing = track.spacing().or(signal.period)?;
+    let points = track.points();
+    let integral = integrate(points, spacing, window)?;
+    let (refresh, refresh_from) = match (signal.refresh, observed_refresh(points)) {
+        (Some(stated), _) => (Some(stated), Some("stated")),
+        (None, Some(seen)) => (Some(seen), Some("observed")),
+        (None, None) => (None, None),
+    };
+    let sampled = integral.covered.0 as f64 / length.0.max(1) as f64;
+    // A sensor that averages for a part of its refresh is blind for the rest of it.
+    let seen = match (signal.averaging, signal.window, refresh) {
+        (Averaging::Mean, Some(window), Some(refresh)) if refresh > Nanos::ZERO => {
+            (window.0 as f64 / refresh.0 as f64).min(1.0)
+        }
+        _ => 1.0,
+    };
+    let integrated = integral.mean_mw * seconds;
+    let counted = counter.map(|counter| growth(counter.points(), window));
+    if counted == Some(Growth::WentBack) {
+        findings.push(finding(
+            "counter-reset",
+            None,
+            format!(
+                "The energy counter of {} went back during the run; its energy is integrated from power.",
+                signal.signal
+            ),
+            "Another program may have reloaded the driver; run again if the energy matters.".to_owned(),
+        ));
+    }
+    let counter_mj = match counted {
+        Some(Growth::By(mj)) => Some(mj),
+        _ => None,
+    };
+    let counter_share = counter_mj.filter(|mj| *mj > 0.0).map(|mj| (integrated - mj) / mj);
+    if let Some(share) = counter_share.filter(|share| share.abs() > COUNTER_SHARE) {
+        findings.push(finding(
+            "energy-disagrees",
+            None,
+            format!(
+                "{}: power integrated over the run is {:+.1} % off its energy counter; the counter is used.",
+                signal.signal,
+                share * 100.0
+            ),
+            "Run for longer, or sample more often (`telemetry: (interval: …)`): the sensor misses short loads."
+                .to_owned(),
+        ));
+    }
+    let energy_mj = counter_mj.unwrap_or(integrated);
+    let idle_mw = idle.and_then(|idle| idle_power(track, counter, spacing, idle));
+    let half = half_interval(points, spacing, refresh.unwrap_or(spacing), signal.step, window)
+        .map(|half_mw| half_mw * seconds);
+    // A counter is exact but for its step at both ends.
+    let half = match counter_mj {
+        Some(mj) if seconds > 0.0 => {
+            let step = counter.and_then(|counter| observed_refresh(counter.points()));
+            Some(mj / seconds * step.unwrap_or(spacing).as_secs_f64())
+        }
+        _ => half,
+    };
+    Some(RailSummary {
+        source: signal.source.clone(),
+        rail: signal.signal.clone(),
+        mean_mw: six_decimals(energy_mj / seconds.max(f64::MIN_POSITIVE)),
+        peak_mw: integral.peak_mw,
+        idle_mw: idle_mw.map(six_decimals),
+        energy_mj: six_decimals(energy_mj),
+        refresh_ms: refresh.map(|refresh| six_decimals(refresh.as_millis_f64())),
+        coverage: six_decimals((sampled * seen).min(1.0)),
+        above_idle_mj: idle_mw.map(|idle| six_decimals(energy_mj - idle * seconds)),
+        ci95_mj: half.map(|half| [six_decimals(energy_mj - half), six_decimals(energy_mj + half)]),
+        energy_from: if counter_mj.is_some() { "counter" } else { "power" },
+        integrated_mj: six_decimals(integrated),
+        counter_mj: counter_mj.map(six_decimals),
+        role: role_name(signal.role),
+        within: signal.within.clone(),
+        refresh_from,
+        averaging: match signal.averaging {
+            Averaging::Unknown => "unknown",
+            Averaging::Instant => "instant",
+            Averaging::Mean => "mean",
+            Averaging::Counter => "counter",
+        },
+        window_ms: signal.window.map(|window| six_decimals(window.as_millis_f64())),
+        step_mw: signal.step.map(six_decimals),
+        sampled: six_decimals(sampled.min(1.0)),
+        readings: integral.count as u64,
+        unread: track.unread_within(window) as u64,
+    })
+}
+
+/// Mean power over the baseline; by the counter where the line has one, as for the run.
+fn idle_power(track: &Track, counter: Option<&Track>, spacing: Nanos, idle: (Stamp, Stamp)) -> Option<f64> {
+    let seconds = (idle.1 - idle.0).as_secs_f64();
+    match counter.map(|counter| growth(counter.points(), idle)) {
+        Some(Growth::By(mj)) if seconds > 0.0 => Some(mj / seconds),
+        _ => integrate(track.points(), spacing, idle).map(|integral| integral.mean_mw),
+    }
+}
+
+/// The lines that together are the whole, and what that whole is.
+struct Basis {
+    rails: Vec<usize>,
+    what: &'static str,
+    board: bool,
+}
+
+fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
+    let of = |source: &str, role: &str| -> Vec<usize> {
+        let fits = |(_, rail): &(usize, &RailSummary)| rail.source == source && rail.role == role;
+        rails.iter().enumerate().filter(fits).map(|(n, _)| n).collect()
+    };
+    let complete = |source: &str, role: RailRole| {
+        !silent
+            .iter()
+            .any(|track| track.signal.source == source && track.signal.role == role)
+    };
+    for (role, kind, what) in [
+        ("total", RailRole::Total, "module"),
+        ("summand", RailRole::Summand, "module"),
+        ("input", RailRole::Input, "board input, with carrier and fan"),
+    ] {
+        for source in BOARD_SOURCES {
+            let found = of(source, role);
+            if !found.is_empty() && complete(source, kind) {
+                let rails = if role == "input" {
+                    found[..1].to_vec()
+                } else {
+                    found
+                };
+                return Some(Basis {
+                    rails,
+                    what,
+                    board: true,
+                });
+            }
+        }
+    }
+    let board = rails
+        .iter()
+        .any(|rail| BOARD_SOURCES.contains(&rail.source.as_str()));
+    let (gpus, processors) = (of("nvml", "total"), of("rapl", "total"));
+    let what = match (gpus.len(), processors.is_empty()) {
+        _ if board => return None,
+        (0, true) => return None,
+        (0, false) => "processor",
+        (1, true) => "GPU",
+        (_, true) => "all GPUs",
+        (1, false) => "GPU and processor",
+        (_, false) => "all GPUs and processor",
+    };
+    Some(Basis {
+        rails: gpus.into_iter().chain(processors).collect(),
+        what,
+        board: false,
+    })
+}
+
+fn total(rails: &[RailSummary], basis: &Basis, length: Nanos, idle: Option<(Stamp, Stamp)>) -> EnergySummary {
+    let members = || basis.rails.iter().filter_map(|n| rails.get(*n));
+    let seconds = length.as_secs_f64();
+    let total_mj: f64 = members().map(|rail| rail.energy_mj).sum();
+    let idle_mw: Option<f64> = members().map(|rail| rail.idle_mw).sum();
+    // Errors of separate sensors do not add up in one direction.
+    let squares: Option<f64> = members()
+        .map(|rail| rail.ci95_mj.map(|[low, high]| ((high - low) / 2.0).powi(2)))
+        .sum();
+    let half = squares.map(f64::sqrt);
+    let first = members().next();
+    let parts: f64 = rails
+        .iter()
+        .filter(|rail| rail.role == "part" && first.is_some_and(|first| first.source == rail.source))
+        .map(|rail| rail.mean_mw)
+        .sum();
+    let has_parts = first.is_some_and(|first| {
+        first.role == "total"
+            && rails
+                .iter()
+                .any(|rail| rail.role == "part" && rail.source == first.source)
+    });
+    let mean_mw = total_mj / seconds.max(f64::MIN_POSITIVE);
+    EnergySummary {
+        of: basis.what,
+        rails: members()
+            .map(|rail| format!("{}/{}", rail.source, rail.rail))
+            .collect(),
+        total_mj: six_decimals(total_mj),
+        above_idle_mj: idle_mw.map(|idle| six_decimals(total_mj - idle * seconds)),
+        ci95_mj: half.map(|half| [six_decimals(total_mj - half), six_decimals(total_mj + half)]),
+        mean_mw: six_decimals(mean_mw),
+        idle_mw: idle_mw.map(six_decimals),
+        idle_s: idle.map(|(from, to)| six_decimals((to - from).as_secs_f64())),
+        rails_share: (has_parts && mean_mw > 0.0).then(|| six_decimals(parts / mean_mw)),
+        calibrated: false,
+        attribution: None,
+        board: basis.board,
+    }
+}
+
+/// Divides the energy among the tenants by their share of compute time.
+pub(super) fn attribute(energy: &mut EnergySummary, tenants: &mut [TenantSummary], busy: &[i128]) {
+    let on_host = |tenant: &TenantSummary| HOST_BACKENDS.contains(&tenant.backend.as_str());
+    // A card that no tenant used has spent nothing on frames.
+    let gpu_alone = energy.rails.iter().all(|rail| rail.starts_with("nvml/"));
+    if gpu_alone && tenants.iter().all(on_host) {
+        return;
+    }
+    let all: i128 = busy.iter().sum();
+    if all <= 0 {
+        return;
+    }
+    let several = tenants.len() > 1;
+    for (tenant, busy) in tenants.iter_mut().zip(busy) {
+        let share = *busy as f64 / all as f64;
+        let frames = tenant.frames.completed as f64;
+        if frames == 0.0 {
+            continue;
+        }
+        let per_frame = |mj: f64| six_decimals(mj * share / frames);
+        tenant.energy_mj_per_frame = Some(Energy {
+            total: per_frame(energy.total_mj),
+            above_idle: energy.above_idle_mj.map(per_frame),
+            ci95: energy.ci95_mj.map(|bounds| bounds.map(per_frame)),
+            share: six_decimals(share),
+            attributed: several,
+        });
+    }
+    energy.attribution = several.then_some("share of compute time");
+}
+
+fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos) -> Option<Finding> {
+    let needed = if energy.board { RENEWALS.0 } else { RENEWALS.1 };
+    let slowest = rails
+        .iter()
+        .filter(|rail| energy.rails.contains(&format!("{}/{}", rail.source, rail.rail)))
+        .filter_map(|rail| {
+            let refresh = rail.refresh_ms?;
+            // What is read more seldom than it is renewed is renewed, for us, when it is read.
+            let read = length.as_millis_f64() / rail.readings.max(1) as f64;
+            Some((rail, refresh.max(read)))
+        })
+        .max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let (rail, refresh) = slowest;
+    let renewals = length.as_millis_f64() / refresh;
+    (renewals < needed).then(|| {
+        finding(
+            "short-for-sensor",
+            None,
+            format!(
+                "{} renews its value about every {refresh:.0} ms: {renewals:.0} times in {length}, where energy needs {needed:.0}.",
+                rail.rail
+            ),
+            format!("Set `duration` to at least {:.0} s.", (needed * refresh / 1e3).ceil()),
+        )
+    })
+}
+
+fn rails_do_not_add_up(energy: &EnergySummary) -> Option<Finding> {
+    let share = energy.rails_share?;
+    ((share - 1.0).abs() > RAILS_SHARE).then(|| {
+        let message = format!(
+            "The named rails come to {:.0} % of {}: {}.",
+            share * 100.0,
+            energy.rails.join(" + "),
+            if share > 1.0 {
+                "one of them is counted twice or its sensor is off"
+            } else {
+                "the rest is taken by what has no sensor of its own"
+            }
+        );
+        let advice =
+            "Take energy from the total, as jetlag does, and no difference of rails for a part's power.";
+        finding("rails-do-not-add-up", None, message, advice.to_owned())
+    })
+}
+
+fn gaps(rails: &[RailSummary]) -> Option<Finding> {
+    let worst = rails
+        .iter()
+        .filter(|rail| rail.sampled < COVERED_SHARE && rail.role != "within")
+        .min_by(|a, b| a.sampled.total_cmp(&b.sampled))?;
+    Some(finding(
+        "sampler-gaps",
+        None,
+        format!(
+            "{} was read without gaps for {:.0} % of the measured time; its mean stands for the rest.",
+            worst.rail,
+            worst.sampled * 100.0
+        ),
+        "Sample less often (`telemetry: (interval: …)`), or free a processor; the log says how samplers kept time."
+            .to_owned(),
+    ))
+}
+
+fn idle_not_measured(why: &str) -> Finding {
+    finding(
+        "idle-power-not-measured",
+        None,
+        format!("`baseline.idle` was asked for, and {why}."),
+        "Energy above idle is not reported. `jetlag doctor` shows what can be read, and what takes root."
+            .to_owned(),
+    )
+}

@@ -1,0 +1,38 @@
+//! `jetlag clocks show|max|restore`: the machine's clocks, held at their highest and given back as they were.
+//!
+//! `max` keeps the earlier settings in a file and returns; `restore` puts them back. A scenario does both for
+//! the length of its run with `clocks: Max`.
+
+use super::{Outcome, print, say};
+use crate::board::Roots;
+use crate::cli::{ClocksCommand, Format};
+use crate::report;
+use crate::telemetry::clocks;
+
+/// Does what was asked.
+pub fn run(command: &ClocksCommand) -> anyhow::Result<Outcome> {
+    let roots = Roots::system();
+    match command {
+        ClocksCommand::Show { format } => {
+            let rows = clocks::rows(&roots);
+            let holder = clocks::holder(&roots)?;
+            let mut out = Vec::new();
+            match format {
+                Format::Text => report::clocks::text(&rows, holder, &mut out)?,
+                Format::Json => report::clocks::json(&rows, holder, &mut out)?,
+            }
+            print(&String::from_utf8(out)?);
+        }
+        ClocksCommand::Max { mode } => {
+            let changes = clocks::max(&roots, *mode, None)?.keep();
+            say(&format!(
+                "{changes} settings changed; the clocks are held at their highest. Give them back: jetlag clocks restore"
+            ));
+        }
+        ClocksCommand::Restore => match clocks::restore(&roots)? {
+            0 => say("nothing is held; nothing was changed"),
+            changes => say(&format!("{changes} settings are as they were")),
+        },
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,51 @@
+//! The dashboard during a run: the tenants above the board, drawn by whoever sees every record go by.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::screen::{Key, Screen};
+use crate::analysis::live::LiveView;
+use crate::record::{Event, FrameRecord};
+use crate::tenant::recorder::Watcher;
+
+/// Watches the records and draws.
+pub(super) struct LiveScreen {
+    screen: Screen,
+    view: LiveView,
+    stop: Arc<AtomicBool>,
+}
+
+impl LiveScreen {
+    /// On a screen; `q` and Ctrl-C set `stop`, which ends the run with its results.
+    pub(super) fn new(screen: Screen, title: String, tenants: &[&str], stop: Arc<AtomicBool>) -> LiveScreen {
+        LiveScreen {
+            screen,
+            view: LiveView::new(title, tenants),
+            stop,
+        }
+    }
+}
+
+impl Watcher for LiveScreen {
+    fn frame(&mut self, record: &FrameRecord) {
+        self.view.frame(record);
+    }
+    fn event(&mut self, event: &Event) {
+        self.view.event(event);
+    }
+    fn tick(&mut self) {
+        let state = match (self.stop.load(Ordering::Relaxed), self.screen.paused) {
+            (true, _) => "ending",
+            (_, true) => "paused",
+            _ => "running",
+        };
+        // A terminal that went away is no reason to end the run.
+        let _ = self.screen.draw(&self.view, state);
+        match self.screen.key(Duration::ZERO) {
+            Ok(Some(Key::Quit)) => self.stop.store(true, Ordering::Relaxed),
+            Ok(Some(Key::ResetPeaks)) => self.view.reset_peaks(),
+            _ => {}
+        }
+    }
+}

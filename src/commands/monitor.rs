@@ -1,0 +1,510 @@
+//! `jetlag monitor`: the machine's power, clocks, load and temperatures, live or again from a file.
+//!
+//! On a terminal it is a dashboard; elsewhere a line a second, or with `--format json` an object a line. What
+//! comes from the sensors (or from a tegrastats log) can be recorded into a run file, and a run file replayed.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use serde_json::{Map, Value, json};
+
+use super::screen::{Key, Screen, Stream};
+use super::{Outcome, WrongUse, live, print, run::stop_on_signals, say};
+use crate::analysis::live::LiveView;
+use crate::board::{self, Roots};
+use crate::cli::{Format, MonitorArgs};
+use crate::clock::{Clock, RealClock};
+use crate::record::writer::RunWriter;
+use crate::record::{
+    Event, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, WindowRecord,
+};
+use crate::report::dashboard;
+use crate::scenario::{Baseline, ClockKind, Clocks, Release, Scenario, Sharing, Telemetry};
+use crate::telemetry::{self, tegrastats};
+use crate::units::{Nanos, Stamp, parse_duration};
+
+/// Between two plain lines, or two objects of what is live.
+const LINE_EVERY: Duration = Duration::from_millis(1000);
+/// Between two looks at what has come where nobody presses keys.
+const LOOK: Duration = Duration::from_millis(200);
+/// Between two looks at the keys.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Monitors until the source ends, the time is over, or somebody stops it.
+pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
+    let duration = |text: &Option<String>| -> anyhow::Result<Option<Nanos>> {
+        let parsed = text.as_deref().map(parse_duration).transpose();
+        Ok(parsed.map_err(|error| WrongUse(error.to_string()))?)
+    };
+    let interval = duration(&args.interval)?;
+    let limit = duration(&args.duration)?;
+    if interval.is_some_and(|i| i < Nanos::from_millis(1)) {
+        return Err(WrongUse("--interval must be at least 1ms".to_owned()).into());
+    }
+    let stop = stop_on_signals()?;
+    let roots = Roots::system();
+    let mut source = match (&args.replay, &args.from_tegrastats) {
+        (Some(run), _) => replay(run, args.speed)?,
+        (_, Some(log)) => log_of_tegrastats(log, interval.unwrap_or(Nanos::from_secs(1)), args.speed)?,
+        _ => sensors(&roots, interval.unwrap_or(Nanos::from_millis(250)), &stop)?,
+    };
+    let mut recorder = match &args.record {
+        Some(path) => Some(Recording::start(path, &source, interval)?),
+        None => None,
+    };
+    let mut show = Show::new(args.format, LiveView::new(source.title.clone(), &[]), source.live)?;
+    if show.is_screen() {
+        source.pace = source.pace.max(Pace::Time);
+        source.look_every = POLL;
+    }
+    let begun = Instant::now();
+    let mut ended = false;
+    while !stop.load(Ordering::Relaxed) && limit.is_none_or(|limit| begun.elapsed() <= limit.to_std()) {
+        let mut batch = Vec::new();
+        if !ended {
+            ended = source.take(&mut batch)?;
+        }
+        for event in &batch {
+            if let Some(recorder) = &mut recorder {
+                recorder.event(event)?;
+            }
+        }
+        if show.events(&batch, ended)? {
+            break;
+        }
+        // A screen stays until it is left; lines end with what they are of.
+        if ended && !show.is_screen() {
+            break;
+        }
+    }
+    drop(show);
+    let problem = source.problem();
+    source.end();
+    if let Some(recorder) = recorder {
+        let path = recorder.finish()?;
+        say(&format!("recorded to {path}: jetlag report {path}"));
+    }
+    if let Some(problem) = problem {
+        bail!(problem);
+    }
+    Ok(Outcome::Done)
+}
+
+/// When events are handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pace {
+    /// As fast as they can be read.
+    AtOnce,
+    /// As time passes.
+    Time,
+}
+
+/// Where events come from.
+struct Source {
+    title: String,
+    live: bool,
+    pace: Pace,
+    look_every: Duration,
+    speed: f64,
+    /// Events that are not due yet.
+    waiting: VecDeque<(Stamp, Vec<Event>)>,
+    more: Receiver<(Stamp, Vec<Event>)>,
+    first: Option<(Stamp, Instant)>,
+    thread: Option<std::thread::JoinHandle<()>>,
+    sampled: Arc<AtomicBool>,
+    counts: Option<Arc<std::sync::Mutex<tegrastats::Readings>>>,
+    manifest: Option<Manifest>,
+    file: String,
+}
+
+impl Source {
+    fn over(title: String, live: bool, more: Receiver<(Stamp, Vec<Event>)>) -> Source {
+        Source {
+            title,
+            live,
+            pace: if live { Pace::Time } else { Pace::AtOnce },
+            look_every: LOOK,
+            speed: 1.0,
+            waiting: VecDeque::new(),
+            more,
+            first: None,
+            thread: None,
+            sampled: Arc::new(AtomicBool::new(false)),
+            counts: None,
+            manifest: None,
+            file: String::new(),
+        }
+    }
+
+    /// Takes what is due; true at the end. Waits a little where nothing is.
+    fn take(&mut self, batch: &mut Vec<Event>) -> anyhow::Result<bool> {
+        if self.live {
+            // Looked for now and then: a receiver that waits would be woken by every single reading.
+            std::thread::sleep(self.look_every);
+            loop {
+                match self.more.try_recv() {
+                    Ok((_, events)) => batch.extend(events),
+                    Err(TryRecvError::Empty) => return Ok(false),
+                    Err(TryRecvError::Disconnected) => return Ok(true),
+                }
+            }
+        }
+        if self.waiting.is_empty() {
+            match self.more.recv() {
+                Ok(next) => self.waiting.push_back(next),
+                Err(_) => return Ok(true),
+            }
+        }
+        if self.pace == Pace::Time
+            && let Some((at, _)) = self.waiting.front()
+        {
+            let (first, begun) = *self.first.get_or_insert((*at, Instant::now()));
+            let due = Duration::from_secs_f64(((*at - first).as_secs_f64() / self.speed).clamp(0.0, 1e9));
+            let wait = due.saturating_sub(begun.elapsed());
+            if wait > Duration::ZERO {
+                std::thread::sleep(wait.min(POLL));
+                return Ok(false);
+            }
+        }
+        batch.extend(
+            self.waiting
+                .pop_front()
+                .into_iter()
+                .flat_map(|(_, events)| events),
+        );
+        Ok(false)
+    }
+
+    /// What to say of a log none of whose lines was one of tegrastats.
+    fn problem(&self) -> Option<String> {
+        let counts = self.counts.as_ref()?.lock().ok()?;
+        if counts.skipped > 0 && counts.taken > 0 {
+            say(&format!(
+                "{}: {} of {} lines are no tegrastats output and were passed over ({})",
+                self.file,
+                counts.skipped,
+                counts.skipped + counts.taken,
+                counts.first_problem.as_deref().unwrap_or("empty lines")
+            ));
+        }
+        (counts.taken == 0).then(|| {
+            format!(
+                "{} has no line of tegrastats output ({}); name a file that `tegrastats --logfile` wrote",
+                self.file,
+                counts.first_problem.as_deref().unwrap_or("it is empty")
+            )
+        })
+    }
+
+    fn end(&mut self) {
+        self.sampled.store(true, Ordering::Relaxed);
+        // A thread that waits to hand over sees that nobody listens.
+        let (_, nobody) = channel();
+        self.more = nobody;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The board's name, for the title.
+fn title(roots: &Roots) -> String {
+    let facts = board::facts(roots);
+    let fact = |name: &str| facts.get(name).cloned();
+    let machine = fact("board").or_else(|| fact("gpu")).or_else(|| fact("cpu"));
+    let release = fact("l4t").map_or(String::new(), |l4t| format!(", L4T {l4t}"));
+    format!(
+        "{}{release}",
+        machine.unwrap_or_else(|| "this machine".to_owned())
+    )
+}
+
+fn sensors(roots: &Roots, interval: Nanos, stop: &Arc<AtomicBool>) -> anyhow::Result<Source> {
+    let (sender, more) = channel();
+    let mut source = Source::over(title(roots), true, more);
+    let sampled = source.sampled.clone();
+    let (roots, stop) = (roots.clone(), stop.clone());
+    let thread = live::named("samplers").spawn(move || {
+        let telemetry = Telemetry {
+            interval,
+            sources: None,
+        };
+        let found = telemetry::find(&roots, &telemetry, std::env::current_exe().ok());
+        let emit = &mut |event: Event| {
+            if sender.send((Stamp(0), vec![event])).is_err() {
+                // Nobody watches any more.
+                sampled.store(true, Ordering::Relaxed);
+            }
+        };
+        let begun = RealClock.now();
+        let reports = telemetry::sampler_loop(found.samplers, &RealClock, begun, &sampled, emit);
+        for report in &reports {
+            emit(Event::Log(live::report_line(report)));
+        }
+        stop.load(Ordering::Relaxed);
+    });
+    source.thread = Some(thread.context("cannot start the samplers' thread")?);
+    Ok(source)
+}
+
+fn log_of_tegrastats(path: &Path, interval: Nanos, speed: f64) -> anyhow::Result<Source> {
+    // Opened here too, so that a wrong name is said at once.
+    std::fs::File::open(path)
+        .map_err(|error| WrongUse(format!("cannot read {}: {error}", path.display())))?;
+    let (sender, more) = std::sync::mpsc::sync_channel(64);
+    let mut source = Source::over(format!("{} (tegrastats log)", path.display()), false, more);
+    let counts = Arc::new(std::sync::Mutex::new(tegrastats::Readings::default()));
+    source.counts = Some(counts.clone());
+    source.file = path.display().to_string();
+    source.speed = speed;
+    let path = path.to_owned();
+    source.thread = Some(live::named("log").spawn(move || {
+        let read = tegrastats::read_log(&path, interval, |at, asides, samples| {
+            let mut events = asides;
+            events.extend(samples.into_iter().map(Event::Sample));
+            let _ = sender.send((at, events));
+        });
+        if let (Ok(read), Ok(mut counts)) = (read, counts.lock()) {
+            *counts = read;
+        }
+    })?);
+    Ok(source)
+}
+
+fn replay(path: &Path, speed: f64) -> anyhow::Result<Source> {
+    let reader = RunReader::open(path).map_err(|error| WrongUse(error.to_string()))?;
+    let manifest = reader.manifest().clone();
+    let board = manifest.machine.get("board").or(manifest.machine.get("cpu"));
+    let title = format!("{} ({})", board.map_or("run", String::as_str), path.display());
+    let (sender, more) = std::sync::mpsc::sync_channel(256);
+    let mut source = Source::over(title, false, more);
+    source.speed = speed;
+    source.manifest = Some(manifest);
+    let mut reader = reader;
+    source.thread = Some(live::named("replay").spawn(move || {
+        let mut batch: Vec<Event> = Vec::new();
+        let mut at: Option<Stamp> = None;
+        for event in reader.by_ref() {
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => {
+                    log::warn!("{error}");
+                    break;
+                }
+            };
+            // Readings of one moment go together.
+            let stamp = match &event {
+                Event::Sample(sample) => Some(sample.at),
+                Event::Frame(frame) => Some(frame.finished),
+                _ => None,
+            };
+            if let (Some(stamp), Some(before)) = (stamp, at)
+                && stamp > before
+                && sender.send((before, std::mem::take(&mut batch))).is_err()
+            {
+                return;
+            }
+            at = at.max(stamp);
+            batch.push(event);
+        }
+        let _ = sender.send((at.unwrap_or_default(), batch));
+    })?);
+    Ok(source)
+}
+
+/// How events are shown.
+enum Show {
+    Screen(Box<Screen>, LiveView, bool),
+    Lines(LiveView, Option<Instant>, bool),
+    Json(JsonLines),
+}
+
+impl Show {
+    fn new(format: Format, view: LiveView, live: bool) -> anyhow::Result<Show> {
+        Ok(match format {
+            Format::Json => Show::Json(JsonLines::new(live)),
+            Format::Text if Stream::Out.is_terminal() => {
+                let screen = Screen::open(Stream::Out).context("cannot draw on this terminal")?;
+                Show::Screen(Box::new(screen), view, live)
+            }
+            Format::Text => Show::Lines(view, None, live),
+        })
+    }
+
+    fn is_screen(&self) -> bool {
+        matches!(self, Show::Screen(..))
+    }
+
+    /// Takes in events and shows them; true where the person wants to leave.
+    fn events(&mut self, batch: &[Event], ended: bool) -> anyhow::Result<bool> {
+        match self {
+            Show::Screen(screen, view, live) => {
+                if !screen.paused {
+                    batch.iter().for_each(|event| view.event(event));
+                }
+                let state = match (ended, screen.paused, *live) {
+                    (true, ..) => "end of the recording",
+                    (_, true, _) => "paused",
+                    (.., true) => "live",
+                    _ => "replay",
+                };
+                screen.draw(view, state)?;
+                let wait = if ended { POLL } else { Duration::ZERO };
+                match screen.key(wait)? {
+                    Some(Key::Quit) => return Ok(true),
+                    Some(Key::ResetPeaks) => view.reset_peaks(),
+                    _ => {}
+                }
+            }
+            Show::Lines(view, last, live) => {
+                batch.iter().for_each(|event| view.event(event));
+                // What is read at once has a line for each moment; what is live, one a second.
+                let due = match (*live, &last) {
+                    (false, _) => !batch.is_empty(),
+                    (true, Some(last)) => last.elapsed() >= LINE_EVERY,
+                    (true, None) => !batch.is_empty(),
+                };
+                if due && view.current().next().is_some() {
+                    *last = Some(Instant::now());
+                    print(&format!("{}\n", dashboard::line(view)));
+                }
+            }
+            Show::Json(lines) => lines.events(batch, ended),
+        }
+        Ok(false)
+    }
+}
+
+/// One object a line: `{"at_ns": …, "signals": {"ina3221/VDD_IN": {"value": 5080.0, "unit": "mw"}, …}}`.
+struct JsonLines {
+    signals: Map<String, Value>,
+    at: Stamp,
+    written: Instant,
+    live: bool,
+}
+
+impl JsonLines {
+    fn new(live: bool) -> JsonLines {
+        JsonLines {
+            signals: Map::new(),
+            at: Stamp(0),
+            written: Instant::now(),
+            live,
+        }
+    }
+
+    fn events(&mut self, batch: &[Event], ended: bool) {
+        for event in batch {
+            match event {
+                Event::Sample(sample) => self.sample(sample),
+                Event::Finding(finding) => {
+                    print(&format!("{}\n", json!({ "finding": finding })));
+                }
+                _ => {}
+            }
+        }
+        let due = !self.live || ended || self.written.elapsed() >= LINE_EVERY;
+        if due && !self.signals.is_empty() {
+            self.written = Instant::now();
+            let signals = std::mem::take(&mut self.signals);
+            print(&format!(
+                "{}\n",
+                json!({ "at_ns": self.at.0, "signals": signals })
+            ));
+        }
+    }
+
+    fn sample(&mut self, sample: &SampleRecord) {
+        self.at = sample.at;
+        let reading = json!({ "value": sample.value, "unit": sample.unit });
+        self.signals
+            .insert(format!("{}/{}", sample.source, sample.signal), reading);
+    }
+}
+
+/// A run file of what is monitored: a run without tenants.
+struct Recording {
+    writer: RunWriter,
+    path: String,
+    span: Option<(Stamp, Stamp)>,
+}
+
+impl Recording {
+    fn start(path: &Path, source: &Source, interval: Option<Nanos>) -> anyhow::Result<Recording> {
+        if path.exists() && !super::run::is_mcap_or_empty(path) {
+            return Err(WrongUse(format!(
+                "{} is there already and is no run file; record to another path",
+                path.display()
+            ))
+            .into());
+        }
+        let unix = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .map_or(0, |d| d.as_nanos() as i64);
+        // A log begins at zero; what is live has the run's clock.
+        let anchor = if source.live { RealClock.now() } else { Stamp(0) };
+        let manifest = source.manifest.clone().unwrap_or_else(|| Manifest {
+            schema_major: SCHEMA_MAJOR,
+            schema_minor: SCHEMA_MINOR,
+            jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: std::env::args().collect(),
+            scenario: Scenario {
+                name: "monitor".to_owned(),
+                duration: Nanos::ZERO,
+                warmup: Nanos::ZERO,
+                seed: 0,
+                clock: ClockKind::Real,
+                sharing: Sharing::Streams,
+                release: Release::Sleep,
+                baseline: Baseline::default(),
+                telemetry: Telemetry {
+                    interval: interval.unwrap_or(Nanos::from_millis(250)),
+                    sources: None,
+                },
+                clocks: Clocks::AsIs,
+                sim_contention: 0.0,
+                expect: Vec::new(),
+                tenants: Vec::new(),
+            },
+            tenants: Vec::new(),
+            machine: if source.live {
+                board::facts(&Roots::system())
+            } else {
+                Default::default()
+            },
+            anchor,
+            anchor_unix_ns: unix,
+        });
+        Ok(Recording {
+            writer: RunWriter::create(path, &manifest)?,
+            path: path.display().to_string(),
+            span: None,
+        })
+    }
+
+    fn event(&mut self, event: &Event) -> anyhow::Result<()> {
+        if let Event::Sample(sample) = event {
+            let (first, last) = self.span.unwrap_or((sample.at, sample.at));
+            self.span = Some((first.min(sample.at), last.max(sample.at)));
+        }
+        self.writer.write(event)?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> anyhow::Result<String> {
+        if let Some((from, to)) = self.span {
+            self.writer.window(&WindowRecord {
+                name: RECORDING_WINDOW.to_owned(),
+                from,
+                to,
+            })?;
+        }
+        self.writer.finish()?;
+        Ok(self.path)
+    }
+}

@@ -1,0 +1,141 @@
+//! A terminal taken over for a dashboard, and given back whatever happens.
+//!
+//! Keys are read here, because raw mode takes them from the shell; Ctrl-C is one of them.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+
+use crate::analysis::live::LiveView;
+use crate::report::dashboard;
+
+/// Between two drawings.
+const REDRAW: Duration = Duration::from_millis(250);
+
+/// Which stream the dashboard is drawn on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stream {
+    /// Results go elsewhere: `monitor`.
+    Out,
+    /// Results go to stdout: `run --live`.
+    Err,
+}
+
+impl Stream {
+    /// Whether there is a terminal to draw on and to read keys from.
+    pub(super) fn is_terminal(self) -> bool {
+        let shown = match self {
+            Stream::Out => std::io::stdout().is_terminal(),
+            Stream::Err => std::io::stderr().is_terminal(),
+        };
+        shown && std::io::stdin().is_terminal()
+    }
+
+    fn writer(self) -> Box<dyn Write + Send> {
+        match self {
+            Stream::Out => Box::new(std::io::stdout()),
+            Stream::Err => Box::new(std::io::stderr()),
+        }
+    }
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    /// End.
+    Quit,
+    /// Hold the picture, or let it go on.
+    Pause,
+    /// Forget the highest values.
+    ResetPeaks,
+}
+
+/// The line of keys.
+pub(super) const KEYS: &str = "q quit   p pause   r reset peaks";
+
+/// The terminal while it is ours.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Box<dyn Write + Send>>>,
+    stream: Stream,
+    drawn: Option<Instant>,
+    /// Whether the picture is held.
+    pub(super) paused: bool,
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    pub(super) fn open(stream: Stream) -> std::io::Result<Screen> {
+        enable_raw_mode()?;
+        let mut out = stream.writer();
+        let opened =
+            execute!(out, EnterAlternateScreen).and_then(|()| Terminal::new(CrosstermBackend::new(out)));
+        match opened {
+            Ok(terminal) => Ok(Screen {
+                terminal,
+                stream,
+                drawn: None,
+                paused: false,
+            }),
+            Err(error) => {
+                restore(stream);
+                Err(error)
+            }
+        }
+    }
+
+    /// Draws, if it is time to; four times a second is as often as it tells something.
+    pub(super) fn draw(&mut self, view: &LiveView, state: &str) -> std::io::Result<()> {
+        if self.paused || self.drawn.is_some_and(|then| then.elapsed() < REDRAW) {
+            return Ok(());
+        }
+        self.drawn = Some(Instant::now());
+        self.terminal
+            .draw(|frame| dashboard::draw(frame, view, state, KEYS))?;
+        Ok(())
+    }
+
+    /// The next key, waiting for it as long as this.
+    pub(super) fn key(&mut self, wait: Duration) -> std::io::Result<Option<Key>> {
+        if !event::poll(wait)? {
+            return Ok(None);
+        }
+        let Event::Key(key) = event::read()? else {
+            // Another size: draw at once.
+            self.drawn = None;
+            return Ok(None);
+        };
+        if key.kind == KeyEventKind::Release {
+            return Ok(None);
+        }
+        Ok(match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Quit),
+            KeyCode::Char('q') | KeyCode::Esc => Some(Key::Quit),
+            KeyCode::Char('p') | KeyCode::Char(' ') => {
+                self.paused = !self.paused;
+                Some(Key::Pause)
+            }
+            KeyCode::Char('r') => Some(Key::ResetPeaks),
+            _ => None,
+        })
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        restore(self.stream);
+    }
+}
+
+fn restore(stream: Stream) {
+    // What cannot be given back now cannot be given back at all.
+    let _ = disable_raw_mode();
+    let _ = execute!(stream.writer(), LeaveAlternateScreen, Show);
+}

@@ -1,0 +1,28 @@
+//! `jetlag with-parent PID PROGRAM …`: becomes another program that the kernel kills when we die.
+//!
+//! jetlag starts tegrastats through this. What has to be asked of the kernel is asked by the process itself,
+//! before it becomes tegrastats, and the request outlives that; so not even `kill -9` of jetlag leaves a
+//! tegrastats behind. It is no verb for people, and not in the help.
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use super::Outcome;
+use crate::cli::WithParentArgs;
+
+/// Asks the kernel, and becomes the program; returns only if that fails.
+pub fn run(args: &WithParentArgs) -> anyhow::Result<Outcome> {
+    set_parent_process_death_signal(Some(Signal::KILL)).context("cannot be tied to its parent")?;
+    // The parent may have died before the kernel was asked.
+    if getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()) != Some(args.parent) {
+        return Ok(Outcome::Done);
+    }
+    let [program, rest @ ..] = args.program.as_slice() else {
+        bail!("no program was named");
+    };
+    let error = Command::new(program).args(rest).exec();
+    Err(error).with_context(|| format!("cannot start {}", program.to_string_lossy()))
+}

@@ -1,0 +1,531 @@
+//! The dashboard: one screen of what is going on, drawn anew from a [`LiveView`].
+//!
+//! It fits 80 × 24 and uses what room there is beyond. Where values come from, and when it is drawn, is for
+//! `commands` to know. What was not measured is `–`, and never 0.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Block, Borders, Paragraph, Sparkline};
+
+use crate::analysis::live::{LiveSignal, LiveTenant, LiveView};
+use crate::record::{Phase, RailRole};
+
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const WARM: Style = Style::new().fg(Color::Yellow);
+const HOT: Style = Style::new().fg(Color::Red);
+const BAR: Style = Style::new().fg(Color::Cyan);
+/// What stands for a figure that is not known.
+const UNKNOWN: &str = "–";
+/// Width of names of rails and loads.
+const NAME: usize = 16;
+
+/// Draws everything; `keys` is the line of keys at the bottom, `state` a word on the right of the title.
+pub fn draw(frame: &mut Frame<'_>, view: &LiveView, state: &str, keys: &str) {
+    let parts = Parts::of(view);
+    let tenants = if view.tenants.is_empty() {
+        0
+    } else {
+        view.tenants.len() as u16 + 2
+    };
+    let notes = u16::from(!view.notes.is_empty());
+    let [title, tenants, body, notes, footer] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(tenants),
+        Constraint::Min(4),
+        Constraint::Length(notes),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    title_line(frame, title, view, state);
+    if !view.tenants.is_empty() {
+        tenant_table(frame, tenants, view);
+    }
+    let [left, right] =
+        Layout::horizontal([Constraint::Percentage(52), Constraint::Percentage(48)]).areas(body);
+    left_column(frame, left, &parts);
+    right_column(frame, right, &parts);
+    if let Some(note) = view.notes.back() {
+        frame.render_widget(Paragraph::new(Line::styled(format!("! {note}"), WARM)), notes);
+    }
+    frame.render_widget(Paragraph::new(Line::styled(keys.to_owned(), DIM)), footer);
+}
+
+/// One line of text with the most telling values, for where there is no terminal.
+pub fn line(view: &LiveView) -> String {
+    let parts = Parts::of(view);
+    let mut words = vec![format!("{:8.1} s", view.elapsed().as_secs_f64())];
+    for tenant in &view.tenants {
+        let rate = tenant
+            .rate()
+            .map_or(UNKNOWN.to_owned(), |rate| format!("{rate:.1}"));
+        let p50 = tenant
+            .p50_ms()
+            .map_or(UNKNOWN.to_owned(), |ms| format!("{ms:.2}"));
+        words.push(format!("{} {rate} /s p50 {p50} ms", tenant.name));
+    }
+    for (name, signal) in &parts.rails {
+        words.push(format!("{name} {}", watts(signal.value)));
+    }
+    for (name, signal, clock) in &parts.loads {
+        let clock = clock
+            .and_then(|c| c.value)
+            .map_or(String::new(), |mhz| format!("@{mhz:.0}"));
+        words.push(format!("{name} {}{clock}", percent(*signal)));
+    }
+    let hottest = parts
+        .temperatures
+        .iter()
+        .filter_map(|(name, s)| Some((name, s.value?)));
+    if let Some((name, c)) = hottest.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        words.push(format!("{name} {c:.1} °C"));
+    }
+    words.join("  ")
+}
+
+/// The signals, sorted into what the screen has places for.
+struct Parts<'v> {
+    rails: Vec<(&'v str, &'v LiveSignal)>,
+    /// Name, load, clock.
+    loads: Vec<(String, Option<f64>, Option<&'v LiveSignal>)>,
+    /// Load of each processor.
+    cores: Vec<CoreLoad>,
+    temperatures: Vec<(&'v str, &'v LiveSignal)>,
+    /// Name, used, of how much.
+    memory: Vec<(&'static str, f64, Option<f64>)>,
+    fan: Vec<(&'static str, f64)>,
+    programs: Vec<(String, String)>,
+    mode: Option<f64>,
+}
+
+impl<'v> Parts<'v> {
+    fn of(view: &'v LiveView) -> Parts<'v> {
+        let all: Vec<(&str, &str, &LiveSignal)> = view.current().collect();
+        // A source that tells something directly goes before tegrastats, which tells it again.
+        let find = |name: &str| {
+            let mut found: Vec<_> = all.iter().filter(|(_, signal, _)| *signal == name).collect();
+            found.sort_by_key(|(source, ..)| *source == "tegrastats");
+            found.first().map(|(.., signal)| *signal)
+        };
+        let value = |name: &str| find(name).and_then(|signal| signal.value);
+        let mut rails: Vec<(&str, &LiveSignal)> = all
+            .iter()
+            .filter(|(_, name, s)| s.unit == "mw" && !name.ends_with("power_limit"))
+            .filter(|(source, _, s)| *source != "nvml" || s.role != RailRole::Within)
+            .map(|(_, name, s)| (*name, *s))
+            .collect();
+        let place = |role: RailRole| match role {
+            RailRole::Total => 0,
+            RailRole::Input => 1,
+            RailRole::Summand => 2,
+            RailRole::Part => 3,
+            _ => 4,
+        };
+        rails.sort_by_key(|(_, s)| place(s.role));
+        let mut loads: Vec<(String, Option<f64>, Option<&LiveSignal>)> = Vec::new();
+        let mut push = |shown: String, load: &str, clock: &str| {
+            let (found, clock) = (find(load), find(clock));
+            if found.is_some() || clock.is_some() {
+                let value = found.and_then(|signal| signal.value);
+                loads.push((
+                    shown,
+                    value.or_else(|| view.mean_of_cores().filter(|_| load == "cpu_load")),
+                    clock,
+                ));
+            }
+        };
+        push("GPU".into(), "gpu_load", "gpu_frequency");
+        for n in 0..8 {
+            push(
+                format!("GPU {n}"),
+                &format!("gpu{n}_load"),
+                &format!("gpu{n}_sm_frequency"),
+            );
+        }
+        push("CPU".into(), "cpu_load", "cpu0_frequency");
+        push("EMC".into(), "emc_load", "emc_frequency");
+        for engine in [
+            "nvdla0", "nvdla1", "vic", "nvenc", "nvenc0", "nvdec", "nvdec0", "ofa", "pva0",
+        ] {
+            if value(&format!("{engine}_on")) == Some(1.0) {
+                push(
+                    engine.to_ascii_uppercase(),
+                    &format!("{engine}_load"),
+                    &format!("{engine}_frequency"),
+                );
+            }
+        }
+        let cores = (0..256).map_while(|n| {
+            let on = value(&format!("cpu{n}_online"));
+            let load = find(&format!("cpu{n}_load"));
+            (on.is_some() || load.is_some()).then(|| match (on, load.and_then(|s| s.value)) {
+                (Some(0.0), _) => CoreLoad::Off,
+                (_, Some(load)) => CoreLoad::Percent(load),
+                _ => CoreLoad::Unknown,
+            })
+        });
+        let cores = cores.collect();
+        let temperatures = all
+            .iter()
+            .filter(|(_, _, s)| s.unit == "c")
+            .map(|(_, name, s)| (name.trim_end_matches("_temperature"), *s))
+            .collect();
+        let mut memory = Vec::new();
+        if let Some(used) = value("memory_used") {
+            let total = value("memory_total").or_else(|| value("memory_available").map(|free| used + free));
+            memory.push(("memory", used, total));
+        }
+        if let Some(used) = value("gpu0_memory_used") {
+            memory.push(("GPU 0", used, None));
+        }
+        if let Some(used) = value("swap_used") {
+            memory.push(("swap", used, None));
+        }
+        let fan = [("%", "fan_drive"), ("rpm", "fan_speed")]
+            .into_iter()
+            .filter_map(|(unit, name)| Some((unit, value(name)?)))
+            .collect();
+        let mut programs: Vec<(String, String)> = Vec::new();
+        for (source, name, signal) in &all {
+            let shown = match (*source, signal.value) {
+                ("processes", Some(load)) => format!("{:.1} processors", load / 100.0),
+                ("nvml", Some(bytes)) if name.contains("_process_") && signal.unit == "bytes" => gib(bytes),
+                _ => continue,
+            };
+            let name = name.trim_end_matches("_memory").replace("_process_", " pid ");
+            programs.push((name, shown));
+        }
+        Parts {
+            rails,
+            loads,
+            cores,
+            temperatures,
+            memory,
+            fan,
+            programs,
+            mode: value("power_mode"),
+        }
+    }
+}
+
+fn title_line(frame: &mut Frame<'_>, area: Rect, view: &LiveView, state: &str) {
+    let phase = match view.phase {
+        Some(Phase::Alone) => "alone  ",
+        Some(Phase::Overhead) => "own cost  ",
+        _ => "",
+    };
+    let right = format!("{phase}{state}  {:.0} s", view.elapsed().as_secs_f64());
+    let room = usize::from(area.width).saturating_sub(right.chars().count() + 1);
+    let title: String = view.title.chars().take(room).collect();
+    let gap = usize::from(area.width).saturating_sub(title.chars().count() + right.chars().count());
+    let line = Line::from(vec![
+        Span::styled(title, BOLD),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(right, DIM),
+    ]);
+    frame.render_widget(Paragraph::new(line), area);
+}
+
+fn tenant_table(frame: &mut Frame<'_>, area: Rect, view: &LiveView) {
+    let header = format!(
+        "{:<16}{:>9}{:>11}{:>11}{:>9}{:>9}{:>10}",
+        "tenant", "rate /s", "p50 ms", "p99 ms", "missed", "dropped", "frames"
+    );
+    let mut lines = vec![Line::styled(header, DIM)];
+    for tenant in &view.tenants {
+        lines.push(tenant_line(tenant));
+    }
+    let block = Block::new().borders(Borders::BOTTOM).border_style(DIM);
+    frame.render_widget(Paragraph::new(lines).block(block), area);
+}
+
+fn tenant_line(tenant: &LiveTenant) -> Line<'static> {
+    let figure = |value: Option<f64>| value.map_or(UNKNOWN.to_owned(), |v| format!("{v:.2}"));
+    let alarm = |count: u64| if count > 0 { HOT } else { Style::new() };
+    Line::from(vec![
+        Span::styled(format!("{:<16}", cut(&tenant.name, 15)), BOLD),
+        Span::raw(format!(
+            "{:>9}{:>11}{:>11}",
+            figure(tenant.rate()),
+            figure(tenant.p50_ms()),
+            figure(tenant.p99_ms())
+        )),
+        Span::styled(format!("{:>9}", tenant.missed), alarm(tenant.missed)),
+        Span::styled(format!("{:>9}", tenant.dropped), alarm(tenant.dropped)),
+        Span::raw(format!("{:>10}", tenant.ended)),
+    ])
+}
+
+fn left_column(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
+    let temperatures = (parts.temperatures.len() as u16).div_ceil(2) + 1;
+    let [power, heat] = Layout::vertical([
+        Constraint::Min((parts.rails.len() as u16 + 1).max(3)),
+        Constraint::Max(temperatures.max(2)),
+    ])
+    .areas(area);
+    rails(frame, power, parts);
+    heat_lines(frame, heat, parts);
+}
+
+fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
+    let [head, area] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    let title = Line::from(vec![Span::styled(
+        format!("{:<NAME$}{:>9}{:>9}", "POWER", "now", "peak"),
+        DIM,
+    )]);
+    frame.render_widget(Paragraph::new(title), head);
+    if parts.rails.is_empty() {
+        let text = "no power is measured; jetlag doctor says why";
+        frame.render_widget(Paragraph::new(Line::styled(text, DIM)), area);
+        return;
+    }
+    // As high as there is room for, so that a history can be read.
+    let height = (area.height / parts.rails.len() as u16).clamp(1, 3);
+    let rows = Layout::vertical(parts.rails.iter().map(|_| Constraint::Length(height))).split(area);
+    for ((name, signal), row) in parts.rails.iter().zip(rows.iter()) {
+        if row.height == 0 {
+            continue;
+        }
+        let figures = NAME as u16 + 19;
+        let [text, graph] = Layout::horizontal([Constraint::Length(figures), Constraint::Min(0)]).areas(*row);
+        let style = if matters(signal.role) { BOLD } else { Style::new() };
+        let line = Line::from(vec![
+            Span::styled(format!("{:<NAME$}", cut(name, NAME - 1)), style),
+            Span::styled(format!("{:>9}", watts(signal.value)), style),
+            Span::styled(format!("{:>9}", watts(signal.peak)), DIM),
+        ]);
+        frame.render_widget(Paragraph::new(line), text);
+        sparkline(frame, graph, signal);
+    }
+}
+
+fn matters(role: RailRole) -> bool {
+    matches!(role, RailRole::Total | RailRole::Summand | RailRole::Input)
+}
+
+fn sparkline(frame: &mut Frame<'_>, area: Rect, signal: &LiveSignal) {
+    let room = usize::from(area.width.saturating_sub(3));
+    if room < 3 || signal.history.is_empty() {
+        return;
+    }
+    let skip = signal.history.len().saturating_sub(room);
+    // Rails may read a little below zero.
+    let values: Vec<u64> = signal
+        .history
+        .iter()
+        .skip(skip)
+        .map(|v| v.max(0.0) as u64)
+        .collect();
+    let most = signal.peak.unwrap_or(1.0).max(1.0) as u64;
+    let graph = Rect {
+        x: area.x + 1,
+        width: area.width - 3,
+        ..area
+    };
+    frame.render_widget(Sparkline::default().data(&values).max(most).style(BAR), graph);
+}
+
+fn heat_lines(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
+    let mut lines = vec![Line::styled("TEMPERATURE °C", DIM)];
+    if parts.temperatures.is_empty() {
+        lines[0] = Line::styled("no temperatures", DIM);
+    }
+    let columns = if area.width >= 60 { 3 } else { 2 };
+    for pair in parts.temperatures.chunks(columns) {
+        let mut spans = Vec::new();
+        for (name, signal) in pair {
+            let (shown, style) = match signal.value {
+                Some(c) if c >= 95.0 => (format!("{c:.1}"), HOT),
+                Some(c) if c >= 80.0 => (format!("{c:.1}"), WARM),
+                Some(c) => (format!("{c:.1}"), Style::new()),
+                None => (UNKNOWN.to_owned(), DIM),
+            };
+            spans.push(Span::raw(format!("{:<12}", cut(name, 11))));
+            spans.push(Span::styled(format!("{shown:>6}  "), style));
+        }
+        lines.push(Line::from(spans));
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn right_column(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
+    let width = usize::from(area.width);
+    let mut lines = vec![Line::styled(
+        format!("{:<8}{:>6}{:>10}", "LOAD", "", "clock"),
+        DIM,
+    )];
+    for (name, load, clock) in &parts.loads {
+        let load = *load;
+        let mhz = clock.and_then(|signal| signal.value);
+        let clock = match mhz {
+            Some(0.0) => "gated".to_owned(),
+            Some(mhz) => format!("{mhz:.0} MHz"),
+            None => String::new(),
+        };
+        lines.push(Line::from(vec![
+            Span::raw(format!("{:<8}{:>6}{clock:>10} ", cut(name, 7), percent(load))),
+            Span::styled(bar(load.unwrap_or(0.0) / 100.0, width.saturating_sub(27)), BAR),
+        ]));
+    }
+    if !parts.cores.is_empty() {
+        let cores: String = parts.cores.iter().map(level).collect();
+        lines.push(Line::from(vec![
+            Span::raw(format!("{:<8}", "cores")),
+            Span::styled(cores, BAR),
+        ]));
+    }
+    for (name, used, total) in &parts.memory {
+        let (of, share) = match total {
+            Some(total) => (format!(" of {}", gib(*total)), used / total),
+            None => (String::new(), 0.0),
+        };
+        let text = format!("{name:<8}{}{of} ", gib(*used));
+        let room = width.saturating_sub(text.chars().count() + 2);
+        lines.push(Line::from(vec![
+            Span::raw(text),
+            Span::styled(bar(share, room), BAR),
+        ]));
+    }
+    if !parts.fan.is_empty() {
+        let shown: Vec<String> = parts
+            .fan
+            .iter()
+            .map(|(unit, v)| format!("{v:.0} {unit}"))
+            .collect();
+        lines.push(Line::raw(format!("{:<8}{}", "fan", shown.join("  "))));
+    }
+    if let Some(mode) = parts.mode {
+        lines.push(Line::raw(format!("{:<8}{mode:.0}", "mode")));
+    }
+    if !parts.programs.is_empty() {
+        lines.push(Line::styled("PROGRAMS", DIM));
+        for (name, shown) in &parts.programs {
+            lines.push(Line::raw(format!("{:<24}{shown}", cut(name, 23))));
+        }
+    }
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// A bar of eighths of a character.
+fn bar(share: f64, width: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
+/// What is known of one processor.
+enum CoreLoad {
+    Off,
+    Unknown,
+    Percent(f64),
+}
+
+/// One character for the load of a processor; a cross for one that is off.
+fn level(load: &CoreLoad) -> char {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    match load {
+        CoreLoad::Percent(percent) => LEVELS[((percent / 100.0 * 7.0).round() as usize).min(7)],
+        CoreLoad::Unknown => '·',
+        CoreLoad::Off => '×',
+    }
+}
+
+fn watts(mw: Option<f64>) -> String {
+    mw.map_or(UNKNOWN.to_owned(), |mw| format!("{:.2} W", mw / 1e3))
+}
+
+fn percent(percent: Option<f64>) -> String {
+    percent.map_or(UNKNOWN.to_owned(), |p| format!("{p:.0} %"))
+}
+
+fn gib(bytes: f64) -> String {
+    format!("{:.1} GiB", bytes / (1u64 << 30) as f64)
+}
+
+fn cut(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::*;
+    use crate::record::{Event, SampleRecord};
+    use crate::units::Stamp;
+
+    fn view(values: &[(&str, Option<f64>, &str)]) -> LiveView {
+        let mut view = LiveView::new("NVIDIA Jetson AGX Orin Developer Kit".into(), &["camera"]);
+        for (signal, value, unit) in values {
+            view.event(&Event::Sample(SampleRecord {
+                at: Stamp(1_000_000_000),
+                source: "tegrastats".into(),
+                signal: (*signal).into(),
+                value: *value,
+                unit: (*unit).into(),
+            }));
+        }
+        view
+    }
+
+    fn screen(view: &LiveView, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal
+            .draw(|frame| draw(frame, view, "live", "q quit"))
+            .unwrap();
+        let buffer = terminal.backend().buffer();
+        let rows = (0..height).map(|y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>());
+        rows.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn zero_and_not_measured_look_different() {
+        let view = view(&[
+            ("VDD_GPU", Some(0.0), "mw"),
+            ("VDD_CPU", None, "mw"),
+            ("gpu", None, "c"),
+        ]);
+        let shown = screen(&view, 80, 24);
+        let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap().to_owned();
+        assert!(row("VDD_GPU").contains("0.00 W"), "{shown}");
+        assert!(
+            row("VDD_CPU").contains(UNKNOWN) && !row("VDD_CPU").contains("0.00"),
+            "{shown}"
+        );
+        assert!(
+            line(&view).contains("VDD_GPU 0.00 W") && line(&view).contains("VDD_CPU –"),
+            "{}",
+            line(&view)
+        );
+    }
+
+    #[test]
+    fn every_size_down_to_nothing_can_be_drawn() {
+        let view = view(&[
+            ("VDD_IN", Some(5_000.0), "mw"),
+            ("gpu_load", Some(63.0), "percent"),
+            ("gpu_frequency", Some(621.0), "mhz"),
+            ("cpu0_online", Some(1.0), "flag"),
+            ("cpu0_load", Some(15.0), "percent"),
+            ("cpu1_online", Some(0.0), "flag"),
+            ("tj_temperature", Some(54.0), "c"),
+            ("memory_used", Some(6e9), "bytes"),
+            ("memory_total", Some(8e9), "bytes"),
+        ]);
+        for (width, height) in [(80, 24), (160, 50), (40, 10), (10, 3), (1, 1), (300, 100)] {
+            let shown = screen(&view, width, height);
+            if width >= 80 {
+                for words in ["VDD_IN", "621 MHz", "63 %", "tj", "q quit", "camera", "×"] {
+                    assert!(shown.contains(words), "{words} at {width}:\n{shown}");
+                }
+            }
+        }
+    }
+}

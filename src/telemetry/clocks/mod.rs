@@ -1,0 +1,257 @@
+//! Clocks held at their highest, and given back as they were.
+//!
+//! What jetson_clocks does through the kernel's files is done here through the same files (processor and GPU
+//! clocks, the memory controller, idle states), because only then every earlier value is known and can be put
+//! back. A desktop's card is held through NVML. The power mode is nvpmodel's: it is set by that program, and only
+//! where a mode is asked for. Fans are left alone.
+//!
+//! Before anything is changed, the earlier values are written to a state file ([`STATE`]); after all is given
+//! back it is removed. So what a killed run left is found at the next start, and by `jetlag clocks restore`. The
+//! file lies in /run, which is empty after a reboot, as the settings are.
+
+mod card;
+mod kernel;
+mod state;
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::board::{Roots, libraries};
+use crate::telemetry::power_mode;
+pub use kernel::{ClockRow, rows};
+use state::State;
+pub use state::{Change, STATE};
+
+/// Why clocks could not be set or given back.
+#[derive(Debug, thiserror::Error)]
+pub enum ClockError {
+    /// A setting was refused.
+    #[error("cannot set {}: {source}{}", path.display(), advice(source))]
+    Set {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The state file could not be written, so nothing was changed.
+    #[error("cannot keep the earlier clocks in {}: {source}; nothing was changed{}", path.display(), advice(source))]
+    Keep {
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The state file is there and cannot be understood.
+    #[error("{} cannot be understood ({problem}); set clocks by hand (a reboot resets them) and remove it", path.display())]
+    State {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Somebody else holds the clocks.
+    #[error("clocks are held by process {pid}; wait for it, or stop it")]
+    Held {
+        /// Who.
+        pid: u32,
+    },
+    /// Nothing here has a clock that can be set.
+    #[error(
+        "nothing on this machine lets its clocks be set (a virtual machine or a container has no say in them); leave `clocks` out"
+    )]
+    Nothing,
+    /// NVIDIA's library refused.
+    #[error("cannot hold the clock of GPU {index}: {problem}")]
+    Card {
+        /// Which.
+        index: u32,
+        /// What it said, and what to do.
+        problem: String,
+    },
+    /// nvpmodel refused.
+    #[error("cannot set power mode {id}: {problem}")]
+    Mode {
+        /// Which.
+        id: u32,
+        /// What it said.
+        problem: String,
+    },
+    /// Not everything could be given back; the state file stays.
+    #[error(
+        "{} settings could not be given back, the first because: {first}; {STATE} keeps them",
+        count
+    )]
+    Left {
+        /// How many.
+        count: usize,
+        /// Why.
+        first: Box<ClockError>,
+    },
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "; it takes root: sudo jetlag …",
+        io::ErrorKind::ReadOnlyFilesystem => "; a container needs /sys writable (--privileged)",
+        _ => "",
+    }
+}
+
+/// Clocks that are held; they are given back when this is dropped.
+#[derive(Debug)]
+pub struct Held {
+    roots: Roots,
+    /// Settings that were changed.
+    pub changes: usize,
+    release: bool,
+}
+
+impl Held {
+    /// Gives the clocks back now, and says whether that went well.
+    pub fn give_back(mut self) -> Result<usize, ClockError> {
+        self.release = false;
+        restore(&self.roots)
+    }
+
+    /// Leaves them held, for [`restore`] to give back.
+    pub fn keep(mut self) -> usize {
+        self.release = false;
+        self.changes
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.release
+            && let Err(error) = restore(&self.roots)
+        {
+            log::error!("{error}; try: sudo jetlag clocks restore");
+        }
+    }
+}
+
+/// Holds all clocks at their highest, under the power mode `mode` where one is given. `owner` is the process
+/// that will give them back, none where a person will.
+pub fn max(roots: &Roots, mode: Option<u32>, owner: Option<u32>) -> Result<Held, ClockError> {
+    heal(roots)?;
+    if let Some(state) = State::load(roots)? {
+        return match (state.owner, owner) {
+            (Some(pid), _) => Err(ClockError::Held { pid }),
+            // A person holds them already, and will give them back.
+            (None, Some(_)) => Ok(Held {
+                roots: roots.clone(),
+                changes: 0,
+                release: false,
+            }),
+            (None, None) => {
+                restore(roots)?;
+                max(roots, mode, owner)
+            }
+        };
+    }
+    // The mode first: it decides what the highest clocks are.
+    let mut state = State::new(owner);
+    if let Some(id) = mode {
+        state.mode = power_mode::current(roots);
+        state.save(roots)?;
+        if let Err(error) = set_mode(roots, id) {
+            state.remove(roots);
+            return Err(error);
+        }
+    }
+    state.changes = kernel::plan(roots);
+    let cards = card::plan(roots);
+    state.cards = cards.as_ref().map(|(_, cards)| cards.clone()).unwrap_or_default();
+    if state.changes.is_empty() && state.cards.is_empty() && mode.is_none() {
+        return Err(ClockError::Nothing);
+    }
+    state.save(roots)?;
+    let held = Held {
+        roots: roots.clone(),
+        changes: state.changes.len() + state.cards.len() + usize::from(mode.is_some()),
+        release: true,
+    };
+    // From here on an error drops `held`, which gives back what was set.
+    for change in &state.changes {
+        kernel::write(roots, &change.path, &change.value)?;
+    }
+    if let Some((nvml, cards)) = cards {
+        card::hold(&nvml, &cards)?;
+    }
+    Ok(held)
+}
+
+/// Gives back what was changed, the last first; how many settings that were. Zero where nothing is held.
+pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
+    let Some(state) = State::load(roots)? else {
+        return Ok(0);
+    };
+    let mut problems = Vec::new();
+    problems.extend(card::give_back(roots, &state.cards));
+    for change in state.changes.iter().rev() {
+        // A core that a power mode switched off has no clock to give back.
+        if roots.file(&change.path).exists() {
+            problems.extend(kernel::write(roots, &change.path, &change.earlier).err());
+        }
+    }
+    if let Some(id) = state.mode {
+        problems.extend(set_mode(roots, id).err());
+    }
+    let count = problems.len();
+    match problems.into_iter().next() {
+        None => {
+            state.remove(roots);
+            Ok(state.changes.len() + state.cards.len() + usize::from(state.mode.is_some()))
+        }
+        Some(first) => Err(ClockError::Left {
+            count,
+            first: Box::new(first),
+        }),
+    }
+}
+
+/// Gives back what a process left that is no more; how many settings that were.
+pub fn heal(roots: &Roots) -> Result<usize, ClockError> {
+    match State::load(roots)? {
+        Some(state) if state.owner.is_some_and(|pid| !alive(pid)) => restore(roots),
+        _ => Ok(0),
+    }
+}
+
+/// Who holds the clocks: a process, a person (`Some(None)`), or nobody.
+pub fn holder(roots: &Roots) -> Result<Option<Option<u32>>, ClockError> {
+    Ok(State::load(roots)?.map(|state| state.owner))
+}
+
+/// Always of this machine: processes are never made up.
+fn alive(pid: u32) -> bool {
+    std::path::Path::new(&format!("/proc/{pid}")).exists()
+}
+
+/// Sets the power mode by nvpmodel. A mode that takes a reboot asks for it on the terminal; without one it is
+/// refused.
+fn set_mode(roots: &Roots, id: u32) -> Result<(), ClockError> {
+    let problem = |problem: String| ClockError::Mode { id, problem };
+    if power_mode::current(roots) == Some(id) {
+        return Ok(());
+    }
+    let program = libraries::program(roots, "nvpmodel")
+        .ok_or_else(|| problem("no nvpmodel on the PATH; power modes are of Jetson boards".to_owned()))?;
+    let output = std::process::Command::new(&program)
+        .args(["-m", &id.to_string()])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map_err(|error| problem(error.to_string()))?;
+    let now = power_mode::current(roots);
+    if output.status.success() && now == Some(id) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(problem(match (said.is_empty(), now) {
+        (false, _) => said,
+        (true, Some(other)) => {
+            format!("the mode stayed {other}; it may take a reboot: sudo nvpmodel -m {id}")
+        }
+        (true, None) => "nvpmodel says nothing; try: sudo nvpmodel -m".to_owned(),
+    }))
+}

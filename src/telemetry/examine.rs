@@ -1,0 +1,441 @@
+//! What can be sampled on a machine, for `jetlag doctor`: each source is looked for and read once.
+//!
+//! Unlike the board's facts this loads NVIDIA's library, since whether it answers can be known in no other way.
+//! It changes nothing and starts no program.
+
+use std::io::ErrorKind;
+
+use super::{Sampler, emc, fan, gpu, nvml, power_mode, rails, rapl, thermal};
+use crate::board::modules::{self, Total};
+use crate::board::{Check, Roots, Status, facts, jetpack};
+use crate::record::{Event, RailRole, SampleRecord, SignalRecord};
+use crate::units::{Nanos, Stamp};
+
+/// All checks of sensors, clocks and power mode, in the order in which they are shown.
+pub fn examine(roots: &Roots) -> Vec<Check> {
+    let l4t = facts::l4t(roots);
+    let jetson = l4t.is_some() || facts::module(roots).is_some();
+    let gpu = facts::gpu(roots).is_some();
+    let mut checks = vec![rights(roots)];
+    if jetson {
+        checks.push(jetpack_of(l4t.as_deref()));
+        checks.push(power_mode_of(roots));
+    }
+    checks.push(rails_of(roots, jetson));
+    checks.push(nvml_of(roots, jetson, gpu));
+    if !jetson {
+        checks.push(rapl_of(roots));
+    }
+    if jetson {
+        checks.push(gpu_of(roots));
+        checks.push(clocks(roots));
+        checks.push(emc_of(roots));
+        checks.push(fan_of(roots));
+    }
+    checks.push(temperatures(roots));
+    checks
+}
+
+/// A check of what was found, or not.
+fn check(subject: &'static str, from: &str) -> Check {
+    Check {
+        subject,
+        status: Status::Good,
+        found: None,
+        from: from.to_owned(),
+        meaning: "not found".to_owned(),
+        fix: None,
+    }
+}
+
+/// Signals and first readings of a sampler; none of the values if it failed.
+fn read(sampler: Option<impl Sampler>) -> Option<(Vec<SignalRecord>, Vec<SampleRecord>)> {
+    let mut sampler = sampler?;
+    let (mut readings, mut asides) = (Vec::new(), Vec::new());
+    let _ = sampler.sample(Stamp(0), &mut readings);
+    sampler.asides(&mut asides);
+    let signals = asides.into_iter().filter_map(|aside| match aside {
+        Event::Signal(signal) => Some(signal),
+        _ => None,
+    });
+    Some((signals.collect(), readings))
+}
+
+fn value(readings: &[SampleRecord], signal: &str) -> Option<f64> {
+    readings.iter().find(|r| r.signal == signal)?.value
+}
+
+fn rights(roots: &Roots) -> Check {
+    let mut check = check("Rights", "effective user");
+    let root = rustix::process::geteuid().is_root();
+    check.found = Some(if root { "root" } else { "not root" }.to_owned());
+    if root {
+        check.meaning = "everything may be read and set".to_owned();
+        return check;
+    }
+    // Only what is there and closed is missed.
+    let closed = |path: &str| {
+        std::fs::File::open(roots.file(path)).is_err_and(|e| e.kind() == ErrorKind::PermissionDenied)
+    };
+    let mut missed = Vec::new();
+    if closed("/sys/class/powercap/intel-rapl:0/energy_uj") {
+        missed.push("the processor's energy (RAPL)");
+    }
+    if closed("/sys/kernel/debug/bpmp") || closed("/sys/kernel/debug/clk") {
+        missed.push("the memory controller's clock and load");
+    }
+    check.status = Status::Note;
+    check.meaning = match missed.as_slice() {
+        [] => "clocks and power modes cannot be set; what is there can be read".to_owned(),
+        missed => format!(
+            "clocks and power modes cannot be set, and it takes root to read {}",
+            missed.join(", ")
+        ),
+    };
+    check.fix = Some("For these: sudo jetlag …; all else works without.");
+    check
+}
+
+fn jetpack_of(l4t: Option<&str>) -> Check {
+    let mut check = check("JetPack", "/etc/nv_tegra_release");
+    match (l4t, l4t.and_then(jetpack::of_l4t)) {
+        (Some(l4t), Some(jetpack)) => {
+            check.found = Some(jetpack.version.to_owned());
+            check.meaning = format!(
+                "L4T {l4t}; it came with CUDA {} and TensorRT {}",
+                jetpack.cuda, jetpack.tensorrt
+            );
+        }
+        (Some(l4t), None) => {
+            check.status = Status::Note;
+            check.found = Some(format!("L4T {l4t}"));
+            check.meaning =
+                "a release that this version does not know; sensors are found by their names all the same"
+                    .to_owned();
+            check.fix = Some("Update jetlag, or report the release.");
+        }
+        (None, _) => {
+            check.status = Status::Note;
+            check.fix =
+                Some("Inside a container, mount /etc/nv_tegra_release; else see: dpkg -s nvidia-l4t-core.");
+        }
+    }
+    check
+}
+
+fn power_mode_of(roots: &Roots) -> Check {
+    let mut check = check("Power mode", power_mode::STATUS);
+    let module = modules::of_machine(roots);
+    let Some(id) = power_mode::current(roots) else {
+        check.status = Status::Note;
+        check.fix =
+            Some("See: sudo nvpmodel -q. A container sees the mode where /var/lib/nvpmodel is mounted.");
+        return check;
+    };
+    let name = nvpmodel_name(roots, id);
+    let known = module.and_then(|module| module.modes.iter().find(|mode| mode.id == id));
+    let name = name.or_else(|| known.map(|mode| mode.name.clone()));
+    check.found = Some(match &name {
+        Some(name) => format!("{name} (id {id})"),
+        None => format!("id {id}"),
+    });
+    let caps = known.map(|mode| {
+        let mut caps = Vec::new();
+        if let Some((mhz, _)) = mode.gpu_in_force_mhz.or(mode.gpu_mhz) {
+            caps.push(format!("GPU up to {mhz} MHz"));
+        }
+        if let Some((sms, _)) = mode.active_sms {
+            caps.push(format!("{sms} of {} SMs", module.map_or(0, |m| m.sms.0)));
+        }
+        if let Some((cores, _)) = mode.cpu_cores {
+            caps.push(format!("{cores} cores"));
+        }
+        if let Some((mhz, _)) = mode.emc_mhz {
+            caps.push(format!("memory at {mhz:.0} MHz"));
+        }
+        caps.join(", ")
+    });
+    let full = name
+        .as_deref()
+        .is_some_and(|name| name.to_ascii_uppercase().starts_with("MAXN"));
+    check.meaning = match caps.filter(|caps| !caps.is_empty()) {
+        _ if full => "nothing is held back".to_owned(),
+        Some(caps) => format!("a preset of clocks and cores: {caps}"),
+        None => "a preset of clocks and cores; results hold for this mode only".to_owned(),
+    };
+    if !full {
+        check.status = Status::Note;
+        check.fix = Some(
+            "Results belong to this mode: name it with them. Others: sudo nvpmodel -m ID (see /etc/nvpmodel.conf).",
+        );
+    }
+    check
+}
+
+/// The name of a mode in the board's own configuration.
+fn nvpmodel_name(roots: &Roots, id: u32) -> Option<String> {
+    let text = roots.text("/etc/nvpmodel.conf")?;
+    let wanted = format!("ID={id}");
+    text.lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with('<') && line.contains("POWER_MODEL"))
+        .find(|line| line.split_whitespace().any(|word| word == wanted))?
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix("NAME="))
+        .map(str::to_owned)
+}
+
+fn rails_of(roots: &Roots, jetson: bool) -> Check {
+    let mut check = check("Power rails", "/sys/class/hwmon, /sys/bus/i2c/drivers/ina3221x");
+    let Some((signals, readings)) = read(rails::find(roots, Nanos::from_millis(100))) else {
+        if jetson {
+            check.status = Status::Gap;
+            check.meaning = "no power sensor found, so no energy".to_owned();
+            check.fix =
+                Some("Inside a container, mount /sys. The Nano 2GB has no sensor: measure its supply.");
+        } else {
+            check.status = Status::Note;
+            check.meaning = "no rails, as usual off Jetson boards".to_owned();
+        }
+        return check;
+    };
+    let rails: Vec<&SignalRecord> = signals.iter().filter(|s| s.unit == "mw").collect();
+    let shown = rails.iter().map(|rail| match value(&readings, &rail.signal) {
+        Some(mw) => format!("{} {:.2} W", rail.signal, mw / 1e3),
+        None => format!("{} (not readable now)", rail.signal),
+    });
+    check.found = Some(shown.collect::<Vec<_>>().join(", "));
+    let with = |role: RailRole| -> Vec<&str> {
+        let fits = rails.iter().filter(|rail| rail.role == role);
+        fits.map(|rail| rail.signal.as_str()).collect()
+    };
+    let refresh = rails.iter().filter_map(|rail| rail.refresh).max();
+    let refresh = refresh.map_or("refresh not stated".to_owned(), |r| format!("renewed every {r}"));
+    let (total, sum, input) = (
+        with(RailRole::Total),
+        with(RailRole::Summand),
+        with(RailRole::Input),
+    );
+    let wanted = modules::of_machine(roots).map(|module| &module.rails.total);
+    let incomplete = matches!(wanted, Some(Total::Sum(all)) if all.len() > sum.len());
+    check.meaning = match (total.as_slice(), sum.as_slice(), input.as_slice()) {
+        ([total, ..], ..) => format!("{total} is all that the module takes; {refresh}"),
+        (_, [_, ..], _) if !incomplete => format!("the module takes {}; {refresh}", sum.join(" + ")),
+        (.., [input, ..]) => format!("{input} is the board's input, with carrier and fan; {refresh}"),
+        _ => format!("which of them make up the whole is not known; {refresh}"),
+    };
+    if readings
+        .iter()
+        .filter(|r| r.unit == "mw")
+        .all(|r| r.value.is_none())
+    {
+        check.status = Status::Gap;
+        check.meaning = "the sensors are there, and none can be read".to_owned();
+        check.fix = Some("Run as root, or let your group read the hwmon files.");
+    } else if total.is_empty() && (sum.is_empty() || incomplete) && input.is_empty() {
+        check.status = Status::Gap;
+        check.fix = Some("Rails are recorded, energy per frame is not. Report the board and its rails.");
+    }
+    check
+}
+
+fn nvml_of(roots: &Roots, jetson: bool, gpu: bool) -> Check {
+    let mut check = check("NVML", "libnvidia-ml.so");
+    let facts = match nvml::open(roots) {
+        Ok(nvml) => nvml::examine(&nvml),
+        Err(why) => {
+            check.meaning = why;
+            // Thor tells its GPU's load in no other way.
+            let thor = modules::of_machine(roots).is_some_and(|module| module.soc == "tegra264");
+            let gpu = gpu || thor;
+            check.status = if gpu { Status::Gap } else { Status::Note };
+            check.fix = match (gpu, jetson) {
+                (true, true) => {
+                    Some("Install the nvidia-l4t-core package; in a container, run with --runtime nvidia.")
+                }
+                (true, _) => Some(
+                    "Install the driver's libnvidia-compute package; in a container, run with --gpus all.",
+                ),
+                (_, true) => Some("Nothing to do before Thor: the board's own sensors tell more."),
+                _ => Some("Nothing to do without an NVIDIA GPU."),
+            };
+            return check;
+        }
+    };
+    if facts.devices.is_empty() {
+        check.status = if gpu { Status::Gap } else { Status::Note };
+        check.meaning = "it loads, and finds no GPU".to_owned();
+        check.fix = Some("In a container, run with --gpus all; else see what nvidia-smi says.");
+        return check;
+    }
+    let names: Vec<&str> = facts.devices.iter().map(|(name, ..)| name.as_str()).collect();
+    check.found = Some(names.join(", "));
+    let told: Vec<&str> = facts
+        .devices
+        .iter()
+        .flat_map(|(_, told, _)| told.iter().copied())
+        .collect();
+    let has = |name: &str| told.contains(&name);
+    let energy = match (has("energy"), has("power_instant") || has("power")) {
+        (true, _) => "energy by its counter, checked against power",
+        (false, true) => "energy by integrating power",
+        (false, false) => "no power",
+    };
+    check.meaning = match told.is_empty() {
+        true => "it answers nothing here, as on Orin; the board's own sensors do".to_owned(),
+        false => format!("{energy}; tells {}", dedup(&told).join(", ")),
+    };
+    if !jetson && energy == "no power" {
+        check.status = Status::Gap;
+        check.fix = Some("This card has no power sensor that its driver tells of: measure at the wall.");
+    }
+    check
+}
+
+fn dedup<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let mut seen = Vec::new();
+    for name in names {
+        if !seen.contains(name) {
+            seen.push(*name);
+        }
+    }
+    seen
+}
+
+fn rapl_of(roots: &Roots) -> Check {
+    let mut check = check("RAPL", "/sys/class/powercap");
+    let Some((signals, _)) = read(rapl::find(roots, Nanos::from_millis(100))) else {
+        check.status = Status::Note;
+        check.meaning = "no RAPL counters, as in virtual machines and on Arm".to_owned();
+        check.fix = Some("On bare metal, try: sudo modprobe intel_rapl_msr.");
+        return check;
+    };
+    let zones = signals.iter().filter(|s| s.unit == "mw");
+    check.found = Some(zones.map(|s| s.signal.as_str()).collect::<Vec<_>>().join(", "));
+    let path = signals.first().map_or(String::new(), |s| s.origin.clone());
+    match std::fs::File::open(&path) {
+        Ok(_) => check.meaning = "energy of the processor by its counters".to_owned(),
+        Err(error) => {
+            check.status = Status::Gap;
+            check.meaning = format!("the counters are there and cannot be read ({error})");
+            check.fix =
+                Some("sudo chmod a+r /sys/class/powercap/*/energy_uj (until the next boot), or run as root.");
+        }
+    }
+    check
+}
+
+fn gpu_of(roots: &Roots) -> Check {
+    let mut check = check("GPU load", "/sys/class/devfreq, /sys/devices");
+    let Some((_, readings)) = read(gpu::find(roots, Nanos::from_millis(100))) else {
+        check.status = Status::Gap;
+        check.fix = Some("Inside a container, mount /sys.");
+        return check;
+    };
+    let load = readings.iter().find(|r| r.signal == "gpu_load");
+    let mhz = value(&readings, "gpu_frequency");
+    let load = match load {
+        Some(reading) => reading
+            .value
+            .map_or("not readable now".to_owned(), |v| format!("{v:.0} %")),
+        None => "no load here".to_owned(),
+    };
+    check.found = Some(match mhz {
+        Some(mhz) => format!("{load}, {mhz:.0} MHz"),
+        None => load.clone(),
+    });
+    check.meaning = match load.as_str() {
+        "no load here" => "Thor tells its load through NVML only".to_owned(),
+        _ => "load is the driver's average; the clock is the one that is set, also while the GPU is gated"
+            .to_owned(),
+    };
+    check
+}
+
+/// Whether the GPU's clock is held.
+fn clocks(roots: &Roots) -> Check {
+    let mut check = check("Clocks", "/sys/class/devfreq/*/{min,max}_freq");
+    let Some(device) = gpu::devices(roots).into_iter().next() else {
+        check.status = Status::Note;
+        check.fix = Some("Inside a container, mount /sys.");
+        return check;
+    };
+    let mhz = |name: &str| -> Option<f64> {
+        let hz: f64 = roots.text(&format!("{device}/{name}"))?.parse().ok()?;
+        Some(hz / 1e6)
+    };
+    let (Some(least), Some(most)) = (mhz("min_freq"), mhz("max_freq")) else {
+        check.status = Status::Note;
+        check.meaning = "the GPU's limits cannot be read".to_owned();
+        return check;
+    };
+    check.found = Some(format!("GPU {least:.0} to {most:.0} MHz"));
+    if least == most {
+        check.meaning = "held: latencies of short and long runs can be compared".to_owned();
+    } else {
+        check.status = Status::Note;
+        check.meaning = "they follow the load: short runs and idle gaps look slower than they are".to_owned();
+        check.fix = Some(
+            "sudo jetlag clocks max, and jetlag clocks restore afterwards; or `clocks: Max` in the scenario.",
+        );
+    }
+    check
+}
+
+fn emc_of(roots: &Roots) -> Check {
+    let mut check = check("Memory clock", "/sys/kernel/debug/bpmp, /sys/class/devfreq/bwmgr");
+    let Some((signals, readings)) = read(emc::find(roots, Nanos::from_millis(100))) else {
+        check.status = Status::Note;
+        check.meaning = "the memory controller's clock and load are not readable".to_owned();
+        check.fix = Some("It takes root: sudo jetlag …; in a container also /sys/kernel/debug.");
+        return check;
+    };
+    check.found = value(&readings, "emc_frequency").map(|mhz| format!("{mhz:.0} MHz"));
+    check.meaning = match signals.iter().any(|s| s.signal == "emc_load") {
+        true => "clock and load of the memory controller; load counts every client".to_owned(),
+        false => {
+            "its load is not readable: on R35 and later try sudo modprobe tegra_cactmon_mc_all".to_owned()
+        }
+    };
+    check
+}
+
+fn fan_of(roots: &Roots) -> Check {
+    let mut check = check("Fan", "/sys/class/hwmon, /sys/devices/pwm-fan");
+    match read(fan::find(roots, Nanos::from_millis(100))) {
+        Some((_, readings)) => {
+            let shown = readings
+                .iter()
+                .filter_map(|r| Some(format!("{:.0} {}", r.value?, r.unit)));
+            check.found = Some(shown.collect::<Vec<_>>().join(", ")).filter(|s| !s.is_empty());
+            check.meaning = "a fan that speeds up is heat that has not settled".to_owned();
+        }
+        None => {
+            check.status = Status::Note;
+            check.meaning = "no fan is seen".to_owned();
+            check.fix = Some("Without a fan, watch for throttling; runs say so if it happens.");
+        }
+    }
+    check
+}
+
+fn temperatures(roots: &Roots) -> Check {
+    let mut check = check("Temperatures", "/sys/class/thermal");
+    match read(thermal::find(roots, Nanos::from_millis(100))) {
+        Some((_, readings)) => {
+            let zones: Vec<&SampleRecord> = readings.iter().filter(|r| r.unit == "c").collect();
+            let hottest = zones.iter().filter_map(|r| Some((r.value?, &r.signal)));
+            let hottest = hottest.max_by(|a, b| a.0.total_cmp(&b.0));
+            check.found = Some(match hottest {
+                Some((c, zone)) => format!("{} zones, hottest {zone} at {c:.0} °C", zones.len()),
+                None => format!("{} zones", zones.len()),
+            });
+            check.meaning = "throttling and heat that has not settled are seen".to_owned();
+        }
+        None => {
+            check.status = Status::Note;
+            check.meaning = "no thermal zones, as usual in virtual machines".to_owned();
+        }
+    }
+    check
+}

@@ -1,0 +1,297 @@
+//! Power rails of Jetson boards: INA3221 and INA238 chips through hwmon (L4T R34 and later), INA3221 through
+//! the older driver (R28 to R32).
+//!
+//! Rails are found by their labels, never by number. The chip averages by itself and renews its values at the
+//! rate that its driver tells (`update_interval`, `samples`): both are kept with the signal. Channels without a
+//! label, or labelled NC, are not connected; channel 7 of newer drivers is a sum of shunt voltages and no rail.
+
+use super::file::NumberFile;
+use super::files::{Channel, Files, Formula};
+use crate::board::Roots;
+use crate::board::modules::{self, Rails};
+use crate::record::{Averaging, RailRole, SignalRecord};
+use crate::units::Nanos;
+
+/// More than any Jetson takes; what is beyond is no reading. Idle rails may read a little below zero.
+const PLAUSIBLE_MW: (f64, f64) = (-20_000.0, 500_000.0);
+/// One bus register takes half a millisecond to read: faster, the bus is what is measured.
+const SHORTEST: Nanos = Nanos::from_millis(10);
+/// Of the INA3221: one step of the bus voltage, and of the shunt voltage.
+const BUS_STEP_MV: f64 = 8.0;
+const SHUNT_STEP_UV: f64 = 40.0;
+
+/// The sampler of all rails; none where no chip is found.
+pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
+    let mut channels = hwmon(roots);
+    if channels.is_empty() {
+        channels = older(roots);
+    }
+    let names: Vec<String> = channels.iter().map(|c| c.signal.signal.clone()).collect();
+    let known = modules::of_machine(roots).map(|module| &module.rails);
+    let known = known.or_else(|| modules::rails_by_names(names.iter().map(String::as_str)));
+    for channel in channels.iter_mut().filter(|c| c.signal.unit == "mw") {
+        (channel.signal.role, channel.signal.within) = role(known, &channel.signal.signal);
+    }
+    Files::new("rails", interval.max(SHORTEST), channels)
+}
+
+/// What a rail is to the whole, on a board whose rails are known or not.
+pub(super) fn role(rails: Option<&Rails>, rail: &str) -> (RailRole, Option<String>) {
+    rails.map_or((RailRole::Unknown, None), |rails| rails.role(rail))
+}
+
+/// The chips of the mainline drivers.
+fn hwmon(roots: &Roots) -> Vec<Channel> {
+    let mut channels = Vec::new();
+    for folder in roots.names("/sys/class/hwmon") {
+        let folder = format!("/sys/class/hwmon/{folder}");
+        match roots.text(&format!("{folder}/name")).as_deref() {
+            Some("ina3221") => ina3221(roots, &folder, &mut channels),
+            Some("ina238") => ina238(roots, &folder, &mut channels),
+            _ => {}
+        }
+    }
+    channels
+}
+
+fn ina3221(roots: &Roots, folder: &str, channels: &mut Vec<Channel>) {
+    let refresh = number(roots, &format!("{folder}/update_interval")).filter(|ms| *ms > 0.0);
+    let refresh = refresh.map(|ms| Nanos((ms * 1e6) as i64));
+    for n in 1..=3 {
+        let Some(label) = connected(roots, &format!("{folder}/in{n}_label")) else {
+            continue;
+        };
+        let (volts, amperes) = (format!("{folder}/in{n}_input"), format!("{folder}/curr{n}_input"));
+        // Resistance in micro-ohms, where the driver tells it, gives the size of a step.
+        let step = number(roots, &format!("{folder}/shunt{n}_resistor")).and_then(|micro_ohms| {
+            let mv = number(roots, &volts)?;
+            step_mw(micro_ohms, mv)
+        });
+        channels.push(Channel {
+            signal: SignalRecord {
+                averaging: Averaging::Mean,
+                window: refresh,
+                ..rail(
+                    "ina3221",
+                    &label,
+                    format!("{volts} × curr{n}_input"),
+                    refresh,
+                    step,
+                )
+            },
+            formula: Formula::Product(file(roots, &volts), file(roots, &amperes), 1e-3),
+            plausible: PLAUSIBLE_MW,
+        });
+        for (alarm, what) in [("crit_alarm", "over_current"), ("max_alarm", "current_warning")] {
+            let path = format!("{folder}/curr{n}_{alarm}");
+            if roots.file(&path).exists() {
+                channels.push(flag("ina3221", &format!("{label}_{what}"), roots, &path));
+            }
+        }
+    }
+}
+
+fn ina238(roots: &Roots, folder: &str, channels: &mut Vec<Channel>) {
+    let label = connected(roots, &format!("{folder}/label"))
+        .or_else(|| connected(roots, &format!("{folder}/in1_label")))
+        .unwrap_or_else(|| "VIN".to_owned());
+    let power = format!("{folder}/power1_input");
+    let (origin, formula) = if roots.file(&power).exists() {
+        (power.clone(), Formula::Scaled(file(roots, &power), 1e-3))
+    } else {
+        let (volts, amperes) = (format!("{folder}/in1_input"), format!("{folder}/curr1_input"));
+        if !roots.file(&amperes).exists() {
+            return;
+        }
+        let formula = Formula::Product(file(roots, &volts), file(roots, &amperes), 1e-3);
+        (format!("{volts} × curr1_input"), formula)
+    };
+    let refresh = number(roots, &format!("{folder}/update_interval")).filter(|ms| *ms > 0.0);
+    channels.push(Channel {
+        signal: rail(
+            "ina238",
+            &label,
+            origin,
+            refresh.map(|ms| Nanos((ms * 1e6) as i64)),
+            None,
+        ),
+        formula,
+        plausible: PLAUSIBLE_MW,
+    });
+}
+
+/// The driver of R28 to R32.
+fn older(roots: &Roots) -> Vec<Channel> {
+    let mut channels = Vec::new();
+    let base = "/sys/bus/i2c/drivers/ina3221x";
+    for chip in roots.names(base) {
+        for device in roots.names(&format!("{base}/{chip}")) {
+            if !device.starts_with("iio:device") {
+                continue;
+            }
+            let folder = format!("{base}/{chip}/{device}");
+            for n in 0..3 {
+                let Some(label) = connected(roots, &format!("{folder}/rail_name_{n}")) else {
+                    continue;
+                };
+                let power = format!("{folder}/in_power{n}_input");
+                channels.push(Channel {
+                    signal: rail("ina3221x", &label, power.clone(), None, None),
+                    formula: Formula::Scaled(file(roots, &power), 1.0),
+                    plausible: PLAUSIBLE_MW,
+                });
+            }
+        }
+    }
+    channels
+}
+
+fn rail(
+    source: &str,
+    label: &str,
+    origin: String,
+    refresh: Option<Nanos>,
+    step: Option<f64>,
+) -> SignalRecord {
+    SignalRecord {
+        source: source.to_owned(),
+        signal: label.to_owned(),
+        unit: "mw".to_owned(),
+        origin,
+        refresh,
+        step,
+        ..SignalRecord::default()
+    }
+}
+
+fn flag(source: &str, name: &str, roots: &Roots, path: &str) -> Channel {
+    Channel {
+        signal: SignalRecord {
+            source: source.to_owned(),
+            signal: name.to_owned(),
+            unit: "flag".to_owned(),
+            origin: path.to_owned(),
+            averaging: Averaging::Instant,
+            ..SignalRecord::default()
+        },
+        formula: Formula::Scaled(file(roots, path), 1.0),
+        plausible: (0.0, 1.0),
+    }
+}
+
+/// One step of the power that an INA3221 tells, in mW: a step of current at this voltage, and of voltage at the
+/// current that belongs to one step more.
+fn step_mw(micro_ohms: f64, millivolts: f64) -> Option<f64> {
+    let milliamperes = SHUNT_STEP_UV / micro_ohms * 1e3;
+    let step = milliamperes * (millivolts + BUS_STEP_MV) * 1e-3;
+    (micro_ohms > 0.0 && step.is_finite() && step > 0.0).then_some(step)
+}
+
+/// A rail's label, if something is connected.
+fn connected(roots: &Roots, path: &str) -> Option<String> {
+    roots
+        .text(path)
+        .filter(|label| label != "NC" && !label.to_ascii_lowercase().starts_with("sum of"))
+}
+
+fn number(roots: &Roots, path: &str) -> Option<f64> {
+    roots.text(path)?.split_whitespace().next()?.parse().ok()
+}
+
+fn file(roots: &Roots, path: &str) -> NumberFile {
+    NumberFile::new(roots.file(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::testing::{readings, tree};
+
+    #[test]
+    fn rails_of_an_agx_orin_are_found_by_label_with_their_place_in_the_whole() {
+        let root = tree(&[
+            (
+                "/proc/device-tree/compatible",
+                "nvidia,p3737-0000+p3701-0005\0nvidia,tegra234\0",
+            ),
+            ("/sys/class/hwmon/hwmon0/name", "pwmfan"),
+            ("/sys/class/hwmon/hwmon3/name", "ina3221"),
+            ("/sys/class/hwmon/hwmon3/update_interval", "7"),
+            ("/sys/class/hwmon/hwmon3/in1_label", "VDD_GPU_SOC"),
+            ("/sys/class/hwmon/hwmon3/in1_input", "19000"),
+            ("/sys/class/hwmon/hwmon3/curr1_input", "120"),
+            ("/sys/class/hwmon/hwmon3/curr1_crit_alarm", "0"),
+            ("/sys/class/hwmon/hwmon3/shunt1_resistor", "5000"),
+            ("/sys/class/hwmon/hwmon3/in2_label", "VDD_CPU_CV"),
+            ("/sys/class/hwmon/hwmon3/in2_input", "19000"),
+            ("/sys/class/hwmon/hwmon3/in7_label", "sum of shunt voltages"),
+            ("/sys/class/hwmon/hwmon4/name", "ina3221"),
+            ("/sys/class/hwmon/hwmon4/in1_label", "NC"),
+            ("/sys/class/hwmon/hwmon4/in2_label", "VDDQ_VDD2_1V8AO"),
+            ("/sys/class/hwmon/hwmon4/in2_input", "5000"),
+            ("/sys/class/hwmon/hwmon4/curr2_input", "-4"),
+        ]);
+        let mut rails = find(&Roots::at(root.path()), Nanos::from_millis(1)).unwrap();
+        let roles: Vec<_> = rails
+            .signals()
+            .map(|s| (s.signal.as_str(), s.role, s.refresh, s.period))
+            .collect();
+        let ten = Some(Nanos::from_millis(10));
+        assert_eq!(
+            roles,
+            [
+                ("VDD_GPU_SOC", RailRole::Summand, Some(Nanos::from_millis(7)), ten),
+                ("VDD_GPU_SOC_over_current", RailRole::None, None, ten),
+                ("VDD_CPU_CV", RailRole::Summand, Some(Nanos::from_millis(7)), ten),
+                ("VDDQ_VDD2_1V8AO", RailRole::Within, None, ten),
+            ]
+        );
+        let step = rails.signals().next().unwrap().step.unwrap();
+        assert!((step - 152.0).abs() < 0.1, "40 µV over 5 mΩ at 19 V: {step}");
+        let values = readings(&mut rails);
+        assert_eq!(values["VDD_GPU_SOC"], Some(2280.0));
+        assert_eq!(
+            values["VDD_CPU_CV"], None,
+            "no current to read: not measured, and not zero"
+        );
+        assert_eq!(values["VDDQ_VDD2_1V8AO"], Some(-20.0), "an offset of the sensor");
+    }
+
+    #[test]
+    fn rails_of_the_older_driver_are_found() {
+        let folder = "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0";
+        let root = tree(&[
+            (
+                "/proc/device-tree/compatible",
+                "nvidia,p3450-0000\0nvidia,jetson-nano\0nvidia,tegra210\0",
+            ),
+            (&format!("{folder}/rail_name_0"), "POM_5V_IN"),
+            (&format!("{folder}/in_power0_input"), "2053"),
+            (&format!("{folder}/rail_name_1"), "POM_5V_GPU"),
+            (&format!("{folder}/in_power1_input"), "0"),
+        ]);
+        let mut rails = find(&Roots::at(root.path()), Nanos::from_millis(100)).unwrap();
+        assert_eq!(rails.signals().next().unwrap().role, RailRole::Total);
+        let values = readings(&mut rails);
+        assert_eq!(values["POM_5V_IN"], Some(2053.0));
+        assert_eq!(values["POM_5V_GPU"], Some(0.0), "0 mW is a reading");
+    }
+
+    #[test]
+    fn thors_input_is_in_microwatts_and_unknown_rails_stay_unknown() {
+        let root = tree(&[
+            ("/sys/class/hwmon/hwmon1/name", "ina238"),
+            ("/sys/class/hwmon/hwmon1/label", "VIN"),
+            ("/sys/class/hwmon/hwmon1/power1_input", "37500000"),
+            ("/sys/class/hwmon/hwmon2/name", "ina3221"),
+            ("/sys/class/hwmon/hwmon2/in1_label", "VDD_MYSTERY"),
+            ("/sys/class/hwmon/hwmon2/in1_input", "oops"),
+            ("/sys/class/hwmon/hwmon2/curr1_input", "5"),
+        ]);
+        let mut rails = find(&Roots::at(root.path()), Nanos::from_millis(100)).unwrap();
+        assert!(rails.signals().all(|s| s.role == RailRole::Unknown));
+        let values = readings(&mut rails);
+        assert_eq!((values["VIN"], values["VDD_MYSTERY"]), (Some(37_500.0), None));
+        assert!(find(&Roots::at(tree(&[]).path()), Nanos::from_millis(100)).is_none());
+    }
+}

@@ -1,0 +1,568 @@
+//! NVIDIA's `tegrastats`: a process of its own, whose lines become readings.
+//!
+//! A thread reads its lines and stamps them when they come; the sampler hands over what has come since. The
+//! process is started by the sampler's first reading and killed with it. Should jetlag itself be killed, the
+//! kernel kills it too: it is started through `jetlag with-parent`, which asks the kernel for that and then
+//! becomes tegrastats. If it ends by itself it is started again, five times at most.
+//!
+//! Its averages of rails are means since it began, and no basis for energy: only the readings are recorded.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+use tegrastats_parser::{Activity, Core, Sample, parse_line};
+
+use super::rails::role;
+use super::{Sampler, SamplerError};
+use crate::board::modules::{self, Rails};
+use crate::clock::{Clock, RealClock};
+use crate::record::{Averaging, Event, LogRecord, SampleRecord, SignalRecord};
+use crate::units::{Nanos, Stamp};
+
+/// The word for this source in the run file.
+pub const SOURCE: &str = "tegrastats";
+/// Below this tegrastats costs processor time and repeats values.
+const SHORTEST_MS: i64 = 20;
+/// Times that it is started again.
+const RESTARTS: u32 = 5;
+/// Least time from one start to the next.
+const BACK_OFF: Nanos = Nanos::from_secs(1);
+/// A line longer than this is no tegrastats line, and is thrown away as it comes.
+const LONGEST_LINE: u64 = 16 << 10;
+
+/// How it is started.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// The program.
+    pub program: PathBuf,
+    /// Our own program, if it is to make sure that tegrastats does not outlive us.
+    pub guard: Option<PathBuf>,
+}
+
+/// Samples by way of tegrastats.
+pub struct Tegrastats {
+    start: Start,
+    period: Nanos,
+    rails: Option<&'static Rails>,
+    running: Option<Running>,
+    started: u32,
+    not_before: Option<Stamp>,
+    readings: Readings,
+    asides: Vec<Event>,
+}
+
+struct Running {
+    child: Child,
+    lines: Receiver<(Stamp, String)>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Tegrastats {
+    /// Over the program; it is started by the first reading.
+    pub fn new(start: Start, interval: Nanos, rails: Option<&'static Rails>) -> Tegrastats {
+        Tegrastats {
+            start,
+            period: interval.max(Nanos::from_millis(SHORTEST_MS)),
+            rails,
+            running: None,
+            started: 0,
+            not_before: None,
+            readings: Readings::default(),
+            asides: Vec::new(),
+        }
+    }
+
+    fn spawn(&self) -> std::io::Result<Running> {
+        let interval = (self.period.0 / 1_000_000).max(1).to_string();
+        let mut command = match &self.start.guard {
+            Some(guard) => {
+                let mut command = Command::new(guard);
+                command.arg("with-parent").arg(std::process::id().to_string());
+                command.arg(&self.start.program);
+                command
+            }
+            None => Command::new(&self.start.program),
+        };
+        let mut child = command
+            .args(["--interval", &interval])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            // Ctrl-C is for us: a group of its own keeps tegrastats until we have read its last line.
+            .process_group(0)
+            .spawn()?;
+        let (sender, lines) = channel();
+        if let Some(out) = child.stdout.take() {
+            std::thread::Builder::new()
+                .name("tegrastats".to_owned())
+                .spawn(move || {
+                    let mut reader = BufReader::new(out);
+                    while let Some(line) = next_line(&mut reader) {
+                        if sender.send((RealClock.now(), line)).is_err() {
+                            break;
+                        }
+                    }
+                })?;
+        }
+        Ok(Running { child, lines })
+    }
+
+    fn note(&mut self, at: Stamp, level: &str, message: String) {
+        self.asides.push(Event::Log(LogRecord {
+            at,
+            level: level.to_owned(),
+            message: format!("tegrastats: {message}"),
+        }));
+    }
+
+    fn problem(&self, problem: String) -> SamplerError {
+        SamplerError::Program {
+            program: self.start.program.display().to_string(),
+            problem,
+        }
+    }
+}
+
+impl Sampler for Tegrastats {
+    fn name(&self) -> &str {
+        SOURCE
+    }
+    fn period(&self) -> Nanos {
+        self.period
+    }
+    fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+        if self.running.is_none() && self.not_before.is_none_or(|then| at >= then) {
+            if self.started > RESTARTS {
+                return Err(self.problem(format!("ended {} times and is not started again", self.started)));
+            }
+            self.started += 1;
+            self.not_before = Some(at + BACK_OFF);
+            let running = self
+                .spawn()
+                .map_err(|e| self.problem(format!("cannot be started: {e}")))?;
+            self.running = Some(running);
+        }
+        let mut ended = false;
+        if let Some(running) = &self.running {
+            loop {
+                match running.lines.try_recv() {
+                    Ok((stamp, line)) => {
+                        self.readings.line(
+                            &line,
+                            stamp,
+                            Some(self.period),
+                            self.rails,
+                            out,
+                            &mut self.asides,
+                        );
+                    }
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => {
+                        ended = true;
+                        break;
+                    }
+                }
+            }
+        }
+        if ended {
+            let status = self
+                .running
+                .take()
+                .and_then(|mut running| running.child.wait().ok());
+            let how = status.map_or("ended".to_owned(), |status| format!("ended with {status}"));
+            self.note(at, "warn", format!("{how}; it is started again"));
+        }
+        Ok(())
+    }
+    fn asides(&mut self, out: &mut Vec<Event>) {
+        out.append(&mut self.asides);
+    }
+}
+
+impl Drop for Tegrastats {
+    fn drop(&mut self) {
+        self.running = None;
+    }
+}
+
+/// The next line that ends in a newline; what is cut by the end is not used, because its last number may be.
+fn next_line(reader: &mut impl BufRead) -> Option<String> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    reader
+        .by_ref()
+        .take(LONGEST_LINE)
+        .read_until(b'\n', &mut bytes)
+        .ok()?;
+    match bytes.last() {
+        Some(b'\n') => Some(String::from_utf8_lossy(&bytes).into_owned()),
+        // Too long for a line of tegrastats: an empty one stands for it.
+        Some(_) if bytes.len() as u64 == LONGEST_LINE => Some("\n".to_owned()),
+        _ => None,
+    }
+}
+
+/// Turns lines into readings, and counts those that are none.
+#[derive(Debug, Default)]
+pub struct Readings {
+    /// Signals that were described.
+    described: std::collections::HashSet<String>,
+    /// Lines that are not tegrastats output.
+    pub skipped: u64,
+    /// Why the first of them was none.
+    pub first_problem: Option<String>,
+    /// Lines that were.
+    pub taken: u64,
+}
+
+impl Readings {
+    /// Takes in one line, with its newline; whether it was one of tegrastats.
+    pub fn line(
+        &mut self,
+        line: &str,
+        at: Stamp,
+        period: Option<Nanos>,
+        rails: Option<&'static Rails>,
+        out: &mut Vec<SampleRecord>,
+        asides: &mut Vec<Event>,
+    ) -> bool {
+        let line = line.trim_end();
+        let sample = match parse_line(line) {
+            Ok(sample) => sample,
+            Err(error) => {
+                self.skipped += 1;
+                if !line.is_empty() {
+                    self.first_problem.get_or_insert_with(|| error.to_string());
+                }
+                return false;
+            }
+        };
+        self.taken += 1;
+        let rails = rails.or_else(|| modules::rails_by_names(sample.rails.iter().map(|rail| rail.name)));
+        let first = out.len();
+        readings(&sample, at, out);
+        for reading in &out[first..] {
+            if self.described.insert(reading.signal.clone()) {
+                let (role, within) = match reading.unit.as_str() {
+                    "mw" => role(rails, &reading.signal),
+                    _ => Default::default(),
+                };
+                asides.push(Event::Signal(SignalRecord {
+                    source: SOURCE.to_owned(),
+                    signal: reading.signal.clone(),
+                    unit: reading.unit.clone(),
+                    origin: "tegrastats".to_owned(),
+                    period,
+                    averaging: match reading.unit.as_str() {
+                        // The monitor chip averages over a time that tegrastats does not tell.
+                        "mw" | "percent" => Averaging::Mean,
+                        _ => Averaging::Instant,
+                    },
+                    role,
+                    within,
+                    ..SignalRecord::default()
+                }));
+            }
+        }
+        true
+    }
+}
+
+/// What a line says, as readings. What it does not say is not there; what it says cannot be read has no value.
+pub fn readings(sample: &Sample<'_>, at: Stamp, out: &mut Vec<SampleRecord>) {
+    let mut put = |signal: String, value: Option<f64>, unit: &str| {
+        out.push(SampleRecord {
+            at,
+            source: SOURCE.to_owned(),
+            signal,
+            value,
+            unit: unit.to_owned(),
+        });
+    };
+    const MB: f64 = 1024.0 * 1024.0;
+    if let Some(ram) = sample.ram {
+        put("memory_used".into(), Some(f64::from(ram.used_mb) * MB), "bytes");
+        put("memory_total".into(), Some(f64::from(ram.total_mb) * MB), "bytes");
+    }
+    if let Some(swap) = sample.swap {
+        put("swap_used".into(), Some(f64::from(swap.used_mb) * MB), "bytes");
+    }
+    for (n, core) in sample.cpus.iter().enumerate() {
+        match core {
+            Core::Offline => put(format!("cpu{n}_online"), Some(0.0), "flag"),
+            Core::Online {
+                load_percent,
+                freq_mhz,
+            } => {
+                put(format!("cpu{n}_online"), Some(1.0), "flag");
+                put(format!("cpu{n}_load"), Some(f64::from(*load_percent)), "percent");
+                if let Some(mhz) = freq_mhz {
+                    put(format!("cpu{n}_frequency"), Some(f64::from(*mhz)), "mhz");
+                }
+            }
+        }
+    }
+    if let Some(emc) = &sample.emc {
+        if let Some(load) = sample.emc_load_percent() {
+            put("emc_load".into(), Some(f64::from(load)), "percent");
+        }
+        for mhz in emc.freqs_mhz().iter().take(1) {
+            put("emc_frequency".into(), Some(f64::from(*mhz)), "mhz");
+        }
+    }
+    for (name, gpu) in [("gpu", &sample.gr3d), ("gpu_2", &sample.gr3d2)] {
+        let Some(gpu) = gpu else { continue };
+        if let Some(load) = gpu.load_percent() {
+            put(format!("{name}_load"), Some(f64::from(load)), "percent");
+        }
+        for (n, mhz) in gpu.freqs_mhz().iter().enumerate() {
+            let signal = match n {
+                0 => format!("{name}_frequency"),
+                n => format!("{name}_frequency_{n}"),
+            };
+            put(signal, Some(f64::from(*mhz)), "mhz");
+        }
+    }
+    for engine in &sample.engines {
+        let name = engine.name().to_ascii_lowercase();
+        match &engine.activity {
+            Activity::Off => put(format!("{name}_on"), Some(0.0), "flag"),
+            on @ Activity::On { .. } => {
+                put(format!("{name}_on"), Some(1.0), "flag");
+                if let Some(load) = on.load_percent() {
+                    put(format!("{name}_load"), Some(f64::from(load)), "percent");
+                }
+                for mhz in on.freqs_mhz().iter().take(1) {
+                    put(format!("{name}_frequency"), Some(f64::from(*mhz)), "mhz");
+                }
+            }
+        }
+    }
+    for zone in sample.temperatures.iter().filter(|zone| !zone.is_placeholder()) {
+        put(
+            format!("{}_temperature", zone.name.to_ascii_lowercase()),
+            zone.c,
+            "c",
+        );
+    }
+    for rail in sample.rails.iter().filter(|rail| rail.name != "NC") {
+        put(rail.name.to_owned(), Some(f64::from(rail.instant_mw)), "mw");
+    }
+}
+
+/// A log of tegrastats as readings: line n is taken to have come n intervals after the first.
+pub fn read_log(
+    path: &Path,
+    interval: Nanos,
+    mut each: impl FnMut(Stamp, Vec<Event>, Vec<SampleRecord>),
+) -> std::io::Result<Readings> {
+    let mut reader = BufReader::new(std::fs::File::open(path)?);
+    let mut readings = Readings::default();
+    let mut at = Stamp(0);
+    while let Some(line) = next_line_of_log(&mut reader) {
+        let (mut out, mut asides) = (Vec::new(), Vec::new());
+        if readings.line(&line, at, Some(interval), None, &mut out, &mut asides) {
+            each(at, asides, out);
+            at = at + interval;
+        }
+    }
+    Ok(readings)
+}
+
+/// As [`next_line`]; the last line of a log counts also without its newline, unless it ends in a digit: a number
+/// that is cut reads as a smaller one.
+fn next_line_of_log(reader: &mut impl BufRead) -> Option<String> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let read = reader
+        .by_ref()
+        .take(LONGEST_LINE)
+        .read_until(b'\n', &mut bytes)
+        .ok()?;
+    let cut = bytes.last().is_some_and(u8::is_ascii_digit);
+    (read > 0 && !cut).then(|| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::RailRole;
+    use std::os::unix::fs::PermissionsExt;
+
+    const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) SWAP 851/3810MB (cached 1MB) \
+        CPU [15%@729,off,14%@729,13%@729,11%@729,8%@729] EMC_FREQ 43%@2133 GR3D_FREQ 63%@[621] NVDEC off \
+        APE 200 cpu@53.968C gpu@-256C VDD_IN 12479mW/12479mW VDD_CPU_GPU_CV 4667mW/4667mW VDD_SOC 0mW/2817mW";
+
+    fn program(script: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tegrastats");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        (folder, path)
+    }
+
+    fn sampler(path: &Path) -> Tegrastats {
+        let start = Start {
+            program: path.to_owned(),
+            guard: None,
+        };
+        Tegrastats::new(start, Nanos::from_millis(100), None)
+    }
+
+    /// Reads until something has come, or the sampler ends.
+    fn wait(tegrastats: &mut Tegrastats, mut at: i64) -> (Vec<SampleRecord>, Option<SamplerError>) {
+        let mut out = Vec::new();
+        for _ in 0..500 {
+            at += 100_000_000;
+            if let Err(error) = tegrastats.sample(Stamp(at), &mut out) {
+                return (out, Some(error));
+            }
+            if !out.is_empty() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        (out, None)
+    }
+
+    #[test]
+    fn a_line_becomes_readings_and_what_it_does_not_say_is_not_there() {
+        let (mut out, mut asides) = (Vec::new(), Vec::new());
+        let mut readings = Readings::default();
+        assert!(readings.line(LINE, Stamp(7), None, None, &mut out, &mut asides));
+        let value = |signal: &str| out.iter().find(|s| s.signal == signal).map(|s| s.value);
+        assert_eq!(value("VDD_IN"), Some(Some(12_479.0)));
+        assert_eq!(value("VDD_SOC"), Some(Some(0.0)), "0 mW is a reading");
+        assert_eq!(value("gpu_temperature"), Some(None), "gated: not measured");
+        assert_eq!(value("cpu1_online"), Some(Some(0.0)));
+        assert_eq!(value("cpu1_load"), None, "a core that is off has no load");
+        assert_eq!(value("nvdec_on"), Some(Some(0.0)));
+        assert_eq!(value("ape_frequency"), Some(Some(200.0)));
+        assert_eq!(value("gpu_load"), Some(Some(63.0)));
+        let role = |rail: &str| {
+            asides.iter().find_map(|aside| match aside {
+                Event::Signal(s) if s.signal == rail => Some(s.role),
+                _ => None,
+            })
+        };
+        assert_eq!(role("VDD_IN"), Some(RailRole::Total));
+        assert_eq!(role("VDD_SOC"), Some(RailRole::Part));
+    }
+
+    #[test]
+    fn lines_that_are_cut_garbled_or_other_text_are_counted_and_give_nothing() {
+        let mut readings = Readings::default();
+        let (mut out, mut asides) = (Vec::new(), Vec::new());
+        let mixed = format!("{} {LINE}", &LINE[..60]);
+        for bad in [
+            "",
+            "Killed",
+            "\u{0}\u{1}",
+            "RAM 1/",
+            &mixed,
+            "RAM x/yMB CPU [1%@2",
+        ] {
+            assert!(
+                !readings.line(bad, Stamp(0), None, None, &mut out, &mut asides),
+                "{bad}"
+            );
+        }
+        assert!(out.is_empty() && asides.is_empty());
+        assert_eq!((readings.skipped, readings.taken), (6, 0));
+        assert!(readings.first_problem.is_some());
+    }
+
+    #[test]
+    fn lines_of_the_running_program_are_read_with_the_time_at_which_they_came() {
+        let (_folder, path) = program(&format!(
+            "echo header; while :; do echo '{LINE}'; sleep 0.05; done"
+        ));
+        let mut tegrastats = sampler(&path);
+        let before = RealClock.now();
+        let (out, error) = wait(&mut tegrastats, 0);
+        assert!(error.is_none() && !out.is_empty());
+        assert!(out[0].at >= before && out[0].at <= RealClock.now());
+        assert_eq!(tegrastats.readings.skipped, 1, "the header");
+        let pid = tegrastats.running.as_ref().unwrap().child.id();
+        drop(tegrastats);
+        assert!(
+            !Path::new(&format!("/proc/{pid}")).exists(),
+            "killed and waited for"
+        );
+    }
+
+    #[test]
+    fn a_program_that_keeps_ending_is_started_again_a_few_times_and_then_given_up() {
+        let (folder, path) = program("echo x >> \"$0.starts\"; exit 3");
+        let mut tegrastats = sampler(&path);
+        let mut at = 0;
+        let error = loop {
+            at += 2_000_000_000;
+            if let Err(error) = tegrastats.sample(Stamp(at), &mut Vec::new()) {
+                break error.to_string();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        assert!(error.contains("ended 6 times"), "{error}");
+        let starts = std::fs::read_to_string(folder.path().join("tegrastats.starts")).unwrap();
+        assert_eq!(starts.lines().count(), 6);
+        let mut asides = Vec::new();
+        tegrastats.asides(&mut asides);
+        assert!(
+            asides
+                .iter()
+                .any(|a| matches!(a, Event::Log(l) if l.message.contains("started again")))
+        );
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_ends_the_sampler_with_its_name() {
+        let mut tegrastats = sampler(Path::new("/no/such/tegrastats"));
+        let error = tegrastats
+            .sample(Stamp(0), &mut Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("/no/such/tegrastats") && error.contains("cannot be started"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_log_is_read_with_other_text_in_it_and_its_cut_end_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let cut = LINE.split(" VDD_CPU").next().unwrap().trim_end_matches("mW");
+        std::fs::write(&path, format!("# header\n{LINE}\nKilled\n\n{LINE}\n{cut}")).unwrap();
+        let mut stamps = Vec::new();
+        let readings = read_log(&path, Nanos::from_secs(1), |at, _, out| {
+            assert!(
+                out.iter()
+                    .any(|s| s.signal == "VDD_IN" && s.value == Some(12_479.0))
+            );
+            stamps.push(at.0);
+        });
+        let readings = readings.unwrap();
+        assert_eq!(stamps, [0, 1_000_000_000]);
+        assert_eq!((readings.taken, readings.skipped), (2, 3));
+    }
+
+    #[test]
+    fn a_line_without_end_does_not_fill_the_memory() {
+        let endless = vec![b'x'; LONGEST_LINE as usize * 2 + 10];
+        let mut reader = std::io::Cursor::new(endless);
+        assert_eq!(next_line(&mut reader).as_deref(), Some("\n"));
+        assert_eq!(next_line(&mut reader).as_deref(), Some("\n"));
+        assert_eq!(next_line(&mut reader), None, "cut by the end");
+    }
+}

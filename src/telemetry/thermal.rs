@@ -1,0 +1,134 @@
+//! Temperatures, and the cooling devices that slow a machine down when it is too hot.
+//!
+//! Zones are named by their type; numbers move. A zone whose domain is switched off answers with an error or
+//! with nonsense, and then has no value. The PMIC zones of older boards are a constant and left out.
+
+use std::collections::HashMap;
+
+use super::file::NumberFile;
+use super::files::{Channel, Files, Formula};
+use crate::board::Roots;
+use crate::record::{Averaging, SignalRecord};
+use crate::units::Nanos;
+
+/// Temperatures move slowly.
+const SHORTEST: Nanos = Nanos::from_millis(500);
+/// In °C; gated zones answer −256.
+const PLAUSIBLE_C: (f64, f64) = (-60.0, 200.0);
+
+/// The sampler of all zones; none where there are none.
+pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
+    let mut seen = HashMap::<String, usize>::new();
+    let mut unique = |name: String| {
+        let count = seen.entry(name.clone()).or_default();
+        *count += 1;
+        match *count {
+            1 => name,
+            n => format!("{name}_{n}"),
+        }
+    };
+    let mut channels = Vec::new();
+    for (folder, kind) in entries(roots, "thermal_zone") {
+        // "PMIC-Die" and the like: 100 °C or 50 °C for ever.
+        if kind.to_ascii_uppercase().starts_with("PMIC") {
+            continue;
+        }
+        let kind = kind
+            .trim_end_matches("-thermal")
+            .trim_end_matches("-therm")
+            .to_owned();
+        channels.push(channel(
+            roots,
+            unique(kind),
+            "c",
+            &format!("{folder}/temp"),
+            1e-3,
+            PLAUSIBLE_C,
+        ));
+    }
+    for (folder, kind) in entries(roots, "cooling_device") {
+        let name = unique(format!("{kind}_cooling"));
+        let path = format!("{folder}/cur_state");
+        channels.push(channel(roots, name, "state", &path, 1.0, (0.0, 1e6)));
+    }
+    Files::new("thermal", interval.max(SHORTEST), channels)
+}
+
+/// Folder and type of each entry whose name begins so.
+fn entries(roots: &Roots, prefix: &str) -> Vec<(String, String)> {
+    let base = ["/sys/class/thermal", "/sys/devices/virtual/thermal"]
+        .into_iter()
+        .find(|base| roots.names(base).iter().any(|name| name.starts_with(prefix)));
+    let Some(base) = base else { return Vec::new() };
+    let mut found: Vec<(u32, String, String)> = roots
+        .names(base)
+        .into_iter()
+        .filter_map(|name| {
+            let number = name.strip_prefix(prefix)?.parse().ok()?;
+            let folder = format!("{base}/{name}");
+            let kind = roots.text(&format!("{folder}/type"))?;
+            Some((number, folder, kind))
+        })
+        .collect();
+    found.sort();
+    found
+        .into_iter()
+        .map(|(_, folder, kind)| (folder, kind))
+        .collect()
+}
+
+fn channel(
+    roots: &Roots,
+    signal: String,
+    unit: &str,
+    path: &str,
+    factor: f64,
+    plausible: (f64, f64),
+) -> Channel {
+    Channel {
+        signal: SignalRecord {
+            source: "thermal".to_owned(),
+            signal,
+            unit: unit.to_owned(),
+            origin: path.to_owned(),
+            averaging: Averaging::Instant,
+            ..SignalRecord::default()
+        },
+        formula: Formula::Scaled(NumberFile::new(roots.file(path)), factor),
+        plausible,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::telemetry::testing::{readings, tree};
+
+    #[test]
+    fn zones_go_by_their_type_and_what_is_gated_or_constant_has_no_value() {
+        let root = tree(&[
+            ("/sys/class/thermal/thermal_zone0/type", "cpu-thermal"),
+            ("/sys/class/thermal/thermal_zone0/temp", "45375"),
+            ("/sys/class/thermal/thermal_zone10/type", "cv0-thermal"),
+            ("/sys/class/thermal/thermal_zone10/temp", "-256000"),
+            ("/sys/class/thermal/thermal_zone2/type", "PMIC-Die"),
+            ("/sys/class/thermal/thermal_zone2/temp", "100000"),
+            ("/sys/class/thermal/thermal_zone3/type", "cpu-thermal"),
+            ("/sys/class/thermal/thermal_zone3/temp", "0"),
+            ("/sys/class/thermal/cooling_device0/type", "cpufreq-cpu0"),
+            ("/sys/class/thermal/cooling_device0/cur_state", "3"),
+        ]);
+        let mut thermal = find(&Roots::at(root.path()), Nanos::from_millis(100)).unwrap();
+        let values = readings(&mut thermal);
+        let wanted = [
+            ("cpu", Some(45.375)),
+            ("cpu_2", Some(0.0)),
+            ("cpufreq-cpu0_cooling", Some(3.0)),
+            ("cv0", None),
+        ];
+        assert_eq!(
+            values,
+            wanted.map(|(name, value)| (name.to_owned(), value)).into()
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! `jetlag clocks` and `clocks: Max` on made-up boards and a stand-in for NVML: nothing here touches a real clock.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+#[path = "common/boards.rs"]
+mod boards;
+
+fn command(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+    command.args(arguments).env("JETLAG_ROOT", root).current_dir(root);
+    command
+}
+
+fn clocks(root: &Path, arguments: &[&str]) -> Output {
+    let arguments: Vec<&str> = ["clocks"].iter().chain(arguments).copied().collect();
+    command(root, &arguments).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Every file below a folder with its content, but for what jetlag keeps.
+fn files(root: &Path) -> std::collections::BTreeMap<String, String> {
+    let mut found = std::collections::BTreeMap::new();
+    let mut folders = vec![root.join("sys"), root.join("var")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                found.insert(path.display().to_string(), text.trim().to_owned());
+            }
+        }
+    }
+    found
+}
+
+fn read(root: &Path, path: &str) -> String {
+    fs::read_to_string(root.join(path)).unwrap().trim().to_owned()
+}
+
+const GPU: &str = "sys/class/devfreq/17000000.gpu/min_freq";
+const STATE: &str = "run/jetlag/clocks.json";
+
+#[test]
+fn max_holds_every_clock_of_each_board_and_restore_puts_back_every_file() {
+    for board in [
+        "nano-r32",
+        "xavier-nx-r35",
+        "agx-orin-r36",
+        "orin-nano-r36",
+        "thor-r38",
+    ] {
+        let root = boards::board(board);
+        let idle = "sys/devices/system/cpu/cpu0/cpuidle/state1/disable";
+        fs::create_dir_all(root.path().join(idle).parent().unwrap()).unwrap();
+        fs::write(root.path().join(idle), "0").unwrap();
+        let before = files(root.path());
+        let held = clocks(root.path(), &["max"]);
+        assert!(held.status.success(), "{board}: {}", stderr(&held));
+        assert_eq!(read(root.path(), idle), "1");
+        let shown = clocks(root.path(), &["show", "--format", "json"]);
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        let rows = shown["clocks"].as_array().unwrap();
+        assert!(rows.len() >= 5, "{board}: {shown}");
+        let emc_without_limits = |row: &serde_json::Value| row["of"] == "emc" && row["max_mhz"].is_null();
+        for row in rows.iter().filter(|row| !emc_without_limits(row)) {
+            assert_eq!(row["held"], true, "{board}: {row}");
+        }
+        assert_eq!(shown["held_by_jetlag"], true);
+        let restored = clocks(root.path(), &["restore"]);
+        assert!(restored.status.success(), "{board}: {}", stderr(&restored));
+        assert_eq!(files(root.path()), before, "{board}");
+        assert!(!root.path().join(STATE).exists());
+        assert!(stderr(&clocks(root.path(), &["restore"])).contains("nothing is held"));
+    }
+}
+
+#[test]
+fn a_clock_that_cannot_be_set_is_an_error_and_what_was_set_is_put_back() {
+    let root = boards::board("agx-orin-r36");
+    let before = files(root.path());
+    // A folder in the place of the last file of the plan that can be read: reading fails, or writing does.
+    let path = root.path().join(GPU);
+    let locked = root.path().join("sys/class/devfreq/bwmgr");
+    fs::create_dir_all(&locked).unwrap();
+    fs::write(locked.join("cur_freq"), "1").unwrap();
+    fs::write(locked.join("max_freq"), "2").unwrap();
+    std::os::unix::fs::symlink("/proc/self/cmdline", locked.join("min_freq")).unwrap();
+    let failed = clocks(root.path(), &["max"]);
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    assert!(stderr(&failed).contains("cannot set") && stderr(&failed).contains("bwmgr/min_freq"));
+    assert_eq!(fs::read_to_string(path).unwrap().trim(), "306000000");
+    fs::remove_dir_all(locked).unwrap();
+    assert_eq!(files(root.path()), before);
+}
+
+#[test]
+fn a_machine_without_clocks_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let output = clocks(root.path(), &["max"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("nothing on this machine lets its clocks be set"));
+    let shown = clocks(root.path(), &["show"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("No clock can be read"));
+}
+
+#[test]
+fn a_damaged_state_file_is_said_and_nothing_is_changed() {
+    let root = boards::board("agx-orin-r36");
+    fs::create_dir_all(root.path().join("run/jetlag")).unwrap();
+    fs::write(root.path().join(STATE), "{ cut").unwrap();
+    for verb in ["max", "restore"] {
+        let output = clocks(root.path(), &[verb]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            stderr(&output).contains("cannot be understood"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(read(root.path(), GPU), "306000000");
+}
+
+/// A made-up nvpmodel: writes the mode to the status file, or refuses.
+fn nvpmodel(root: &Path, script: &str) {
+    let path = root.join("usr/bin/nvpmodel");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_power_mode_is_set_first_and_given_back_last() {
+    let root = boards::board("agx-orin-r36");
+    let status = root.path().join("var/lib/nvpmodel/status");
+    nvpmodel(
+        root.path(),
+        &format!("printf 'pmode:%04d' \"$2\" > '{}'", status.display()),
+    );
+    assert!(clocks(root.path(), &["max", "--mode", "0"]).status.success());
+    assert_eq!(fs::read_to_string(&status).unwrap(), "pmode:0000");
+    assert!(clocks(root.path(), &["restore"]).status.success());
+    assert_eq!(fs::read_to_string(&status).unwrap(), "pmode:0002");
+    // One that takes a reboot does nothing without a terminal.
+    nvpmodel(root.path(), "exit 0");
+    let refused = clocks(root.path(), &["max", "--mode", "0"]);
+    assert!(
+        stderr(&refused).contains("it may take a reboot"),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(read(root.path(), GPU), "306000000", "nothing was changed");
+    assert!(!root.path().join(STATE).exists());
+}
+
+#[test]
+fn a_card_is_held_through_nvml_and_released() {
+    let root = boards::board("desktop");
+    let folder = root.path().join("nvml");
+    let Some(nvml) = boards::fake_nvml(&folder, "clock_max 1980\npersistence 0\n") else {
+        return;
+    };
+    let run = |verb: &str| {
+        command(root.path(), &["clocks", verb])
+            .env("JETLAG_NVML", &nvml)
+            .output()
+            .unwrap()
+    };
+    let before = files(root.path());
+    assert!(run("max").status.success());
+    assert!(run("restore").status.success());
+    let set = fs::read_to_string(folder.join("state.set")).unwrap();
+    assert_eq!(
+        set,
+        "persistence 0 1 0\nlock 0 1980 1980\nunlock 0 0 0\npersistence 0 0 0\n"
+    );
+    assert_eq!(files(root.path()), before);
+    // Without rights: said, and the processors are as they were.
+    fs::write(folder.join("state"), "clock_max 1980\nroot 0\n").unwrap();
+    let refused = run("max");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("takes root"), "{}", stderr(&refused));
+    assert_eq!(files(root.path()), before);
+}
+
+const SCENARIO: &str = "Scenario(name: \"held\", duration: \"20s\", warmup: \"0s\", clocks: Max, telemetry: (sources: [Host]), \
+    tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20))])";
+
+fn start(root: &Path, scenario: &str) -> std::process::Child {
+    fs::write(root.join("s.ron"), scenario).unwrap();
+    command(root, &["run", "s.ron", "--quiet", "--out", "r.mcap"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Until the GPU's clock is this.
+fn wait_for(root: &Path, hz: &str) {
+    let begun = Instant::now();
+    while read(root, GPU) != hz {
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "the clock stays {}",
+            read(root, GPU)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_run_gives_its_clocks_back_when_it_ends_and_when_it_is_told_to() {
+    let root = boards::board("agx-orin-r36");
+    let before = files(root.path());
+    let short = SCENARIO.replace("20s", "1s");
+    let ended = start(root.path(), &short).wait_with_output().unwrap();
+    assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", stderr(&ended));
+    assert_eq!(files(root.path()), before);
+    for signal in ["TERM", "INT"] {
+        let mut child = start(root.path(), SCENARIO);
+        wait_for(root.path(), "612000000");
+        let pid = child.id().to_string();
+        let held = clocks(root.path(), &["max"]);
+        assert!(
+            stderr(&held).contains(&format!("held by process {pid}")),
+            "{}",
+            stderr(&held)
+        );
+        assert!(
+            Command::new("kill")
+                .args(["-s", signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
+        assert_eq!(files(root.path()), before, "{signal}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_is_put_back_by_restore_and_by_the_next_run() {
+    let root = boards::board("agx-orin-r36");
+    let before = files(root.path());
+    let kill = || {
+        let mut child = start(root.path(), SCENARIO);
+        wait_for(root.path(), "612000000");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(
+            read(root.path(), GPU),
+            "612000000",
+            "nobody was there to give it back"
+        );
+    };
+    kill();
+    assert!(clocks(root.path(), &["restore"]).status.success());
+    assert_eq!(files(root.path()), before);
+    kill();
+    let as_is = SCENARIO.replace("clocks: Max, ", "").replace("20s", "1s");
+    let next = start(root.path(), &as_is).wait_with_output().unwrap();
+    assert!(stderr(&next).contains("as they were again"), "{}", stderr(&next));
+    assert_eq!(files(root.path()), before);
+}
+
+#[test]
+fn a_run_that_cannot_hold_the_clocks_does_not_start() {
+    let root = tempfile::tempdir().unwrap();
+    let refused = start(root.path(), SCENARIO).wait_with_output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains("nothing was started"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(!root.path().join("r.mcap").exists());
+}

@@ -1,0 +1,158 @@
+//! `jetlag doctor` on made-up boards: what it says of each, and its exit code.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+#[path = "common/boards.rs"]
+mod boards;
+
+fn doctor(root: &Path, nvml: Option<&Path>) -> (Output, Value) {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+        command.args(arguments).env("JETLAG_ROOT", root);
+        command.envs(nvml.map(|path| ("JETLAG_NVML", path)));
+        command.output().unwrap()
+    };
+    let text = String::from_utf8(run(&["doctor"]).stdout).unwrap();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let output = run(&["doctor", "--format", "json"]);
+    let json = serde_json::from_slice(&output.stdout).unwrap();
+    (output, json)
+}
+
+fn check<'v>(json: &'v Value, subject: &str) -> &'v Value {
+    let checks = json["checks"].as_array().unwrap();
+    checks
+        .iter()
+        .find(|check| check["subject"] == subject)
+        .unwrap_or_else(|| panic!("no {subject} in {json}"))
+}
+
+fn found<'v>(json: &'v Value, subject: &str) -> &'v str {
+    check(json, subject)["found"].as_str().unwrap_or_default()
+}
+
+fn meaning<'v>(json: &'v Value, subject: &str) -> &'v str {
+    check(json, subject)["meaning"].as_str().unwrap()
+}
+
+#[test]
+fn each_jetson_is_known_with_its_release_its_mode_and_what_its_rails_tell() {
+    for (board, jetpack, mode, total) in [
+        ("nano-r32", "4.6.1 to 4.6.6", "MAXN (id 0)", "POM_5V_IN is all"),
+        (
+            "xavier-nx-r35",
+            "5.1.1 to 5.1.6",
+            "MODE_15W_6CORE (id 2)",
+            "VDD_IN is all",
+        ),
+        (
+            "agx-orin-r36",
+            "6.2.1",
+            "MODE_30W (id 2)",
+            "VDD_GPU_SOC + VDD_CPU_CV + VIN_SYS_5V0",
+        ),
+        ("orin-nano-r36", "6.2.1", "25W (id 1)", "VDD_IN is all"),
+        ("thor-r38", "7.0", "120W (id 1)", "VIN is the board's input"),
+    ] {
+        let root = boards::board(board);
+        let (_, json) = doctor(root.path(), None);
+        assert_eq!(found(&json, "JetPack"), jetpack, "{board}");
+        assert_eq!(found(&json, "Power mode"), mode, "{board}");
+        assert!(meaning(&json, "Power rails").contains(total), "{board}: {json}");
+        assert!(found(&json, "Clocks").contains("MHz"), "{board}");
+        assert!(found(&json, "Temperatures").contains("hottest"), "{board}");
+    }
+}
+
+#[test]
+fn a_jetson_without_gaps_ends_with_0_and_one_with_a_gap_with_1() {
+    let orin = boards::board("agx-orin-r36");
+    assert_eq!(doctor(orin.path(), None).0.status.code(), Some(0));
+    // No sensor: what a container without /sys sees.
+    std::fs::remove_dir_all(orin.path().join("sys/class/hwmon")).unwrap();
+    let (output, json) = doctor(orin.path(), None);
+    assert_eq!(output.status.code(), Some(1));
+    let rails = check(&json, "Power rails");
+    assert_eq!(rails["status"], "gap");
+    assert!(rails["found"].is_null() && rails["fix"].as_str().unwrap().contains("mount /sys"));
+}
+
+#[test]
+fn every_problem_has_its_fix() {
+    for board in [
+        "nano-r32",
+        "xavier-nx-r35",
+        "agx-orin-r36",
+        "orin-nano-r36",
+        "thor-r38",
+        "desktop",
+    ] {
+        let root = boards::board(board);
+        let (_, json) = doctor(root.path(), None);
+        for check in json["checks"].as_array().unwrap() {
+            assert!(
+                check["status"] != "gap" || check["fix"].is_string(),
+                "{board}: {check}"
+            );
+        }
+    }
+}
+
+#[test]
+fn zero_watts_are_shown_and_a_rail_that_cannot_be_read_is_not_zero() {
+    let nano = boards::board("nano-r32");
+    let (_, json) = doctor(nano.path(), None);
+    assert!(found(&json, "Power rails").contains("POM_5V_GPU 0.00 W"));
+    let folder = nano
+        .path()
+        .join("sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0");
+    std::fs::write(folder.join("in_power1_input"), "gated").unwrap();
+    let (_, json) = doctor(nano.path(), None);
+    assert!(found(&json, "Power rails").contains("POM_5V_GPU (not readable now)"));
+}
+
+#[test]
+fn a_desktop_is_told_what_its_card_answers() {
+    let desktop = boards::board("desktop");
+    let (output, json) = doctor(desktop.path(), None);
+    assert_eq!(output.status.code(), Some(1), "a card, and no NVML");
+    assert_eq!(check(&json, "NVML")["status"], "gap");
+    assert!(found(&json, "RAPL").contains("package-0"));
+    let Some(nvml) = boards::fake_nvml(&desktop.path().join("nvml"), "instant 30000\nenergy 5\nload 3\n")
+    else {
+        return;
+    };
+    let (output, json) = doctor(desktop.path(), Some(&nvml));
+    assert_eq!(output.status.code(), Some(0), "{json}");
+    assert!(meaning(&json, "NVML").contains("energy by its counter"));
+    // A library without a device, and one that answers nothing.
+    std::fs::write(desktop.path().join("nvml/state"), "count 0\n").unwrap();
+    let (output, json) = doctor(desktop.path(), Some(&nvml));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(meaning(&json, "NVML").contains("finds no GPU"));
+    std::fs::write(desktop.path().join("nvml/state"), "count 1\n").unwrap();
+    let orin = boards::board("agx-orin-r36");
+    let (_, json) = doctor(orin.path(), Some(&nvml));
+    assert!(meaning(&json, "NVML").contains("answers nothing here, as on Orin"));
+    assert_ne!(check(&json, "NVML")["status"], "gap", "a fact, and no error");
+}
+
+#[test]
+fn unknown_boards_and_releases_are_no_crash_and_say_what_is_not_known() {
+    let root = boards::board("agx-orin-r36");
+    let write = |path: &str, text: &str| std::fs::write(root.path().join(path), text).unwrap();
+    write("etc/nv_tegra_release", "# R41 (release), REVISION: 0.1, GCID: 1");
+    write(
+        "proc/device-tree/compatible",
+        "lanner,eai-i233\0nvidia,p9999-0001\0nvidia,tegra999\0",
+    );
+    write("sys/class/hwmon/hwmon3/in1_label", "VDD_MYSTERY");
+    let (output, json) = doctor(root.path(), None);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(meaning(&json, "JetPack").contains("does not know"));
+    assert!(meaning(&json, "Power rails").contains("is not known"));
+}

@@ -1,0 +1,393 @@
+//! `jetlag monitor`, and what is sampled beside a run, on made-up boards and recorded lines.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+#[path = "common/boards.rs"]
+mod boards;
+mod common;
+
+fn jetlag(root: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+    command.args(arguments).env("JETLAG_ROOT", root).current_dir(root);
+    command
+}
+
+fn run(root: &Path, arguments: &[&str]) -> Output {
+    jetlag(root, arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn objects(output: &Output) -> Vec<Value> {
+    stdout(output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) CPU [15%@729,off] EMC_FREQ 43%@2133 GR3D_FREQ 63%@[621] \
+    cpu@53.968C gpu@-256C VDD_IN 12479mW/12479mW VDD_CPU_GPU_CV 0mW/0mW VDD_SOC 2817mW/2817mW";
+
+#[test]
+fn a_log_of_tegrastats_is_an_object_a_line_and_zero_is_told_from_not_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(
+        folder.path().join("log"),
+        format!("header\n{LINE}\nRAM 1/\n{LINE}\n{}\n", &LINE[..100]),
+    )
+    .unwrap();
+    let output = run(
+        folder.path(),
+        &["monitor", "--from-tegrastats", "log", "--format", "json"],
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let objects = objects(&output);
+    let at: Vec<i64> = objects.iter().map(|o| o["at_ns"].as_i64().unwrap()).collect();
+    assert_eq!(at[..2], [0, 1_000_000_000]);
+    let signals = &objects[1]["signals"];
+    assert_eq!(signals["tegrastats/VDD_IN"]["value"], 12_479.0);
+    assert_eq!(signals["tegrastats/VDD_CPU_GPU_CV"]["value"], 0.0);
+    assert!(signals["tegrastats/gpu_temperature"]["value"].is_null());
+    assert!(
+        signals["tegrastats/cpu1_load"].is_null(),
+        "a core that is off has no load"
+    );
+    assert!(
+        stderr(&output).contains("no tegrastats output"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_file_that_is_no_log_is_an_error_that_says_what_to_name() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("log"), "hello\nworld\n").unwrap();
+    fs::write(folder.path().join("empty"), "").unwrap();
+    for name in ["log", "empty"] {
+        let output = run(folder.path(), &["monitor", "--from-tegrastats", name]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            stderr(&output).contains("tegrastats --logfile"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let missing = run(folder.path(), &["monitor", "--from-tegrastats", "nothing"]);
+    assert_eq!(missing.status.code(), Some(2));
+    let no_run = run(folder.path(), &["monitor", "--replay", "log"]);
+    assert_eq!(no_run.status.code(), Some(2), "{}", stderr(&no_run));
+}
+
+#[test]
+fn every_recorded_log_can_be_monitored() {
+    let Some(samples) = common::shared("tegrastats/samples") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut count = 0;
+    for entry in fs::read_dir(samples).unwrap().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|e| e != "txt") {
+            continue;
+        }
+        let path = path.to_str().unwrap();
+        for format in ["json", "text"] {
+            let output = run(
+                folder.path(),
+                &["monitor", "--from-tegrastats", path, "--format", format],
+            );
+            assert!(
+                output.status.success() && !output.stdout.is_empty(),
+                "{path}: {}",
+                stderr(&output)
+            );
+        }
+        count += 1;
+    }
+    assert!(count >= 10);
+}
+
+#[test]
+fn what_is_recorded_can_be_reported_and_replayed() {
+    let root = boards::board("orin-nano-r36");
+    let recorded = run(
+        root.path(),
+        &[
+            "monitor",
+            "--duration",
+            "1500ms",
+            "--interval",
+            "50ms",
+            "--record",
+            "board.mcap",
+        ],
+    );
+    assert!(recorded.status.success(), "{}", stderr(&recorded));
+    assert!(
+        stdout(&recorded).contains("VDD_IN 12.48 W"),
+        "{}",
+        stdout(&recorded)
+    );
+    let report = run(root.path(), &["report", "board.mcap", "--format", "json"]);
+    let summary: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert_eq!(summary["power"][0]["rail"], "VDD_IN");
+    let mean = summary["power"][0]["mean_mw"].as_f64().unwrap();
+    assert!((mean - 12_476.48).abs() < 0.01, "{mean}");
+    assert_eq!(summary["energy"]["of"], "module");
+    assert!(
+        summary["energy"]["above_idle_mj"].is_null(),
+        "idle was not measured"
+    );
+    let replayed = run(
+        root.path(),
+        &["monitor", "--replay", "board.mcap", "--format", "json"],
+    );
+    let objects = objects(&replayed);
+    let watts = |o: &Value| o["signals"]["ina3221/VDD_IN"]["value"].as_f64();
+    assert!(
+        objects.iter().filter_map(watts).count() >= 10,
+        "{}",
+        stdout(&replayed)
+    );
+    // Not over a file that is no run.
+    fs::write(root.path().join("notes.txt"), "mine").unwrap();
+    let refused = run(
+        root.path(),
+        &["monitor", "--duration", "1s", "--record", "notes.txt"],
+    );
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn a_log_becomes_a_run_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("log"), format!("{LINE}\n").repeat(60)).unwrap();
+    let output = run(
+        folder.path(),
+        &["monitor", "--from-tegrastats", "log", "--record", "log.mcap"],
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = run(folder.path(), &["report", "log.mcap", "--format", "json"]);
+    let summary: Value = serde_json::from_slice(&report.stdout).unwrap();
+    // 59 s between the first and the last of 60 lines.
+    assert_eq!(summary["energy"]["total_mj"], 12_479.0 * 59.0);
+    assert_eq!(
+        summary["power"][1]["energy_mj"], 0.0,
+        "0 mW was measured: {}",
+        summary["power"][1]
+    );
+}
+
+#[test]
+fn cards_are_sampled_through_nvml_with_what_they_answer() {
+    let root = boards::board("desktop");
+    let folder = root.path().join("nvml");
+    let state = "count 2\ninstant 250000\n1/instant 80000\naverage 240000\nenergy 1000000\nload 97\nclock 1980\n\
+        throttle 4\ntemperature 66\n";
+    let Some(nvml) = boards::fake_nvml(&folder, state) else {
+        return;
+    };
+    let monitor = |duration: &str| {
+        jetlag(
+            root.path(),
+            &[
+                "monitor",
+                "--duration",
+                duration,
+                "--interval",
+                "50ms",
+                "--format",
+                "json",
+            ],
+        )
+        .env("JETLAG_NVML", &nvml)
+        .output()
+        .unwrap()
+    };
+    let output = monitor("1200ms");
+    let first = &objects(&output)[0]["signals"];
+    assert_eq!(first["nvml/gpu0_power_instant"]["value"], 250_000.0);
+    assert_eq!(first["nvml/gpu1_power_instant"]["value"], 80_000.0, "two cards");
+    assert_eq!(first["nvml/gpu0_throttle_reasons"]["value"], 4.0);
+    assert!(
+        first["nvml/gpu0_memory_used"].is_null(),
+        "not supported: not there"
+    );
+    // A card that is lost while it is watched: a finding, and the rest goes on.
+    let begun = Instant::now();
+    let child = jetlag(
+        root.path(),
+        &[
+            "monitor",
+            "--duration",
+            "3s",
+            "--interval",
+            "50ms",
+            "--format",
+            "json",
+        ],
+    )
+    .env("JETLAG_NVML", &nvml)
+    .stdout(Stdio::piped())
+    .spawn()
+    .unwrap();
+    std::thread::sleep(Duration::from_millis(800).saturating_sub(begun.elapsed()));
+    fs::write(folder.join("state"), format!("{state}lost 1\n")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let lines = stdout(&output);
+    assert!(
+        lines.contains("sampler-ended") && lines.contains("NVML does not answer"),
+        "{lines}"
+    );
+    assert!(output.status.success());
+    // A library that refuses to start, and one without a device.
+    for state in ["init 9\n", "count 0\n"] {
+        fs::write(folder.join("state"), state).unwrap();
+        let output = monitor("300ms");
+        assert!(
+            output.status.success() && !stdout(&output).contains("nvml/"),
+            "{state}"
+        );
+    }
+}
+
+/// A stand-in for tegrastats that writes its process number to a file and then a line every 50 ms.
+fn tegrastats(root: &Path) -> std::path::PathBuf {
+    let path = root.join("usr/bin/tegrastats");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let pid = root.join("tegrastats.pid");
+    let script = format!(
+        "#!/bin/sh\necho $$ > '{0}.part' && mv '{0}.part' '{0}'\nwhile :; do echo '{LINE}'; sleep 0.05; done\n",
+        pid.display()
+    );
+    fs::write(&path, script).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    pid
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether a process is there, and not only waiting to be buried.
+fn runs(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    stat.rsplit_once(')')
+        .is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+#[test]
+fn tegrastats_is_read_where_no_rail_is_and_does_not_outlive_a_killed_jetlag() {
+    let root = tempfile::tempdir().unwrap();
+    let pid_file = tegrastats(root.path());
+    let mut child = jetlag(
+        root.path(),
+        &["monitor", "--interval", "50ms", "--format", "json"],
+    )
+    .stdout(Stdio::piped())
+    .spawn()
+    .unwrap();
+    wait_until("tegrastats starts", || pid_file.exists());
+    let pid = fs::read_to_string(&pid_file).unwrap();
+    assert!(runs(&pid));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait_until("tegrastats ends with us", || !runs(&pid));
+    fs::remove_file(&pid_file).unwrap();
+    // And in the ordinary way.
+    let output = run(
+        root.path(),
+        &[
+            "monitor",
+            "--interval",
+            "50ms",
+            "--duration",
+            "2s",
+            "--format",
+            "json",
+        ],
+    );
+    let value = |o: &Value| o["signals"]["tegrastats/VDD_IN"]["value"].as_f64();
+    assert!(
+        objects(&output).iter().filter_map(value).any(|mw| mw == 12_479.0),
+        "{}",
+        stdout(&output)
+    );
+    let pid = fs::read_to_string(&pid_file).unwrap();
+    wait_until("tegrastats ends", || !runs(&pid));
+}
+
+#[test]
+fn a_run_beside_a_boards_sensors_has_energy_per_frame() {
+    let root = boards::board("orin-nano-r36");
+    fs::write(
+        root.path().join("s.ron"),
+        "Scenario(name: \"powered\", duration: \"3s\", warmup: \"0s\", baseline: (idle: \"1s\"), telemetry: (interval: \"50ms\"), \
+         tenants: [Tenant(name: \"a\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(hz: 50))])",
+    )
+    .unwrap();
+    let output = run(root.path(), &["run", "s.ron", "--quiet", "--format", "json"]);
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let energy = &summary["tenants"][0]["energy_mj_per_frame"];
+    // 12 476.48 mW over 50 frames a second, and nothing above idle, since the made-up sensors stand still.
+    let total = energy["total"].as_f64().unwrap();
+    assert!((total - 249.5).abs() < 6.0, "{energy}");
+    assert!(energy["above_idle"].as_f64().unwrap().abs() < 1e-3, "{energy}");
+    assert_eq!(energy["attributed"], false, "one tenant");
+    assert_eq!(summary["power"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn sensors_that_vanish_or_turn_to_nonsense_in_the_middle_are_said_and_never_zero() {
+    let root = boards::board("orin-nano-r36");
+    fs::write(
+        root.path().join("s.ron"),
+        "Scenario(name: \"lost\", duration: \"3s\", warmup: \"0s\", telemetry: (interval: \"50ms\"), \
+         tenants: [Tenant(name: \"a\", backend: Null, arrival: Periodic(hz: 50))])",
+    )
+    .unwrap();
+    let child = jetlag(root.path(), &["run", "s.ron", "--quiet", "--format", "json"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let hwmon = root.path().join("sys/class/hwmon/hwmon1");
+    fs::write(hwmon.join("in2_input"), "garbage").unwrap();
+    fs::write(hwmon.join("curr3_input"), "999999999").unwrap();
+    fs::remove_file(hwmon.join("in1_input")).unwrap();
+    let summary: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    for rail in summary["power"].as_array().unwrap() {
+        let mean = rail["mean_mw"].as_f64().unwrap();
+        assert!(
+            mean > 2_000.0 && rail["peak_mw"].as_f64().unwrap() < 20_000.0,
+            "{rail}"
+        );
+        assert!(
+            rail["sampled"].as_f64().unwrap() < 0.95 && rail["unread"].as_u64().unwrap() > 0,
+            "{rail}"
+        );
+    }
+    let findings = summary["run"]["findings"].as_array().unwrap();
+    assert!(
+        findings.iter().any(|f| f["code"] == "sampler-gaps"),
+        "{findings:?}"
+    );
+}
