@@ -241,8 +241,8 @@ Plan Build::plan() const
     plan.options["VersionCompatible"] = "0";
 #if DOUBLE_RTX || DOUBLE_AT_LEAST(8, 6)
     plan.options["VersionCompatible"] = config.getFlag(BuilderFlag::kVERSION_COMPATIBLE) ? "1" : "0";
-    plan.options["Refittable"] = config.getFlag(BuilderFlag::kREFIT) ? "1" : "0";
 #endif
+    plan.options["Refittable"] = config.getFlag(BuilderFlag::kREFIT) ? "1" : "0";
     return plan;
 }
 
