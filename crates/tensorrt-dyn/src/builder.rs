@@ -1,6 +1,8 @@
 //! `IBuilder`: makes networks, configurations and profiles, and builds plans.
 
-use std::sync::Arc;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::NotSync;
 use crate::config::BuilderConfig;
@@ -12,17 +14,41 @@ use crate::profile::OptimizationProfile;
 use crate::sys::slots_builder::builder;
 use crate::version::Version;
 
+/// A builder, and what must outlive it: the timing caches and progress monitors of its builds.
+pub(crate) struct BuilderObject {
+    /// Dropped before what it used.
+    object: Owned,
+    used: Mutex<Vec<Arc<dyn Send + Sync>>>,
+}
+
+impl Deref for BuilderObject {
+    type Target = Owned;
+
+    fn deref(&self) -> &Owned {
+        &self.object
+    }
+}
+
+impl fmt::Debug for BuilderObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.object.fmt(f)
+    }
+}
+
 /// Builds plans from networks. Different builders may work in different threads.
 #[derive(Debug)]
 pub struct Builder {
-    object: Arc<Owned>,
+    object: Arc<BuilderObject>,
     not_sync: NotSync,
 }
 
 impl Builder {
     pub(crate) fn new(object: Owned) -> Self {
         Self {
-            object: Arc::new(object),
+            object: Arc::new(BuilderObject {
+                object,
+                used: Mutex::default(),
+            }),
             not_sync: NotSync::default(),
         }
     }
@@ -80,6 +106,11 @@ impl Builder {
     #[doc(alias = "buildSerializedNetwork")]
     pub fn build(&self, network: &Network, config: &BuilderConfig) -> Result<Plan> {
         let _alone = self.object.library().build_alone();
+        self.object
+            .used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(config.used());
         let plan = object!(
             self.object,
             builder::BUILD_SERIALIZED_NETWORK,

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use crate::NotSync;
+use crate::builder::BuilderObject;
 use crate::callback::Given;
 use crate::callback::calibrator::{Calibration, Calibrator, entropy};
 use crate::callback::progress::{ProgressMonitor, monitor};
@@ -29,14 +30,14 @@ use crate::version::Version;
 pub struct BuilderConfig {
     pub(crate) object: Arc<Owned>,
     timing_cache: Option<Arc<Owned>>,
-    monitor: Option<Given<Box<dyn ProgressMonitor>>>,
+    monitor: Option<Arc<Given<Box<dyn ProgressMonitor>>>>,
     calibrator: Option<Given<Mutex<Calibration>>>,
-    pub(crate) builder: Arc<Owned>,
+    pub(crate) builder: Arc<BuilderObject>,
     not_sync: NotSync,
 }
 
 impl BuilderConfig {
-    pub(crate) fn new(object: Owned, builder: Arc<Owned>) -> Self {
+    pub(crate) fn new(object: Owned, builder: Arc<BuilderObject>) -> Self {
         Self {
             object: Arc::new(object),
             timing_cache: None,
@@ -45,6 +46,19 @@ impl BuilderConfig {
             builder,
             not_sync: NotSync::default(),
         }
+    }
+
+    /// What a builder that uses this must not outlive.
+    pub(crate) fn used(&self) -> Vec<Arc<dyn Send + Sync>> {
+        let cache = self
+            .timing_cache
+            .iter()
+            .map(|cache| Arc::clone(cache) as Arc<dyn Send + Sync>);
+        let monitor = self
+            .monitor
+            .iter()
+            .map(|monitor| Arc::clone(monitor) as Arc<dyn Send + Sync>);
+        cache.chain(monitor).collect()
     }
 
     fn version(&self) -> Version {
@@ -469,7 +483,7 @@ impl BuilderConfig {
     pub fn set_progress_monitor(&mut self, watcher: Box<dyn ProgressMonitor>) -> Result<()> {
         let watcher = monitor(self.version().era(), watcher);
         call!(self.object, config::SET_PROGRESS_MONITOR, watcher.as_ptr())?;
-        self.monitor = Some(watcher);
+        self.monitor = Some(Arc::new(watcher));
         Ok(())
     }
 

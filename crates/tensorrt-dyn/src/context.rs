@@ -290,7 +290,13 @@ impl ExecutionContext {
     pub unsafe fn set_device_memory(&mut self, memory: *mut c_void, bytes: u64) -> Result<()> {
         if self.object.has(&context::SET_DEVICE_MEMORY_V2) {
             let size = i64::try_from(bytes).unwrap_or(i64::MAX);
-            return call!(self.object, context::SET_DEVICE_MEMORY_V2, memory, size);
+            let mark = self.object.library().mark();
+            call!(self.object, context::SET_DEVICE_MEMORY_V2, memory, size)?;
+            // It answers nothing; what it does not take it logs as an error.
+            return match self.object.library().has_errors_since(mark) {
+                true => Err(self.object.failure(context::SET_DEVICE_MEMORY_V2.row(), mark)),
+                false => Ok(()),
+            };
         }
         // This form takes no size, so what is too small has to be found here.
         let needed = crate::Engine {

@@ -247,6 +247,11 @@ impl Library {
         self.0.logger.body().mark()
     }
 
+    /// Whether this thread's calls were answered by an error in the log since `mark`.
+    pub(crate) fn has_errors_since(self, mark: u64) -> bool {
+        self.0.logger.body().has_own_errors(mark)
+    }
+
     /// The error of a call that began at `mark`, with what was said since.
     pub(crate) fn failure(self, call: String, mark: u64) -> Error {
         Error::Call {

@@ -148,6 +148,15 @@ impl History {
         });
     }
 
+    /// Whether this thread's calls led to an error since `mark`.
+    pub(crate) fn has_own_errors(&self, mark: u64) -> bool {
+        let own = thread::current().id();
+        let is_error = |line: &Line| {
+            line.number >= mark && line.thread == own && line.message.severity <= Severity::Error
+        };
+        self.lock().iter().any(is_error)
+    }
+
     /// What was said since `mark`, at most the last few lines of the first kind that there are any of: this thread's
     /// errors, any thread's errors, this thread's warnings, any warnings.
     pub(crate) fn since(&self, mark: u64) -> Messages {

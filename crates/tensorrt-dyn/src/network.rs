@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::NotSync;
+use crate::builder::BuilderObject;
 use crate::callback::text;
 use crate::error::{Error, Result};
 use crate::object::{Object, Owned, call, check, object};
@@ -43,12 +44,12 @@ impl NetworkOptions {
 #[derive(Debug)]
 pub struct Network {
     pub(crate) object: Owned,
-    _builder: Arc<Owned>,
+    _builder: Arc<BuilderObject>,
     not_sync: NotSync,
 }
 
 impl Network {
-    pub(crate) fn new(object: Owned, builder: Arc<Owned>) -> Self {
+    pub(crate) fn new(object: Owned, builder: Arc<BuilderObject>) -> Self {
         Self {
             object,
             _builder: builder,

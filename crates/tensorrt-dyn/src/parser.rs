@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::NotSync;
+use crate::builder::BuilderObject;
 use crate::callback::text;
 use crate::config::BuilderConfig;
 use crate::error::{Error, Result, call_name};
@@ -24,12 +25,11 @@ use crate::sys::values::{ParserErrorCode, ParserFlag};
 const VERBOSITY: i32 = 2;
 
 /// A parser, with the network that it fills.
-#[derive(Debug)]
 pub struct OnnxParser {
     /// Dropped before the network.
     parser: Parser,
     /// What [`Self::set_builder_config`] gave it to read, and the builder of that, which must go after it.
-    config: Option<(Arc<Owned>, Arc<Owned>)>,
+    config: Option<(Arc<Owned>, Vec<Arc<dyn Send + Sync>>, Arc<BuilderObject>)>,
     network: Network,
     not_sync: NotSync,
 }
@@ -213,7 +213,11 @@ impl OnnxParser {
         let set = self.parser.method(&parser::SET_BUILDER_CONFIG)?;
         let mark = self.parser.library.mark();
         // The parser reads it whenever it parses, so it is kept as long.
-        self.config = Some((Arc::clone(&config.object), Arc::clone(&config.builder)));
+        self.config = Some((
+            Arc::clone(&config.object),
+            config.used(),
+            Arc::clone(&config.builder),
+        ));
         // SAFETY: both objects are alive.
         match unsafe { set(self.parser.this, config.object.as_ptr().cast_const()) } {
             true => Ok(()),
@@ -268,6 +272,14 @@ impl OnnxParser {
             return Err(Error::EmptyNetwork { source_name, found });
         }
         Ok(())
+    }
+}
+
+impl fmt::Debug for OnnxParser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnnxParser")
+            .field("network", &self.network)
+            .finish_non_exhaustive()
     }
 }
 

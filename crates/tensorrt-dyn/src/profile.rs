@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use crate::NotSync;
+use crate::builder::BuilderObject;
 use crate::error::{Error, Result};
-use crate::object::{Object, Owned, call, check};
+use crate::object::{Object, call, check};
 use crate::shape::{Dims, from_dims32, from_dims64, is_valid, to_dims32, to_dims64};
 use crate::sys::slots_builder::profile;
 use crate::sys::values::ProfileSelector;
@@ -14,12 +15,12 @@ use crate::sys::values::ProfileSelector;
 #[derive(Debug)]
 pub struct OptimizationProfile {
     pub(crate) object: Object,
-    _builder: Arc<Owned>,
+    _builder: Arc<BuilderObject>,
     not_sync: NotSync,
 }
 
 impl OptimizationProfile {
-    pub(crate) fn new(object: Object, builder: Arc<Owned>) -> Self {
+    pub(crate) fn new(object: Object, builder: Arc<BuilderObject>) -> Self {
         Self {
             object,
             _builder: builder,
