@@ -45,6 +45,13 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+    /// Say which of two runs is faster and by how much, with intervals; or run two scenarios in turns and say it.
+    #[command(after_help = "Examples:  jetlag compare runs/before.mcap runs/after.mcap
+           jetlag compare --ab fp32.ron fp16.ron --rounds 5 --fail-if \"camera.response.p99 +5%\"
+           jetlag compare 1-A.mcap,2-A.mcap 1-B.mcap,2-B.mcap          several runs a side
+Exit codes: 0 done; 1 failed; 2 wrong use, or runs that cannot be compared; 3 a --fail-if holds or is unknown;
+            130 interrupted, after comparing what there was")]
+    Compare(CompareArgs),
     /// Build TensorRT plans from a network or a detector's networks, through the plan cache.
     #[command(after_help = "Examples:  jetlag build engines/camera.ron --precision fp16
            jetlag build net.onnx --min-shapes images:1x3x640x640 --max-shapes images:8x3x640x640
@@ -165,6 +172,36 @@ pub struct RunOptions {
     #[arg(long, conflicts_with = "quiet")]
     pub live: bool,
     /// No progress bar on stderr.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What `compare` takes.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Run files (.mcap), each compared with the first; several with commas between are one side.
+    #[arg(value_name = "RUN", required_unless_present = "ab", conflicts_with = "ab")]
+    pub runs: Vec<String>,
+    /// Run two scenarios in turns, in an order that their seed decides, and compare them.
+    #[arg(long, num_args = 2, value_names = ["A.RON", "B.RON"])]
+    pub ab: Vec<PathBuf>,
+    /// How often each of the two runs [default: 5].
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u32>,
+    /// Exit with 3 if this change is certain to 95 %, or unknown: TENANT.FIGURE +PERCENT%, figures being
+    /// response.p50, response.p99, miss_rate (in points) and energy; may be given again.
+    #[arg(long = "fail-if", value_name = "CHANGE")]
+    pub fail_if: Vec<String>,
+    /// Override a field of both scenarios; may be given again.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The folder for the run files [default: runs/compare-TIME].
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Say nothing of progress on stderr.
     #[arg(short, long)]
     pub quiet: bool,
 }

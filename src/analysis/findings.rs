@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use super::Undecided;
 use super::binomial::exceeds_share;
 use super::quantile::Quantile;
+use super::steady;
 use super::summary::{HostSummary, LOST_RECORDS, Overhead, TRUNCATED_FILE, TenantSummary};
 use super::tenant::TenantFacts;
 use crate::record::{EndReason, Finding, Manifest};
@@ -70,6 +71,11 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
         findings.extend(overload(&case));
         findings.extend(late_releases(&case, evidence.late_after));
         findings.extend(too_few_samples(&case, &evidence.undecided));
+        findings.extend(steady::finding(
+            &scenario.name,
+            &summary.predictability.steady,
+            evidence.manifest.scenario.warmup,
+        ));
         findings.extend(no_baseline(&case));
         findings.extend(profiled(&case));
     }

@@ -5,7 +5,10 @@
 //! verdict. It is the one path from record to number, for `run` and `report` alike. Reading the file is
 //! `record`'s affair, showing the summary `report`'s. Every definition is in docs/measurement.md.
 
+mod autocorrelation;
 mod binomial;
+mod changepoint;
+pub mod compare;
 mod conditions;
 mod energy;
 mod expectation;
@@ -16,11 +19,15 @@ pub mod live;
 mod metric;
 mod nodes;
 mod power;
+mod predictability;
 mod quantile;
 mod series;
 mod stats;
+mod steady;
+mod student;
 pub mod summary;
 mod tenant;
+mod timeline;
 mod track;
 
 use std::collections::HashSet;
@@ -37,6 +44,7 @@ use crate::units::{Nanos, Stamp};
 use host::HostReadings;
 use power::Power;
 use series::Series;
+use steady::Signals;
 use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
 use tenant::{Gathered, TenantFacts};
 use track::Tracks;
@@ -56,6 +64,7 @@ pub struct Summarizer {
     host: HostReadings,
     tracks: Tracks,
     windows: Vec<WindowRecord>,
+    signals: Signals,
     recorded: Vec<Finding>,
     late_after: Nanos,
     kept: u64,
@@ -76,6 +85,7 @@ impl Summarizer {
             host: HostReadings::default(),
             tracks: Tracks::default(),
             windows: Vec::new(),
+            signals: Signals::default(),
             recorded: Vec::new(),
             late_after: release_budget(manifest.scenario.release),
             kept: 0,
@@ -111,6 +121,7 @@ impl Summarizer {
             Event::Sample(sample) => {
                 self.host.sample(sample);
                 self.tracks.sample(sample);
+                self.signals.sample(sample);
             }
             Event::Signal(signal) => self.tracks.signal(signal),
             Event::Window(window) => self.windows.push(window.clone()),
@@ -128,10 +139,10 @@ impl Summarizer {
             .into_iter()
             .zip(&scenario.tenants)
             .zip(&self.manifest.tenants)
-            .map(|((gathered, scenario), manifest)| gathered.finish(scenario, manifest))
+            .map(|((gathered, scenario), manifest)| gathered.finish(scenario, manifest, &self.signals))
             .unzip();
         let overhead_us = tenant::overhead(self.overhead).map(|own| {
-            let figures = stats::stats(&own);
+            let figures = stats::stats(&own, &[]);
             let micros = |ms: Option<f64>| ms.map(|ms| stats::six_decimals(ms * 1e3));
             Overhead {
                 p50: micros(figures.p50),

@@ -70,9 +70,17 @@ impl Quantile {
         n >= self.needs()
     }
 
-    /// Ranks of the order statistics that enclose it with the given confidence.
-    pub(super) fn interval_ranks(self, n: u64, confidence: f64) -> Option<(u64, u64)> {
-        binomial::interval_ranks(n, self.share(), self.rank(n), confidence)
+    /// Ranks of the order statistics that enclose it with the given confidence, where `n` values say as much as
+    /// `n ÷ inflation` independent ones: the exact ranks for independent values, moved away from the estimate by the
+    /// square root of the inflation, as the deviation of a mean grows.
+    pub(super) fn interval_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
+        let rank = self.rank(n);
+        let (low, high) = binomial::interval_ranks(n, self.share(), rank, confidence)?;
+        let wider = inflation.max(1.0).sqrt();
+        let away = |distance: u64| (distance as f64 * wider).round() as u64;
+        let low = rank.saturating_sub(away(rank - low)).max(1);
+        let high = rank.saturating_add(away(high - rank)).min(n);
+        Some((low, high))
     }
 }
 
@@ -125,8 +133,8 @@ mod tests {
             Quantile::P99,
             Quantile::P99_9,
         ] {
-            assert!(quantile.interval_ranks(quantile.needs(), 0.95).is_some());
-            assert!(quantile.interval_ranks(quantile.needs(), 0.975).is_some());
+            assert!(quantile.interval_ranks(quantile.needs(), 0.95, 1.0).is_some());
+            assert!(quantile.interval_ranks(quantile.needs(), 0.975, 1.0).is_some());
         }
     }
 }

@@ -4,6 +4,7 @@
 //! rounding and do not depend on the order of frames. Durations are kept as they are; a run that is too
 //! long for that hands them to a [`Histogram`].
 
+use super::autocorrelation;
 use super::histogram::Histogram;
 use super::quantile::Quantile;
 use crate::units::Nanos;
@@ -118,17 +119,21 @@ impl Distribution {
         (self.0.count > 0).then_some(Nanos(self.0.most))
     }
 
-    /// The estimate of each quantile with its interval; `None` where the sample does not support it.
+    /// The estimate of each quantile with its interval; `None` where the sample does not support it. The interval
+    /// is as wide as the correlation of the values `in_order` of time asks for; none are taken as independent.
     pub(super) fn quantiles<const N: usize>(
         &self,
         quantiles: [Quantile; N],
         confidence: f64,
+        in_order: &[i64],
     ) -> [Option<Estimate>; N] {
         let n = self.count();
         let ranks = quantiles.map(|quantile| {
-            let (low, high) = quantile
+            let estimate = quantile
                 .supported_by(n)
-                .then(|| quantile.interval_ranks(n, confidence))??;
+                .then(|| self.at_ranks(&[quantile.rank(n)]))?;
+            let inflation = autocorrelation::inflation(in_order, *estimate.first()?);
+            let (low, high) = quantile.interval_ranks(n, confidence, inflation)?;
             Some([low, quantile.rank(n), high])
         });
         let mut sorted: Vec<u64> = ranks.iter().flatten().flatten().copied().collect();
@@ -147,6 +152,16 @@ impl Distribution {
                 high: value_at(high)?,
             })
         })
+    }
+
+    /// The value of a rank, 1 for the smallest.
+    pub(super) fn at_rank(&self, rank: u64) -> Option<Nanos> {
+        let within = (1..=self.count()).contains(&rank);
+        within
+            .then(|| self.at_ranks(&[rank]))?
+            .first()
+            .copied()
+            .map(Nanos)
     }
 
     /// The values of these ranks (1-based, ascending, at most `count`).
@@ -209,7 +224,7 @@ mod tests {
             (empty.mean(), empty.sd(), empty.min(), empty.max()),
             (None, None, None, None)
         );
-        assert_eq!(empty.quantiles([Quantile::P50], 0.95), [None]);
+        assert_eq!(empty.quantiles([Quantile::P50], 0.95, &[]), [None]);
         assert_eq!(series(&[7]).sd(), None);
     }
 
@@ -231,9 +246,9 @@ mod tests {
         let (binned, exact) = (binned.finish(), series(&values));
         let quantiles = [Quantile::P50, Quantile::P90, Quantile::P99_9];
         for (a, b) in binned
-            .quantiles(quantiles, 0.95)
+            .quantiles(quantiles, 0.95, &[])
             .into_iter()
-            .zip(exact.quantiles(quantiles, 0.95))
+            .zip(exact.quantiles(quantiles, 0.95, &[]))
         {
             let (a, b) = (a.unwrap(), b.unwrap());
             for (a, b) in [(a.low, b.low), (a.value, b.value), (a.high, b.high)] {
@@ -256,7 +271,7 @@ mod tests {
             let (min, max) = (distribution.min().unwrap(), distribution.max().unwrap());
             let quantiles = [Quantile::P50, Quantile::P90, Quantile::P95, Quantile::P99];
             let mut previous = min;
-            for estimate in distribution.quantiles(quantiles, 0.95) {
+            for estimate in distribution.quantiles(quantiles, 0.95, &[]) {
                 let estimate = estimate.unwrap();
                 prop_assert!(estimate.low <= estimate.value && estimate.value <= estimate.high);
                 prop_assert!(min <= estimate.low && estimate.high <= max);
@@ -279,7 +294,7 @@ mod tests {
                 prop_assert_eq!(a.mean(), b.mean());
                 prop_assert_eq!(a.sd(), b.sd());
                 let quantiles = [Quantile::P50, Quantile::P90];
-                prop_assert_eq!(a.quantiles(quantiles, 0.95), b.quantiles(quantiles, 0.95));
+                prop_assert_eq!(a.quantiles(quantiles, 0.95, &[]), b.quantiles(quantiles, 0.95, &[]));
             }
         }
     }

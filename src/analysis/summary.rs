@@ -140,6 +140,128 @@ pub struct TenantSummary {
     pub deadline_ms: Option<f64>,
     /// Each node of its networks, largest mean first; empty where time per node was not asked for.
     pub nodes: Vec<NodeSummary>,
+    /// How predictable its response time is.
+    pub predictability: Predictability,
+}
+
+/// How predictable a tenant's response time is, beyond `jitter_ms`, `cv`, `iqr_ms` and `worst_over_median`.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct Predictability {
+    /// (p99 − p50) ÷ p50.
+    pub relative_spread: Option<f64>,
+    /// Most frames in a row that broke their promise.
+    pub longest_miss_streak: u64,
+    /// Correlation of each response time with that of the next completed frame, from −1 to 1.
+    pub autocorrelation: Option<f64>,
+    /// Independent frames that would say as much of a quantile.
+    pub effective_frames: EffectiveFrames,
+    /// Whether it was in its steady state.
+    pub steady: Steady,
+    /// The published measures, over interpolated percentiles.
+    pub interpolated: Option<Interpolated>,
+}
+
+/// Independent frames that would say as much of a quantile as the frames that there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeriveSerialize)]
+#[allow(missing_docs, reason = "the quantiles")]
+pub struct EffectiveFrames {
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p99: Option<u64>,
+}
+
+/// Whether a tenant was in its steady state while it was measured.
+#[derive(Clone, Debug, Default, PartialEq, DeriveSerialize)]
+pub struct Steady {
+    /// Whether there were frames enough to tell.
+    pub judged: bool,
+    /// Seconds of measured time after which it had settled; 0 where the warm-up was enough.
+    pub settled_after_s: Option<f64>,
+    /// Median before it had settled over the median after, less one; `None` where it was settled from the start.
+    pub settling: Option<f64>,
+    /// Change from start to end along a straight line, as a share of the median; 0 where no drift was found.
+    pub drift: Option<f64>,
+    /// Changes of level, in order.
+    pub shifts: Vec<Shift>,
+}
+
+/// A change of the level of response times.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct Shift {
+    /// Seconds after the tenant's first measured release.
+    pub at_s: f64,
+    /// Median of the stretch before.
+    pub before_ms: f64,
+    /// Median of the stretch after.
+    pub after_ms: f64,
+    /// After over before, less one.
+    pub change: f64,
+    /// Clocks and temperatures that changed with it, the most changed first.
+    pub with: Vec<SignalChange>,
+}
+
+/// A clock or temperature before and after a shift: medians of the two stretches.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct SignalChange {
+    /// The sampler.
+    pub source: String,
+    /// What was sampled.
+    pub signal: String,
+    /// `mhz` or `c`.
+    pub unit: String,
+    /// Before the shift.
+    pub before: f64,
+    /// After it.
+    pub after: f64,
+}
+
+/// Published measures of predictability. Their percentiles are interpolated between neighbours, ours are not: the two
+/// are never mixed.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+#[allow(
+    missing_docs,
+    reason = "percentiles, and what docs/measurement.md makes of them"
+)]
+pub struct Interpolated {
+    pub p1_ms: f64,
+    pub p5_ms: f64,
+    pub p25_ms: f64,
+    pub p50_ms: f64,
+    pub p75_ms: f64,
+    pub p95_ms: f64,
+    /// This and all that is made of it: from 100 frames on.
+    pub p99_ms: Option<f64>,
+    pub iqr_ms: f64,
+    /// p99 − minimum.
+    pub p0_p99_range_ms: Option<f64>,
+    /// The range over the median.
+    pub normalized_range: Option<f64>,
+    /// p99 − p50.
+    pub spread_ms: Option<f64>,
+    /// (p99 − p50) ÷ p50.
+    pub relative_spread: Option<f64>,
+    /// Fewer than 1000 frames.
+    pub sparse: bool,
+    /// The same under the P1–P99 policy.
+    pub trimmed: Option<Trimmed>,
+}
+
+/// What remains of the frames between the 1st and the 99th percentile, both included.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+#[allow(missing_docs, reason = "the fields of Interpolated")]
+pub struct Trimmed {
+    /// The 1st percentile of all.
+    pub low_ms: f64,
+    /// The 99th percentile of all.
+    pub high_ms: f64,
+    /// Frames that remain.
+    pub frames: u64,
+    pub p50_ms: f64,
+    pub p99_ms: Option<f64>,
+    pub spread_ms: Option<f64>,
+    pub relative_spread: Option<f64>,
+    /// Fewer than 1000 remain.
+    pub sparse: bool,
 }
 
 /// What one node of a network took in the frames that were measured.

@@ -1,9 +1,12 @@
 //! One tenant's frames (and nodes, where they were timed), gathered as they come and turned into its part of the summary.
 
 use super::nodes;
+use super::predictability::predictability;
 use super::series::{Distribution, Series};
 use super::stats::{interquartile_range, six_decimals, slowdown, stats};
+use super::steady::{self, Signals};
 use super::summary::{FrameCounts, TenantSummary};
+use super::timeline::{Misses, Timeline};
 use crate::record::{FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
@@ -24,7 +27,17 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     lost_alone: u64,
     nodes: Vec<NodeRecord>,
+    /// Response, service, lateness and the stages, in this order.
+    timeline: Timeline<11>,
+    alone_timeline: Timeline<1>,
+    misses: Misses,
 }
+
+/// Places in [`Gathered::timeline`].
+const RESPONSE: usize = 0;
+const SERVICE: usize = 1;
+const LATENESS: usize = 2;
+const STAGES: usize = 3;
 
 /// What findings want to know of a tenant beyond its summary.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +66,8 @@ impl Gathered {
             Phase::Together => self.together(frame, late_after, exact),
             Phase::Alone if frame.outcome == Outcome::Completed => {
                 self.alone.push(frame.response(), exact);
+                let response = [Some(frame.response().0)];
+                self.alone_timeline.push(frame.sequence, frame.released, response);
                 1
             }
             Phase::Alone | Phase::Overhead => 0,
@@ -96,9 +111,14 @@ impl Gathered {
             Outcome::Failed => self.frames.failed += 1,
         }
         self.frames.offered += 1;
-        self.frames.missed += u64::from(frame.missed());
+        if frame.missed() {
+            self.frames.missed += 1;
+            self.misses.note(frame.sequence);
+        }
         self.late_releases += u64::from(frame.lateness > late_after);
         self.lateness.push(frame.lateness, exact);
+        self.timeline
+            .push(frame.sequence, frame.released, durations(frame));
         if frame.outcome != Outcome::Completed {
             return 1;
         }
@@ -126,7 +146,12 @@ impl Gathered {
     }
 
     /// The tenant's part of the summary, and the facts behind findings.
-    pub(super) fn finish(self, scenario: &Tenant, manifest: &TenantManifest) -> (TenantSummary, TenantFacts) {
+    pub(super) fn finish(
+        mut self,
+        scenario: &Tenant,
+        manifest: &TenantManifest,
+        signals: &Signals,
+    ) -> (TenantSummary, TenantFacts) {
         let measured = self.measured();
         let facts = TenantFacts {
             late_releases: self.late_releases,
@@ -137,14 +162,22 @@ impl Gathered {
             busy: self.stages[Stage::Compute as usize].sum(),
         };
         let time_share = time_share(&self.response, &self.service, &self.stages);
+        self.timeline.sort();
+        self.alone_timeline.sort();
+        let in_order = |kind| self.timeline.values(kind);
+        let (responses, alone_in_order) = (in_order(RESPONSE), self.alone_timeline.values(RESPONSE));
         let response = self.response.finish();
         let alone = self.alone.finish();
-        let response_ms = stats(&response);
+        let response_ms = stats(&response, &responses);
+        let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
+        let steady = steady::judge(&timed, signals);
+        let streak = self.misses.longest_streak();
         let stages_ms = Stage::ALL
             .into_iter()
             .zip(self.stages)
-            .filter(|(_, series)| series.count() > 0)
-            .map(|(stage, series)| (stage.name(), stats(&series.finish())))
+            .zip(STAGES..)
+            .filter(|((_, series), _)| series.count() > 0)
+            .map(|((stage, series), kind)| (stage.name(), stats(&series.finish(), &in_order(kind))))
             .collect();
         let seconds = measured.as_secs_f64();
         let FrameCounts {
@@ -161,15 +194,17 @@ impl Gathered {
             throughput_fps: (seconds > 0.0).then(|| six_decimals(completed as f64 / seconds)),
             miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),
             detections: self.detections,
-            service_ms: stats(&self.service.finish()),
-            lateness_ms: stats(&self.lateness.finish()),
+            service_ms: stats(&self.service.finish(), &in_order(SERVICE)),
+            lateness_ms: stats(&self.lateness.finish(), &in_order(LATENESS)),
             stages_ms,
             jitter_ms: difference_ms(response_ms.p99, response_ms.p50),
             cv: quotient(response.sd(), response.mean()),
-            slowdown: (alone.count() > 0).then(|| slowdown(&response, &alone)),
+            slowdown: (alone.count() > 0)
+                .then(|| slowdown((&response, &responses), (&alone, &alone_in_order))),
             energy_mj_per_frame: None,
             iqr_ms: interquartile_range(&response),
             worst_over_median: quotient(response_ms.max, response_ms.p50),
+            predictability: predictability(&response, &response_ms, &responses, streak, steady),
             response_ms,
             time_share,
             arrival: arrival_in_words(&scenario.arrival),
@@ -179,6 +214,20 @@ impl Gathered {
         };
         (summary, facts)
     }
+}
+
+/// A frame's durations as [`Gathered::timeline`] keeps them.
+fn durations(frame: &FrameRecord) -> [Option<i64>; 11] {
+    let mut values = [None; 11];
+    values[LATENESS] = Some(frame.lateness.0);
+    if frame.outcome == Outcome::Completed {
+        values[RESPONSE] = Some(frame.response().0);
+        values[SERVICE] = Some(frame.service().0);
+        for (value, took) in values[STAGES..].iter_mut().zip(frame.stages) {
+            *value = took.map(|took| took.0);
+        }
+    }
+    values
 }
 
 /// The figures of the null tenant, in the same way as any other response time.

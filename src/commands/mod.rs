@@ -6,6 +6,7 @@ pub mod build;
 pub mod cache;
 mod calibration;
 pub mod clocks;
+pub mod compare;
 pub mod data;
 pub mod doctor;
 pub mod eval;
@@ -61,6 +62,7 @@ pub fn run(cli: Cli) -> u8 {
     let outcome = match cli.command {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
+        Command::Compare(args) => compare::run(&args),
         Command::Report { run, format } => report::run(&run, format),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),

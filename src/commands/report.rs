@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
 use super::{Outcome, print};
+use crate::analysis::compare::{RunSample, RunSampler};
 use crate::analysis::{Summarizer, Summary};
 use crate::cli::Format;
 use crate::record::Event;
@@ -71,6 +72,14 @@ pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
 /// and a finding says that there was one.
 pub fn summarize_file(path: &Path) -> anyhow::Result<Summary> {
     Ok(summarize(open(path)?, path, |_| {}))
+}
+
+/// A run file with all that a comparison needs of it.
+pub(super) fn sample_file(path: &Path) -> anyhow::Result<RunSample> {
+    let reader = open(path)?;
+    let mut sampler = RunSampler::new(reader.manifest());
+    let summary = summarize(reader, path, |event| sampler.push(event));
+    Ok(sampler.finish(summary))
 }
 
 /// Reads a run to its end, or as far as it goes; `also` sees every event as well.
@@ -166,7 +175,7 @@ fn outcome(summary: &Summary) -> Outcome {
 }
 
 /// As wide as the terminal, and coloured if it is one and nobody has asked for none (NO_COLOR).
-fn style() -> Style {
+pub(super) fn style() -> Style {
     let terminal = comfy_table::Table::new();
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");

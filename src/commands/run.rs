@@ -199,7 +199,7 @@ pub(super) fn is_mcap_or_empty(path: &Path) -> bool {
 }
 
 /// `20261121-140509`: UTC, by the civil-from-days algorithm of Howard Hinnant.
-fn compact_utc(unix_seconds: u64) -> String {
+pub(super) fn compact_utc(unix_seconds: u64) -> String {
     let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
     let z = days as i64 + 719_468;
     let era = z.div_euclid(146_097);

@@ -4,6 +4,7 @@
 //! to any writer; which one, and whether it is a terminal, is for `commands` to know.
 
 pub mod clocks;
+pub mod compare;
 pub mod dashboard;
 pub mod doctor;
 pub mod inspect;

@@ -314,7 +314,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "arrival",
             "closed_loop",
             "deadline_ms",
-            "nodes"
+            "nodes",
+            "predictability"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");

@@ -6,6 +6,7 @@
 mod nodes;
 mod number;
 mod power;
+mod predictability;
 mod table;
 
 use std::io::{self, Write};
@@ -27,6 +28,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         stages(summary, style),
         nodes::section(summary, style),
         slowdown(summary, style),
+        predictability::section(summary, style),
         power::section(summary, style),
         expectations(summary, style),
         footer(summary, style),

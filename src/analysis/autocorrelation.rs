@@ -1,0 +1,204 @@
+//! How much consecutive frames repeat each other, and what a sample is worth because of it.
+//!
+//! The interval of a quantile q rests on how many frames do not exceed q. Where frames are independent that number
+//! is binomial; where slow frames follow slow frames it varies more, by the factor
+//!
+//! > τ = 1 + 2 Σ ρ(k), k = 1, 2, …
+//!
+//! with ρ(k) the autocorrelation at lag k of "this frame does not exceed q". So n frames say as much of q as n ÷ τ
+//! independent ones. ρ is taken of the indicator and not of the latencies, because the tail of a series may come in
+//! bursts where its middle does not, and the other way round; and because an indicator has all its moments.
+//!
+//! The sum ends where C. J. Geyer's initial monotone sequence ends ("Practical Markov Chain Monte Carlo",
+//! *Statistical Science* 7, 1992, section 3.3): ρ(2j) + ρ(2j+1) is added while it is above zero, and never counted
+//! larger than the one before. The data choose how many lags that takes; nothing has to be set.
+
+/// Lags looked at. Whoever is correlated over more frames than these has an effective sample of next to nothing,
+/// and a finding of `steady` says why.
+const MOST_LAGS: usize = 4096;
+
+/// τ of "does not exceed `at_most`" over values in order of time; at least 1. A series that alternates is taken
+/// as independent, not as better than that.
+pub(super) fn inflation(in_order: &[i64], at_most: i64) -> f64 {
+    let bits = Bits::new(in_order.iter().map(|&value| value <= at_most));
+    bits.inflation()
+}
+
+/// τ of a series of events that happen or do not.
+pub(super) fn inflation_of_events(in_order: impl Iterator<Item = bool>) -> f64 {
+    Bits::new(in_order).inflation()
+}
+
+/// The correlation of each value with the one after it; `None` below three values, or where all are equal.
+pub(super) fn with_the_next(in_order: &[i64]) -> Option<f64> {
+    let n = in_order.len();
+    if n < 3 {
+        return None;
+    }
+    let mean = in_order.iter().map(|&value| value as f64).sum::<f64>() / n as f64;
+    let deviation = |value: i64| value as f64 - mean;
+    let squares: f64 = in_order.iter().map(|&value| deviation(value).powi(2)).sum();
+    let products: f64 = in_order
+        .windows(2)
+        .map(|pair| deviation(pair[0]) * deviation(pair[1]))
+        .sum();
+    (squares > 0.0).then(|| products / squares)
+}
+
+/// Events of a series, a bit each: products of indicators are then counts of bits, 64 at a time.
+struct Bits {
+    words: Vec<u64>,
+    len: usize,
+    ones: usize,
+}
+
+impl Bits {
+    fn new(events: impl Iterator<Item = bool>) -> Self {
+        let mut bits = Bits {
+            words: Vec::new(),
+            len: 0,
+            ones: 0,
+        };
+        for event in events {
+            if bits.len.is_multiple_of(64) {
+                bits.words.push(0);
+            }
+            if event && let Some(word) = bits.words.last_mut() {
+                *word |= 1 << (bits.len % 64);
+                bits.ones += 1;
+            }
+            bits.len += 1;
+        }
+        bits
+    }
+
+    fn get(&self, at: usize) -> bool {
+        self.words
+            .get(at / 64)
+            .is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    /// How often an event is followed by another `lag` places later.
+    fn pairs(&self, lag: usize) -> u32 {
+        let (skip, shift) = (lag / 64, lag % 64);
+        let later = &self.words[skip.min(self.words.len())..];
+        let pairs = later.iter().enumerate().map(|(i, &word)| {
+            let next = later.get(i + 1).copied().unwrap_or(0);
+            let shifted = if shift == 0 {
+                word
+            } else {
+                word >> shift | next << (64 - shift)
+            };
+            (shifted & self.words[i]).count_ones()
+        });
+        pairs.sum()
+    }
+
+    fn inflation(&self) -> f64 {
+        let (n, ones) = (self.len as f64, self.ones as f64);
+        let share = ones / n.max(1.0);
+        let variance = n * share * (1.0 - share);
+        if variance <= 0.0 {
+            return 1.0;
+        }
+        // Events among the first and the last `lag` places, kept up as the lag grows.
+        let (mut head, mut tail) = (0.0, 0.0);
+        let mut autocorrelation = |lag: usize| {
+            head += f64::from(u8::from(self.get(lag - 1)));
+            tail += f64::from(u8::from(self.get(self.len - lag)));
+            let (without_tail, without_head) = (ones - tail, ones - head);
+            let left = n - lag as f64;
+            let products =
+                f64::from(self.pairs(lag)) - share * (without_tail + without_head) + share * share * left;
+            products / variance
+        };
+        let mut tau = -1.0;
+        let mut smallest = f64::INFINITY;
+        let mut even = 1.0;
+        let mut lag = 1;
+        while lag + 1 < self.len.min(MOST_LAGS) {
+            let pair = even + autocorrelation(lag);
+            if pair <= 0.0 {
+                break;
+            }
+            smallest = smallest.min(pair);
+            tau += 2.0 * smallest;
+            even = autocorrelation(lag + 1);
+            lag += 2;
+        }
+        tau.max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::*;
+
+    /// An autoregressive series of the first order, in thousandths.
+    fn series(phi: f64, n: usize, seed: u64) -> Vec<i64> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut x = 0.0;
+        let mut draw = || {
+            let noise: f64 = StandardNormal.sample(&mut random);
+            x = phi * x + noise;
+            (x * 1e3) as i64
+        };
+        (0..100).for_each(|_| {
+            draw();
+        });
+        (0..n).map(|_| draw()).collect()
+    }
+
+    #[test]
+    fn independent_values_are_worth_what_they_count() {
+        let values = series(0.0, 50_000, 1);
+        assert!(inflation(&values, 0) < 1.2);
+        assert!(with_the_next(&values).unwrap().abs() < 0.02);
+    }
+
+    #[test]
+    fn the_median_of_an_autoregressive_series_has_the_known_inflation() {
+        // P(both below the median) gives ρ(k) = 2/π · asin(φᵏ).
+        for phi in [0.5f64, 0.8] {
+            let expected: f64 =
+                1.0 + 2.0 * (1..200).map(|k| phi.powi(k).asin()).sum::<f64>() * 2.0 / std::f64::consts::PI;
+            let found = inflation(&series(phi, 60_000, 2), 0);
+            assert!(
+                (found / expected - 1.0).abs() < 0.15,
+                "φ {phi}: {found} for {expected}"
+            );
+            assert!((with_the_next(&series(phi, 60_000, 2)).unwrap() - phi).abs() < 0.02);
+        }
+    }
+
+    #[test]
+    fn counting_bits_agrees_with_the_sum_of_products() {
+        let values = series(0.7, 1_003, 3);
+        let bits = Bits::new(values.iter().map(|&value| value <= 100));
+        for lag in [1, 2, 63, 64, 65, 128, 700, 1_002] {
+            let pairs = (0..values.len() - lag)
+                .filter(|&i| values[i] <= 100 && values[i + lag] <= 100)
+                .count();
+            assert_eq!(bits.pairs(lag) as usize, pairs, "lag {lag}");
+        }
+    }
+
+    #[test]
+    fn what_alternates_or_never_changes_is_not_better_than_independent() {
+        let alternating: Vec<i64> = (0..1000).map(|i| i % 2).collect();
+        assert_eq!(inflation(&alternating, 0), 1.0);
+        assert_eq!(inflation(&[5; 100], 5), 1.0);
+        assert_eq!(inflation(&[], 5), 1.0);
+        assert_eq!(with_the_next(&[5; 100]), None);
+    }
+
+    #[test]
+    fn a_single_step_makes_many_frames_worth_few() {
+        let step: Vec<i64> = (0..10_000).map(|i| i64::from(i >= 5_000)).collect();
+        assert!(inflation(&step, 0) > 1_000.0);
+    }
+}

@@ -1,0 +1,255 @@
+//! Where the level of a series changes for good.
+//!
+//! [`levels`] finds the division into stretches of constant level that explains the series best for its number of
+//! stretches: optimal partitioning with pruning, PELT (R. Killick, P. Fearnhead and I. A. Eckley, "Optimal Detection
+//! of Changepoints With a Linear Computational Cost", *JASA* 107, 2012). Its cost is squared deviation, over values
+//! that the caller has made robust (medians of many frames each).
+//!
+//! Latencies are correlated, and correlated noise looks like many small changes. So deviations are measured by the
+//! long-run deviation of the noise: its correlation φ and its scale are estimated from differences over one and two
+//! places, which hardly see a change of level, as S. Chakar et al. do ("A robust approach for estimating
+//! change-points in the mean of an AR(1) process", *Bernoulli* 23, 2017).
+
+/// Shortest stretch, in values.
+pub(super) const SHORTEST: usize = 5;
+/// The price of a change, times the logarithm of the length: twice that of Schwarz's criterion for a level and a
+/// place, so that noise buys a change in about one run of a thousand (a test counts them).
+const PRICE: f64 = 6.0;
+
+/// First places of all stretches but the first; empty where the level never changes.
+pub(super) fn levels(values: &[f64]) -> Vec<usize> {
+    let n = values.len();
+    let price = price(values);
+    if n < 2 * SHORTEST || price <= 0.0 {
+        return Vec::new();
+    }
+    let sums = Sums::new(values);
+    // best[end]: the least cost of dividing values[..end], and where its last stretch starts.
+    let mut best = vec![(f64::INFINITY, 0); n + 1];
+    best[0] = (-price, 0);
+    let mut starts = vec![0];
+    for end in SHORTEST..=n {
+        let costs: Vec<(f64, usize)> = starts
+            .iter()
+            .map(|&start| (best[start].0 + sums.cost(start, end), start))
+            .collect();
+        if let Some(&(cost, start)) = costs.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
+            best[end] = (cost + price, start);
+        }
+        // What is dearer now than the best with another change can never become the best.
+        let limit = best[end].0;
+        starts = costs
+            .into_iter()
+            .filter(|&(cost, _)| cost <= limit)
+            .map(|(_, start)| start)
+            .collect();
+        if end + 1 >= 2 * SHORTEST {
+            starts.push(end + 1 - SHORTEST);
+        }
+    }
+    let mut changes = Vec::new();
+    let mut end = n;
+    while end > 0 {
+        end = best[end].1;
+        if end > 0 {
+            changes.push(end);
+        }
+    }
+    changes.reverse();
+    changes
+}
+
+/// What a change must save in squared deviations.
+pub(super) fn price(values: &[f64]) -> f64 {
+    PRICE * (values.len().max(1) as f64).ln() * noise(values).powi(2)
+}
+
+/// The deviation of the noise as its sum over many places shows it: σ √((1 + φ) ÷ (1 − φ)).
+fn noise(values: &[f64]) -> f64 {
+    let (one, two) = (step_variance(values, 1), step_variance(values, 2));
+    if one <= 0.0 {
+        return 0.0;
+    }
+    // Var(xᵢ₊₁ − xᵢ) = 2σ²(1 − φ), Var(xᵢ₊₂ − xᵢ) = 2σ²(1 − φ²).
+    let phi = (two / one - 1.0).clamp(0.0, 0.9);
+    let variance = one / (2.0 * (1.0 - phi));
+    (variance * (1.0 + phi) / (1.0 - phi)).sqrt()
+}
+
+/// Variance of the steps over `lag` places, where steps beyond four deviations count as four: those are the changes
+/// themselves. Medians alone would be more robust still, and too coarse for φ in a hundred values.
+fn step_variance(values: &[f64], lag: usize) -> f64 {
+    let steps = || {
+        values
+            .iter()
+            .zip(values.iter().skip(lag))
+            .map(|(a, b)| (b - a).abs())
+    };
+    let mut sorted: Vec<f64> = steps().collect();
+    let count = sorted.len().max(1) as f64;
+    let Some(middle) = median(&mut sorted) else {
+        return 0.0;
+    };
+    // A normal value is within 0.6745 deviations as often as not.
+    let limit = match 4.0 * middle / 0.674_489_75 {
+        // More than half of the steps are none at all: what there is of others is the scatter.
+        limit if limit <= 0.0 => f64::INFINITY,
+        limit => limit,
+    };
+    steps().map(|step| step.min(limit).powi(2)).sum::<f64>() / count
+}
+
+/// The middle value, of an even number the mean of the two; reorders them.
+pub(super) fn median(values: &mut [f64]) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    let (odd, middle) = (values.len() % 2 == 1, values.len() / 2);
+    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    if odd {
+        return Some(upper);
+    }
+    let lower = below.iter().copied().max_by(f64::total_cmp)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+/// Sums from which the cost of any stretch is two differences.
+struct Sums {
+    values: Vec<f64>,
+    squares: Vec<f64>,
+}
+
+impl Sums {
+    fn new(values: &[f64]) -> Self {
+        // Around the middle, what is subtracted later is small.
+        let centre = values.iter().sum::<f64>() / values.len() as f64;
+        let running = |of: fn(f64) -> f64| {
+            let mut sum = 0.0;
+            let sums = values.iter().map(|&value| {
+                sum += of(value - centre);
+                sum
+            });
+            std::iter::once(0.0).chain(sums).collect()
+        };
+        Sums {
+            values: running(|x| x),
+            squares: running(|x| x * x),
+        }
+    }
+
+    /// Squared deviations from the mean of values[start..end].
+    fn cost(&self, start: usize, end: usize) -> f64 {
+        let sum = self.values[end] - self.values[start];
+        let squares = self.squares[end] - self.squares[start];
+        (squares - sum * sum / (end - start) as f64).max(0.0)
+    }
+}
+
+/// Squared deviations from the means of the stretches, and from the best straight line.
+pub(super) fn steps_and_line(values: &[f64], changes: &[usize]) -> (f64, f64) {
+    let sums = Sums::new(values);
+    let ends = changes.iter().copied().chain([values.len()]);
+    let mut start = 0;
+    let steps = ends
+        .map(|end| {
+            let cost = sums.cost(start, end);
+            start = end;
+            cost
+        })
+        .sum();
+    let n = values.len() as f64;
+    let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);
+    let along = |i: usize| i as f64 - middle;
+    let squares: f64 = (0..values.len()).map(|i| along(i).powi(2)).sum();
+    let products: f64 = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| along(i) * (value - mean))
+        .sum();
+    let slope = products / squares;
+    let line = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| (value - mean - slope * along(i)).powi(2))
+        .sum();
+    (steps, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::*;
+
+    fn noise_of(phi: f64, n: usize, seed: u64) -> Vec<f64> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut x = 0.0;
+        (0..n)
+            .map(|_| {
+                let e: f64 = StandardNormal.sample(&mut random);
+                x = phi * x + (1.0 - phi * phi).sqrt() * e;
+                x
+            })
+            .collect()
+    }
+
+    #[test]
+    fn noise_alone_has_no_changes_but_in_one_run_of_a_hundred() {
+        for phi in [0.0, 0.3, 0.6] {
+            let alarms = (0..500)
+                .filter(|&seed| !levels(&noise_of(phi, 200, seed)).is_empty())
+                .count();
+            assert!(alarms <= 5, "φ {phi}: {alarms} of 500");
+        }
+    }
+
+    #[test]
+    fn steps_are_found_where_they_are() {
+        for seed in 0..50 {
+            let mut values = noise_of(0.0, 300, seed);
+            values[100..].iter_mut().for_each(|x| *x += 4.0);
+            values[220..].iter_mut().for_each(|x| *x -= 3.0);
+            let changes = levels(&values);
+            assert_eq!(changes.len(), 2, "seed {seed}: {changes:?}");
+            assert!(
+                changes[0].abs_diff(100) <= 3 && changes[1].abs_diff(220) <= 3,
+                "{changes:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn pruning_does_not_change_the_best_division() {
+        let mut values = noise_of(0.0, 60, 9);
+        values[30..].iter_mut().for_each(|x| *x += 2.5);
+        let price = price(&values);
+        let sums = Sums::new(&values);
+        let mut best = vec![f64::INFINITY; 61];
+        best[0] = -price;
+        for end in SHORTEST..=60 {
+            for start in 0..=end - SHORTEST {
+                best[end] = best[end].min(best[start] + sums.cost(start, end) + price);
+            }
+        }
+        let changes = levels(&values);
+        let (steps, _) = steps_and_line(&values, &changes);
+        assert!((steps + price * changes.len() as f64 - best[60]).abs() < 1e-9);
+    }
+
+    #[test]
+    fn constant_and_short_series_have_no_changes() {
+        assert!(levels(&[3.0; 50]).is_empty());
+        assert!(levels(&[1.0, 9.0]).is_empty());
+        assert!(levels(&[]).is_empty());
+    }
+
+    #[test]
+    fn medians_are_of_the_middle() {
+        assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&mut [7.0]), Some(7.0));
+        assert_eq!(median(&mut []), None);
+    }
+}

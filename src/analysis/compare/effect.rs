@@ -1,0 +1,349 @@
+//! How much a figure differs between two sides, each of one or several runs, and within which interval.
+//!
+//! Each side's figure has an interval of its own (of a quantile: from order statistics, as wide as the correlation of
+//! its frames asks for; of a share: Wilson's). The interval of the difference is made of the two by the method of
+//! variance estimates recovery: with estimates a, b and their bounds,
+//!
+//! > lower = b − a − √((b − b₁)² + (a₂ − a)²),  upper = b − a + √((b₂ − b)² + (a − a₁)²)
+//!
+//! (G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures", *Statistics in Medicine* 27,
+//! 2008; of shares it is R. G. Newcombe's method 10, 1998). It needs neither normal nor symmetric figures. Quantiles
+//! are compared by their logarithms, so that the difference is a ratio.
+//!
+//! Where a side has several runs, their scatter is a second judge: if the runs of a side differ by more than their
+//! frames explain, the interval grows to what Student's t makes of the runs, with their degrees of freedom. The wider
+//! of the two counts.
+
+use crate::analysis::autocorrelation::{inflation, inflation_of_events};
+use crate::analysis::quantile::Quantile;
+use crate::analysis::student::{normal_quantile, t_quantile};
+
+/// What a comparison of one figure comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Effect {
+    /// The first side's figure: nanoseconds, a share, or millijoules.
+    pub(super) baseline: f64,
+    /// The second side's.
+    pub(super) candidate: f64,
+    /// Second over first, less one; of shares second less first.
+    pub(super) change: f64,
+    /// The interval of `change`.
+    pub(super) interval: [f64; 2],
+}
+
+/// A figure of one side with its bounds, and what each run says of it.
+struct Side {
+    low: f64,
+    value: f64,
+    high: f64,
+    runs: Vec<Share>,
+}
+
+/// The share of a run's frames that are on one side of a limit, and its variance as far as frames explain it.
+struct Share {
+    share: f64,
+    frames: f64,
+    variance: f64,
+}
+
+/// Compares a quantile; `None` where a side has too few frames for it.
+pub(super) fn of_quantile(
+    quantile: Quantile,
+    [baseline, candidate]: [&[Vec<i64>]; 2],
+    confidence: f64,
+) -> Option<Effect> {
+    let (a, b) = (
+        quantile_of(quantile, baseline, confidence)?,
+        quantile_of(quantile, candidate, confidence)?,
+    );
+    if a.low <= 0.0 || b.low <= 0.0 {
+        return None;
+    }
+    let wider = scatter(&[&a, &b], confidence);
+    let logs = |side: &Side| [side.low.ln(), side.value.ln(), side.high.ln()];
+    let [low, change, high] = difference(logs(&a), logs(&b), wider);
+    Some(Effect {
+        baseline: a.value,
+        candidate: b.value,
+        change: change.exp_m1(),
+        interval: [low.exp_m1(), high.exp_m1()],
+    })
+}
+
+/// Compares shares of events, such as misses; `None` where a side has no frame.
+pub(super) fn of_share([baseline, candidate]: [&[Vec<bool>]; 2], confidence: f64) -> Option<Effect> {
+    let (a, b) = (share_of(baseline, confidence)?, share_of(candidate, confidence)?);
+    let wider = scatter(&[&a, &b], confidence);
+    let bounds = |side: &Side| [side.low, side.value, side.high];
+    let [low, change, high] = difference(bounds(&a), bounds(&b), wider);
+    Some(Effect {
+        baseline: a.value,
+        candidate: b.value,
+        change,
+        interval: [low.max(-1.0), high.min(1.0)],
+    })
+}
+
+/// Compares a figure of which each run has one, such as energy for a frame, by the logarithms of the runs (Welch's
+/// t). The interval is `None` where a side has but one run: its scatter is unknown.
+pub(super) fn of_runs(
+    [baseline, candidate]: [&[f64]; 2],
+    confidence: f64,
+) -> Option<(f64, f64, f64, Option<[f64; 2]>)> {
+    let logs = |values: &[f64]| -> Option<Vec<f64>> {
+        let all = values.iter().all(|&value| value > 0.0 && value.is_finite());
+        (all && !values.is_empty()).then(|| values.iter().map(|value| value.ln()).collect())
+    };
+    let (a, b) = (logs(baseline)?, logs(candidate)?);
+    let mean = |logs: &[f64]| logs.iter().sum::<f64>() / logs.len() as f64;
+    let (mean_a, mean_b) = (mean(&a), mean(&b));
+    let change = mean_b - mean_a;
+    // Variance of the mean.
+    let variance = |logs: &[f64], mean: f64| {
+        let n = logs.len() as f64;
+        logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0) / n
+    };
+    let interval = (a.len() > 1 && b.len() > 1).then(|| {
+        let (va, vb) = (variance(&a, mean_a), variance(&b, mean_b));
+        let sum = va + vb;
+        let parts = va * va / (a.len() as f64 - 1.0) + vb * vb / (b.len() as f64 - 1.0);
+        let freedom = if parts > 0.0 { sum * sum / parts } else { 1.0 };
+        let half = t_quantile(f64::midpoint(1.0, confidence), freedom) * sum.sqrt();
+        [(change - half).exp_m1(), (change + half).exp_m1()]
+    });
+    Some((mean_a.exp(), mean_b.exp(), change.exp_m1(), interval))
+}
+
+/// Lower bound, estimate and upper bound of b − a, from those of a and b.
+fn difference([a1, a, a2]: [f64; 3], [b1, b, b2]: [f64; 3], wider: f64) -> [f64; 3] {
+    let change = b - a;
+    [
+        change - wider * (b - b1).hypot(a2 - a),
+        change,
+        change + wider * (b2 - b).hypot(a - a1),
+    ]
+}
+
+/// The quantile of all frames of all runs of a side.
+fn quantile_of(quantile: Quantile, runs: &[Vec<i64>], confidence: f64) -> Option<Side> {
+    let mut all: Vec<i64> = runs.iter().flatten().copied().collect();
+    let n = all.len() as u64;
+    if !quantile.supported_by(n) {
+        return None;
+    }
+    all.sort_unstable();
+    let value = *all.get(quantile.rank(n) as usize - 1)?;
+    let p = quantile.share();
+    let shares: Vec<Share> = runs
+        .iter()
+        .filter(|run| !run.is_empty())
+        .map(|run| {
+            let frames = run.len() as f64;
+            let below = run.iter().filter(|&&ns| ns <= value).count();
+            Share {
+                share: below as f64 / frames,
+                frames,
+                variance: p * (1.0 - p) * inflation(run, value) / frames,
+            }
+        })
+        .collect();
+    let inflation = mean_inflation(&shares, p * (1.0 - p));
+    let (low, high) = quantile.interval_ranks(n, confidence, inflation)?;
+    Some(Side {
+        low: *all.get(low as usize - 1)? as f64,
+        value: value as f64,
+        high: *all.get(high as usize - 1)? as f64,
+        runs: shares,
+    })
+}
+
+/// The share of all frames of all runs of a side, with Wilson's interval for the frames that they are worth.
+fn share_of(runs: &[Vec<bool>], confidence: f64) -> Option<Side> {
+    let n: usize = runs.iter().map(Vec::len).sum();
+    if n == 0 {
+        return None;
+    }
+    let hits = runs.iter().flatten().filter(|&&hit| hit).count();
+    let p = hits as f64 / n as f64;
+    let shares: Vec<Share> = runs
+        .iter()
+        .filter(|run| !run.is_empty())
+        .map(|run| {
+            let frames = run.len() as f64;
+            Share {
+                share: run.iter().filter(|&&hit| hit).count() as f64 / frames,
+                frames,
+                variance: p * (1.0 - p) * inflation_of_events(run.iter().copied()) / frames,
+            }
+        })
+        .collect();
+    let worth = n as f64 / mean_inflation(&shares, p * (1.0 - p));
+    let z = normal_quantile(f64::midpoint(1.0, confidence));
+    let middle = (p + z * z / (2.0 * worth)) / (1.0 + z * z / worth);
+    let half = z / (1.0 + z * z / worth) * (p * (1.0 - p) / worth + z * z / (4.0 * worth * worth)).sqrt();
+    Some(Side {
+        low: if hits == 0 { 0.0 } else { (middle - half).max(0.0) },
+        value: p,
+        high: if hits == n { 1.0 } else { (middle + half).min(1.0) },
+        runs: shares,
+    })
+}
+
+/// The mean of the runs' inflations, each weighted by its frames.
+fn mean_inflation(shares: &[Share], of_one: f64) -> f64 {
+    if of_one <= 0.0 {
+        return 1.0;
+    }
+    let frames: f64 = shares.iter().map(|share| share.frames).sum();
+    let sum: f64 = shares
+        .iter()
+        .map(|share| share.variance * share.frames / of_one * share.frames)
+        .sum();
+    (sum / frames).max(1.0)
+}
+
+/// By which factor the interval must grow because the runs of a side differ by more than their frames explain; at
+/// least 1, and 1 where each side is one run.
+fn scatter(sides: &[&Side], confidence: f64) -> f64 {
+    let (mut squares, mut freedom) = (0.0, 0.0);
+    for side in sides {
+        let frames: f64 = side.runs.iter().map(|run| run.frames).sum();
+        let mean = side.runs.iter().map(|run| run.share * run.frames).sum::<f64>() / frames;
+        if side.runs.iter().any(|run| run.variance <= 0.0) {
+            continue;
+        }
+        squares += side
+            .runs
+            .iter()
+            .map(|run| (run.share - mean).powi(2) / run.variance)
+            .sum::<f64>();
+        freedom += side.runs.len().saturating_sub(1) as f64;
+    }
+    if freedom < 1.0 {
+        return 1.0;
+    }
+    let p = f64::midpoint(1.0, confidence);
+    (t_quantile(p, freedom) * (squares / freedom).sqrt() / normal_quantile(p)).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::*;
+
+    /// Runs of lognormal latencies around `ms`, correlated by `phi` within a run, each run off by its own factor.
+    fn runs(
+        ms: f64,
+        sigma: f64,
+        phi: f64,
+        between: f64,
+        (count, frames): (usize, usize),
+        seed: u64,
+    ) -> Vec<Vec<i64>> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
+        (0..count)
+            .map(|_| {
+                let level = ms * 1e6 * (between * normal()).exp();
+                let mut x = normal();
+                (0..frames)
+                    .map(|_| {
+                        x = phi * x + (1.0 - phi * phi).sqrt() * normal();
+                        (level * (sigma * x).exp()) as i64
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// How many of 400 pairs with a true ratio have an interval that leaves it out.
+    fn left_out(quantile: Quantile, phi: f64, between: f64, ratio: f64) -> usize {
+        (0..400)
+            .filter(|&seed| {
+                let a = runs(9.0, 0.1, phi, between, (5, 400), seed * 2);
+                let b = runs(9.0 * ratio, 0.1, phi, between, (5, 400), seed * 2 + 1);
+                let effect = of_quantile(quantile, [&a, &b], 0.95).expect("enough frames");
+                let [low, high] = effect.interval;
+                !(low <= ratio - 1.0 && ratio - 1.0 <= high)
+            })
+            .count()
+    }
+
+    #[test]
+    fn intervals_of_ratios_leave_the_truth_out_at_most_as_often_as_they_say() {
+        for (quantile, phi, between, ratio) in [
+            (Quantile::P50, 0.0, 0.0, 1.0),
+            (Quantile::P50, 0.6, 0.0, 1.1),
+            (Quantile::P99, 0.0, 0.0, 0.9),
+            (Quantile::P99, 0.4, 0.0, 1.0),
+            (Quantile::P50, 0.0, 0.02, 1.0),
+            (Quantile::P99, 0.0, 0.02, 1.0),
+        ] {
+            let share = left_out(quantile, phi, between, ratio) as f64 / 400.0;
+            println!("{quantile:?}, φ {phi}, runs off by {between}, ratio {ratio}: {share:.3} left out");
+            assert!(share <= 0.065, "{quantile:?} φ {phi} between {between}: {share}");
+        }
+    }
+
+    #[test]
+    fn runs_that_differ_widen_the_interval_and_their_frames_alone_would_not() {
+        let width = |between: f64| {
+            let a = runs(9.0, 0.1, 0.0, between, (5, 400), 1);
+            let b = runs(9.0, 0.1, 0.0, between, (5, 400), 2);
+            let [low, high] = of_quantile(Quantile::P50, [&a, &b], 0.95).unwrap().interval;
+            high - low
+        };
+        assert!(width(0.05) > 3.0 * width(0.0));
+    }
+
+    #[test]
+    fn shares_agree_with_newcombes_published_example() {
+        // 56 of 70 and 48 of 80: 0.2, with 0.0524 to 0.3339 (method 10).
+        let events = |hits: usize, n: usize| vec![(0..n).map(|i| i * 7 % n < hits).collect::<Vec<bool>>()];
+        let spread = |hits: usize, n: usize| {
+            let mut all = events(hits, n);
+            // Spread evenly, so that no correlation is seen.
+            all[0] = (0..n).map(|i| (i + 1) * hits / n > i * hits / n).collect();
+            all
+        };
+        let effect = of_share([&spread(48, 80), &spread(56, 70)], 0.95).unwrap();
+        assert!((effect.change - 0.2).abs() < 1e-12);
+        let [low, high] = effect.interval;
+        assert!(
+            (low - 0.0524).abs() < 1e-4 && (high - 0.3339).abs() < 1e-4,
+            "{low} {high}"
+        );
+    }
+
+    #[test]
+    fn no_miss_on_either_side_still_has_an_interval() {
+        let none = vec![vec![false; 300]];
+        let effect = of_share([&none, &none], 0.95).unwrap();
+        assert_eq!(effect.change, 0.0);
+        let [low, high] = effect.interval;
+        assert!(low < 0.0 && low > -0.02 && high == -low);
+    }
+
+    #[test]
+    fn one_run_a_side_has_no_interval_of_energy() {
+        let (a, b, change, interval) = of_runs([&[10.0], &[11.0]], 0.95).unwrap();
+        assert!((a - 10.0).abs() < 1e-9 && (b - 11.0).abs() < 1e-9 && (change - 0.1).abs() < 1e-9);
+        assert_eq!(interval, None);
+        let (.., interval) = of_runs([&[10.0, 10.1, 9.9], &[11.0, 11.1, 10.9]], 0.95).unwrap();
+        let [low, high] = interval.unwrap();
+        assert!(low > 0.05 && high < 0.15, "{low} {high}");
+        assert_eq!(of_runs([&[], &[1.0]], 0.95), None);
+        assert_eq!(of_runs([&[f64::NAN], &[1.0]], 0.95), None);
+    }
+
+    #[test]
+    fn too_few_frames_are_not_compared() {
+        let a = runs(9.0, 0.1, 0.0, 0.0, (2, 300), 1);
+        assert_eq!(of_quantile(Quantile::P99, [&a, &a], 0.95), None);
+        assert!(of_quantile(Quantile::P50, [&a, &a], 0.95).is_some());
+        assert_eq!(of_quantile(Quantile::P50, [&[], &a], 0.95), None);
+    }
+}

@@ -1,0 +1,227 @@
+//! Whether two runs can be compared, and what differs between them besides what was measured.
+
+use super::RunSample;
+use crate::record::Manifest;
+use crate::scenario::{Arrival, ClockKind, Tenant};
+
+/// Why runs cannot be compared at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Incomparable {
+    /// Simulated time against real time.
+    #[error(
+        "{virtual_run} ran under the virtual clock and {real_run} under the real one: simulated latencies say nothing of a machine; compare runs of one clock"
+    )]
+    Clocks {
+        /// Which one was simulated.
+        virtual_run: String,
+        /// Which one was not.
+        real_run: String,
+    },
+    /// No name in common.
+    #[error(
+        "{a} and {b} have no tenant in common ({a_tenants}; {b_tenants}): tenants are compared by name; give them the same names"
+    )]
+    NoTenant {
+        /// The first run.
+        a: String,
+        /// The second.
+        b: String,
+        /// Its tenants.
+        a_tenants: String,
+        /// The other's.
+        b_tenants: String,
+    },
+    /// Tenants in common, and none of them does the same in both.
+    #[error("nothing in {a} can be compared with {b}: {reasons}")]
+    Nothing {
+        /// The first run.
+        a: String,
+        /// The second.
+        b: String,
+        /// One for each tenant.
+        reasons: String,
+    },
+}
+
+/// Checks what holds for the runs as a whole.
+pub(super) fn clocks_and_tenants(
+    (a_name, a): (&str, &Manifest),
+    (b_name, b): (&str, &Manifest),
+) -> Result<(), Incomparable> {
+    if a.scenario.clock != b.scenario.clock {
+        let (virtual_run, real_run) = match a.scenario.clock {
+            ClockKind::Virtual => (a_name, b_name),
+            ClockKind::Real => (b_name, a_name),
+        };
+        return Err(Incomparable::Clocks {
+            virtual_run: virtual_run.to_owned(),
+            real_run: real_run.to_owned(),
+        });
+    }
+    let names = |manifest: &Manifest| -> Vec<String> {
+        let tenants = manifest.scenario.tenants.iter();
+        tenants.map(|tenant| tenant.name.clone()).collect()
+    };
+    let (a_tenants, b_tenants) = (names(a), names(b));
+    if a_tenants.iter().any(|name| b_tenants.contains(name)) {
+        return Ok(());
+    }
+    Err(Incomparable::NoTenant {
+        a: a_name.to_owned(),
+        b: b_name.to_owned(),
+        a_tenants: a_tenants.join(", "),
+        b_tenants: b_tenants.join(", "),
+    })
+}
+
+/// Why a tenant of this name is not the same thing in both runs; `None` where it is.
+pub(super) fn difference_of_kind(name: &str, a: &Manifest, b: &Manifest) -> Option<String> {
+    let (Some(in_a), Some(in_b)) = (tenant(a, name), tenant(b, name)) else {
+        let (has, lacks) = if tenant(a, name).is_some() {
+            ("A", "B")
+        } else {
+            ("B", "A")
+        };
+        return Some(format!("it is in {has} and not in {lacks}"));
+    };
+    let detector = |manifest: &Manifest| {
+        let tenants = manifest.tenants.iter();
+        tenants
+            .filter(|tenant| tenant.name == name)
+            .find_map(|tenant| tenant.detector.clone())
+    };
+    let (of_a, of_b) = (detector(a), detector(b));
+    if of_a != of_b {
+        let shown =
+            |detector: Option<String>| detector.map_or("no detector".to_owned(), |name| format!("`{name}`"));
+        return Some(format!(
+            "different detectors: {} in A, {} in B",
+            shown(of_a),
+            shown(of_b)
+        ));
+    }
+    let closed = |tenant: &Tenant| matches!(tenant.arrival, Arrival::Closed);
+    if closed(in_a) != closed(in_b) {
+        let (which, other) = if closed(in_a) { ("A", "B") } else { ("B", "A") };
+        return Some(format!(
+            "closed loop in {which}, where no queueing can show, and paced in {other}"
+        ));
+    }
+    None
+}
+
+fn tenant<'a>(manifest: &'a Manifest, name: &str) -> Option<&'a Tenant> {
+    manifest
+        .scenario
+        .tenants
+        .iter()
+        .find(|tenant| tenant.name == name)
+}
+
+/// What differs between the two sides besides the figures, or limits what they say; a sentence each.
+pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
+        return notes;
+    };
+    let (in_a, in_b) = (&first_a.manifest, &first_b.manifest);
+    let differing = |what: &str, of_a: String, of_b: String| {
+        (of_a != of_b).then(|| format!("{what}: {of_a} in A, {of_b} in B"))
+    };
+    notes.extend(differing(
+        "jetlag",
+        in_a.jetlag_version.clone(),
+        in_b.jetlag_version.clone(),
+    ));
+    for (fact, value) in &in_a.machine {
+        let other = in_b
+            .machine
+            .get(fact)
+            .cloned()
+            .unwrap_or_else(|| "unknown".to_owned());
+        notes.extend(differing(fact, value.clone(), other));
+    }
+    let (of_a, of_b) = (&in_a.scenario, &in_b.scenario);
+    notes.extend(differing(
+        "sharing",
+        format!("{:?}", of_a.sharing),
+        format!("{:?}", of_b.sharing),
+    ));
+    notes.extend(differing(
+        "release",
+        format!("{:?}", of_a.release),
+        format!("{:?}", of_b.release),
+    ));
+    notes.extend(differing(
+        "tenants",
+        of_a.tenants.len().to_string(),
+        of_b.tenants.len().to_string(),
+    ));
+    for tenant_a in &of_a.tenants {
+        let Some(tenant_b) = tenant(in_b, &tenant_a.name) else {
+            continue;
+        };
+        let name = &tenant_a.name;
+        let deadline = |tenant: &Tenant| {
+            tenant
+                .deadline
+                .map_or("none".to_owned(), |deadline| deadline.to_string())
+        };
+        notes.extend(differing(
+            &format!("{name}'s backend"),
+            backend(in_a, name),
+            backend(in_b, name),
+        ));
+        notes.extend(differing(
+            &format!("{name}'s arrival"),
+            format!("{:?}", tenant_a.arrival),
+            format!("{:?}", tenant_b.arrival),
+        ));
+        notes.extend(differing(
+            &format!("{name}'s deadline"),
+            deadline(tenant_a),
+            deadline(tenant_b),
+        ));
+        if networks(in_a, name) != networks(in_b, name) {
+            notes.push(format!("{name}'s networks are different files in A and B"));
+        }
+        if tenant_a.source != tenant_b.source {
+            notes.push(format!("{name}'s sources are different in A and B"));
+        }
+    }
+    for (label, side) in [("A", a), ("B", b)] {
+        let mut codes: Vec<String> = side
+            .iter()
+            .flat_map(|run| &run.summary.run.findings)
+            .map(|finding| finding.code.clone())
+            .collect();
+        codes.sort();
+        codes.dedup();
+        if !codes.is_empty() {
+            notes.push(format!("{label} is limited by findings: {}", codes.join(", ")));
+        }
+    }
+    let simulated = of_a.clock == ClockKind::Virtual;
+    if simulated && a.len() == 1 && b.len() == 1 && of_a.seed == of_b.seed {
+        notes.push("simulated with the same seed: A and B drew the same latencies".to_owned());
+    }
+    if !simulated && a.len() == 1 && b.len() == 1 {
+        notes.push(
+            "one run a side: how much runs of one kind differ is not in the intervals; `--ab` measures it"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+fn backend(manifest: &Manifest, name: &str) -> String {
+    let mut tenants = manifest.tenants.iter();
+    let found = tenants.find(|tenant| tenant.name == name);
+    found.map_or_else(String::new, |tenant| tenant.backend.clone())
+}
+
+fn networks<'a>(manifest: &'a Manifest, name: &str) -> Vec<&'a str> {
+    let tenants = manifest.tenants.iter().filter(|tenant| tenant.name == name);
+    let networks = tenants.flat_map(|tenant| &tenant.networks);
+    networks.map(|network| network.blake3.as_str()).collect()
+}

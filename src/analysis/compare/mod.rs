@@ -1,0 +1,446 @@
+//! Two or more sides compared, each of one or several runs: by how much each tenant's figures differ, within which
+//! interval, and what may be said of it.
+//!
+//! All intervals of one comparison hold *together* with 95 %: with m figures judged, each is taken at 1 − 0.05 ÷ m
+//! (Bonferroni). So that of a hundred comparisons of equals, five at most name any difference at all, however many
+//! tenants and figures they have. The numbers are made in `effect`; whether there is anything to compare is decided
+//! in `matching`.
+
+mod effect;
+mod limit;
+mod matching;
+mod side;
+
+use serde::Serialize;
+
+pub use limit::{Limit, LimitError, parse as parse_limit};
+pub use matching::Incomparable;
+pub use side::{RunSample, RunSampler};
+
+use super::quantile::Quantile;
+use super::stats::six_decimals;
+use effect::Effect;
+
+/// What is compared of each tenant, by the names of `--fail-if`.
+pub const FIGURES: [&str; 4] = ["response.p50", "response.p99", "miss_rate", "energy"];
+
+/// Version of the machine form of a comparison.
+pub const SCHEMA: u32 = 1;
+
+/// A side: a name for it, and its runs.
+pub struct Side {
+    /// What messages call it: its scenario or file.
+    pub name: String,
+    /// The files of its runs.
+    pub files: Vec<String>,
+    /// Its runs, at least one.
+    pub runs: Vec<RunSample>,
+}
+
+/// Everything that a comparison comes to. Serialised, it is the machine form.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Confidence with which all intervals hold together.
+    pub confidence: f64,
+    /// What the others are compared with.
+    pub baseline: SideSummary,
+    /// Each of the others.
+    pub candidates: Vec<Candidate>,
+    /// What was asked with `--fail-if`, for each candidate.
+    pub limits: Vec<LimitResult>,
+}
+
+/// A side in words.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SideSummary {
+    /// `A`, `B`, ….
+    pub label: String,
+    /// Its scenario or file.
+    pub name: String,
+    /// Its run files.
+    pub files: Vec<String>,
+}
+
+/// One side against the baseline.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Which side.
+    pub side: SideSummary,
+    /// What differs besides the figures, or limits what they say.
+    pub notes: Vec<String>,
+    /// Each tenant that both have, in the baseline's order, and then those that only one has.
+    pub tenants: Vec<TenantComparison>,
+}
+
+impl Candidate {
+    /// Whether any figure of any tenant is called different.
+    pub fn differs(&self) -> bool {
+        let figures = self.tenants.iter().flat_map(|tenant| &tenant.figures);
+        figures
+            .clone()
+            .any(|figure| matches!(figure.verdict, Verdict::Higher | Verdict::Lower))
+    }
+}
+
+/// One tenant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TenantComparison {
+    /// Its name.
+    pub name: String,
+    /// Why it was not compared, where it was not.
+    pub not_compared: Option<String>,
+    /// Its figures, those of [`FIGURES`] that it has.
+    pub figures: Vec<FigureComparison>,
+}
+
+/// What may be said of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The candidate's is higher.
+    Higher,
+    /// The candidate's is lower.
+    Lower,
+    /// No difference was found; none is larger than `within`.
+    Same,
+    /// Not enough is known.
+    Unknown,
+}
+
+/// One figure of one tenant.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FigureComparison {
+    /// Of [`FIGURES`].
+    pub figure: &'static str,
+    /// `ms`, `ratio` or `mj`.
+    pub unit: &'static str,
+    /// The baseline's.
+    pub baseline: Option<f64>,
+    /// The candidate's.
+    pub candidate: Option<f64>,
+    /// Candidate over baseline, less one; of `miss_rate` candidate less baseline.
+    pub change: Option<f64>,
+    /// The interval of `change`; all of a comparison's hold together with 95 %.
+    pub interval: Option<[f64; 2]>,
+    /// What may be said.
+    pub verdict: Verdict,
+    /// Where it is `same`: no difference is larger than this.
+    pub within: Option<f64>,
+    /// Where it is `unknown`: what is missing.
+    pub reason: Option<String>,
+}
+
+/// What became of a `--fail-if`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LimitResult {
+    /// As it was written.
+    pub text: String,
+    /// Which candidate.
+    pub side: String,
+    /// Whether the change is beyond the limit with 95 % confidence; `None` where that is unknown.
+    pub passed: Option<bool>,
+    /// The change.
+    pub change: Option<f64>,
+    /// Its own interval of 95 %, for the one figure that was asked for.
+    pub ci95: Option<[f64; 2]>,
+}
+
+impl Comparison {
+    /// Whether a change is too large, or may be: what was asked for and is unknown does not pass for good.
+    pub fn fails(&self) -> bool {
+        self.limits.iter().any(|limit| limit.passed != Some(false))
+    }
+}
+
+/// Confidence with which all intervals of a comparison hold together.
+const CONFIDENCE: f64 = 0.95;
+
+/// Compares every side with the first.
+pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incomparable> {
+    let (baseline, others) = match sides {
+        [baseline, others @ ..] if sides.iter().all(|side| !side.runs.is_empty()) => (baseline, others),
+        _ => {
+            return Err(Incomparable::Nothing {
+                a: "A".to_owned(),
+                b: "B".to_owned(),
+                reasons: "a side has no run".to_owned(),
+            });
+        }
+    };
+    let mut matched = Vec::new();
+    for other in others {
+        matched.push(match_tenants(baseline, other)?);
+    }
+    // How many figures there are must be known before any is judged.
+    let judged = |confidence: f64| -> Vec<Vec<TenantComparison>> {
+        others
+            .iter()
+            .zip(&matched)
+            .map(|(other, tenants)| compare_tenants(baseline, other, tenants, confidence))
+            .collect()
+    };
+    let all = judged(CONFIDENCE);
+    let figures = all.iter().flatten().flat_map(|tenant| &tenant.figures);
+    let m = figures.filter(|figure| figure.interval.is_some()).count().max(1);
+    let all = judged(1.0 - (1.0 - CONFIDENCE) / m as f64);
+    let candidates: Vec<Candidate> = others
+        .iter()
+        .zip(all)
+        .enumerate()
+        .map(|(number, (other, tenants))| Candidate {
+            side: summary_of(other, number + 1),
+            notes: matching::notes(&baseline.runs, &other.runs),
+            tenants,
+        })
+        .collect();
+    let limits = limits
+        .iter()
+        .flat_map(|limit| {
+            others.iter().enumerate().map(move |(number, other)| {
+                let found = figure(limit.figure, &limit.tenant, baseline, other, CONFIDENCE);
+                LimitResult {
+                    text: limit.text.clone(),
+                    side: label(number + 1),
+                    passed: found.interval.map(|interval| limit.is_passed(interval)),
+                    change: found.change,
+                    ci95: found.interval,
+                }
+            })
+        })
+        .collect();
+    Ok(Comparison {
+        schema: SCHEMA,
+        confidence: CONFIDENCE,
+        baseline: summary_of(baseline, 0),
+        candidates,
+        limits,
+    })
+}
+
+/// The tenants that every side has and that are the same thing in all, by name.
+pub fn common_tenants(sides: &[Side]) -> Vec<String> {
+    let Some((first, others)) = sides.split_first() else {
+        return Vec::new();
+    };
+    let Some(run) = first.runs.first() else {
+        return Vec::new();
+    };
+    let comparable = |name: &str| {
+        let mut runs = others.iter().filter_map(|side| side.runs.first());
+        runs.all(|other| matching::difference_of_kind(name, &run.manifest, &other.manifest).is_none())
+    };
+    let names = run
+        .manifest
+        .scenario
+        .tenants
+        .iter()
+        .map(|tenant| tenant.name.clone());
+    names.filter(|name| comparable(name)).collect()
+}
+
+fn summary_of(side: &Side, number: usize) -> SideSummary {
+    SideSummary {
+        label: label(number),
+        name: side.name.clone(),
+        files: side.files.clone(),
+    }
+}
+
+/// `A`, `B`, …, and `#27` where letters end.
+fn label(number: usize) -> String {
+    match u8::try_from(number) {
+        Ok(number @ 0..26) => char::from(b'A' + number).to_string(),
+        _ => format!("#{}", number + 1),
+    }
+}
+
+/// Each tenant of either side, with the reason why it is not compared, if there is one.
+fn match_tenants(a: &Side, b: &Side) -> Result<Vec<(String, Option<String>)>, Incomparable> {
+    let (first_a, first_b) = (&a.runs[0].manifest, &b.runs[0].manifest);
+    for (side, first) in [(a, first_a), (b, first_b)] {
+        for run in &side.runs {
+            matching::clocks_and_tenants((&side.name, first), (&side.name, &run.manifest))?;
+        }
+    }
+    matching::clocks_and_tenants((&a.name, first_a), (&b.name, first_b))?;
+    let mut names: Vec<String> = Vec::new();
+    for tenant in first_a.scenario.tenants.iter().chain(&first_b.scenario.tenants) {
+        if !names.contains(&tenant.name) {
+            names.push(tenant.name.clone());
+        }
+    }
+    let matched: Vec<(String, Option<String>)> = names
+        .into_iter()
+        .map(|name| {
+            let all = a
+                .runs
+                .iter()
+                .flat_map(|in_a| b.runs.iter().map(move |in_b| (in_a, in_b)));
+            let reason = all
+                .into_iter()
+                .find_map(|(in_a, in_b)| matching::difference_of_kind(&name, &in_a.manifest, &in_b.manifest));
+            (name, reason)
+        })
+        .collect();
+    if matched.iter().all(|(_, reason)| reason.is_some()) {
+        let reasons: Vec<String> = matched
+            .iter()
+            .filter_map(|(name, reason)| Some(format!("{name}: {}", reason.as_ref()?)))
+            .collect();
+        return Err(Incomparable::Nothing {
+            a: a.name.clone(),
+            b: b.name.clone(),
+            reasons: reasons.join("; "),
+        });
+    }
+    Ok(matched)
+}
+
+fn compare_tenants(
+    a: &Side,
+    b: &Side,
+    tenants: &[(String, Option<String>)],
+    confidence: f64,
+) -> Vec<TenantComparison> {
+    tenants
+        .iter()
+        .map(|(name, reason)| {
+            let figures = if reason.is_some() {
+                Vec::new()
+            } else {
+                let shown = FIGURES.iter().filter(|which| has(which, name, a, b));
+                shown.map(|which| figure(which, name, a, b, confidence)).collect()
+            };
+            TenantComparison {
+                name: name.clone(),
+                not_compared: reason.clone(),
+                figures,
+            }
+        })
+        .collect()
+}
+
+/// Whether a figure means anything for a tenant: misses where frames can miss, energy where power was measured.
+fn has(figure: &str, tenant: &str, a: &Side, b: &Side) -> bool {
+    let runs = || a.runs.iter().chain(&b.runs);
+    match figure {
+        "miss_rate" => runs().any(|run| {
+            let mut tenants = run.summary.tenants.iter().filter(|known| known.name == tenant);
+            tenants.any(|known| known.deadline_ms.is_some() || known.frames.missed > 0)
+        }),
+        "energy" => runs().any(|run| run.energy(tenant).is_some()),
+        _ => true,
+    }
+}
+
+fn figure(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
+    match which {
+        "response.p50" => quantile(which, Quantile::P50, tenant, a, b, confidence),
+        "response.p99" => quantile(which, Quantile::P99, tenant, a, b, confidence),
+        "miss_rate" => {
+            let misses =
+                |side: &Side| -> Vec<Vec<bool>> { side.runs.iter().map(|run| run.misses(tenant)).collect() };
+            let (of_a, of_b) = (misses(a), misses(b));
+            let deadline = |side: &Side| {
+                let mut tenants = side.runs[0].summary.tenants.iter();
+                tenants
+                    .find(|known| known.name == tenant)
+                    .and_then(|known| known.deadline_ms)
+            };
+            if deadline(a) != deadline(b) {
+                return unknown(which, "ratio", "the deadlines are different".to_owned());
+            }
+            match effect::of_share([&of_a, &of_b], confidence) {
+                Some(effect) => known(which, "ratio", 1.0, effect),
+                None => unknown(which, "ratio", "no frame was offered".to_owned()),
+            }
+        }
+        _ => energy(which, tenant, a, b, confidence),
+    }
+}
+
+fn quantile(
+    which: &'static str,
+    quantile: Quantile,
+    tenant: &str,
+    a: &Side,
+    b: &Side,
+    confidence: f64,
+) -> FigureComparison {
+    let responses =
+        |side: &Side| -> Vec<Vec<i64>> { side.runs.iter().map(|run| run.responses(tenant)).collect() };
+    let (of_a, of_b) = (responses(a), responses(b));
+    match effect::of_quantile(quantile, [&of_a, &of_b], confidence) {
+        Some(effect) => known(which, "ms", 1e-6, effect),
+        None => {
+            let frames = |runs: &[Vec<i64>]| runs.iter().map(Vec::len).sum::<usize>();
+            let reason = format!(
+                "it needs {} frames a side; there are {} and {}",
+                quantile.needs(),
+                frames(&of_a),
+                frames(&of_b)
+            );
+            unknown(which, "ms", reason)
+        }
+    }
+}
+
+fn energy(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
+    let energies =
+        |side: &Side| -> Vec<f64> { side.runs.iter().filter_map(|run| run.energy(tenant)).collect() };
+    let (of_a, of_b) = (energies(a), energies(b));
+    match effect::of_runs([&of_a, &of_b], confidence) {
+        Some((baseline, candidate, change, Some(interval))) => {
+            let effect = Effect {
+                baseline,
+                candidate,
+                change,
+                interval,
+            };
+            known(which, "mj", 1.0, effect)
+        }
+        Some((baseline, candidate, change, None)) => FigureComparison {
+            baseline: Some(six_decimals(baseline)),
+            candidate: Some(six_decimals(candidate)),
+            change: Some(six_decimals(change)),
+            ..unknown(which, "mj", "its interval needs two runs a side".to_owned())
+        },
+        None => unknown(which, "mj", "power was not measured in every run".to_owned()),
+    }
+}
+
+fn known(figure: &'static str, unit: &'static str, scale: f64, effect: Effect) -> FigureComparison {
+    let [low, high] = effect.interval.map(six_decimals);
+    let verdict = match (low > 0.0, high < 0.0) {
+        (true, _) => Verdict::Higher,
+        (_, true) => Verdict::Lower,
+        _ => Verdict::Same,
+    };
+    FigureComparison {
+        figure,
+        unit,
+        baseline: Some(six_decimals(effect.baseline * scale)),
+        candidate: Some(six_decimals(effect.candidate * scale)),
+        change: Some(six_decimals(effect.change)),
+        interval: Some([low, high]),
+        verdict,
+        within: (verdict == Verdict::Same).then(|| low.abs().max(high.abs())),
+        reason: None,
+    }
+}
+
+fn unknown(figure: &'static str, unit: &'static str, reason: String) -> FigureComparison {
+    FigureComparison {
+        figure,
+        unit,
+        baseline: None,
+        candidate: None,
+        change: None,
+        interval: None,
+        verdict: Verdict::Unknown,
+        within: None,
+        reason: Some(reason),
+    }
+}

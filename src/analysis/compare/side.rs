@@ -1,0 +1,97 @@
+//! What is kept of a run to compare it: its summary, and each tenant's response times and misses in order.
+
+use crate::analysis::Summary;
+use crate::analysis::timeline::Timeline;
+use crate::record::{Event, FrameRecord, Manifest, Outcome, Phase};
+
+/// Places in a tenant's timeline.
+const RESPONSE: usize = 0;
+const MISS: usize = 1;
+
+/// Gathers a run's frames for a comparison, beside the [`Summarizer`](crate::analysis::Summarizer).
+pub struct RunSampler {
+    manifest: Manifest,
+    tenants: Vec<Timeline<2>>,
+}
+
+impl RunSampler {
+    /// A run of which nothing but its manifest is known yet.
+    pub fn new(manifest: &Manifest) -> Self {
+        RunSampler {
+            tenants: manifest
+                .scenario
+                .tenants
+                .iter()
+                .map(|_| Timeline::default())
+                .collect(),
+            manifest: manifest.clone(),
+        }
+    }
+
+    /// Takes in one event; all but measured frames are left alone.
+    pub fn push(&mut self, event: &Event) {
+        if let Event::Frame(frame) = event
+            && frame.phase == Phase::Together
+            && !frame.warmup
+            && let Some(timeline) = self.tenants.get_mut(usize::from(frame.tenant))
+            && let Some(values) = values(frame)
+        {
+            timeline.push(frame.sequence, frame.released, values);
+        }
+    }
+
+    /// The run, with the summary of the same events.
+    pub fn finish(mut self, summary: Summary) -> RunSample {
+        self.tenants.iter_mut().for_each(Timeline::sort);
+        RunSample {
+            summary,
+            manifest: self.manifest,
+            tenants: self.tenants,
+        }
+    }
+}
+
+/// Response time of a completed frame, and whether the promise was broken; nothing of a frame that nobody knows of.
+fn values(frame: &FrameRecord) -> Option<[Option<i64>; 2]> {
+    let response = (frame.outcome == Outcome::Completed).then_some(frame.response().0);
+    let known = frame.outcome != Outcome::Unfinished || frame.missed();
+    known.then_some([response, Some(i64::from(frame.missed()))])
+}
+
+/// A run as far as a comparison needs it. Of very long runs, whole stretches of consecutive frames are kept, 65 536
+/// frames of a tenant at most.
+pub struct RunSample {
+    pub(super) summary: Summary,
+    pub(super) manifest: Manifest,
+    tenants: Vec<Timeline<2>>,
+}
+
+impl RunSample {
+    /// The run in figures.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    fn place(&self, tenant: &str) -> Option<usize> {
+        let mut tenants = self.manifest.scenario.tenants.iter();
+        tenants.position(|known| known.name == tenant)
+    }
+
+    /// Response times in order, in nanoseconds.
+    pub(super) fn responses(&self, tenant: &str) -> Vec<i64> {
+        self.place(tenant)
+            .map_or_else(Vec::new, |place| self.tenants[place].values(RESPONSE))
+    }
+
+    /// Whether each offered frame, in order, was missed.
+    pub(super) fn misses(&self, tenant: &str) -> Vec<bool> {
+        let values = self.place(tenant).map(|place| self.tenants[place].values(MISS));
+        values.into_iter().flatten().map(|miss| miss != 0).collect()
+    }
+
+    /// Energy for one completed frame in millijoules, where power was measured.
+    pub(super) fn energy(&self, tenant: &str) -> Option<f64> {
+        let tenant = self.summary.tenants.iter().find(|known| known.name == tenant)?;
+        tenant.energy_mj_per_frame.as_ref().map(|energy| energy.total)
+    }
+}

@@ -1,0 +1,462 @@
+//! Whether a tenant was in its steady state while it was measured: was the warm-up enough, did its response time
+//! drift, did its level change, and what changed with it.
+//!
+//! Response times are grouped into stretches of consecutive frames, and the median of each stretch stands for it: it
+//! does not see the slow frames that every run has. `changepoint` looks for changes of level in the medians. What the
+//! changes mean is decided here, by where they are:
+//!
+//! - all within the first quarter: the tenant had not settled, and the warm-up was too short;
+//! - a straight line explains the medians as well, at the price of one change: a drift;
+//! - otherwise: shifts, each set against the clocks and temperatures that were sampled.
+
+use super::changepoint::{SHORTEST, levels, median, price, steps_and_line};
+use super::stats::six_decimals;
+use super::summary::{Shift, SignalChange, Steady};
+use crate::record::{Finding, SampleRecord};
+use crate::units::{Nanos, Stamp};
+
+/// Stretches that a run is divided into at most.
+const MOST_STRETCHES: usize = 400;
+/// Frames in a stretch at least: the median of fewer sees single slow frames.
+const LEAST_FRAMES: usize = 8;
+/// Stretches at least: below that, nothing is said.
+const LEAST_STRETCHES: usize = 4 * SHORTEST;
+/// A change or drift of less, as a share of the median, is of no consequence.
+const MATERIAL: f64 = 0.02;
+/// A change or drift of at least this share limits what the figures mean.
+const LIMITING: f64 = 0.05;
+/// Changes that all lie within this share of the window are a warm-up that went on.
+const SETTLING: f64 = 0.25;
+/// Shifts told at most, the largest.
+const MOST_SHIFTS: usize = 8;
+
+/// Judges the response times of a tenant, each with its release, in order.
+pub(super) fn judge(responses: &[(Stamp, i64)], signals: &Signals) -> Steady {
+    let frames = LEAST_FRAMES.max(responses.len().div_ceil(MOST_STRETCHES));
+    let stretches: Vec<(Stamp, f64)> = responses
+        .chunks_exact(frames)
+        .filter_map(|chunk| {
+            let mut values: Vec<f64> = chunk.iter().map(|&(_, ns)| ns as f64 / 1e6).collect();
+            Some((chunk.first()?.0, median(&mut values)?))
+        })
+        .collect();
+    let mut medians: Vec<f64> = stretches.iter().map(|&(_, ms)| ms).collect();
+    let (Some(&(start, _)), Some(&(end, _))) = (responses.first(), responses.last()) else {
+        return Steady::default();
+    };
+    if stretches.len() < LEAST_STRETCHES {
+        return Steady::default();
+    }
+    let changes = material(&medians, levels(&medians));
+    let last_early = changes
+        .iter()
+        .all(|&at| at as f64 <= medians.len() as f64 * SETTLING);
+    if let Some(&settled) = changes.last()
+        && last_early
+    {
+        let (early, late) = medians.split_at_mut(settled);
+        return Steady {
+            judged: true,
+            settled_after_s: Some(seconds(start, stretches[settled].0)),
+            settling: median(early)
+                .zip(median(late))
+                .map(|(early, late)| six_decimals(early / late - 1.0)),
+            ..Steady::default()
+        };
+    }
+    let drift = drift(&medians, &changes);
+    let shifts = if drift.is_some() {
+        Vec::new()
+    } else {
+        shifts(&stretches, &changes, (start, end), signals)
+    };
+    Steady {
+        judged: true,
+        settled_after_s: Some(0.0),
+        settling: None,
+        drift: Some(drift.unwrap_or(0.0)),
+        shifts,
+    }
+}
+
+/// The changes whose two sides differ by a share that matters.
+fn material(medians: &[f64], mut changes: Vec<usize>) -> Vec<usize> {
+    loop {
+        let sides = level_of_each(medians, &changes);
+        let small = sides
+            .windows(2)
+            .map(|pair| (pair[1] / pair[0] - 1.0).abs())
+            .enumerate()
+            .filter(|&(_, change)| change < MATERIAL || !change.is_finite())
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        match small {
+            // The two stretches become one, whose level is another.
+            Some((which, _)) => drop(changes.remove(which)),
+            None => return changes,
+        }
+    }
+}
+
+/// The median of each stretch between changes.
+fn level_of_each(medians: &[f64], changes: &[usize]) -> Vec<f64> {
+    let starts = std::iter::once(0).chain(changes.iter().copied());
+    let ends = changes.iter().copied().chain([medians.len()]);
+    starts
+        .zip(ends)
+        .filter_map(|(start, end)| median(&mut medians[start..end].to_vec()))
+        .collect()
+}
+
+/// The change from the first to the last end of the straight line, as a share of the median, where the line explains
+/// the changes.
+fn drift(medians: &[f64], changes: &[usize]) -> Option<f64> {
+    let levels = level_of_each(medians, changes);
+    let rising = levels.windows(2).all(|pair| pair[0] < pair[1]);
+    let falling = levels.windows(2).all(|pair| pair[0] > pair[1]);
+    let (steps, line) = steps_and_line(medians, changes);
+    // A line has a slope where the steps have their changes: each costs what a change costs.
+    let cheaper = steps + price(medians) * (changes.len() as f64 - 1.0);
+    if changes.is_empty() || !(rising || falling) || line > cheaper {
+        return None;
+    }
+    let n = medians.len() as f64;
+    let (middle, mean) = ((n - 1.0) / 2.0, medians.iter().sum::<f64>() / n);
+    let squares: f64 = (0..medians.len()).map(|i| (i as f64 - middle).powi(2)).sum();
+    let products: f64 = medians
+        .iter()
+        .zip(0..)
+        .map(|(value, i)| (f64::from(i) - middle) * (value - mean))
+        .sum();
+    let typical = median(&mut medians.to_vec()).filter(|&typical| typical > 0.0)?;
+    let drift = products / squares * (n - 1.0) / typical;
+    (drift.abs() >= MATERIAL).then(|| six_decimals(drift))
+}
+
+fn shifts(
+    stretches: &[(Stamp, f64)],
+    changes: &[usize],
+    (start, end): (Stamp, Stamp),
+    signals: &Signals,
+) -> Vec<Shift> {
+    let medians: Vec<f64> = stretches.iter().map(|&(_, ms)| ms).collect();
+    let levels = level_of_each(&medians, changes);
+    let stamp = |at: usize| stretches.get(at).map_or(end, |&(stamp, _)| stamp);
+    let mut shifts: Vec<Shift> = changes
+        .iter()
+        .zip(levels.windows(2))
+        .enumerate()
+        .map(|(which, (&at, pair))| {
+            let from = which
+                .checked_sub(1)
+                .map_or(start, |before| stamp(changes[before]));
+            let to = changes.get(which + 1).map_or(end, |&next| stamp(next));
+            Shift {
+                at_s: seconds(start, stamp(at)),
+                before_ms: six_decimals(pair[0]),
+                after_ms: six_decimals(pair[1]),
+                change: six_decimals(pair[1] / pair[0] - 1.0),
+                with: signals.changed((from, stamp(at), to)),
+            }
+        })
+        .collect();
+    shifts.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
+    shifts.truncate(MOST_SHIFTS);
+    shifts.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    shifts
+}
+
+fn seconds(from: Stamp, to: Stamp) -> f64 {
+    ((to - from).as_secs_f64() * 1e3).round() / 1e3
+}
+
+/// What limits the meaning of a tenant's figures, at most one: they are of a state that did not last.
+pub(super) fn finding(tenant: &str, steady: &Steady, warmup: Nanos) -> Option<Finding> {
+    let say = |code: &str, message: String, advice: String| {
+        Some(Finding {
+            code: code.to_owned(),
+            tenant: Some(tenant.to_owned()),
+            message: format!("{tenant}: {message}"),
+            advice,
+        })
+    };
+    if let (Some(after), Some(settling)) = (steady.settled_after_s, steady.settling)
+        && settling.abs() >= LIMITING
+    {
+        let message = format!(
+            "the first {after:.1} s of the measured time were {}: it had not settled when the warm-up ended.",
+            slower(settling)
+        );
+        let enough = (warmup.as_secs_f64() + after).ceil();
+        return say(
+            "not-settled",
+            message,
+            format!("Warm up for longer (`--set warmup={enough}s`)."),
+        );
+    }
+    if let Some(drift) = steady.drift.filter(|drift| drift.abs() >= LIMITING) {
+        let way = if drift > 0.0 { "rose" } else { "fell" };
+        let message = format!(
+            "its response time {way} by {:.0} % from start to end; the quantiles depend on the duration.",
+            drift.abs() * 100.0
+        );
+        let advice =
+            "Run until it is level, and look at clocks and temperatures: a machine that heats up slows down.";
+        return say("drift", message, advice.to_owned());
+    }
+    let largest = |a: &&Shift, b: &&Shift| a.change.abs().total_cmp(&b.change.abs());
+    let shift = steady.shifts.iter().max_by(largest)?;
+    if shift.change.abs() < LIMITING {
+        return None;
+    }
+    let with = match shift.with.first() {
+        Some(other) if other.unit == "mhz" => format!(
+            ", and {} went from {:.0} to {:.0} MHz with it",
+            other.signal, other.before, other.after
+        ),
+        Some(other) => format!(
+            ", and {} went from {:.1} to {:.1} °C with it",
+            other.signal, other.before, other.after
+        ),
+        None => String::new(),
+    };
+    let message = format!(
+        "its median went from {:.2} to {:.2} ms after {:.1} s{with}; the quantiles mix {}.",
+        shift.before_ms,
+        shift.after_ms,
+        shift.at_s,
+        match steady.shifts.len() {
+            1 => "two states".to_owned(),
+            n => format!("{} states", n + 1),
+        }
+    );
+    let advice = match shift.with.first() {
+        Some(other) if other.unit == "mhz" => {
+            "Hold the clocks, or lower what heats the machine, and run again."
+        }
+        Some(_) => "Cool the machine, or run until its temperature is level.",
+        None => {
+            "Look for what started or ended then: other programs, other content, a change of clocks that was not sampled."
+        }
+    };
+    say("latency-shift", message, advice.to_owned())
+}
+
+/// `33 % slower`, of a share.
+fn slower(change: f64) -> String {
+    let way = if change > 0.0 { "slower" } else { "faster" };
+    format!("{:.0} % {way} than the rest", change.abs() * 100.0)
+}
+
+/// Clocks and temperatures as they were sampled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Signals {
+    tracks: Vec<Track>,
+}
+
+#[derive(Clone, Debug)]
+struct Track {
+    source: String,
+    signal: String,
+    unit: String,
+    readings: Vec<(Stamp, f64)>,
+    /// Of so many readings one is kept.
+    every: u64,
+    seen: u64,
+}
+
+/// Readings kept of a signal: hours at ten a second, and every second one from then on.
+const MOST_READINGS: usize = 1 << 16;
+/// Signals kept: boards have some tens.
+const MOST_SIGNALS: usize = 256;
+
+impl Signals {
+    /// Takes in a reading; only of clocks and temperatures, and only where there was a value.
+    pub(super) fn sample(&mut self, sample: &SampleRecord) {
+        let Some(value) = sample.value.filter(|value| value.is_finite()) else {
+            return;
+        };
+        if !matches!(sample.unit.as_str(), "mhz" | "c") {
+            return;
+        }
+        let known = self
+            .tracks
+            .iter()
+            .position(|track| track.signal == sample.signal && track.source == sample.source);
+        let place = known.unwrap_or_else(|| {
+            self.tracks.push(Track {
+                source: sample.source.clone(),
+                signal: sample.signal.clone(),
+                unit: sample.unit.clone(),
+                readings: Vec::new(),
+                every: 1,
+                seen: 0,
+            });
+            self.tracks.len() - 1
+        });
+        if place >= MOST_SIGNALS {
+            self.tracks.truncate(MOST_SIGNALS);
+            return;
+        }
+        let track = &mut self.tracks[place];
+        if track.seen.is_multiple_of(track.every) {
+            track.readings.push((sample.at, value));
+        }
+        track.seen += 1;
+        if track.readings.len() >= MOST_READINGS {
+            let mut place = 0;
+            track.readings.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            track.every *= 2;
+        }
+    }
+
+    /// The signals whose medians before and after differ, the most changed first: a clock by 2 %, a temperature by
+    /// 2 °C.
+    fn changed(&self, (from, at, to): (Stamp, Stamp, Stamp)) -> Vec<SignalChange> {
+        let between = |track: &Track, from: Stamp, to: Stamp| {
+            let within = track
+                .readings
+                .iter()
+                .filter(|&&(stamp, _)| from <= stamp && stamp < to);
+            let mut values: Vec<f64> = within.map(|&(_, value)| value).collect();
+            median(&mut values)
+        };
+        let mut changed: Vec<(f64, SignalChange)> = self
+            .tracks
+            .iter()
+            .filter_map(|track| {
+                let (before, after) = (between(track, from, at)?, between(track, at, to)?);
+                let size = match track.unit.as_str() {
+                    "mhz" if before > 0.0 => (after / before - 1.0).abs() / 0.02,
+                    "c" => (after - before).abs() / 2.0,
+                    _ => 0.0,
+                };
+                (size >= 1.0).then(|| {
+                    let change = SignalChange {
+                        source: track.source.clone(),
+                        signal: track.signal.clone(),
+                        unit: track.unit.clone(),
+                        before,
+                        after,
+                    };
+                    (size, change)
+                })
+            })
+            .collect();
+        changed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        changed.truncate(4);
+        changed.into_iter().map(|(_, change)| change).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, LogNormal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// 30 s at 30 Hz of lognormal response times around `level(share of the run)` milliseconds.
+    fn run(seed: u64, level: impl Fn(f64) -> f64) -> Vec<(Stamp, i64)> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let scatter = LogNormal::new(0.0, 0.15).unwrap();
+        (0..900)
+            .map(|i| {
+                let ms = level(i as f64 / 900.0) * scatter.sample(&mut random);
+                (Stamp(i * 33 * MS), (ms * 1e6) as i64)
+            })
+            .collect()
+    }
+
+    fn clock(mhz: impl Fn(i64) -> f64) -> Signals {
+        let mut signals = Signals::default();
+        for i in 0..300 {
+            signals.sample(&SampleRecord {
+                at: Stamp(i * 100 * MS),
+                source: "gpu".to_owned(),
+                signal: "gpu_frequency".to_owned(),
+                value: Some(mhz(i)),
+                unit: "mhz".to_owned(),
+            });
+        }
+        signals
+    }
+
+    #[test]
+    fn a_steady_tenant_is_called_so() {
+        let mut alarms = 0;
+        for seed in 0..200 {
+            let steady = judge(&run(seed, |_| 9.0), &Signals::default());
+            assert!(steady.judged);
+            let calm =
+                steady.settled_after_s == Some(0.0) && steady.drift == Some(0.0) && steady.shifts.is_empty();
+            alarms += usize::from(!calm);
+        }
+        assert!(alarms <= 4, "{alarms} of 200");
+    }
+
+    #[test]
+    fn a_warm_up_that_went_on_is_told_with_its_end() {
+        for seed in 0..20 {
+            let steady = judge(
+                &run(seed, |x| if x < 0.15 { 12.0 } else { 9.0 }),
+                &Signals::default(),
+            );
+            let settled = steady.settled_after_s.unwrap();
+            assert!((settled - 4.5).abs() < 1.0, "{settled}");
+            assert!(
+                (steady.settling.unwrap() - 0.33).abs() < 0.08,
+                "{:?}",
+                steady.settling
+            );
+            assert!(steady.shifts.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_clock_that_falls_is_named_beside_the_shift_that_came_with_it() {
+        let signals = clock(|i| if i < 150 { 1300.0 } else { 900.0 });
+        for seed in 0..20 {
+            let steady = judge(&run(seed, |x| if x < 0.5 { 9.0 } else { 12.0 }), &signals);
+            let [shift] = &steady.shifts[..] else {
+                panic!("{steady:?}")
+            };
+            assert!((shift.at_s - 14.9).abs() < 1.0, "{shift:?}");
+            assert!((shift.change - 0.33).abs() < 0.08);
+            assert_eq!(shift.with[0].signal, "gpu_frequency");
+            assert_eq!((shift.with[0].before, shift.with[0].after), (1300.0, 900.0));
+        }
+    }
+
+    #[test]
+    fn a_clock_that_stays_is_not_blamed() {
+        let steady = judge(
+            &run(1, |x| if x < 0.5 { 9.0 } else { 12.0 }),
+            &clock(|i| 1300.0 + (i % 3) as f64),
+        );
+        assert!(steady.shifts[0].with.is_empty());
+    }
+
+    #[test]
+    fn a_slow_rise_is_a_drift_and_no_row_of_shifts() {
+        for seed in 0..20 {
+            let steady = judge(&run(seed, |x| 9.0 * (1.0 + 0.3 * x)), &Signals::default());
+            let drift = steady.drift.unwrap();
+            assert!((drift - 0.26).abs() < 0.06, "seed {seed}: {steady:?}");
+            assert!(steady.shifts.is_empty());
+        }
+    }
+
+    #[test]
+    fn too_few_frames_and_readings_that_are_no_numbers_say_nothing() {
+        assert!(!judge(&run(1, |_| 9.0)[..100], &Signals::default()).judged);
+        assert_eq!(judge(&[], &Signals::default()), Steady::default());
+        let broken = clock(|_| f64::NAN);
+        assert!(broken.tracks.is_empty());
+    }
+}

@@ -1,0 +1,302 @@
+//! `jetlag compare`: which of two is faster, by how much, and how sure that is.
+//!
+//! ```text
+//! $ jetlag compare --ab yolo-fp32.ron yolo-fp16.ron --rounds 5
+//! …
+//! B DIFFERS FROM A  at 95 %, all that is said here together
+//!   ▼  camera  p50: B is 12 % faster (−13 to −11 %)
+//!   =  camera  p99: no difference larger than 2.1 %
+//! ```
+//!
+//! `--ab` takes turns: in each round both scenarios run once, in an order that the seed decides, so that a machine
+//! that warms up does so for both. Every run is a process of its own, `jetlag run` as a person would start it; its
+//! file is kept, and can be compared again.
+
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::run::{compact_utc, phases, stop_on_signals};
+use super::{Outcome, WrongUse, print, report, say};
+use crate::analysis::compare::{self, Side};
+use crate::cli::{CompareArgs, Format};
+use crate::scenario::{ClockKind, Scenario};
+use crate::units::Nanos;
+
+/// How often each scenario runs where nothing else is said.
+const ROUNDS: u32 = 5;
+
+/// Compares run files, or records and compares two scenarios.
+pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
+    if args.ab.is_empty() && (args.rounds.is_some() || !args.sets.is_empty() || args.out.is_some()) {
+        let said =
+            "--rounds, --set and --out are for runs that are still to be made: give two scenarios with --ab";
+        return Err(WrongUse(said.to_owned()).into());
+    }
+    let mut interrupted = false;
+    let sides = match &args.ab[..] {
+        [a, b] => {
+            let recorded = take_turns(a, b, args)?;
+            interrupted = recorded.interrupted;
+            recorded.sides
+        }
+        _ => args
+            .runs
+            .iter()
+            .map(|side| from_files(side))
+            .collect::<anyhow::Result<_>>()?,
+    };
+    if sides.len() < 2 {
+        return Err(WrongUse(
+            "one run has nothing to be compared with: name two run files, or two scenarios with --ab"
+                .to_owned(),
+        )
+        .into());
+    }
+    let limits = limits(&args.fail_if, &sides)?;
+    let comparison = compare::compare(&sides, &limits).map_err(|error| WrongUse(error.to_string()))?;
+    let mut out = Vec::new();
+    match args.format {
+        Format::Text => crate::report::compare::write(&comparison, &mut out, &report::style())?,
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut out, &comparison)?;
+            out.push(b'\n');
+        }
+    }
+    print(&String::from_utf8(out)?);
+    Ok(match (interrupted, comparison.fails()) {
+        (true, _) => Outcome::Interrupted,
+        (false, true) => Outcome::ExpectationBroken,
+        (false, false) => Outcome::Done,
+    })
+}
+
+/// Reads the `--fail-if` lines; all that are wrong are told at once.
+fn limits(lines: &[String], sides: &[Side]) -> anyhow::Result<Vec<compare::Limit>> {
+    let tenants = compare::common_tenants(sides);
+    let names: Vec<&str> = tenants.iter().map(String::as_str).collect();
+    let (mut limits, mut problems) = (Vec::new(), Vec::new());
+    // Where nothing can be compared, that is what there is to say.
+    for line in lines.iter().filter(|_| !names.is_empty()) {
+        match compare::parse_limit(line, &names) {
+            Ok(limit) => limits.push(limit),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    if problems.is_empty() {
+        Ok(limits)
+    } else {
+        Err(WrongUse(problems.join("\n       ")).into())
+    }
+}
+
+/// A side from run files: one, or several with commas between.
+fn from_files(files: &str) -> anyhow::Result<Side> {
+    let files: Vec<String> = files.split(',').map(str::to_owned).collect();
+    let runs = files
+        .iter()
+        .map(|file| report::sample_file(Path::new(file)))
+        .collect::<anyhow::Result<_>>()?;
+    let name = match &files[..] {
+        [first, rest @ ..] if !rest.is_empty() => format!("{first} and {} more", rest.len()),
+        _ => files.concat(),
+    };
+    Ok(Side { name, files, runs })
+}
+
+/// What was recorded of two scenarios.
+struct Recorded {
+    sides: Vec<Side>,
+    interrupted: bool,
+}
+
+fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded> {
+    let scenarios = [resolved(a, &args.sets)?, resolved(b, &args.sets)?];
+    let rounds = args.rounds.unwrap_or(ROUNDS);
+    if rounds == 0 {
+        return Err(WrongUse("--rounds 0 measures nothing; give at least 1".to_owned()).into());
+    }
+    let folder = match &args.out {
+        Some(folder) => folder.clone(),
+        None => {
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |d| d.as_secs());
+            Path::new("runs").join(format!("compare-{}", compact_utc(now)))
+        }
+    };
+    make_folder(&folder)?;
+    if !args.quiet {
+        say(&plan(&scenarios, rounds, &folder));
+    }
+    let stop = stop_on_signals()?;
+    let mut order = Pcg64::seed_from_u64(scenarios[0].seed);
+    let mut files: [Vec<PathBuf>; 2] = Default::default();
+    'rounds: for round in 0..rounds {
+        let first = usize::from(order.next_u64() >> 63 == 1);
+        for side in [first, 1 - first] {
+            let label = ["A", "B"][side];
+            let file = folder.join(format!("{}-{label}.mcap", round + 1));
+            if !args.quiet {
+                say(&format!("round {} of {}: {label}", round + 1, rounds));
+            }
+            // Both of a round draw alike: the same arrivals, and the same scenes where the scenario leaves their seed open.
+            let seed = scenarios[0].seed.wrapping_add(u64::from(round));
+            if !record([a, b][side], &args.sets, seed, &file, &stop)? {
+                break 'rounds;
+            }
+            files[side].push(file);
+        }
+    }
+    let interrupted = stop.load(Ordering::Relaxed);
+    if interrupted && files.iter().any(Vec::is_empty) {
+        anyhow::bail!(
+            "interrupted before both had run once; what was recorded is in {}",
+            folder.display()
+        );
+    }
+    let sides = [a, b]
+        .into_iter()
+        .zip(&files)
+        .map(|(scenario, files)| {
+            let runs = files.iter().map(|file| report::sample_file(file));
+            Ok(Side {
+                name: scenario.display().to_string(),
+                files: files.iter().map(|file| file.display().to_string()).collect(),
+                runs: runs.collect::<anyhow::Result<_>>()?,
+            })
+        })
+        .collect::<anyhow::Result<_>>()?;
+    Ok(Recorded { sides, interrupted })
+}
+
+/// The scenario as `jetlag run` understands it; what it says of a mistake is handed on.
+fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario> {
+    let output = jetlag(path, sets)?
+        .arg("--dry-run")
+        .output()
+        .context("cannot start jetlag itself")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.trim();
+        return Err(WrongUse(said.strip_prefix("error: ").unwrap_or(said).to_owned()).into());
+    }
+    serde_json::from_slice(&output.stdout).with_context(|| {
+        format!(
+            "jetlag run --dry-run {} wrote what is no scenario",
+            path.display()
+        )
+    })
+}
+
+fn jetlag(scenario: &Path, sets: &[String]) -> anyhow::Result<Command> {
+    let mut command = Command::new(std::env::current_exe().context("cannot find jetlag's own file")?);
+    command.arg("run").arg(scenario);
+    for set in sets {
+        command.arg("--set").arg(set);
+    }
+    Ok(command)
+}
+
+/// One run; false where it was interrupted.
+fn record(
+    scenario: &Path,
+    sets: &[String],
+    seed: u64,
+    file: &Path,
+    stop: &AtomicBool,
+) -> anyhow::Result<bool> {
+    let said = tempfile_for_words(file);
+    let words = std::fs::File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
+    let mut child = jetlag(scenario, sets)?
+        .args([
+            "--quiet",
+            "--format",
+            "json",
+            "--set",
+            &format!("seed={seed}"),
+            "--out",
+        ])
+        .arg(file)
+        .stdout(Stdio::null())
+        .stderr(words)
+        // Ctrl-C comes here and is handed on once: twice would end the run before it has saved.
+        .process_group(0)
+        .spawn()
+        .context("cannot start jetlag itself")?;
+    let mut told = false;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if stop.load(Ordering::Relaxed) && !told {
+            told = true;
+            if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+                let _ = kill_process(pid, Signal::TERM);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    let text = std::fs::read_to_string(&said).unwrap_or_default();
+    let _ = std::fs::remove_file(&said);
+    match status.code() {
+        Some(code) if code == Outcome::Interrupted as i32 => Ok(false),
+        Some(0 | 3 | 4) => Ok(!stop.load(Ordering::Relaxed)),
+        _ => {
+            let text = text.trim();
+            anyhow::bail!(
+                "a run of {} failed ({status}): {}",
+                scenario.display(),
+                text.strip_prefix("error: ").unwrap_or(text)
+            )
+        }
+    }
+}
+
+/// Where a run's words go until it is known whether anybody wants them.
+fn tempfile_for_words(file: &Path) -> PathBuf {
+    file.with_extension("stderr")
+}
+
+/// Makes the folder; one that holds anything already is refused, so that no run is written over.
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    let made = std::fs::create_dir_all(folder);
+    let empty = made.and_then(|()| Ok(std::fs::read_dir(folder)?.next().is_none()));
+    match empty {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(WrongUse(format!(
+            "the folder {} is not empty; give another with --out",
+            folder.display()
+        ))
+        .into()),
+        Err(error) => Err(WrongUse(format!(
+            "cannot make the folder {} for the run files: {error}; give one that you may write with --out",
+            folder.display()
+        ))
+        .into()),
+    }
+}
+
+fn plan(scenarios: &[Scenario; 2], rounds: u32, folder: &Path) -> String {
+    let of_one = |scenario: &Scenario| match scenario.clock {
+        ClockKind::Virtual => Nanos::ZERO,
+        ClockKind::Real => {
+            let mut time = (scenario.warmup + scenario.duration) * phases(scenario).len() as i64;
+            time += scenario.baseline.idle.unwrap_or(Nanos::ZERO);
+            time
+        }
+    };
+    let all = (of_one(&scenarios[0]) + of_one(&scenarios[1])) * i64::from(rounds);
+    let time = match all {
+        Nanos(0) => String::new(),
+        time => format!(", about {:.0} s", time.as_secs_f64().ceil()),
+    };
+    format!("{rounds} rounds of both{time}; run files in {}", folder.display())
+}

@@ -1,0 +1,193 @@
+//! `jetlag compare` as a process: exit codes, kept files, and runs that cannot be compared.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn run(args: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(args)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .env("NO_COLOR", "1")
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// A simulated camera for 10 s, with this median.
+fn scenario(folder: &Path, name: &str, median: &str) -> String {
+    let path = folder.join(format!("{name}.ron"));
+    let text = format!(
+        "Scenario(name: {name:?}, duration: \"10s\", warmup: \"0s\", seed: 3, clock: Virtual, tenants: [\
+         Tenant(name: \"camera\", backend: Sim(LogNormal(median: {median:?}, sigma: 0.1)), \
+         arrival: Periodic(hz: 30), deadline: \"33ms\")])"
+    );
+    fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn two_scenarios_are_run_in_turns_compared_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (
+        scenario(folder.path(), "a", "9ms"),
+        scenario(folder.path(), "b", "9.9ms"),
+    );
+    let args = [
+        "compare", "--ab", &a, &b, "--rounds", "3", "--out", "kept", "--format", "json",
+    ];
+    let output = run(&args, folder.path());
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("round 3 of 3"), "{said}");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let p50 = &json["candidates"][0]["tenants"][0]["figures"][0];
+    assert_eq!(p50["verdict"], "higher");
+    assert!((p50["change"].as_f64().unwrap() - 0.1).abs() < 0.02, "{p50}");
+    let mut kept: Vec<String> = fs::read_dir(folder.path().join("kept"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    kept.sort();
+    assert_eq!(
+        kept,
+        [
+            "1-A.mcap", "1-B.mcap", "2-A.mcap", "2-B.mcap", "3-A.mcap", "3-B.mcap"
+        ]
+    );
+
+    // The kept files give the same answer again.
+    let side = |label: &str| {
+        (1..=3)
+            .map(|n| format!("kept/{n}-{label}.mcap"))
+            .collect::<Vec<_>>()
+            .join(",")
+    };
+    let again = run(
+        &["compare", &side("A"), &side("B"), "--format", "json"],
+        folder.path(),
+    );
+    let again: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(
+        again["candidates"][0]["tenants"],
+        json["candidates"][0]["tenants"]
+    );
+
+    // And do not let themselves be written over.
+    let refused = run(&args, folder.path());
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        text(&refused.stderr).contains("kept is not empty"),
+        "{}",
+        text(&refused.stderr)
+    );
+}
+
+#[test]
+fn a_limit_that_is_passed_is_exit_code_3_and_one_that_is_not_is_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (
+        scenario(folder.path(), "a", "9ms"),
+        scenario(folder.path(), "b", "9.9ms"),
+    );
+    for (file, path) in [("a.mcap", &a), ("b.mcap", &b)] {
+        let seed = format!(
+            "seed={}",
+            path.len() + file.len() + usize::from(file.as_bytes()[0])
+        );
+        let output = run(&["run", path, "--out", file, "--set", &seed], folder.path());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let with = |limit: &str| {
+        run(
+            &["compare", "a.mcap", "b.mcap", "--fail-if", limit],
+            folder.path(),
+        )
+    };
+    let fails = with("camera.response.p50 +5%");
+    assert_eq!(fails.status.code(), Some(3), "{}", text(&fails.stdout));
+    assert!(text(&fails.stdout).contains("fails"), "{}", text(&fails.stdout));
+    assert_eq!(with("camera.response.p50 +15%").status.code(), Some(0));
+    let wrong = with("camera.respnse.p50 +5%");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(
+        text(&wrong.stderr).contains("did you mean `response.p50`"),
+        "{}",
+        text(&wrong.stderr)
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_reason_and_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = scenario(folder.path(), "a", "9ms");
+    let recorded = run(&["run", &a, "--out", "a.mcap"], folder.path());
+    assert_eq!(recorded.status.code(), Some(0));
+    let real = [
+        "run",
+        &a,
+        "--out",
+        "real.mcap",
+        "--quiet",
+        "--set",
+        "clock=Real",
+        "--set",
+        "duration=300ms",
+    ];
+    run(&real, folder.path());
+    fs::write(folder.path().join("no.mcap"), "nothing of the kind").unwrap();
+    for (args, code, phrase) in [
+        (
+            &["compare", "a.mcap", "real.mcap"][..],
+            2,
+            "a.mcap ran under the virtual clock and real.mcap under the real one",
+        ),
+        (&["compare", "a.mcap"], 2, "nothing to be compared with"),
+        (&["compare"], 2, "required"),
+        (&["compare", "a.mcap", "no.mcap"], 1, "is not a run file"),
+        (&["compare", "a.mcap", "absent.mcap"], 1, "Name a run file"),
+        (&["compare", "a.mcap", "a.mcap", "--rounds", "3"], 2, "--ab"),
+        (&["compare", "--ab", &a, "absent.ron"], 2, "absent.ron"),
+        (&["compare", "--ab", &a, &a, "--rounds", "0"], 2, "--rounds 0"),
+        (
+            &[
+                "compare",
+                "--ab",
+                &a,
+                &a,
+                "--set",
+                "tenants.camera.arrival.hertz=3",
+            ],
+            2,
+            "hertz",
+        ),
+    ] {
+        let output = run(args, folder.path());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(phrase), "{args:?}: {said}");
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_compared_as_far_as_it_goes_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = scenario(folder.path(), "a", "9ms");
+    let recorded = run(&["run", &a, "--out", "a.mcap"], folder.path());
+    assert_eq!(recorded.status.code(), Some(0));
+    let whole = fs::read(folder.path().join("a.mcap")).unwrap();
+    fs::write(folder.path().join("cut.mcap"), &whole[..whole.len() * 3 / 5]).unwrap();
+    let output = run(&["compare", "a.mcap", "cut.mcap"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("truncated-file"), "{shown}");
+}

@@ -1,0 +1,118 @@
+//! Our statistics against SciPy's and NumPy's, on random series. Skipped where they are not installed
+//! (`scripts/setup.sh --test` installs them).
+
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use jetlag::units::Nanos;
+use rand_distr::{Distribution, LogNormal, StandardNormal};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::made_up;
+
+/// The Python of $JETLAG_PYTHON, or the one in .venv, where it has SciPy.
+fn python() -> Option<PathBuf> {
+    let python = std::env::var_os("JETLAG_PYTHON").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python"),
+        PathBuf::from,
+    );
+    let found = Command::new(&python)
+        .args(["-c", "import scipy, numpy"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    if !found {
+        eprintln!(
+            "skipped: {} has no scipy (scripts/setup.sh --test installs it)",
+            python.display()
+        );
+    }
+    found.then_some(python)
+}
+
+/// Series of all kinds: independent, correlated, of two modes, with many equal values, short.
+fn series() -> Vec<Vec<i64>> {
+    let mut random = Pcg64::seed_from_u64(11);
+    let mut all = Vec::new();
+    for (n, phi) in [
+        (3, 0.0),
+        (12, 0.0),
+        (100, 0.3),
+        (700, 0.0),
+        (700, 0.7),
+        (2000, 0.9),
+        (7001, 0.5),
+    ] {
+        let mut x = 0.0f64;
+        let correlated = (0..n).map(|_| {
+            let noise: f64 = StandardNormal.sample(&mut random);
+            x = phi * x + noise;
+            (9e6 * (0.2 * x).exp()) as i64
+        });
+        all.push(correlated.collect());
+    }
+    let scatter = LogNormal::new(9e6f64.ln(), 0.4).expect("a distribution");
+    all.push(
+        (0..1500)
+            .map(|i| {
+                if i % 9 == 0 {
+                    40_000_000
+                } else {
+                    scatter.sample(&mut random) as i64
+                }
+            })
+            .collect(),
+    );
+    all.push(
+        (0..900)
+            .map(|_| scatter.sample(&mut random) as i64 / 2_000_000 * 2_000_000)
+            .collect(),
+    );
+    all.push(vec![7_000_000; 200]);
+    all
+}
+
+#[test]
+fn statistics_of_random_series_agree_with_scipy() {
+    let Some(python) = python() else { return };
+    let cases: Vec<serde_json::Value> = series()
+        .into_iter()
+        .map(|values| {
+            let responses: Vec<Nanos> = values.iter().copied().map(Nanos).collect();
+            let summary = made_up::with_responses(&responses);
+            let tenant = &summary.tenants[0];
+            serde_json::json!({
+                "values": values,
+                "response_ms": tenant.response_ms,
+                "iqr_ms": tenant.iqr_ms,
+                "cv": tenant.cv,
+                "predictability": tenant.predictability,
+            })
+        })
+        .collect();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/statistics_judge.py");
+    let mut judge = Command::new(python)
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("Python starts");
+    let text = serde_json::to_vec(&cases).expect("JSON");
+    judge
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(&text)
+        .expect("the judge reads");
+    let output = judge.wait_with_output().expect("the judge ends");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.starts_with(&format!("{} series agree", cases.len())),
+        "{said}"
+    );
+}
