@@ -29,10 +29,13 @@ pub struct OnnxParser {
     /// Dropped before the network.
     parser: Parser,
     /// What [`Self::set_builder_config`] gave it to read, and the builder of that, which must go after it.
-    config: Option<(Arc<Owned>, Vec<Arc<dyn Send + Sync>>, Arc<BuilderObject>)>,
+    config: Option<KeptConfig>,
     network: Network,
     not_sync: NotSync,
 }
+
+/// A configuration that the parser reads: its object, what that points to, and its builder.
+type KeptConfig = (Arc<Owned>, Vec<Arc<dyn Send + Sync>>, Arc<BuilderObject>);
 
 /// The C++ object, whose methods are its own (no implementation behind it).
 #[derive(Debug)]
