@@ -80,10 +80,8 @@ fn package() -> Result<PathBuf, String> {
 
 /// Header folders made from the tables of the shared data; none where these or python3 are missing.
 fn from_tables() -> Vec<Headers> {
-    let shared = std::env::var_os("JETLAG_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
+    let shared = std::env::var_os("JETLAG_SHARED")
+        .map_or_else(|| super::crate_folder().join("../../../shared"), PathBuf::from);
     let tables = shared.join("tensorrt-abi/versions");
     let all = std::env::var_os("JETLAG_DOUBLE_ALL_TABLES").is_some_and(|v| v == "1");
     let more = if all { &MORE_TABLES[..] } else { &[] };

@@ -81,5 +81,12 @@ pub fn era(letter: char) -> Option<&'static Double> {
 
 /// The folder of the double's sources.
 fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/double")
+    crate_folder().join("tests/double")
+}
+
+/// The binding's crate, also when a test of the package above it includes this.
+fn crate_folder() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let below = package.join("crates/tensorrt-dyn");
+    if below.is_dir() { below } else { package.to_owned() }
 }
