@@ -277,7 +277,7 @@ fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
     )]);
     frame.render_widget(Paragraph::new(title), head);
     if parts.rails.is_empty() {
-        let text = "no power is measured; jetlag doctor says why";
+        let text = "no power measured: see jetlag doctor";
         frame.render_widget(Paragraph::new(Line::styled(text, DIM)), area);
         return;
     }
