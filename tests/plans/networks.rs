@@ -148,14 +148,11 @@ fn every_network_comes_out_as_nvidias_own_bindings_build_it() {
         collect(&folder, &mut networks);
         assert!(networks.len() > 20);
     }
-    for (library, networks) in both()
-        .into_iter()
-        .zip([&networks[..], &networks[..8.min(networks.len())]])
-    {
+    for library in both() {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/build_plans.py");
         let reference = Command::new(library.join("bin/python"))
             .args([script, "89"])
-            .args(networks)
+            .args(&networks)
             .output()
             .unwrap();
         assert!(reference.status.success(), "{}", said(&reference));
