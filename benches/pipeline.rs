@@ -38,6 +38,8 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
         preprocess: None,
         postprocess: None,
         slots,
+        failed: None,
+        gate: None,
         arrival,
         overload: Overload::Queue { capacity: 1000 },
         deadline: None,
@@ -50,6 +52,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
     let epoch = clock.now() + Nanos::from_millis(1);
     let plan = PhasePlan {
         phase: Phase::Together,
+        sharing: jetlag::scenario::Sharing::Streams,
         epoch,
         measured_from: epoch,
         end: epoch + Nanos::from_secs(600),

@@ -83,6 +83,8 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
         preprocess: None,
         postprocess: None,
         slots,
+        failed: None,
+        gate: None,
         arrival,
         overload: Overload::DropOldest { queue: 2 },
         deadline: Some(Nanos::from_millis(5)),
@@ -98,6 +100,7 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
     let epoch = RealClock.now();
     let plan = PhasePlan {
         phase: Phase::Together,
+        sharing: jetlag::scenario::Sharing::Streams,
         epoch,
         measured_from: epoch,
         end: epoch + Nanos::from_secs(60),

@@ -165,6 +165,8 @@ impl Trial {
             preprocess: None,
             postprocess: None,
             slots,
+            failed: None,
+            gate: None,
             arrival: Arrival::Closed,
             overload: Overload::Queue { capacity: 100 },
             deadline: None,
@@ -188,6 +190,7 @@ impl Trial {
         let epoch = RealClock.now();
         let plan = PhasePlan {
             phase: Phase::Together,
+            sharing: jetlag::scenario::Sharing::Streams,
             epoch,
             measured_from: if self.unmeasured {
                 epoch + self.length
@@ -503,6 +506,7 @@ fn time_per_node_is_reported_once_a_phase_over_the_frames_that_were_completed() 
         let record = |name: &str, operator: &str, count, mean, max| NodeRecord {
             tenant: 3,
             phase: Phase::Together,
+            sharing: jetlag::scenario::Sharing::Streams,
             name: name.to_owned(),
             operator: operator.to_owned(),
             count,

@@ -8,6 +8,7 @@
 //! Nothing here knows of sources, arrivals or records.
 
 pub mod cpu;
+pub mod gpu;
 pub mod null;
 pub mod sim;
 pub mod tensorrt;
@@ -15,6 +16,8 @@ pub mod tensorrt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::record::Finding;
+use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 use crate::units::Nanos;
 
@@ -109,9 +112,13 @@ pub trait Slot: Send {
     /// Waits until the outputs can be read. A backend without a device of its own executes here, on the
     /// waiting thread.
     fn wait(&mut self) -> Result<StageTimes, BackendError>;
-    /// A phase begins: whatever is drawn or counted for its frames begins anew, so that every phase meets the same.
-    /// Nothing to do where frames are really executed.
-    fn restart(&mut self) {}
+    /// A phase begins, under this way of sharing: whatever is drawn or counted for its frames begins anew, so that every
+    /// phase meets the same.
+    fn restart(&mut self, _sharing: Sharing) {}
+    /// What the slot noticed that limits what its times mean; each is told once.
+    fn take_findings(&mut self) -> Vec<Finding> {
+        Vec::new()
+    }
     /// Time per node of the last frame, in execution order, where it was asked for.
     fn node_times(&self) -> &[NodeTime] {
         &[]
@@ -158,6 +165,22 @@ pub enum BackendError {
         /// The backend.
         backend: &'static str,
         /// The library's own words.
+        problem: String,
+    },
+    /// The device's memory is full.
+    #[error("{backend}: {problem}")]
+    OutOfMemory {
+        /// The backend.
+        backend: &'static str,
+        /// What was wanted, what there is, and what to do.
+        problem: String,
+    },
+    /// The device does not come to an end.
+    #[error("{backend}: {problem}")]
+    Hangs {
+        /// The backend.
+        backend: &'static str,
+        /// How long it was waited for, and what to do.
         problem: String,
     },
     /// A tensor is missing, too small or of another type.

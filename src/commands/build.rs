@@ -34,6 +34,26 @@ use jobs::{Job, detector_of, jobs, options, plan_name};
 /// # Errors
 /// [`WrongUse`] for options that cannot be, all at once; failures of the library in its own words.
 pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
+    let finished = match plans(args) {
+        Ok(finished) => finished,
+        Err(error) if was_interrupted(&error) => {
+            say(&error.to_string());
+            return Ok(Outcome::Interrupted);
+        }
+        Err(error) => return Err(error),
+    };
+    match args.format {
+        Format::Text => print(&show::finished(&finished)),
+        Format::Json => print(&(serde_json::to_string_pretty(&show::finished_json(&finished))? + "\n")),
+    }
+    Ok(Outcome::Done)
+}
+
+/// The plans that the arguments ask for, in the order of the detector's networks; built, or found in the cache.
+///
+/// # Errors
+/// As [`run`]; an interrupted build is an error too.
+pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
     let options = options(args)?;
     let jobs = jobs(args, &options)?;
     let library = tensorrt::find(args.tensorrt.as_deref())?;
@@ -82,22 +102,9 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
         args,
         stop,
     };
-    let mut finished = Vec::new();
-    for job in jobs {
-        match session.build(job) {
-            Ok(plan) => finished.push(plan),
-            Err(error) if was_interrupted(&error) => {
-                say(&error.to_string());
-                return Ok(Outcome::Interrupted);
-            }
-            Err(error) => return Err(wrong_use(error)),
-        }
-    }
-    match args.format {
-        Format::Text => print(&show::finished(&finished)),
-        Format::Json => print(&(serde_json::to_string_pretty(&show::finished_json(&finished))? + "\n")),
-    }
-    Ok(Outcome::Done)
+    jobs.into_iter()
+        .map(|job| session.build(job).map_err(wrong_use))
+        .collect()
 }
 
 /// Options that only the parsed network showed to be impossible are wrong use as well.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use anyhow::Context;
 
 use super::live_screen::LiveScreen;
-use super::prepare::Prepared;
+use super::prepare;
 use super::progress::Progress;
 use super::run::{phases, plan_of};
 use super::screen::{Screen, Stream};
@@ -22,10 +22,11 @@ use crate::record::writer::RunWriter;
 use crate::record::{
     EndReason, Event, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
 };
-use crate::scenario::{Arrival, Overload, Release, Scenario};
+use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
 use crate::telemetry::{self, SamplerReport};
 use crate::tenant::failures::note;
+use crate::tenant::gate::{Gate, Order};
 use crate::tenant::pipeline::{PhasePlan, Runner};
 use crate::tenant::recorder::{Recorder, Watcher};
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
@@ -92,7 +93,7 @@ impl Watching {
 /// Runs all phases; what was recorded is in the file when it returns.
 pub(super) fn run(
     scenario: &Scenario,
-    prepared: Vec<Prepared>,
+    prepared: prepare::All,
     writer: RunWriter,
     stop: &Arc<AtomicBool>,
     watching: Watching,
@@ -101,6 +102,7 @@ pub(super) fn run(
     let phases = phases(scenario);
     let mut feeds = Vec::new();
     let mut tenants: Vec<Live> = prepared
+        .tenants
         .into_iter()
         .zip(&scenario.tenants)
         .map(|(p, tenant)| Live::new(p.runner, tenant.record_detections, &mut feeds))
@@ -184,10 +186,14 @@ fn together(
     notes: &Sender<Event>,
 ) -> Vec<PhaseRecord> {
     let plan = plan_of(scenario, phase, RealClock.now() + LEAD);
+    let gate = Order::of(scenario.sharing).map(|order| Arc::new(Gate::new(order, tenants.len())));
     std::thread::scope(|scope| {
         let threads: Vec<_> = tenants
             .into_iter()
-            .map(|live| live.start(scope, plan, stop, notes))
+            .map(|live| {
+                live.runner.gate.clone_from(&gate);
+                live.start(scope, plan, stop, notes)
+            })
             .collect();
         threads.into_iter().map(Started::finish).collect()
     })
@@ -265,6 +271,8 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         preprocess: None,
         postprocess: None,
         slots: NullBackend.open(&Program::default(), depth)?,
+        failed: None,
+        gate: None,
         arrival: Arrival::Closed,
         overload: Overload::Queue { capacity: 1 },
         deadline: None,
@@ -279,6 +287,7 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
     let epoch = RealClock.now();
     let plan = PhasePlan {
         phase: Phase::Overhead,
+        sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,
         end: epoch + Nanos::from_secs(1),

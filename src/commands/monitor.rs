@@ -468,6 +468,7 @@ impl Recording {
                 },
                 clocks: Clocks::AsIs,
                 sim_contention: 0.0,
+                watchdog: Nanos::ZERO,
                 expect: Vec::new(),
                 tenants: Vec::new(),
             },

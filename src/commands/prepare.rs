@@ -2,10 +2,13 @@
 //!
 //! Everything is tried for every tenant before anything is given up, so that all problems are told at once.
 
+mod gpu;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::backend::cpu::CpuBackend;
+use crate::backend::gpu::SharedGpu;
 use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
@@ -17,6 +20,7 @@ use crate::source::empty::EmptySource;
 use crate::source::synthetic::SyntheticSource;
 use crate::source::{ContentKind, Source, images, points};
 use crate::tenant::pipeline::{Runner, prepare_thread};
+use gpu::Devices;
 
 /// A tenant ready to run, and what the manifest says of it.
 pub struct Prepared {
@@ -59,19 +63,31 @@ pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
     })
 }
 
+/// All tenants, and the devices that they share.
+pub struct All {
+    /// In the order of the scenario.
+    pub tenants: Vec<Prepared>,
+    /// The GPUs in use.
+    pub gpus: Vec<Arc<SharedGpu>>,
+}
+
 /// Prepares all tenants, or says everything that is in the way.
-pub fn all(scenario: &Scenario) -> Result<Vec<Prepared>, Vec<String>> {
+pub fn all(scenario: &Scenario) -> Result<All, Vec<String>> {
     let device = SharedDevice::new(scenario.sim_contention);
     let mut prepared = Vec::new();
-    let mut problems = Vec::new();
+    let mut problems: Vec<String> = gpu::sharing_without_gpu(scenario).into_iter().collect();
+    let devices = Devices::open(scenario);
     for (number, tenant) in scenario.tenants.iter().enumerate() {
-        match one(scenario, number, tenant, &device) {
+        match one(scenario, number, tenant, &device, &devices) {
             Ok(ready) => prepared.push(ready),
             Err(found) => problems.extend(found.into_iter().map(|p| format!("tenant {}: {p}", tenant.name))),
         }
     }
     if problems.is_empty() {
-        Ok(prepared)
+        Ok(All {
+            tenants: prepared,
+            gpus: devices.into_opened(),
+        })
     } else {
         Err(problems)
     }
@@ -90,6 +106,7 @@ fn one(
     number: usize,
     tenant: &Tenant,
     device: &Arc<SharedDevice>,
+    devices: &Devices,
 ) -> Result<Prepared, Vec<String>> {
     let mut problems = Vec::new();
     let detector = tenant
@@ -98,7 +115,7 @@ fn one(
         .and_then(|d| detector(d).map_err(|p| problems.push(p)).ok());
     let source = source(&tenant.source).map_err(|p| problems.push(p)).ok();
     let info = source.as_ref().map(|s| s.info());
-    let executes = matches!(tenant.backend, BackendChoice::Cpu { .. });
+    let executes = tenant.backend.executes();
     if let (Some(detector), Some(info)) = (&detector, &info)
         && detector.input != info.kind
         // A tenant that only simulates may have a detector for its name, and no frames.
@@ -120,17 +137,48 @@ fn one(
     let empty = Program::default();
     let program = detector.as_ref().map_or(&empty, |d| &d.program);
     let seed = seed(scenario, number);
-    let backend: Box<dyn Backend> = match &tenant.backend {
-        BackendChoice::Cpu { threads, profile } => Box::new(CpuBackend::new(*threads, *profile)),
-        BackendChoice::Sim(model) => Box::new(SimBackend::new(device.clone(), number, model.clone(), seed)),
-        BackendChoice::Null => Box::new(NullBackend),
-    };
-    let slots = open(backend.as_ref(), program, tenant)
-        .map_err(|e| problems.push(e.to_string()))
-        .ok();
     let networks = networks(program).map_err(|p| problems.push(p)).ok();
-    let (Some(slots), Some(source), Some(info), Some(networks), true) =
-        (slots, source, info, networks, problems.is_empty())
+    let mut over_plans = None;
+    let backend: Result<Box<dyn Backend>, String> = match &tenant.backend {
+        BackendChoice::Cpu { threads, profile } => Ok(Box::new(CpuBackend::new(*threads, *profile))),
+        BackendChoice::Sim(model) => Ok(Box::new(SimBackend::new(
+            device.clone(),
+            number,
+            model.clone(),
+            seed,
+        ))),
+        BackendChoice::Null => Ok(Box::new(NullBackend)),
+        BackendChoice::TensorRt {
+            build,
+            plans,
+            profile,
+        } => gpu::tensorrt(scenario, number, devices, program, build, plans, *profile).map(
+            |(backend, program)| {
+                over_plans = Some(program);
+                backend
+            },
+        ),
+        BackendChoice::OnnxRuntime { .. } => Err("this jetlag was built without ONNX Runtime".to_owned()),
+    };
+    let backend = backend.map_err(|problem| problems.push(problem)).ok();
+    let program = over_plans.as_ref().unwrap_or(program);
+    let mut failed = None;
+    let slots = backend
+        .as_ref()
+        .and_then(|backend| match open(backend.as_ref(), program, tenant) {
+            Ok(slots) => Some(slots),
+            // The device is full: the tenants that it holds go on.
+            Err(error @ BackendError::OutOfMemory { .. }) => {
+                failed = Some(error.to_string());
+                Some(Vec::new())
+            }
+            Err(error) => {
+                problems.push(error.to_string());
+                None
+            }
+        });
+    let (Some(backend), Some(slots), Some(source), Some(info), Some(networks), true) =
+        (backend, slots, source, info, networks, problems.is_empty())
     else {
         return Err(problems);
     };
@@ -155,6 +203,8 @@ fn one(
         preprocess,
         postprocess,
         slots,
+        failed,
+        gate: None,
         arrival: tenant.arrival,
         overload: tenant.overload,
         deadline: tenant.deadline,

@@ -49,11 +49,11 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let path = run_file(&scenario, options.out.as_deref())?;
     let prepared = prepare::all(&scenario).map_err(|problems| WrongUse(problems.join("\n       ")))?;
     let held = hold_clocks(&scenario)?;
-    let manifest = manifest(&scenario, &prepared);
+    let manifest = manifest(&scenario, &prepared.tenants);
     let writer = RunWriter::create(&path, &manifest)?;
     let stop = stop_on_signals()?;
     let ended = match scenario.clock {
-        ClockKind::Virtual => simulated(&scenario, &prepared, writer, &stop),
+        ClockKind::Virtual => simulated(&scenario, &prepared.tenants, writer, &stop),
         ClockKind::Real => live::run(
             &scenario,
             prepared,
@@ -269,10 +269,14 @@ fn simulated(
                 BackendChoice::Sim(model) => model.clone(),
                 // What returns at once takes the least time that moves the clock.
                 BackendChoice::Null => LatencyModel::Fixed(Nanos(1)),
-                BackendChoice::Cpu { .. } => anyhow::bail!(
-                    "tenant {}: the cpu backend cannot run under the virtual clock; use Sim or `clock: Real`",
-                    tenant.name
-                ),
+                BackendChoice::Cpu { .. }
+                | BackendChoice::TensorRt { .. }
+                | BackendChoice::OnnxRuntime { .. } => {
+                    anyhow::bail!(
+                        "tenant {}: its backend cannot run under the virtual clock; use Sim or `clock: Real`",
+                        tenant.name
+                    )
+                }
             };
             Ok(SimTenant {
                 tenant: number as u16,
@@ -320,6 +324,7 @@ pub(super) fn plan_of(scenario: &Scenario, phase: Phase, epoch: Stamp) -> PhaseP
     let measured_from = epoch + scenario.warmup;
     PhasePlan {
         phase,
+        sharing: scenario.sharing,
         epoch,
         measured_from,
         end: measured_from + scenario.duration,

@@ -2,6 +2,8 @@
 
 use cudarc::driver::{result, sys};
 
+use crate::units::Bytes;
+
 /// One CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
@@ -34,6 +36,63 @@ pub enum GpuError {
     /// A driver that lists no device.
     #[error("the CUDA driver lists no device")]
     NoDevice,
+    /// A number beyond the devices that there are.
+    #[error("there is no GPU {ordinal}: the driver lists {found}, numbered from 0")]
+    NoSuchDevice {
+        /// The number asked for.
+        ordinal: u16,
+        /// How many there are.
+        found: usize,
+    },
+    /// The device's memory is full.
+    #[error(
+        "the GPU has no room for {}{}; fewer tenants, a smaller `depth` or `context_memory: Shared` need less",
+        Bytes(*wanted), free.map_or(String::new(), |free| format!(" ({} are free)", Bytes(free)))
+    )]
+    OutOfMemory {
+        /// Bytes asked for.
+        wanted: u64,
+        /// Bytes free, where the driver tells.
+        free: Option<u64>,
+    },
+    /// A driver older than what is asked of it.
+    #[error(
+        "{what} needs a driver for CUDA {}, and this one serves {}; update the driver or share another way",
+        version(*needs), version(*found)
+    )]
+    TooOld {
+        /// What was asked.
+        what: &'static str,
+        /// Since which CUDA there is such a thing, as 12040 for 12.4.
+        needs: i32,
+        /// What the driver serves.
+        found: i32,
+    },
+    /// More partitions than the device can be divided into.
+    #[error("the GPU divides into {found} groups of multiprocessors, and {wanted} partitions are asked for")]
+    TooFewGroups {
+        /// Partitions asked for.
+        wanted: usize,
+        /// Groups that there are.
+        found: usize,
+    },
+    /// The device does not come to an end.
+    #[error("the GPU was not done after {} s (`watchdog`); it hangs, or the limit is too short", limit.as_secs_f64())]
+    Hangs {
+        /// The limit.
+        limit: std::time::Duration,
+    },
+    /// No thread for the clock's calibration.
+    #[error("cannot start a thread: {problem}")]
+    NoThread {
+        /// The system's words.
+        problem: String,
+    },
+}
+
+/// `12.4` for 12040.
+fn version(number: i32) -> String {
+    format!("{}.{}", number / 1000, number % 1000 / 10)
 }
 
 /// All devices, in the driver's order.

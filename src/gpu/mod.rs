@@ -1,15 +1,37 @@
-//! CUDA, behind safe types: what devices there are, and memory that the host fills. (Contexts, streams, rings and ways of sharing come with the
-//! tenants that run on them.) Nothing of TensorRT here.
+//! CUDA, behind safe types: devices and their contexts, streams, events, memory, graphs, partitions, and where the
+//! device's moments lie on the host's line of time. Nothing of TensorRT here.
 //!
 //! The driver is loaded at run time through `cudarc`, built for CUDA 11.4; it panics where there is no driver,
-//! so its presence is asked for first, here and nowhere else.
+//! so its presence is asked for first, in [`devices`] and nowhere else. Functions newer than 11.4 are asked for by name
+//! and version, in [`Partition`] alone.
+//!
+//! # Who keeps whom alive
+//! [`Gpu`] is the device's primary context; every stream, event, block of memory, graph and partition holds it. A stream
+//! holds its partition. Memory and graphs wait for the device before they are freed, so that whatever a stream still has
+//! under way finds its addresses; a hanging device hangs there, and the run's watchdog leaves such a tenant alone.
+//!
+//! # Threads
+//! Everything here may move between threads and be shared. A thread binds the context ([`Gpu::bind`]) before it
+//! records, copies or waits; constructors bind by themselves.
 #![allow(
     unsafe_code,
     reason = "calls of the CUDA driver; each block states the fact that it relies on"
 )]
 
+mod clock_map;
+mod context;
 mod device;
+mod event;
+mod graph;
 mod memory;
+mod partition;
+mod stream;
 
+pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
+pub use context::Gpu;
 pub use device::{Device, GpuError, devices, first};
-pub use memory::Uploads;
+pub use event::{Event, Sync};
+pub use graph::Graph;
+pub use memory::{DeviceMemory, PinnedAddress, PinnedMemory, Uploads};
+pub use partition::Partition;
+pub use stream::Stream;

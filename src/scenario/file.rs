@@ -5,6 +5,7 @@
 
 use crate::units::Nanos;
 
+use super::gpu::{self, GpuFile, Provider};
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::tree::Node;
@@ -24,6 +25,7 @@ pub(super) struct ScenarioFile {
     pub(super) telemetry: Read<TelemetryFile>,
     pub(super) clocks: Read<Clocks>,
     pub(super) sim_contention: Read<f64>,
+    pub(super) watchdog: Read<Nanos>,
     pub(super) expect: Read<Vec<Spot<String>>>,
     pub(super) tenants: Option<Spot<Vec<TenantFile>>>,
 }
@@ -58,6 +60,7 @@ pub(super) struct TenantFile {
     pub(super) cpus: Read<Vec<Spot<usize>>>,
     pub(super) record_detections: Read<bool>,
     pub(super) frames: Read<u64>,
+    pub(super) gpu: GpuFile,
 }
 
 /// What may stand for a backend.
@@ -70,8 +73,15 @@ pub(super) enum BackendFile {
     },
     Sim(LatencyFile),
     Null,
-    TensorRt,
-    OnnxRuntime,
+    TensorRt {
+        build: Read<String>,
+        plans: Read<Vec<Spot<String>>>,
+        profile: Read<bool>,
+    },
+    OnnxRuntime {
+        provider: Read<Provider>,
+        threads: Read<usize>,
+    },
 }
 
 /// What may stand for a latency model.
@@ -151,6 +161,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "telemetry",
     "clocks",
     "sim_contention",
+    "watchdog",
     "expect",
     "tenants",
 ];
@@ -168,6 +179,12 @@ const TENANT_FIELDS: &[&str] = &[
     "cpus",
     "record_detections",
     "frames",
+    "transfer",
+    "graph",
+    "sync",
+    "context_memory",
+    "share",
+    "gpu",
 ];
 
 const fn plain(name: &'static str) -> Choice {
@@ -247,8 +264,18 @@ static BACKENDS: Choices = Choices {
         choice("Cpu", &["threads", "profile"], 0, "Cpu(threads: 1)"),
         choice("Sim", &["model"], 1, "Sim(Fixed(\"5ms\"))"),
         plain("Null"),
-        plain("TensorRt"),
-        plain("OnnxRuntime"),
+        choice(
+            "TensorRt",
+            &["build", "plans", "profile"],
+            0,
+            "TensorRt(build: \"--precision fp16\")",
+        ),
+        choice(
+            "OnnxRuntime",
+            &["provider", "threads"],
+            0,
+            "OnnxRuntime(provider: Cpu)",
+        ),
     ],
 };
 
@@ -345,6 +372,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         telemetry: r.optional(&fields, "telemetry", telemetry),
         clocks: r.optional(&fields, "clocks", clocks),
         sim_contention: r.optional(&fields, "sim_contention", Reader::number),
+        watchdog: r.optional(&fields, "watchdog", Reader::duration),
         expect: r.optional(&fields, "expect", expectations),
         tenants: r.required(
             &fields,
@@ -486,6 +514,7 @@ fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
         }),
         record_detections: r.optional(&fields, "record_detections", Reader::flag),
         frames: r.optional(&fields, "frames", Reader::whole),
+        gpu: gpu::read(r, &fields),
     })
 }
 
@@ -503,8 +532,22 @@ fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
             BackendFile::Sim(model.value)
         }
         "Null" => BackendFile::Null,
-        "TensorRt" => BackendFile::TensorRt,
-        "OnnxRuntime" => BackendFile::OnnxRuntime,
+        "TensorRt" => BackendFile::TensorRt {
+            build: r.optional(&fields, "build", Reader::text),
+            plans: r.optional(&fields, "plans", |r, node, field| {
+                r.list(
+                    node,
+                    field,
+                    "a list of plan files, such as [\"camera.plan\"]",
+                    Reader::text,
+                )
+            }),
+            profile: r.optional(&fields, "profile", Reader::flag),
+        },
+        "OnnxRuntime" => BackendFile::OnnxRuntime {
+            provider: r.optional(&fields, "provider", gpu::provider),
+            threads: r.optional(&fields, "threads", Reader::whole),
+        },
         _ => BackendFile::Auto,
     })
 }

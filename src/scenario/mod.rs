@@ -6,6 +6,7 @@
 //! The rest of the program sees only what is here; it is stored in the run file as it stands.
 
 mod file;
+mod gpu;
 mod problems;
 mod read;
 mod resolve;
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
 
+pub use gpu::{ContextMemory, GpuUse, Graph, Provider, Sync, Transfer};
 pub use problems::{Place, Problem, ProblemKind, Problems};
 pub use resolve::{CheckExpectation, ResolveEnv, from_str, load};
 
@@ -48,10 +50,18 @@ pub struct Scenario {
     pub clocks: Clocks,
     /// How the `sim` backend's tenants slow each other down: with `k` busy, each runs `1 + contention × (k − 1)` times slower.
     pub sim_contention: f64,
+    /// A frame that the device holds for longer ends its tenant.
+    #[serde(default = "default_watchdog")]
+    pub watchdog: Nanos,
     /// Promises that the exit code reports on.
     pub expect: Vec<String>,
     /// Who runs.
     pub tenants: Vec<Tenant>,
+}
+
+/// Long after any deadline, and soon enough that nobody thinks the program hangs.
+pub(crate) const fn default_watchdog() -> Nanos {
+    Nanos::from_secs(10)
 }
 
 /// Which clock drives the run.
@@ -192,6 +202,9 @@ pub struct Tenant {
     pub record_detections: bool,
     /// Stop after this many frames, counted from the end of the warm-up, if sooner than the duration.
     pub frames: Option<u64>,
+    /// How it uses the GPU.
+    #[serde(default)]
+    pub gpu: GpuUse,
 }
 
 /// A detector by file or by name.
@@ -213,10 +226,41 @@ pub enum BackendChoice {
         /// Whether to record time per node.
         profile: bool,
     },
+    /// TensorRT, on a GPU.
+    TensorRt {
+        /// Options of `jetlag build` for its plans.
+        build: Vec<String>,
+        /// Plans to load as they are, one for each of the detector's networks, instead of building any.
+        plans: Vec<PathBuf>,
+        /// Whether to record time per layer.
+        profile: bool,
+    },
+    /// ONNX Runtime.
+    OnnxRuntime {
+        /// On the GPU or the processor.
+        provider: Provider,
+        /// Threads for one inference on the processor.
+        threads: usize,
+    },
     /// A seeded latency model.
     Sim(LatencyModel),
     /// Returns at once.
     Null,
+}
+
+impl BackendChoice {
+    /// Whether it really executes the detector's networks.
+    pub fn executes(&self) -> bool {
+        !matches!(self, BackendChoice::Sim(_) | BackendChoice::Null)
+    }
+    /// Whether it executes on a GPU.
+    pub fn uses_gpu(&self) -> bool {
+        match self {
+            BackendChoice::TensorRt { .. } => true,
+            BackendChoice::OnnxRuntime { provider, .. } => *provider == Provider::Cuda,
+            BackendChoice::Cpu { .. } | BackendChoice::Sim(_) | BackendChoice::Null => false,
+        }
+    }
 }
 
 /// How long a simulated inference takes when it is alone.

@@ -35,6 +35,13 @@ impl<T> Read<T> {
     {
         self.given().map_or(default, |spot| spot.value.clone())
     }
+    /// The value, or its type's default.
+    pub(super) fn or_default(&self) -> T
+    where
+        T: Clone + Default,
+    {
+        self.or(T::default())
+    }
 }
 
 /// One alternative of a choice.

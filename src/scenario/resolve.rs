@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::units::Nanos;
 
 use super::file::{self, ScenarioFile};
+use super::gpu;
 use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
 use super::read::{Read, Reader};
 use super::tenant::resolve_tenant;
@@ -181,7 +182,14 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
                 .collect()
         }
     };
-    sharing(&typed.sharing, r);
+    sharing(&typed.sharing, clock, r);
+    if let Some(typed) = &typed.tenants {
+        gpu::shares(typed.value.iter().map(|tenant| &tenant.gpu), r);
+    }
+    if let Some(spot) = typed.watchdog.given() {
+        let ok = spot.value >= Nanos::from_millis(10) && spot.value <= LONGEST_RUN;
+        require(r, spot, ok, "watchdog", "from 10ms, such as \"10s\"");
+    }
     if let Some(spot) = typed.sim_contention.given() {
         // Beyond a hundredfold a model says nothing, and far beyond it no frame would end in simulated time.
         let ok = (0.0..=100.0).contains(&spot.value);
@@ -215,6 +223,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         telemetry: telemetry(typed, r),
         clocks: typed.clocks.or(Clocks::AsIs),
         sim_contention: typed.sim_contention.or(0.0),
+        watchdog: typed.watchdog.or(super::default_watchdog()),
         expect: expectations(typed, context.env, r),
         tenants,
     }
@@ -267,7 +276,7 @@ macro_rules! shown_by_display {
         fn shown(&self) -> String { self.to_string() }
     })* };
 }
-shown_by_display!(Nanos, f64, u64, usize);
+shown_by_display!(Nanos, f64, u16, u64, usize);
 
 fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
     let usual = Nanos::from_secs(1).min(duration);
@@ -352,24 +361,21 @@ fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
     }
 }
 
-fn sharing(read: &Read<Sharing>, r: &mut Reader) {
+/// Under the virtual clock there is only what can be simulated.
+fn sharing(read: &Read<Sharing>, clock: ClockKind, r: &mut Reader) {
     let Some(spot) = read.given() else { return };
-    let needs = match spot.value {
-        Sharing::Streams => return,
-        Sharing::SingleStream => "one CUDA stream for all tenants",
-        Sharing::Priority => "CUDA streams with priorities",
-        Sharing::RoundRobin => "a GPU whose tenants take turns",
-        Sharing::Exclusive => "a GPU that one tenant at a time holds",
-        Sharing::Edf => "a GPU queue ordered by deadline",
-        Sharing::Partition => "a GPU divided into green contexts or MIG instances",
-        Sharing::Processes => "a GPU shared by processes, with or without MPS",
+    let can_be_simulated = match spot.value {
+        Sharing::Streams | Sharing::RoundRobin | Sharing::Exclusive | Sharing::Edf => true,
+        Sharing::SingleStream | Sharing::Priority | Sharing::Partition | Sharing::Processes => false,
     };
-    let kind = ProblemKind::NotInThisVersion {
-        what: format!("sharing {:?}", spot.value),
-        why: format!(" (it needs a GPU backend: {needs})"),
-        instead: "Streams",
-    };
-    r.report(&spot.place, kind);
+    if clock == ClockKind::Virtual && !can_be_simulated {
+        let kind = ProblemKind::Contradiction {
+            what: "`sharing`".into(),
+            why: format!("{:?} cannot be simulated under the Virtual clock", spot.value),
+            advice: "take Streams, RoundRobin, Exclusive or Edf, or clock: Real".into(),
+        };
+        r.report(&spot.place, kind);
+    }
 }
 
 fn baseline(typed: &ScenarioFile, r: &mut Reader) -> Baseline {

@@ -6,6 +6,7 @@ use crate::nearest::nearest;
 use crate::units::Nanos;
 
 use super::file::{ArrivalFile, BackendFile, LatencyFile, OverloadFile, SourceFile, TenantFile};
+use super::gpu;
 use super::problems::{Place, ProblemKind, Spot, shown};
 use super::read::{Read, Reader};
 use super::resolve::{Context, Whole, require};
@@ -89,6 +90,7 @@ pub(super) fn resolve_tenant(
         cpus: tenant.cpus(r),
         record_detections: typed.record_detections.or(true),
         frames: typed.frames.given().map(|spot| spot.value),
+        gpu: gpu::resolve(&typed.gpu, &tenant.label, r),
     }
 }
 
@@ -116,64 +118,97 @@ impl One<'_> {
     }
 
     fn backend(&self, r: &mut Reader) -> (BackendChoice, Option<String>) {
-        let one_thread = BackendChoice::Cpu {
-            threads: 1,
-            profile: false,
-        };
-        let Some(Spot { value, place }) = self.typed.backend.given() else {
-            return (one_thread, Some(self.why_cpu()));
+        let Some(Spot { value, .. }) = self.typed.backend.given() else {
+            return self.auto();
         };
         match value {
-            BackendFile::Auto => (one_thread, Some(self.why_cpu())),
+            BackendFile::Auto => self.auto(),
             BackendFile::Null => (BackendChoice::Null, None),
             BackendFile::Sim(model) => (BackendChoice::Sim(self.latency(model, r)), None),
             BackendFile::Cpu { threads, profile } => {
-                if let Some(spot) = threads.given() {
-                    let cpus = self.context.env.cpus.len().max(1);
-                    let wanted = format!("from 1 to {cpus}, the processors that this process may use");
-                    require(
-                        r,
-                        spot,
-                        (1..=cpus).contains(&spot.value),
-                        self.of("threads"),
-                        &wanted,
-                    );
-                }
+                self.threads(threads, r);
                 let backend = BackendChoice::Cpu {
                     threads: threads.or(1),
                     profile: profile.or(false),
                 };
                 (backend, None)
             }
-            BackendFile::TensorRt | BackendFile::OnnxRuntime => {
-                let name = match value {
-                    BackendFile::TensorRt => "TensorRt",
-                    _ => "OnnxRuntime",
+            BackendFile::TensorRt {
+                build,
+                plans,
+                profile,
+            } => (self.tensorrt(build, plans, profile.or(false), r), None),
+            BackendFile::OnnxRuntime { provider, threads } => {
+                self.threads(threads, r);
+                let backend = BackendChoice::OnnxRuntime {
+                    provider: provider.or_default(),
+                    threads: threads.or(1),
                 };
-                let kind = ProblemKind::NotInThisVersion {
-                    what: format!("the {name} backend of {}", self.label),
-                    why: String::new(),
-                    instead: "Auto or Cpu",
-                };
-                r.report(place, kind);
-                (one_thread, None)
+                (backend, None)
             }
         }
     }
 
-    /// The reason for what `Auto` chose, stored in the run.
-    fn why_cpu(&self) -> String {
-        let env = self.context.env;
-        match (&env.gpu, &env.tensorrt) {
-            (None, _) => "no GPU was found, so the embedded cpu backend runs it".into(),
-            (Some(gpu), None) => {
-                format!("{gpu} was found and TensorRT was not, so the embedded cpu backend runs it")
-            }
-            (Some(gpu), Some(version)) => format!(
-                "{gpu} and TensorRT {version} were found, and this version of jetlag has no tensorrt backend yet, \
-                 so the embedded cpu backend runs it"
-            ),
+    fn threads(&self, threads: &Read<usize>, r: &mut Reader) {
+        if let Some(spot) = threads.given() {
+            let cpus = self.context.env.cpus.len().max(1);
+            let wanted = format!("from 1 to {cpus}, the processors that this process may use");
+            let ok = (1..=cpus).contains(&spot.value);
+            require(r, spot, ok, self.of("threads"), &wanted);
         }
+    }
+
+    fn tensorrt(
+        &self,
+        build: &Read<String>,
+        plans: &Read<Vec<Spot<String>>>,
+        profile: bool,
+        r: &mut Reader,
+    ) -> BackendChoice {
+        if let (Some(build), Some(_)) = (build.given(), plans.given()) {
+            let why = "`plans` are loaded as they are, and `build` says how to build them";
+            self.contradiction(r, &build.place, "backend", why, "give one of the two");
+        }
+        let list = plans.given().map_or(&[][..], |list| &list.value);
+        let is_file = std::path::Path::is_file;
+        let find =
+            |plan: &Spot<String>| self.find(&plan.value, &plan.place, "plans", "plan file", is_file, r);
+        BackendChoice::TensorRt {
+            plans: list.iter().filter_map(find).collect(),
+            build: build
+                .given()
+                .map(|spot| spot.value.split_whitespace().map(str::to_owned).collect())
+                .unwrap_or_default(),
+            profile,
+        }
+    }
+
+    /// What `Auto` comes to here, and why.
+    fn auto(&self) -> (BackendChoice, Option<String>) {
+        let cpu = BackendChoice::Cpu {
+            threads: 1,
+            profile: false,
+        };
+        let env = self.context.env;
+        let (backend, why) = match (&env.gpu, &env.tensorrt) {
+            (None, _) => (
+                cpu,
+                "no GPU was found, so the embedded cpu backend runs it".to_owned(),
+            ),
+            (Some(gpu), None) => (
+                cpu,
+                format!("{gpu} was found and TensorRT was not, so the embedded cpu backend runs it"),
+            ),
+            (Some(gpu), Some(version)) => (
+                BackendChoice::TensorRt {
+                    build: Vec::new(),
+                    plans: Vec::new(),
+                    profile: false,
+                },
+                format!("{gpu} and TensorRT {version} were found"),
+            ),
+        };
+        (backend, Some(why))
     }
 
     fn latency(&self, model: &LatencyFile, r: &mut Reader) -> LatencyModel {

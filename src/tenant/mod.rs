@@ -4,6 +4,7 @@
 //! - [`arrival`]: when frames are due; [`overload`]: which of them are given up. Pure, and shared by both drivers.
 //! - [`pipeline`]: drives a tenant on real threads against the real clock.
 //!   `nodes` adds up what each node of its networks took, where that was asked for.
+//! - [`gate`]: whose frame uses the device next, where tenants take turns.
 //! - [`simulate`]: drives simulated tenants under the virtual clock, as one event loop.
 //! - [`recording`]: the hot path's way to the recorder; [`recorder`]: the thread that takes it to the run file.
 //!
@@ -11,6 +12,7 @@
 
 pub mod arrival;
 pub(crate) mod failures;
+pub mod gate;
 mod nodes;
 pub mod overload;
 pub mod pipeline;

@@ -16,11 +16,13 @@ mod prepare;
 mod threads;
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
 use super::arrival::Releases;
 use super::failures::{Failures, note};
+use super::gate::Gate;
 use super::nodes::NodeTotals;
 use super::overload::WaitingLine;
 use super::recording::RecordSink;
@@ -28,7 +30,7 @@ use crate::backend::Slot;
 use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Event, Finding, Phase, PhaseRecord};
-use crate::scenario::{Arrival, Overload, Release as Waiting};
+use crate::scenario::{Arrival, Overload, Release as Waiting, Sharing};
 use crate::source::{Frame, Source};
 use crate::units::{Nanos, Stamp};
 use finish::Finish;
@@ -49,6 +51,10 @@ pub struct Runner {
     pub postprocess: Option<Box<dyn Postprocess>>,
     /// The ring: as many as the tenant's depth.
     pub slots: Vec<Box<dyn Slot>>,
+    /// Why it cannot run, where it could not be opened and the others go on without it.
+    pub failed: Option<String>,
+    /// Where it waits for its turn, where tenants take turns.
+    pub gate: Option<Arc<Gate>>,
     /// When frames are due.
     pub arrival: Arrival,
     /// What happens under overload.
@@ -70,6 +76,8 @@ pub struct Runner {
 pub struct PhasePlan {
     /// Which phase.
     pub phase: Phase,
+    /// The way of sharing that holds in it.
+    pub sharing: Sharing,
     /// The common start.
     pub epoch: Stamp,
     /// Start of the measured window.
@@ -105,13 +113,25 @@ impl Runner {
         back: &mut RecordSink,
         notes: &Sender<Event>,
     ) -> PhaseRecord {
+        if let Some(problem) = &self.failed {
+            note(notes, clock.now(), &self.name, problem);
+            return PhaseRecord {
+                tenant: self.tenant,
+                phase: plan.phase,
+                epoch: plan.epoch,
+                measured_from: plan.measured_from,
+                measured_to: plan.measured_from,
+                reason: EndReason::Failed,
+                lost_records: 0,
+            };
+        }
         if let Err(problem) = prepare_thread(&self.cpus) {
             note(notes, clock.now(), &self.name, &problem);
         }
         if let Err(error) = self.source.rewind() {
             note(notes, clock.now(), &self.name, &error.to_string());
         }
-        self.slots.iter_mut().for_each(|slot| slot.restart());
+        self.slots.iter_mut().for_each(|slot| slot.restart(plan.sharing));
         let depth = self.slots.len();
         let free: Vec<Free> = std::mem::take(&mut self.slots)
             .into_iter()
@@ -130,6 +150,7 @@ impl Runner {
             notes: notes.clone(),
             nodes: &mut nodes,
             failures: Failures::new(),
+            gate: self.gate.as_deref(),
         };
         let releases = Releases::new(
             self.arrival,
@@ -158,6 +179,7 @@ impl Runner {
             stop,
             name: name.as_str(),
             notes: notes.clone(),
+            gate: self.gate.as_deref(),
         };
         let cpus = self.cpus.as_slice();
         let (reason, slots) = if depth <= 1 {
@@ -166,6 +188,11 @@ impl Runner {
             run_overlapped(prepare, finish, free, front, back, cpus)
         };
         self.slots = slots;
+        for mut finding in self.slots.iter_mut().flat_map(|slot| slot.take_findings()) {
+            finding.tenant = Some(self.name.clone());
+            finding.message = format!("{}: {}", self.name, finding.message);
+            let _ = notes.send(Event::Finding(finding));
+        }
         let lists = back.take_lost_detections();
         if lists > 0 {
             let _ = notes.send(Event::Finding(lost_detections(&self.name, lists)));

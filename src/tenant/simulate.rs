@@ -5,9 +5,10 @@
 //! acquire, decode, pre- and postprocessing take no time. Equal scenarios give equal records, to the bit.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 
 use super::arrival::Releases;
+use super::gate::{Order, Waiting};
 use super::overload::{Release, WaitingLine};
 use super::pipeline::PhasePlan;
 use crate::backend::sim::device::Device;
@@ -82,17 +83,24 @@ pub fn run(
             spec: spec.clone(),
         })
         .collect();
+    let order = Order::of(plan.sharing);
+    let mut last = None;
     let mut now = plan.epoch;
     let mut stopped = false;
     loop {
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Atomic::Relaxed) {
             stopped = true;
             break;
         }
         for (place, state) in states.iter_mut().enumerate() {
             state.take_in(now, &plan, &mut record);
             state.submit(now, &plan);
-            state.start(place, now, &mut device);
+            if order.is_none() {
+                state.start(place, now, &mut device);
+            }
+        }
+        if let Some(order) = order {
+            pass_gate(order, &mut states, &mut last, now, &mut device);
         }
         let release = states.iter().filter_map(|s| s.next_release()).min();
         let completion = device.next_completion();
@@ -146,6 +154,33 @@ pub fn run(
             }
         })
         .collect()
+}
+
+/// Where tenants take turns, the next frame starts when none is on the device.
+fn pass_gate(order: Order, states: &mut [State], last: &mut Option<u16>, now: Stamp, device: &mut Device) {
+    if states.iter().any(|state| state.running.is_some()) {
+        return;
+    }
+    // Frames came to the gate in order of their start; the scenario's order decides between equals.
+    let at_gate: Vec<(usize, Waiting)> = states
+        .iter()
+        .enumerate()
+        .filter_map(|(place, state)| {
+            let first = state.in_flight.front()?;
+            let waiting = Waiting {
+                tenant: state.spec.tenant,
+                ticket: u64::try_from(first.started.0).unwrap_or(0),
+                due: first.deadline.map(|deadline| first.released + deadline),
+            };
+            Some((place, waiting))
+        })
+        .collect();
+    let waiting: Vec<Waiting> = at_gate.iter().map(|(_, waiting)| *waiting).collect();
+    if let Some(next) = order.next(&waiting, *last) {
+        *last = Some(waiting[next].tenant);
+        let place = at_gate[next].0;
+        states[place].start(place, now, device);
+    }
 }
 
 impl State {
@@ -246,12 +281,14 @@ impl State {
 mod tests {
     use super::*;
     use crate::record::Phase;
+    use crate::scenario::Sharing;
 
     const MS: i64 = 1_000_000;
 
     fn plan(ms: i64) -> PhasePlan {
         PhasePlan {
             phase: Phase::Together,
+            sharing: Sharing::Streams,
             epoch: Stamp(0),
             measured_from: Stamp(0),
             end: Stamp(ms * MS),

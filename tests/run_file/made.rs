@@ -9,8 +9,8 @@ use jetlag::record::{
     SCHEMA_MINOR, SampleRecord, SignalRecord, TenantManifest, WindowRecord,
 };
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
-    SourceSpec, Telemetry, Tenant,
+    Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
+    Sharing, SourceSpec, Telemetry, Tenant,
 };
 use jetlag::units::{Nanos, Stamp};
 use rand_pcg::Pcg64;
@@ -44,6 +44,7 @@ pub(crate) fn manifest() -> Manifest {
             },
             clocks: Clocks::AsIs,
             sim_contention: 0.5,
+            watchdog: Nanos::from_secs(10),
             expect: vec!["camera.response.p99 < 33ms".into()],
             tenants: names.map(tenant).into(),
         },
@@ -86,6 +87,7 @@ fn tenant(name: &str) -> Tenant {
         cpus: vec![],
         record_detections: true,
         frames: None,
+        gpu: GpuUse::default(),
     }
 }
 

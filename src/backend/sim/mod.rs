@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{Backend, BackendError, Program, Slot, StageTimes, null::host_tensors};
 use crate::clock::{Clock, RealClock};
-use crate::scenario::LatencyModel;
+use crate::scenario::{LatencyModel, Sharing};
 use crate::tensor::TensorSet;
 use crate::units::Stamp;
 use device::Device;
@@ -118,7 +118,7 @@ impl Slot for SimSlot {
         Ok(())
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self, _sharing: Sharing) {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         stream.sampler.restart();
     }

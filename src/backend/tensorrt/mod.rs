@@ -1,7 +1,7 @@
-//! TensorRT, whatever release the machine has: finding it, building plans, looking into them.
+//! TensorRT, whatever release the machine has: finding it, building plans, looking into them, executing them.
 //!
 //! The only place that sees the crate `tensorrt-dyn`. What to build is [`crate::engine::options`]; where plans are
-//! kept is [`crate::engine::cache`]. (The tenants' side, running engines on streams, comes with them.)
+//! kept is [`crate::engine::cache`]; slots, streams and stamps are [`crate::backend::gpu`]'s.
 
 #![allow(
     unsafe_code,
@@ -10,12 +10,14 @@
 
 pub mod build;
 pub mod calibrate;
+mod execute;
 pub mod inspect;
 mod library;
 mod matching;
 mod options;
 mod progress;
 
+pub use execute::{TensorRtBackend, over_plans};
 pub use library::{describe, find};
 pub use matching::{mismatch, rebuild_command};
 pub use progress::BuildProgress;

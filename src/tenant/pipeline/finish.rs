@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::detector::{Carry, Detection, Postprocess};
 use crate::record::{Event, FrameRecord, Outcome, Stage};
 use crate::tenant::failures::Failures;
+use crate::tenant::gate::Gate;
 use crate::tenant::nodes::NodeTotals;
 use crate::tenant::recording::RecordSink;
 
@@ -20,6 +21,7 @@ pub(super) struct Finish<'a> {
     pub(super) notes: Sender<Event>,
     pub(super) nodes: &'a mut NodeTotals,
     pub(super) failures: Failures,
+    pub(super) gate: Option<&'a Gate>,
 }
 
 impl Finish<'_> {
@@ -37,7 +39,11 @@ impl Finish<'_> {
             submitted,
         } = in_flight;
         self.found.clear();
-        match submitted.and_then(|()| self.result(slot.as_mut(), &carry, &mut record)) {
+        let result = submitted.and_then(|()| slot.wait().map_err(|e| e.to_string()));
+        if let Some(gate) = self.gate {
+            gate.leave(record.tenant);
+        }
+        match result.and_then(|times| self.result(times, slot.as_ref(), &carry, &mut record)) {
             Ok(()) => {
                 record.detections = self.found.len() as u32;
                 sink.frame(record);
@@ -59,15 +65,26 @@ impl Finish<'_> {
         Free { slot, carry }
     }
 
-    fn result(&mut self, slot: &mut dyn Slot, carry: &Carry, record: &mut FrameRecord) -> Result<(), String> {
+    fn result(
+        &mut self,
+        times: StageTimes,
+        slot: &dyn Slot,
+        carry: &Carry,
+        record: &mut FrameRecord,
+    ) -> Result<(), String> {
         let StageTimes {
             h2d,
             queue,
             compute,
             d2h,
-        } = slot.wait().map_err(|e| e.to_string())?;
+        } = times;
         record.stages[Stage::H2d as usize] = h2d;
-        record.stages[Stage::Queue as usize] = queue;
+        // What it waited for its turn is there already.
+        let turn = record.stages[Stage::Queue as usize];
+        record.stages[Stage::Queue as usize] = match (turn, queue) {
+            (Some(turn), Some(queue)) => Some(turn + queue),
+            (turn, queue) => turn.or(queue),
+        };
         record.stages[Stage::Compute as usize] = compute;
         record.stages[Stage::D2h as usize] = d2h;
         record.finished = self.clock.now();

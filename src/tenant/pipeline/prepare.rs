@@ -12,6 +12,7 @@ use crate::scenario::Release as Waiting;
 use crate::source::{Frame, Source};
 use crate::tenant::arrival::Releases;
 use crate::tenant::failures::Failures;
+use crate::tenant::gate::Gate;
 use crate::tenant::overload::{Release, WaitingLine};
 use crate::tenant::recording::RecordSink;
 use crate::units::{Nanos, Stamp};
@@ -59,6 +60,7 @@ pub(super) struct Prepare<'a> {
     pub(super) stop: &'a AtomicBool,
     pub(super) name: &'a str,
     pub(super) notes: Sender<Event>,
+    pub(super) gate: Option<&'a Gate>,
 }
 
 impl Prepare<'_> {
@@ -86,6 +88,14 @@ impl Prepare<'_> {
             Err(problem) => return self.failed(record, &problem, idle, sink),
         }
         self.failures.none();
+        if let Some(gate) = self.gate {
+            let came = self.clock.now();
+            gate.enter(
+                self.tenant,
+                record.deadline.map(|deadline| record.released + deadline),
+            );
+            record.stages[Stage::Queue as usize] = Some(self.clock.now() - came);
+        }
         let submitted = idle.slot.submit().map_err(|e| e.to_string());
         Next::Frame(InFlight {
             slot: idle.slot,

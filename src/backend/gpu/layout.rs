@@ -1,0 +1,307 @@
+//! Which tensors a frame has, where each lies, and what is copied when: decided once, from the program and from what the
+//! engines say of themselves.
+//!
+//! The steps are cut into segments: runs of engines that follow each other on the stream without a host step between. At
+//! a segment's begin its inputs that the host made are copied in; at its end its outputs are copied out, but for those
+//! that a later engine of the same segment takes: these stay on the device.
+
+use std::collections::BTreeMap;
+
+use super::{Network, Port};
+use crate::backend::{BackendError, Program, Step, TensorSpec};
+use crate::gpu::{DeviceMemory, PinnedAddress};
+use crate::tensor::{ElementType, Shape};
+
+/// A tensor of a frame, in its largest shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Name.
+    pub name: String,
+    /// Type of its elements.
+    pub element: ElementType,
+    /// Largest shape.
+    pub max_shape: Shape,
+    /// Whether an engine reads or writes it in device memory.
+    pub is_on_device: bool,
+}
+
+impl Tensor {
+    /// Bytes of the largest shape.
+    pub fn bytes(&self) -> usize {
+        self.max_shape.len().saturating_mul(self.element.size())
+    }
+}
+
+/// Where an engine finds a tensor.
+#[derive(Clone, Debug)]
+pub struct Location {
+    /// Its pinned memory.
+    pub host: PinnedAddress,
+    /// Its address on the device (that of the pinned memory, where the device reads it directly).
+    pub device: u64,
+    /// Its largest size in bytes.
+    pub bytes: usize,
+    /// Its largest shape.
+    pub max_shape: Shape,
+}
+
+/// An engine's place in the program.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineUse {
+    /// Position among the program's engines.
+    pub engine: usize,
+    /// Tensors that it reads, in the order of its ports.
+    pub inputs: Vec<usize>,
+    /// Tensors that it writes.
+    pub outputs: Vec<usize>,
+    /// Whether a shape can differ from frame to frame.
+    pub is_dynamic: bool,
+}
+
+/// Engines that follow each other on the stream.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Segment {
+    /// In order.
+    pub engines: Vec<EngineUse>,
+    /// Tensors copied to the device before the first.
+    pub uploads: Vec<usize>,
+    /// Tensors copied back after the last.
+    pub downloads: Vec<usize>,
+}
+
+/// One piece of a frame's work.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Work {
+    /// On the device.
+    Segment(Segment),
+    /// On the host: a step of the program, by position.
+    Host(usize),
+}
+
+/// A frame's tensors and its work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// By position.
+    pub tensors: Vec<Tensor>,
+    /// In order.
+    pub work: Vec<Work>,
+}
+
+impl Layout {
+    /// Decides for a program over these engines; with `zero_copy` nothing is copied.
+    ///
+    /// # Errors
+    /// Every tensor of an engine that does not fit what the detector or an earlier engine makes of it, in one message
+    /// each engine.
+    pub fn new(
+        backend: &'static str,
+        program: &Program,
+        networks: &[Box<dyn Network>],
+        zero_copy: bool,
+    ) -> Result<Self, BackendError> {
+        let mut making = Making {
+            backend,
+            tensors: program.host_tensors.iter().map(of_host).collect(),
+            by_name: BTreeMap::new(),
+        };
+        for (place, tensor) in making.tensors.iter().enumerate() {
+            making.by_name.insert(tensor.name.clone(), place);
+        }
+        let mut work = Vec::new();
+        let mut segment = Segment::default();
+        for (place, step) in program.steps.iter().enumerate() {
+            match step {
+                Step::Engine(engine) => {
+                    let network = networks.get(*engine).ok_or_else(|| BackendError::Load {
+                        network: format!("engine {engine}"),
+                        backend,
+                        problem: "the detector has no such engine".to_owned(),
+                    })?;
+                    segment.engines.push(making.engine(*engine, network.as_ref())?);
+                }
+                Step::Host(_) => {
+                    making.close(&mut segment, &mut work, zero_copy);
+                    work.push(Work::Host(place));
+                }
+            }
+        }
+        making.close(&mut segment, &mut work, zero_copy);
+        Ok(Layout {
+            tensors: making.tensors,
+            work,
+        })
+    }
+
+    /// Device memory of one frame: every tensor that an engine touches, by position.
+    pub fn device_bytes(&self) -> u64 {
+        let on_device = self.tensors.iter().filter(|tensor| tensor.is_on_device);
+        on_device.map(|tensor| tensor.bytes() as u64).sum()
+    }
+}
+
+fn of_host(spec: &TensorSpec) -> Tensor {
+    Tensor {
+        name: spec.name.clone(),
+        element: spec.element,
+        max_shape: spec.max_shape,
+        is_on_device: false,
+    }
+}
+
+struct Making {
+    backend: &'static str,
+    tensors: Vec<Tensor>,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Making {
+    fn engine(&mut self, engine: usize, network: &dyn Network) -> Result<EngineUse, BackendError> {
+        let ports = network.ports();
+        let mut problems = Vec::new();
+        let mut inputs = Vec::new();
+        for port in &ports.inputs {
+            match self.by_name.get(&port.name) {
+                Some(&place) => {
+                    if let Some(problem) = misfit(port, &self.tensors[place]) {
+                        problems.push(problem);
+                    }
+                    self.tensors[place].is_on_device |= !port.is_on_host;
+                    inputs.push(place);
+                }
+                None => problems.push(format!(
+                    "nothing makes its input `{}`; the detector's tensors are {}",
+                    port.name,
+                    self.names()
+                )),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(self.unfit(&ports.network, &problems));
+        }
+        let shapes: Vec<Shape> = inputs
+            .iter()
+            .map(|place| self.tensors[*place].max_shape)
+            .collect();
+        let made = network.output_shapes(&shapes)?;
+        let mut outputs = Vec::new();
+        for (port, max_shape) in ports.outputs.iter().zip(made) {
+            let place = *self
+                .by_name
+                .entry(port.name.clone())
+                .or_insert(self.tensors.len());
+            if place == self.tensors.len() {
+                self.tensors.push(Tensor {
+                    name: port.name.clone(),
+                    element: port.element,
+                    max_shape,
+                    is_on_device: !port.is_on_host,
+                });
+            } else if self.tensors[place].bytes() < max_shape.len() * port.element.size() {
+                problems.push(format!(
+                    "its output `{}` of shape {max_shape} does not fit in the detector's tensor of that name, {}",
+                    port.name, self.tensors[place].max_shape
+                ));
+            } else {
+                self.tensors[place].is_on_device |= !port.is_on_host;
+            }
+            outputs.push(place);
+        }
+        if !problems.is_empty() {
+            return Err(self.unfit(&ports.network, &problems));
+        }
+        Ok(EngineUse {
+            engine,
+            inputs,
+            outputs,
+            is_dynamic: ports.inputs.iter().any(|port| port.shape.contains(&None)),
+        })
+    }
+
+    fn names(&self) -> String {
+        let names: Vec<&str> = self.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
+    }
+
+    fn unfit(&self, network: &str, problems: &[String]) -> BackendError {
+        BackendError::Load {
+            network: network.to_owned(),
+            backend: self.backend,
+            problem: format!("it does not fit the detector: {}", problems.join("; ")),
+        }
+    }
+
+    /// Ends a segment: what the host made goes in, what no later engine of it takes comes out.
+    fn close(&self, segment: &mut Segment, work: &mut Vec<Work>, zero_copy: bool) {
+        if segment.engines.is_empty() {
+            return;
+        }
+        let mut segment = std::mem::take(segment);
+        if !zero_copy {
+            let (mut made, mut taken) = (Vec::new(), Vec::new());
+            for engine in &segment.engines {
+                for input in &engine.inputs {
+                    if made.contains(input) {
+                        taken.push(*input);
+                    } else if self.tensors[*input].is_on_device && !segment.uploads.contains(input) {
+                        segment.uploads.push(*input);
+                    }
+                }
+                made.extend(&engine.outputs);
+            }
+            made.retain(|output| !taken.contains(output) && self.tensors[*output].is_on_device);
+            segment.downloads = made;
+        }
+        work.push(Work::Segment(segment));
+    }
+}
+
+/// Why a tensor cannot be an engine's input.
+fn misfit(port: &Port, tensor: &Tensor) -> Option<String> {
+    let dims = tensor.max_shape.dims();
+    let fits = port.shape.len() == dims.len()
+        && port
+            .shape
+            .iter()
+            .zip(dims)
+            .all(|(wanted, found)| wanted.is_none_or(|wanted| wanted == *found));
+    if !fits {
+        let shown: Vec<String> = port
+            .shape
+            .iter()
+            .map(|dim| dim.map_or("?".to_owned(), |dim| dim.to_string()))
+            .collect();
+        return Some(format!(
+            "its input `{}` has shape [{}], and the detector makes {}",
+            port.name,
+            shown.join(", "),
+            tensor.max_shape
+        ));
+    }
+    (port.element != tensor.element).then(|| {
+        format!(
+            "its input `{}` holds {}, and the detector makes {}",
+            port.name,
+            port.element.name(),
+            tensor.element.name()
+        )
+    })
+}
+
+/// Device memory for each tensor that needs some.
+pub(super) fn allocate(
+    layout: &Layout,
+    gpu: &std::sync::Arc<crate::gpu::Gpu>,
+    zero_copy: bool,
+) -> Result<Vec<Option<DeviceMemory>>, crate::gpu::GpuError> {
+    let needed =
+        |tensor: &Tensor| (tensor.is_on_device && !zero_copy).then(|| DeviceMemory::new(gpu, tensor.bytes()));
+    layout
+        .tensors
+        .iter()
+        .map(|tensor| needed(tensor).transpose())
+        .collect()
+}

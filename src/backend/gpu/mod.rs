@@ -1,0 +1,103 @@
+//! The pipeline of a GPU tenant: pinned slots, copies, execution and stamps on CUDA streams, whoever executes.
+//!
+//! [`SharedGpu`] is one device as all tenants of a run see it: under each way of sharing it lends a tenant its streams
+//! ([`Lanes`]). [`Layout`] decides from the program and the engines' own words which tensor is copied when. A slot
+//! ([`open`]) is one frame in flight. What executes an engine is a [`Network`]: TensorRT in `backend/tensorrt`,
+//! ONNX Runtime in `backend/onnxruntime`. Whose turn it is, where tenants take turns, is decided before submission
+//! (`tenant::gate`).
+
+mod lanes;
+mod layout;
+mod shared;
+mod slot;
+mod stretch;
+
+use crate::backend::{BackendError, NodeTime};
+use crate::gpu::{GpuError, Stream};
+use crate::scenario::GpuUse;
+use crate::tensor::{ElementType, Shape};
+
+pub use lanes::Lanes;
+pub use layout::{Layout, Location, Tensor};
+pub use shared::{Claim, SharedGpu};
+pub use slot::open;
+
+/// An input or output as an engine tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// Name, as the network has it.
+    pub name: String,
+    /// Type of its elements.
+    pub element: ElementType,
+    /// Dimensions; `None` where they are dynamic.
+    pub shape: Vec<Option<usize>>,
+    /// Whether the engine wants it in host memory (shapes, mostly).
+    pub is_on_host: bool,
+}
+
+/// What an engine reads and writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ports {
+    /// Shown in messages.
+    pub network: String,
+    /// Inputs, in the engine's order.
+    pub inputs: Vec<Port>,
+    /// Outputs, in the engine's order.
+    pub outputs: Vec<Port>,
+}
+
+/// A loaded network, from which slots make what executes for them.
+pub trait Network {
+    /// What it reads and writes.
+    fn ports(&self) -> &Ports;
+    /// The shapes of its outputs for inputs of these shapes, in the order of the ports; a size that only the data decide
+    /// is an error that says so.
+    fn output_shapes(&self, inputs: &[Shape]) -> Result<Vec<Shape>, BackendError>;
+    /// An execution of its own for one slot, over this memory (inputs, then outputs, in the order of the ports).
+    fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError>;
+}
+
+/// A network bound to one slot's memory. Used by one thread at a time, with the device's context bound.
+pub trait Execution: Send {
+    /// The shapes of this frame's inputs, and room for those of its outputs, in the order of the ports. Called only
+    /// where an input is dynamic, and when a shape differs from the frame before.
+    fn reshape(&mut self, inputs: &[Shape], outputs: &mut [Shape]) -> Result<(), BackendError>;
+    /// Puts one inference on the stream and returns.
+    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError>;
+    /// Whether its enqueueing can be captured as a CUDA graph.
+    fn can_be_captured(&self) -> bool {
+        true
+    }
+    /// Time per layer of the frame that just ended, where that was asked for; added to `into`.
+    fn layer_times(&mut self, _into: &mut Vec<NodeTime>) {}
+}
+
+/// How a tenant's slots work.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The word of the backend: `tensorrt`.
+    pub backend: &'static str,
+    /// As in the scenario.
+    pub gpu: GpuUse,
+    /// The longest that a frame may take.
+    pub watchdog: std::time::Duration,
+}
+
+/// A failure of the device as a backend's.
+pub(crate) fn failed(backend: &'static str, what: &str, error: GpuError) -> BackendError {
+    match error {
+        GpuError::OutOfMemory { .. } => BackendError::OutOfMemory {
+            backend,
+            problem: format!("{what}: {error}"),
+        },
+        GpuError::Hangs { .. } => BackendError::Hangs {
+            backend,
+            problem: error.to_string(),
+        },
+        _ => BackendError::Execute {
+            network: what.to_owned(),
+            backend,
+            problem: error.to_string(),
+        },
+    }
+}

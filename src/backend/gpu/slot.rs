@@ -1,0 +1,330 @@
+//! One frame in flight on a GPU: its tensors in pinned memory, their places on the device, and its way there and back.
+//!
+//! `submit` enqueues the first segment and returns; `wait` waits for its last stamp, runs host steps between segments on
+//! the waiting thread, and adds the stages up:
+//!
+//! ```text
+//! submitted ──queue──► begun ─h2d─► uploaded ─(queue)─► execution ─compute─► computed ─(queue)─► ─d2h─► done
+//! ```
+//!
+//! *queue* is the wait from submission to the first stamp of the device, placed on the host's line by the newest anchor,
+//! and, where directions have streams of their own, the waits between them. What the device does between two stamps of
+//! one stream is not taken apart: a kernel that waits for multiprocessors is computing.
+
+use std::sync::Arc;
+
+use super::layout::{Location, Work, allocate};
+use super::stretch::{Bound, Memory, Stretch};
+use super::{Claim, Lanes, Layout, Network, Options, SharedGpu, failed};
+use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
+use crate::clock::{Clock, RealClock};
+use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Sync};
+use crate::record::Finding;
+use crate::scenario::{self, Sharing, Transfer};
+use crate::tensor::{HostTensor, TensorSet};
+use crate::units::{Nanos, Stamp};
+
+/// Opens `slots` slots of a program whose networks are loaded.
+///
+/// # Errors
+/// The engines do not fit the program, or the device's memory is full.
+pub fn open(
+    shared: &Arc<SharedGpu>,
+    claim: Claim,
+    program: &Program,
+    networks: &[Box<dyn Network>],
+    slots: usize,
+    options: &Options,
+) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    let zero_copy = match options.gpu.transfer {
+        Transfer::Auto => shared.gpu().device().is_integrated,
+        Transfer::ZeroCopy => true,
+        Transfer::Copy => false,
+    };
+    let lacks = |error| failed(options.backend, "the tenant's streams", error);
+    let tenant = Tenant {
+        layout: Layout::new(options.backend, program, networks, zero_copy)?,
+        ways: shared.lanes(claim, slots).map_err(lacks)?,
+        clock: shared.clock_map(),
+        gpu: Arc::clone(shared.gpu()),
+        zero_copy,
+        options: options.clone(),
+    };
+    (0..slots)
+        .map(|_| Ok(Box::new(GpuSlot::new(&tenant, program, networks)?) as Box<dyn Slot>))
+        .collect()
+}
+
+/// What all slots of one tenant have in common.
+struct Tenant {
+    layout: Layout,
+    ways: Vec<(Sharing, Lanes)>,
+    clock: ClockMap,
+    gpu: Arc<Gpu>,
+    zero_copy: bool,
+    options: Options,
+}
+
+/// A piece of work with what it needs to run.
+enum Piece {
+    Stretch(Box<Stretch>),
+    Host(Arc<dyn HostStep>),
+}
+
+struct GpuSlot {
+    /// First to go: executions and graphs hold addresses of the memory below.
+    pieces: Vec<Piece>,
+    tensors: TensorSet,
+    pinned: Vec<PinnedAddress>,
+    device: Vec<Option<DeviceMemory>>,
+    /// Streams under each way of sharing, and those of the phase at hand.
+    ways: Vec<(Sharing, Lanes)>,
+    lanes: Lanes,
+    clock: ClockMap,
+    anchor: Arc<Anchor>,
+    submitted: Stamp,
+    sync: Sync,
+    options: Options,
+    layer_times: Vec<NodeTime>,
+    findings: Vec<Finding>,
+    gpu: Arc<Gpu>,
+}
+
+impl GpuSlot {
+    fn new(tenant: &Tenant, program: &Program, networks: &[Box<dyn Network>]) -> Result<Self, BackendError> {
+        let Tenant {
+            layout,
+            ways,
+            clock,
+            gpu,
+            zero_copy,
+            options,
+        } = tenant;
+        let lacks = |error| failed(options.backend, "the tenant's memory", error);
+        let device = allocate(layout, gpu, *zero_copy).map_err(lacks)?;
+        let (mut tensors, mut pinned) = (TensorSet::default(), Vec::new());
+        for tensor in &layout.tensors {
+            let is_mapped = *zero_copy && tensor.is_on_device;
+            let memory = PinnedMemory::new(gpu, tensor.bytes(), is_mapped).map_err(lacks)?;
+            pinned.push(memory.address());
+            let (name, memory) = (tensor.name.clone(), Box::new(memory));
+            tensors.push(HostTensor::over(name, tensor.element, tensor.max_shape, memory)?);
+        }
+        let location = |place: &usize| {
+            let (host, tensor) = (&pinned[*place], &layout.tensors[*place]);
+            let on_device = device[*place].as_ref().map(DeviceMemory::address);
+            Location {
+                host: host.clone(),
+                device: on_device.or(host.mapped()).unwrap_or(host.as_ptr() as u64),
+                bytes: tensor.bytes(),
+                max_shape: tensor.max_shape,
+            }
+        };
+        let largest = |places: &[usize]| {
+            places
+                .iter()
+                .map(|place| layout.tensors[*place].max_shape)
+                .collect()
+        };
+        let mut pieces = Vec::new();
+        for work in &layout.work {
+            let segment = match work {
+                Work::Segment(segment) => segment,
+                Work::Host(place) => {
+                    if let Some(Step::Host(step)) = program.steps.get(*place) {
+                        pieces.push(Piece::Host(Arc::clone(step)));
+                    }
+                    continue;
+                }
+            };
+            let mut executions = Vec::new();
+            for engine in &segment.engines {
+                let memory: Vec<Location> = engine
+                    .inputs
+                    .iter()
+                    .chain(&engine.outputs)
+                    .map(location)
+                    .collect();
+                executions.push(Bound {
+                    execution: networks[engine.engine].bind(&memory)?,
+                    inputs: largest(&engine.inputs),
+                    outputs: largest(&engine.outputs),
+                    engine: engine.clone(),
+                });
+            }
+            let wants_graph = match options.gpu.graph {
+                scenario::Graph::Off => false,
+                scenario::Graph::On => true,
+                scenario::Graph::Auto => segment.engines.iter().all(|engine| !engine.is_dynamic),
+            };
+            let stretch = Stretch::new(gpu, segment, executions, wants_graph).map_err(lacks)?;
+            pieces.push(Piece::Stretch(Box::new(stretch)));
+        }
+        let Some((_, lanes)) = ways.first() else {
+            return Err(lacks(GpuError::NoDevice));
+        };
+        Ok(GpuSlot {
+            pieces,
+            tensors,
+            pinned,
+            device,
+            lanes: lanes.clone(),
+            ways: ways.clone(),
+            anchor: clock.anchor(),
+            clock: clock.clone(),
+            submitted: Stamp(0),
+            sync: match options.gpu.sync {
+                scenario::Sync::Block => Sync::Block,
+                scenario::Sync::Spin => Sync::Spin,
+                scenario::Sync::Yield => Sync::Yield,
+            },
+            options: options.clone(),
+            layer_times: Vec::new(),
+            findings: Vec::new(),
+            gpu: Arc::clone(gpu),
+        })
+    }
+
+    fn bind(&self) -> Result<(), BackendError> {
+        self.gpu.bind().map_err(|error| self.fail(error))
+    }
+
+    fn fail(&self, error: GpuError) -> BackendError {
+        failed(self.options.backend, "a frame", error)
+    }
+
+    /// Enqueues the segment at `piece`.
+    fn enqueue(&mut self, piece: usize) -> Result<(), BackendError> {
+        let Some(Piece::Stretch(stretch)) = self.pieces.get_mut(piece) else {
+            return Ok(());
+        };
+        self.anchor = self.clock.anchor();
+        let mut memory = Memory {
+            tensors: &mut self.tensors,
+            pinned: &self.pinned,
+            device: &self.device,
+        };
+        stretch.enqueue(&self.lanes, &mut memory, &mut self.findings, self.options.backend)
+    }
+
+    /// Goes on from `piece`: runs host steps, whose time is the frame's computing as on every backend, and enqueues the
+    /// next segment. Answers its position; none at the end.
+    fn go_on(&mut self, mut piece: usize, times: &mut StageTimes) -> Result<Option<usize>, BackendError> {
+        let began = RealClock.now();
+        let has_steps = matches!(self.pieces.get(piece), Some(Piece::Host(_)));
+        while let Some(Piece::Host(step)) = self.pieces.get(piece) {
+            step.run(&mut self.tensors)?;
+            piece += 1;
+        }
+        self.submitted = RealClock.now();
+        if has_steps {
+            times.compute = sum(times.compute, Some(self.submitted - began));
+        }
+        if piece == self.pieces.len() {
+            return Ok(None);
+        }
+        self.enqueue(piece)?;
+        Ok(Some(piece))
+    }
+
+    /// All segments to the end, from the one that is under way.
+    fn finish(&mut self) -> Result<StageTimes, BackendError> {
+        let mut times = StageTimes::default();
+        let mut at = match self.pieces.first() {
+            Some(Piece::Stretch(_)) => Some(0),
+            _ => self.go_on(0, &mut times)?,
+        };
+        while let Some(piece) = at {
+            let Some(Piece::Stretch(stretch)) = self.pieces.get_mut(piece) else {
+                break;
+            };
+            let stages = stretch
+                .wait(self.sync, self.options.watchdog)
+                .and_then(|()| stretch.stages(&self.lanes, &self.anchor, self.submitted))
+                .map_err(|error| failed(self.options.backend, "a frame", error))?;
+            for bound in stretch.executions() {
+                bound.execution.layer_times(&mut self.layer_times);
+            }
+            times = StageTimes {
+                h2d: sum(times.h2d, stages.h2d),
+                queue: sum(times.queue, stages.queue),
+                compute: sum(times.compute, stages.compute),
+                d2h: sum(times.d2h, stages.d2h),
+            };
+            at = self.go_on(piece + 1, &mut times)?;
+        }
+        Ok(times)
+    }
+
+    /// After a frame that failed on its way: nothing of it may still be under way when the slot is filled again.
+    fn settle(&self) {
+        for stream in [&self.lanes.h2d, &self.lanes.compute, &self.lanes.d2h] {
+            // What failed was reported already.
+            let _ = stream.synchronize();
+        }
+    }
+}
+
+fn sum(a: Option<Nanos>, b: Option<Nanos>) -> Option<Nanos> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a + b),
+        (a, b) => a.or(b),
+    }
+}
+
+impl Slot for GpuSlot {
+    fn tensors(&self) -> &TensorSet {
+        &self.tensors
+    }
+    fn tensors_mut(&mut self) -> &mut TensorSet {
+        &mut self.tensors
+    }
+
+    /// A detector whose first step is on the host has that in `wait`.
+    fn submit(&mut self) -> Result<(), BackendError> {
+        self.bind()?;
+        self.submitted = RealClock.now();
+        self.enqueue(0).inspect_err(|_| self.settle())
+    }
+
+    fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        self.bind()?;
+        self.layer_times.clear();
+        self.finish().inspect_err(|error| {
+            // A device that hangs would hang here too.
+            if !matches!(error, BackendError::Hangs { .. }) {
+                self.settle();
+            }
+        })
+    }
+
+    fn restart(&mut self, sharing: Sharing) {
+        let Some((_, lanes)) = self.ways.iter().find(|(way, _)| *way == sharing) else {
+            return;
+        };
+        if Arc::ptr_eq(&self.lanes.compute, &lanes.compute) {
+            return;
+        }
+        self.settle();
+        self.lanes = lanes.clone();
+        for piece in &mut self.pieces {
+            if let Piece::Stretch(stretch) = piece {
+                stretch.forget_graph();
+            }
+        }
+    }
+
+    fn node_times(&self) -> &[NodeTime] {
+        &self.layer_times
+    }
+
+    fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+}
+
+impl Drop for GpuSlot {
+    fn drop(&mut self) {
+        self.settle();
+    }
+}

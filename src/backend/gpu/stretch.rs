@@ -1,0 +1,303 @@
+//! One segment of a frame's work on the device: copies in, engines, copies out, and the stamps between them.
+//!
+//! Where directions have streams of their own, each begins with a stamp of when its stream was free, so that the wait for
+//! another frame's copies or execution is not taken for this frame's.
+
+use std::sync::Arc;
+
+use super::layout::{EngineUse, Segment};
+use super::{Execution, Lanes, failed};
+use crate::backend::{BackendError, StageTimes};
+use crate::gpu::{Anchor, DeviceMemory, Event, Gpu, GpuError, Graph, PinnedAddress, Stream, Sync};
+use crate::record::Finding;
+use crate::tensor::{Shape, TensorSet};
+use crate::units::{Nanos, Stamp};
+
+/// A segment with what it needs to run.
+pub(super) struct Stretch {
+    segment: Segment,
+    executions: Vec<Bound>,
+    stamps: Stamps,
+    graph: Captured,
+}
+
+/// An engine's execution and the shapes of the frame before.
+pub(super) struct Bound {
+    pub(super) engine: EngineUse,
+    pub(super) execution: Box<dyn Execution>,
+    pub(super) inputs: Vec<Shape>,
+    pub(super) outputs: Vec<Shape>,
+}
+
+/// The device's stamps of one segment.
+struct Stamps {
+    begun: Event,
+    uploaded: Event,
+    /// Where execution has a stream of its own: when that was free.
+    execution: Event,
+    computed: Event,
+    /// Where copies out have a stream of their own: when that was free.
+    download: Event,
+    done: Event,
+}
+
+impl Stamps {
+    fn new(gpu: &Arc<Gpu>) -> Result<Self, GpuError> {
+        let event = || Event::new(gpu);
+        Ok(Stamps {
+            begun: event()?,
+            uploaded: event()?,
+            execution: event()?,
+            computed: event()?,
+            download: event()?,
+            done: event()?,
+        })
+    }
+}
+
+/// How far a segment is with its CUDA graph.
+enum Captured {
+    /// Not wanted, or given up.
+    No,
+    /// Wanted; once `is_warm`, a frame of the same shapes was executed, as libraries want it before a capture.
+    Wanted { is_warm: bool },
+    /// Captured, for the shapes of the frame before.
+    Yes(Graph),
+}
+
+/// The memory that a segment copies between.
+pub(super) struct Memory<'a> {
+    pub(super) tensors: &'a mut TensorSet,
+    pub(super) pinned: &'a [PinnedAddress],
+    pub(super) device: &'a [Option<DeviceMemory>],
+}
+
+impl Memory<'_> {
+    /// A tensor's three sides: bytes of its shape now, its pinned memory, its device memory if it has some.
+    fn of(&self, place: usize) -> (usize, &PinnedAddress, Option<&DeviceMemory>) {
+        let bytes = self.tensors.as_slice()[place].bytes().len();
+        (bytes, &self.pinned[place], self.device[place].as_ref())
+    }
+}
+
+impl Stretch {
+    /// A segment over these executions; `wants_graph` if they may be captured.
+    pub(super) fn new(
+        gpu: &Arc<Gpu>,
+        segment: &Segment,
+        executions: Vec<Bound>,
+        wants_graph: bool,
+    ) -> Result<Self, GpuError> {
+        let can_be_captured = executions.iter().all(|bound| bound.execution.can_be_captured());
+        Ok(Stretch {
+            segment: segment.clone(),
+            graph: match wants_graph && can_be_captured {
+                true => Captured::Wanted { is_warm: false },
+                false => Captured::No,
+            },
+            executions,
+            stamps: Stamps::new(gpu)?,
+        })
+    }
+
+    /// What was captured on other streams is captured again.
+    pub(super) fn forget_graph(&mut self) {
+        if matches!(self.graph, Captured::Yes(_)) {
+            self.graph = Captured::Wanted { is_warm: true };
+        }
+    }
+
+    pub(super) fn executions(&mut self) -> impl Iterator<Item = &mut Bound> {
+        self.executions.iter_mut()
+    }
+
+    /// Puts everything on the streams and returns.
+    pub(super) fn enqueue(
+        &mut self,
+        lanes: &Lanes,
+        memory: &mut Memory<'_>,
+        findings: &mut Vec<Finding>,
+        backend: &'static str,
+    ) -> Result<(), BackendError> {
+        let is_same = self.reshape(memory.tensors, backend)?;
+        let fail = |error| failed(backend, "a frame", error);
+        self.copy_in(lanes, memory).map_err(fail)?;
+        self.execute(is_same, lanes, findings, backend)?;
+        self.copy_out(lanes, memory).map_err(fail)
+    }
+
+    fn copy_in(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
+        let stamps = &self.stamps;
+        lanes.h2d.record(&stamps.begun)?;
+        for place in &self.segment.uploads {
+            if let (bytes, from, Some(to)) = memory.of(*place) {
+                lanes.h2d.upload(to, from, bytes)?;
+            }
+        }
+        if !self.segment.uploads.is_empty() {
+            lanes.h2d.record(&stamps.uploaded)?;
+        }
+        if !lanes.is_one() {
+            lanes.compute.wait_for(self.uploaded())?;
+            lanes.compute.record(&stamps.execution)?;
+        }
+        Ok(())
+    }
+
+    fn copy_out(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
+        let stamps = &self.stamps;
+        lanes.compute.record(&stamps.computed)?;
+        if self.segment.downloads.is_empty() {
+            return Ok(());
+        }
+        if !lanes.is_one() {
+            lanes.d2h.wait_for(&stamps.computed)?;
+            lanes.d2h.record(&stamps.download)?;
+        }
+        for place in &self.segment.downloads {
+            if let (bytes, to, Some(from)) = memory.of(*place) {
+                lanes.d2h.download(to, from, bytes)?;
+            }
+        }
+        lanes.d2h.record(&stamps.done)
+    }
+
+    /// The stamp after the copies in.
+    fn uploaded(&self) -> &Event {
+        match self.segment.uploads.is_empty() {
+            true => &self.stamps.begun,
+            false => &self.stamps.uploaded,
+        }
+    }
+
+    /// Waits for its last stamp.
+    pub(super) fn wait(&self, sync: Sync, limit: std::time::Duration) -> Result<(), GpuError> {
+        let last = match self.segment.downloads.is_empty() {
+            true => &self.stamps.computed,
+            false => &self.stamps.done,
+        };
+        last.wait(sync, limit)
+    }
+
+    /// The stages of a segment that is done, submitted at `submitted`.
+    pub(super) fn stages(
+        &self,
+        lanes: &Lanes,
+        anchor: &Anchor,
+        submitted: Stamp,
+    ) -> Result<StageTimes, GpuError> {
+        let stamps = &self.stamps;
+        let mut queue = (anchor.place(&stamps.begun)? - submitted).max(Nanos::ZERO);
+        let mut began = |before: &Event, own: &Event| -> Result<(), GpuError> {
+            queue += own.since(before)?.max(Nanos::ZERO);
+            Ok(())
+        };
+        let (mut execution, mut download) = (self.uploaded(), &stamps.computed);
+        if !lanes.is_one() {
+            began(execution, &stamps.execution)?;
+            execution = &stamps.execution;
+        }
+        let mut d2h = None;
+        if !self.segment.downloads.is_empty() {
+            if !lanes.is_one() {
+                began(download, &stamps.download)?;
+                download = &stamps.download;
+            }
+            d2h = Some(stamps.done.since(download)?);
+        }
+        Ok(StageTimes {
+            h2d: match self.segment.uploads.is_empty() {
+                true => None,
+                false => Some(stamps.uploaded.since(&stamps.begun)?),
+            },
+            queue: Some(queue),
+            compute: Some(stamps.computed.since(execution)?),
+            d2h,
+        })
+    }
+
+    /// Tells the engines the shapes of this frame, and the tensors those of their outputs. Whether all are as before.
+    fn reshape(&mut self, tensors: &mut TensorSet, backend: &'static str) -> Result<bool, BackendError> {
+        let mut is_same = true;
+        for bound in &mut self.executions {
+            let mut changed = false;
+            for (before, place) in bound.inputs.iter_mut().zip(&bound.engine.inputs) {
+                let tensor = &tensors.as_slice()[*place];
+                if before == tensor.shape() {
+                    continue;
+                }
+                if !bound.engine.is_dynamic {
+                    return Err(BackendError::Execute {
+                        network: format!("engine {}", bound.engine.engine),
+                        backend,
+                        problem: format!(
+                            "its input `{}` has the fixed shape {before}, and the frame has {}",
+                            tensor.name(),
+                            tensor.shape()
+                        ),
+                    });
+                }
+                *before = *tensor.shape();
+                changed = true;
+            }
+            if changed {
+                is_same = false;
+                bound.execution.reshape(&bound.inputs, &mut bound.outputs)?;
+            }
+            for (shape, place) in bound.outputs.iter().zip(&bound.engine.outputs) {
+                tensors.as_mut_slice()[*place].set_shape(*shape)?;
+            }
+        }
+        Ok(is_same)
+    }
+
+    /// Puts the engines on the stream: launched as a graph where one was captured for these shapes.
+    fn execute(
+        &mut self,
+        is_same: bool,
+        lanes: &Lanes,
+        findings: &mut Vec<Finding>,
+        backend: &'static str,
+    ) -> Result<(), BackendError> {
+        let Self {
+            executions, graph, ..
+        } = self;
+        let fail = |error| failed(backend, "a CUDA graph", error);
+        let mut enqueue = |stream: &Stream| -> Result<(), BackendError> {
+            executions
+                .iter_mut()
+                .try_for_each(|bound| bound.execution.enqueue(stream))
+        };
+        match graph {
+            Captured::Yes(captured) if is_same => return captured.launch(&lanes.compute).map_err(fail),
+            Captured::Wanted { is_warm: true } if is_same => {
+                match Graph::capture(&lanes.capture, || enqueue(&lanes.capture), fail) {
+                    Ok(mut captured) => {
+                        let launched = captured.launch(&lanes.compute).map_err(fail);
+                        *graph = Captured::Yes(captured);
+                        return launched;
+                    }
+                    Err(error) => {
+                        *graph = Captured::No;
+                        findings.push(no_graph(&error));
+                    }
+                }
+            }
+            // New shapes: executed once before they are captured.
+            Captured::Yes(_) | Captured::Wanted { .. } => *graph = Captured::Wanted { is_warm: true },
+            Captured::No => {}
+        }
+        enqueue(&lanes.compute)
+    }
+}
+
+fn no_graph(error: &BackendError) -> Finding {
+    Finding {
+        code: "no-graph".to_owned(),
+        tenant: None,
+        message: format!(
+            "its work could not be captured as a CUDA graph, and is enqueued frame by frame: {error}."
+        ),
+        advice: "Set `graph: Off`, or build the engine without what cannot be captured.".to_owned(),
+    }
+}

@@ -1,0 +1,426 @@
+//! Tenants on TensorRT: plans loaded once a tenant, and an execution context for each frame in flight.
+
+use std::ffi::{CStr, CString};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tensorrt_dyn::{
+    ContextMemory, DataType, Engine, Error, ExecutionContext, Library, Profiler, TensorInfo, TensorIoMode,
+    TensorLocation,
+};
+
+use super::build::type_name;
+use super::inspect::Needs;
+use super::matching;
+use crate::backend::gpu::{self, Claim, Execution, Location, Network, Options, Port, Ports, SharedGpu};
+use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
+use crate::engine::manifest::{self, PlanManifest};
+use crate::gpu::{DeviceMemory, Gpu, Stream};
+use crate::scenario;
+use crate::tensor::{ElementType, Shape};
+use crate::units::Nanos;
+
+const NAME: &str = "tensorrt";
+
+/// Executes plans on a GPU. The program's engines are plan files.
+pub struct TensorRtBackend {
+    /// The library.
+    pub library: Library,
+    /// The device, as all tenants of the run share it.
+    pub shared: Arc<SharedGpu>,
+    /// What it brings to the sharing.
+    pub claim: Claim,
+    /// How its slots work.
+    pub options: Options,
+    /// Whether time is kept per layer.
+    pub profile: bool,
+}
+
+impl Backend for TensorRtBackend {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+        let device = self.shared.gpu();
+        let fail = |error| gpu::failed(NAME, "the tenant's device", error);
+        device.bind().map_err(fail)?;
+        let mut plans = Vec::new();
+        for network in &program.engines {
+            plans.push(self.load(network)?);
+        }
+        let memory = match self.options.gpu.context_memory {
+            scenario::ContextMemory::Separate => None,
+            scenario::ContextMemory::Shared => Some(shared_memory(device, &plans)?),
+        };
+        let networks: Vec<Box<dyn Network>> = plans
+            .into_iter()
+            .map(|mut plan| {
+                plan.memory.clone_from(&memory);
+                Box::new(plan) as Box<dyn Network>
+            })
+            .collect();
+        gpu::open(&self.shared, self.claim, program, &networks, slots, &self.options)
+    }
+}
+
+/// One block for all contexts of a tenant, which never run at the same time: they are on one stream.
+fn shared_memory(device: &Arc<Gpu>, plans: &[Loaded]) -> Result<Arc<DeviceMemory>, BackendError> {
+    let mut needed = 0;
+    for plan in plans {
+        needed = needed.max(
+            plan.engine
+                .device_memory_size()
+                .map_err(|error| plan.failed(&error))?,
+        );
+    }
+    let bytes = usize::try_from(needed).unwrap_or(usize::MAX);
+    let memory = DeviceMemory::new(device, bytes);
+    Ok(Arc::new(
+        memory.map_err(|error| gpu::failed(NAME, "its contexts", error))?,
+    ))
+}
+
+impl TensorRtBackend {
+    fn load(&self, network: &NetworkSource) -> Result<Loaded, BackendError> {
+        let name = network.to_string();
+        let refused = |problem: String| BackendError::Load {
+            network: name.clone(),
+            backend: NAME,
+            problem,
+        };
+        let NetworkSource::File(path) = network else {
+            return Err(refused(
+                "a network in the binary has to be built into a plan first".to_owned(),
+            ));
+        };
+        let plan = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let manifest = manifest::read(path).ok();
+        let needs = self.needs(manifest.as_ref()).map_err(&refused)?;
+        for plugins in &needs.plugins {
+            let loaded = self.library.load_plugins(plugins);
+            loaded.map_err(|error| refused(error.to_string()))?;
+        }
+        let engine = self
+            .deserialize(&plan, &needs)
+            .map_err(|error| of_library(&name, &error))?;
+        Loaded::new(name.clone(), engine, self.profile)
+    }
+
+    /// What the manifest says that the plan needs, and whether it fits this machine at all.
+    fn needs(&self, manifest: Option<&PlanManifest>) -> Result<Needs, String> {
+        let Some(manifest) = manifest else {
+            return Ok(Needs::default());
+        };
+        let device = self.shared.gpu().device();
+        if let Some(problem) = matching::mismatch(manifest, self.library.version(), Some(device)) {
+            return Err(problem);
+        }
+        Ok(Needs {
+            plugins: manifest.options.plugins.clone(),
+            dla_core: manifest.options.dla_core,
+            // Such a plan was built here or named by the user, who thereby trusts it.
+            host_code: manifest.options.version_compatible,
+        })
+    }
+
+    fn deserialize(&self, plan: &[u8], needs: &Needs) -> Result<Engine, Error> {
+        let runtime = self.library.runtime()?;
+        if let Some(core) = needs.dla_core {
+            runtime.set_dla_core(core)?;
+        }
+        if needs.host_code {
+            runtime.allow_engine_host_code(true)?;
+        }
+        runtime.engine(plan)
+    }
+}
+
+/// A failure of the library; a full device is told apart, since other tenants may go on.
+fn of_library(network: &str, error: &Error) -> BackendError {
+    let problem = error.to_string();
+    let lower = problem.to_lowercase();
+    if lower.contains("out of memory") || lower.contains("outofmemory") || lower.contains("out_of_memory") {
+        return BackendError::OutOfMemory {
+            backend: NAME,
+            problem: format!(
+                "the GPU's memory does not hold {network}: {problem}; fewer tenants, a smaller `depth` or \
+                 `context_memory: Shared` need less"
+            ),
+        };
+    }
+    BackendError::Load {
+        network: network.to_owned(),
+        backend: NAME,
+        problem,
+    }
+}
+
+/// A loaded plan.
+struct Loaded {
+    engine: Engine,
+    ports: Ports,
+    names: Vec<CString>,
+    /// Working memory that the contexts share; without it each has its own.
+    memory: Option<Arc<DeviceMemory>>,
+    profile: bool,
+}
+
+impl Loaded {
+    fn new(network: String, engine: Engine, profile: bool) -> Result<Self, BackendError> {
+        let all = engine.tensors().map_err(|error| of_library(&network, &error))?;
+        let of = |mode| all.iter().filter(move |tensor| tensor.mode == Some(mode));
+        let inputs: Vec<&TensorInfo> = of(TensorIoMode::Input).collect();
+        let outputs: Vec<&TensorInfo> = of(TensorIoMode::Output).collect();
+        let ports = |list: &[&TensorInfo]| -> Result<Vec<Port>, BackendError> {
+            let port = |tensor: &&TensorInfo| port(tensor).map_err(|problem| unusable(&network, problem));
+            list.iter().map(port).collect()
+        };
+        Ok(Loaded {
+            ports: Ports {
+                inputs: ports(&inputs)?,
+                outputs: ports(&outputs)?,
+                network: network.clone(),
+            },
+            names: inputs
+                .iter()
+                .chain(&outputs)
+                .map(|tensor| tensor.name.clone())
+                .collect(),
+            engine,
+            memory: None,
+            profile,
+        })
+    }
+
+    fn failed(&self, error: &Error) -> BackendError {
+        of_library(&self.ports.network, error)
+    }
+
+    fn context(&self, memory: ContextMemory) -> Result<ExecutionContext, BackendError> {
+        self.engine.context(memory).map_err(|error| self.failed(&error))
+    }
+
+    fn output_names(&self) -> &[CString] {
+        &self.names[self.ports.inputs.len()..]
+    }
+}
+
+fn unusable(network: &str, problem: String) -> BackendError {
+    BackendError::Load {
+        network: network.to_owned(),
+        backend: NAME,
+        problem,
+    }
+}
+
+fn port(tensor: &TensorInfo) -> Result<Port, String> {
+    let name = tensor.name.to_string_lossy().into_owned();
+    let element = match tensor.data_type {
+        Some(DataType::Float) => ElementType::F32,
+        Some(DataType::Half) => ElementType::F16,
+        Some(DataType::Int8) => ElementType::I8,
+        Some(DataType::Uint8) => ElementType::U8,
+        Some(DataType::Int32) => ElementType::I32,
+        Some(DataType::Int64) => ElementType::I64,
+        Some(DataType::Bool) => ElementType::Bool,
+        other => {
+            return Err(format!(
+                "`{name}` holds {}, which jetlag does not exchange with the host; build the engine with another type there",
+                type_name(other)
+            ));
+        }
+    };
+    // 0 is the linear layout; others have strides and paddings that the host does not write.
+    if tensor.format != 0 {
+        return Err(format!(
+            "`{name}` has the layout {}; build the engine with linear inputs and outputs",
+            tensor.format_description
+        ));
+    }
+    Ok(Port {
+        name,
+        element,
+        shape: tensor
+            .shape
+            .iter()
+            .map(|extent| usize::try_from(*extent).ok())
+            .collect(),
+        is_on_host: tensor.location == Some(TensorLocation::Host),
+    })
+}
+
+fn set_shapes(context: &mut ExecutionContext, names: &[CString], shapes: &[Shape]) -> Result<(), Error> {
+    for (name, shape) in names.iter().zip(shapes) {
+        let mut extents = [0; crate::tensor::MAX_RANK];
+        let dims = shape.dims();
+        for (extent, dim) in extents.iter_mut().zip(dims) {
+            *extent = i64::try_from(*dim).unwrap_or(i64::MAX);
+        }
+        context.set_input_shape(name, &extents[..dims.len()])?;
+    }
+    Ok(())
+}
+
+fn shape_of(context: &ExecutionContext, name: &CStr, network: &str) -> Result<Shape, BackendError> {
+    let extents = context
+        .tensor_shape(name)
+        .map_err(|error| of_library(network, &error))?;
+    let dims: Option<Vec<usize>> = extents
+        .iter()
+        .map(|extent| usize::try_from(*extent).ok())
+        .collect();
+    dims.and_then(|dims| Shape::new(&dims)).ok_or_else(|| {
+        let problem = format!(
+            "the size of its output `{}` depends on the data ({extents:?}), which GPU tenants do not take; end the network \
+             before that layer, or run it on the cpu backend",
+            name.to_string_lossy()
+        );
+        unusable(network, problem)
+    })
+}
+
+impl Network for Loaded {
+    fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    fn output_shapes(&self, inputs: &[Shape]) -> Result<Vec<Shape>, BackendError> {
+        // Only asked for shapes, so it needs no working memory.
+        let mut context = self.context(ContextMemory::FromOutside)?;
+        set_shapes(&mut context, &self.names, inputs).map_err(|error| self.failed(&error))?;
+        let shape = |name: &CString| shape_of(&context, name, &self.ports.network);
+        self.output_names().iter().map(shape).collect()
+    }
+
+    fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError> {
+        let mut context = match &self.memory {
+            None => self.context(ContextMemory::Own)?,
+            Some(shared) => {
+                let mut context = self.context(ContextMemory::FromOutside)?;
+                let address = shared.address() as *mut std::ffi::c_void;
+                // SAFETY: the block is as large as the largest engine needs, contexts that share it are on one stream, and
+                // the execution holds it.
+                unsafe { context.set_device_memory(address, shared.bytes() as u64) }
+                    .map_err(|error| self.failed(&error))?;
+                context
+            }
+        };
+        let ports = self.ports.inputs.iter().chain(&self.ports.outputs);
+        for ((name, location), port) in self.names.iter().zip(memory).zip(ports) {
+            let address = if port.is_on_host {
+                location.host.as_ptr() as u64
+            } else {
+                location.device
+            };
+            // SAFETY: the slot's memory holds the tensor's largest shape, and outlives the execution, which is dropped first.
+            unsafe { context.set_tensor_address(name, address as *mut std::ffi::c_void) }
+                .map_err(|error| self.failed(&error))?;
+        }
+        let inputs: Vec<Shape> = memory
+            .iter()
+            .take(self.ports.inputs.len())
+            .map(|location| location.max_shape)
+            .collect();
+        set_shapes(&mut context, &self.names, &inputs).map_err(|error| self.failed(&error))?;
+        let times = Arc::new(Mutex::new(Vec::new()));
+        if self.profile {
+            let profiler = Box::new(Times(Arc::clone(&times)));
+            let set = context
+                .set_profiler(Some(profiler))
+                .and_then(|()| context.set_enqueue_emits_profile(false));
+            set.map_err(|error| self.failed(&error))?;
+        }
+        Ok(Box::new(Running {
+            context,
+            network: self.ports.network.clone(),
+            names: self.names.clone(),
+            times: self.profile.then_some(times),
+            _memory: self.memory.clone(),
+        }))
+    }
+}
+
+/// A context over one slot's memory.
+struct Running {
+    context: ExecutionContext,
+    network: String,
+    names: Vec<CString>,
+    times: Option<Arc<Mutex<Vec<NodeTime>>>>,
+    _memory: Option<Arc<DeviceMemory>>,
+}
+
+impl Execution for Running {
+    fn reshape(&mut self, inputs: &[Shape], outputs: &mut [Shape]) -> Result<(), BackendError> {
+        let execute = |problem: &Error| BackendError::Execute {
+            network: self.network.clone(),
+            backend: NAME,
+            problem: problem.to_string(),
+        };
+        set_shapes(&mut self.context, &self.names, inputs).map_err(|error| execute(&error))?;
+        for (shape, name) in outputs.iter_mut().zip(&self.names[inputs.len()..]) {
+            *shape = shape_of(&self.context, name, &self.network)?;
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
+        // SAFETY: a stream of the engine's device; addresses were set to the slot's memory, which is neither filled nor read
+        // before the slot was waited for.
+        unsafe { self.context.enqueue(stream.raw()) }.map_err(|error| BackendError::Execute {
+            network: self.network.clone(),
+            backend: NAME,
+            problem: error.to_string(),
+        })
+    }
+
+    /// A graph has no layers to time.
+    fn can_be_captured(&self) -> bool {
+        self.times.is_none()
+    }
+
+    fn layer_times(&mut self, into: &mut Vec<NodeTime>) {
+        let Some(times) = &self.times else { return };
+        // What it cannot tell is missing from the table of layers, which says how many frames it is of.
+        let _ = self.context.report_to_profiler();
+        into.append(&mut times.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Keeps layer times until the slot takes them.
+struct Times(Arc<Mutex<Vec<NodeTime>>>);
+
+impl Profiler for Times {
+    fn layer_time(&mut self, layer: &str, milliseconds: f32) {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.push(NodeTime {
+            name: layer.to_owned(),
+            operator: String::new(),
+            took: Nanos((f64::from(milliseconds) * 1e6).round() as i64),
+        });
+    }
+}
+
+/// The same program over plans, one for each of its networks in order.
+///
+/// # Errors
+/// There are more or fewer plans than networks.
+pub fn over_plans(program: &Program, plans: &[PathBuf]) -> Result<Program, String> {
+    if plans.len() != program.engines.len() {
+        return Err(format!(
+            "{} plans are given, and the detector has {} networks, in this order: {}",
+            plans.len(),
+            program.engines.len(),
+            program
+                .engines
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        ));
+    }
+    Ok(Program {
+        engines: plans.iter().cloned().map(NetworkSource::File).collect(),
+        ..program.clone()
+    })
+}

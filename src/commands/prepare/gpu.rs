@@ -1,0 +1,183 @@
+//! The GPU half of preparing tenants: devices opened once for all of their tenants, and plans built or found.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::backend::gpu::{Claim, Options, SharedGpu};
+use crate::backend::tensorrt::{self, TensorRtBackend, over_plans};
+use crate::backend::{Backend, Program};
+use crate::cli::{BuildArgs, Cli, Command};
+use crate::commands::build;
+use crate::scenario::{DetectorRef, Scenario, Sharing, Tenant};
+
+/// The devices that a scenario's tenants run on, by number.
+#[derive(Default)]
+pub(super) struct Devices {
+    opened: BTreeMap<u16, Result<Arc<SharedGpu>, String>>,
+}
+
+impl Devices {
+    /// Opens every device that a tenant names; what is in the way is told when a tenant asks for its device.
+    pub(super) fn open(scenario: &Scenario) -> Self {
+        let mut claims: BTreeMap<u16, Vec<Claim>> = BTreeMap::new();
+        for tenant in scenario.tenants.iter().filter(|tenant| tenant.backend.uses_gpu()) {
+            let claims = claims.entry(tenant.gpu.gpu).or_default();
+            claims.push(claim(tenant, claims.len()));
+        }
+        let open = |(ordinal, claims): (u16, Vec<Claim>)| {
+            let opened = SharedGpu::open(ordinal, &[scenario.sharing], &claims);
+            (ordinal, opened.map(Arc::new).map_err(|error| error.to_string()))
+        };
+        Devices {
+            opened: claims.into_iter().map(open).collect(),
+        }
+    }
+
+    /// A tenant's device.
+    fn of(&self, tenant: &Tenant) -> Result<Arc<SharedGpu>, String> {
+        match self.opened.get(&tenant.gpu.gpu) {
+            Some(Ok(shared)) => Ok(Arc::clone(shared)),
+            Some(Err(problem)) => Err(problem.clone()),
+            None => Err(format!("no tenant opened GPU {}", tenant.gpu.gpu)),
+        }
+    }
+
+    /// All that could be opened.
+    pub(super) fn into_opened(self) -> Vec<Arc<SharedGpu>> {
+        self.opened.into_values().filter_map(Result::ok).collect()
+    }
+}
+
+fn claim(tenant: &Tenant, place: usize) -> Claim {
+    Claim {
+        place,
+        priority: tenant.priority,
+        share: tenant.gpu.share,
+    }
+}
+
+/// Why this way of sharing means nothing to these tenants; none if it does.
+pub(super) fn sharing_without_gpu(scenario: &Scenario) -> Option<String> {
+    let needs = match scenario.sharing {
+        Sharing::SingleStream => "puts all tenants on one CUDA stream",
+        Sharing::Priority => "gives tenants CUDA streams of different priority",
+        Sharing::Partition => "divides a GPU's multiprocessors among tenants",
+        Sharing::Streams | Sharing::RoundRobin | Sharing::Exclusive | Sharing::Edf | Sharing::Processes => {
+            return None;
+        }
+    };
+    let on_gpu = scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu());
+    (!on_gpu).then(|| {
+        format!(
+            "sharing {:?} {needs}, and none of these tenants runs on a GPU; take Streams, RoundRobin, Exclusive or Edf, or \
+             give a tenant backend: TensorRt or OnnxRuntime",
+            scenario.sharing
+        )
+    })
+}
+
+/// A tenant's place among those of its device.
+fn place(scenario: &Scenario, number: usize) -> usize {
+    let gpu = scenario.tenants[number].gpu.gpu;
+    scenario.tenants[..number]
+        .iter()
+        .filter(|tenant| tenant.backend.uses_gpu() && tenant.gpu.gpu == gpu)
+        .count()
+}
+
+/// What a tenant is opened with on its device.
+pub(super) struct OnDevice {
+    pub(super) shared: Arc<SharedGpu>,
+    pub(super) claim: Claim,
+    pub(super) options: Options,
+}
+
+/// Finds a tenant's device and how it uses it.
+pub(super) fn on_device(
+    scenario: &Scenario,
+    number: usize,
+    devices: &Devices,
+    backend: &'static str,
+) -> Result<OnDevice, String> {
+    let tenant = &scenario.tenants[number];
+    let shared = devices.of(tenant)?;
+    let claim = claim(tenant, place(scenario, number));
+    if let Some(description) = shared.describe(claim) {
+        log::info!("tenant {}: {description}", tenant.name);
+    }
+    Ok(OnDevice {
+        shared,
+        claim,
+        options: Options {
+            backend,
+            gpu: tenant.gpu.clone(),
+            watchdog: Duration::from_nanos(u64::try_from(scenario.watchdog.0).unwrap_or(0)),
+        },
+    })
+}
+
+/// A TensorRT tenant: its backend, and its program over plans.
+pub(super) fn tensorrt(
+    scenario: &Scenario,
+    number: usize,
+    devices: &Devices,
+    program: &Program,
+    words: &[String],
+    plans: &[PathBuf],
+    profile: bool,
+) -> Result<(Box<dyn Backend>, Program), String> {
+    let tenant = &scenario.tenants[number];
+    let OnDevice {
+        shared,
+        claim,
+        options,
+    } = on_device(scenario, number, devices, "tensorrt")?;
+    let args = build_args(tenant, words)?;
+    let library = tensorrt::find(args.tensorrt.as_deref()).map_err(|error| error.to_string())?;
+    let program = if plans.is_empty() {
+        let built = build::plans(&args).map_err(|error| format!("{error:#}"))?;
+        over_plans(
+            program,
+            &built.into_iter().map(|plan| plan.path).collect::<Vec<_>>(),
+        )?
+    } else {
+        over_plans(program, plans)?
+    };
+    let backend = TensorRtBackend {
+        library,
+        shared,
+        claim,
+        options,
+        profile,
+    };
+    Ok((Box::new(backend), program))
+}
+
+/// The words after `jetlag build DETECTOR`, read as the command line reads them.
+fn build_args(tenant: &Tenant, words: &[String]) -> Result<BuildArgs, String> {
+    let input = match &tenant.detector {
+        Some(DetectorRef::File(path)) => path.display().to_string(),
+        Some(DetectorRef::Builtin(name)) => format!("builtin:{name}"),
+        None => return Err("a tenant on TensorRT needs a detector".to_owned()),
+    };
+    let line = ["jetlag", "build", &input].into_iter().map(str::to_owned);
+    let parsed = Cli::try_parse_from(line.chain(words.iter().cloned()));
+    match parsed.map(|cli| cli.command) {
+        Ok(Command::Build(args)) => Ok(*args),
+        Ok(_) => Err("`build` holds options of `jetlag build`".to_owned()),
+        Err(error) => {
+            // The first line says what is wrong; the rest is about a command line that nobody typed.
+            let text = error.to_string();
+            let first = text.lines().next().unwrap_or_default();
+            Err(format!(
+                "`build: \"{}\"`: {} (options of `jetlag build`, see `jetlag build --help`)",
+                words.join(" "),
+                first.trim_start_matches("error: ")
+            ))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Streams: queues of the device. Work of one stream is done in order, that of several may overlap.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use cudarc::driver::{result, sys};
+
+use super::device::driver_failed;
+use super::event::Event;
+use super::memory::{DeviceMemory, PinnedAddress};
+use super::partition::Partition;
+use super::{Gpu, GpuError};
+
+/// A stream that does not wait for the default one. The thread that uses it has bound its [`Gpu`].
+#[derive(Debug)]
+pub struct Stream {
+    raw: sys::CUstream,
+    gpu: Arc<Gpu>,
+    /// The part of the device that its kernels stay in; it goes after the stream.
+    _partition: Option<Arc<Partition>>,
+}
+
+// SAFETY: the driver lets any thread use a stream, several at a time; each call locks for itself.
+unsafe impl Send for Stream {}
+// SAFETY: as above.
+unsafe impl Sync for Stream {}
+
+impl Stream {
+    /// A stream of this priority (the driver's number, see [`Gpu::stream_priorities`]).
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn new(gpu: &Arc<Gpu>, priority: i32) -> Result<Self, GpuError> {
+        gpu.bind()?;
+        let raw = result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, priority)
+            .map_err(driver_failed("cuStreamCreateWithPriority"))?;
+        Ok(Self {
+            raw,
+            gpu: Arc::clone(gpu),
+            _partition: None,
+        })
+    }
+
+    /// A stream whose kernels run on the multiprocessors of `partition` alone.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn within(partition: &Arc<Partition>, priority: i32) -> Result<Self, GpuError> {
+        let raw = partition.stream(priority)?;
+        Ok(Self {
+            raw,
+            gpu: Arc::clone(partition.gpu()),
+            _partition: Some(Arc::clone(partition)),
+        })
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// The `CUstream`, for libraries that enqueue on it.
+    pub fn raw(&self) -> *mut c_void {
+        self.raw.cast()
+    }
+
+    /// Stamps `event` when everything enqueued so far is done.
+    ///
+    /// # Errors
+    /// The driver fails, or work before it did.
+    pub fn record(&self, event: &Event) -> Result<(), GpuError> {
+        // SAFETY: both are alive, and of one context.
+        unsafe { result::event::record(event.raw(), self.raw) }.map_err(driver_failed("cuEventRecord"))
+    }
+
+    /// What is enqueued from now on waits for `event`.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: both are alive, and of one context.
+        unsafe { result::stream::wait_event(self.raw, event.raw(), flags) }
+            .map_err(driver_failed("cuStreamWaitEvent"))
+    }
+
+    /// Copies the first `bytes` of host memory to the device, in order with the stream.
+    ///
+    /// # Errors
+    /// The driver fails. Panics never: `bytes` is cut to what both blocks hold.
+    pub fn upload(&self, to: &DeviceMemory, from: &PinnedAddress, bytes: usize) -> Result<(), GpuError> {
+        let bytes = bytes.min(to.bytes()).min(from.bytes());
+        // SAFETY: both blocks hold as many bytes, and neither is freed before the device is done (their `Drop`).
+        unsafe { sys::cuMemcpyHtoDAsync_v2(to.address(), from.as_ptr().cast(), bytes, self.raw) }
+            .result()
+            .map_err(driver_failed("cuMemcpyHtoDAsync"))
+    }
+
+    /// Copies the first `bytes` of device memory to the host, in order with the stream.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn download(&self, to: &PinnedAddress, from: &DeviceMemory, bytes: usize) -> Result<(), GpuError> {
+        let bytes = bytes.min(to.bytes()).min(from.bytes());
+        // SAFETY: as in `upload`.
+        unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_ptr().cast(), from.address(), bytes, self.raw) }
+            .result()
+            .map_err(driver_failed("cuMemcpyDtoHAsync"))
+    }
+
+    /// Waits until all of its work is done.
+    ///
+    /// # Errors
+    /// Something in it failed.
+    pub fn synchronize(&self) -> Result<(), GpuError> {
+        self.gpu.bind()?;
+        // SAFETY: the stream is alive.
+        unsafe { result::stream::synchronize(self.raw) }.map_err(driver_failed("cuStreamSynchronize"))
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let _ = self.gpu.bind();
+        // SAFETY: made by us and used no more; the driver finishes its work by itself.
+        let _ = unsafe { result::stream::destroy(self.raw) };
+    }
+}

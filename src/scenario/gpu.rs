@@ -1,0 +1,213 @@
+//! How a tenant uses the GPU: what may be written of it, what it means, and its rules.
+//!
+//! Whether this machine has a GPU that can do so is not asked here: a scenario resolves the same everywhere.
+
+use serde::{Deserialize, Serialize};
+
+use super::problems::{ProblemKind, Spot};
+use super::read::{Choice, Choices, Fields, Read, Reader};
+use super::resolve::require;
+use super::tree::Node;
+
+/// How a tenant uses the GPU; of no account on other backends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GpuUse {
+    /// How inputs and outputs get across.
+    pub transfer: Transfer,
+    /// Whether the work of a frame is captured once and launched again.
+    pub graph: Graph,
+    /// How its threads wait for the device.
+    pub sync: Sync,
+    /// Whether the frames in flight have working memory of their own.
+    pub context_memory: ContextMemory,
+    /// Under `Partition`, its share of the multiprocessors; what is left is divided evenly where it is not said.
+    pub share: Option<f64>,
+    /// The device's number.
+    pub gpu: u16,
+}
+
+/// How inputs and outputs get across.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Transfer {
+    /// Without a copy where the device shares the host's memory, by a copy elsewhere.
+    #[default]
+    Auto,
+    /// Copied to and from device memory.
+    Copy,
+    /// Kernels read and write the pinned host memory.
+    ZeroCopy,
+}
+
+/// Whether the work of a frame is captured as a CUDA graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Graph {
+    /// Enqueued anew for each frame.
+    #[default]
+    Off,
+    /// Captured once per shape of the inputs; what cannot be captured is enqueued, and a finding says so.
+    On,
+    /// As `On` for networks of fixed shapes, as `Off` for others.
+    Auto,
+}
+
+/// How a thread waits for the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sync {
+    /// Asleep until the driver wakes it.
+    #[default]
+    Block,
+    /// Asking all the time.
+    Spin,
+    /// Asking, and letting others run in between.
+    Yield,
+}
+
+/// Working memory of an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ContextMemory {
+    /// Each frame in flight has its own.
+    #[default]
+    Separate,
+    /// One block for all frames in flight, which then execute one after another (as they do on one stream anyway).
+    Shared,
+}
+
+/// Where an ONNX Runtime session executes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Provider {
+    /// On the GPU.
+    #[default]
+    Cuda,
+    /// On the processor.
+    Cpu,
+}
+
+/// As typed.
+#[derive(Debug, Default)]
+pub(super) struct GpuFile {
+    transfer: Read<Transfer>,
+    graph: Read<Graph>,
+    sync: Read<Sync>,
+    context_memory: Read<ContextMemory>,
+    share: Read<f64>,
+    gpu: Read<u16>,
+}
+
+const fn plain(name: &'static str) -> Choice {
+    Choice {
+        name,
+        fields: &[],
+        bare: 0,
+        example: name,
+    }
+}
+
+static TRANSFERS: Choices = Choices {
+    what: "transfer",
+    default: "Auto",
+    all: &[plain("Auto"), plain("Copy"), plain("ZeroCopy")],
+};
+
+static GRAPHS: Choices = Choices {
+    what: "graph",
+    default: "Off",
+    all: &[plain("Off"), plain("On"), plain("Auto")],
+};
+
+static SYNCS: Choices = Choices {
+    what: "sync",
+    default: "Block",
+    all: &[plain("Block"), plain("Spin"), plain("Yield")],
+};
+
+static CONTEXT_MEMORIES: Choices = Choices {
+    what: "context memory",
+    default: "Separate",
+    all: &[plain("Separate"), plain("Shared")],
+};
+
+static PROVIDERS: Choices = Choices {
+    what: "provider",
+    default: "Cuda",
+    all: &[plain("Cuda"), plain("Cpu")],
+};
+
+pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
+    GpuFile {
+        transfer: r.optional(fields, "transfer", |r, node, _| {
+            Some(match r.choice(node, &TRANSFERS)?.0 {
+                "Copy" => Transfer::Copy,
+                "ZeroCopy" => Transfer::ZeroCopy,
+                _ => Transfer::Auto,
+            })
+        }),
+        graph: r.optional(fields, "graph", |r, node, _| {
+            Some(match r.choice(node, &GRAPHS)?.0 {
+                "On" => Graph::On,
+                "Auto" => Graph::Auto,
+                _ => Graph::Off,
+            })
+        }),
+        sync: r.optional(fields, "sync", |r, node, _| {
+            Some(match r.choice(node, &SYNCS)?.0 {
+                "Spin" => Sync::Spin,
+                "Yield" => Sync::Yield,
+                _ => Sync::Block,
+            })
+        }),
+        context_memory: r.optional(fields, "context_memory", |r, node, _| {
+            Some(match r.choice(node, &CONTEXT_MEMORIES)?.0 {
+                "Shared" => ContextMemory::Shared,
+                _ => ContextMemory::Separate,
+            })
+        }),
+        share: r.optional(fields, "share", Reader::number),
+        gpu: r.optional(fields, "gpu", Reader::whole),
+    }
+}
+
+pub(super) fn provider(r: &mut Reader, node: &Node, _: &str) -> Option<Provider> {
+    Some(match r.choice(node, &PROVIDERS)?.0 {
+        "Cpu" => Provider::Cpu,
+        _ => Provider::Cuda,
+    })
+}
+
+/// `label` is "tenant `camera`".
+pub(super) fn resolve(typed: &GpuFile, label: &str, r: &mut Reader) -> GpuUse {
+    let of = |field: &str| format!("`{field}` of {label}");
+    if let Some(spot) = typed.share.given() {
+        let ok = spot.value > 0.0 && spot.value <= 1.0;
+        let wanted = "above 0 and at most 1: a part of the GPU's multiprocessors";
+        require(r, spot, ok, of("share"), wanted);
+    }
+    if let Some(spot) = typed.gpu.given() {
+        require(r, spot, spot.value < 64, of("gpu"), "a device's number, from 0");
+    }
+    GpuUse {
+        transfer: typed.transfer.or_default(),
+        graph: typed.graph.or_default(),
+        sync: typed.sync.or_default(),
+        context_memory: typed.context_memory.or_default(),
+        share: typed.share.given().map(|spot| spot.value),
+        gpu: typed.gpu.or(0),
+    }
+}
+
+/// Shares of one device add up to 1 at most.
+pub(super) fn shares<'a>(tenants: impl Iterator<Item = &'a GpuFile>, r: &mut Reader) {
+    let mut sum = 0.0;
+    for Spot { value, place } in tenants.filter_map(|tenant| tenant.share.given()) {
+        sum += value;
+        if sum > 1.0 + 1e-9 && *value <= 1.0 {
+            let kind = ProblemKind::OutOfRange {
+                what: "the sum of all `share`s".to_owned(),
+                found: format!("{sum:.2} with this one"),
+                wanted: "1 at most".to_owned(),
+            };
+            r.report(place, kind);
+            return;
+        }
+    }
+}
