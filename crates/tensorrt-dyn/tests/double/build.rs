@@ -131,13 +131,14 @@ pub fn library(name: &str, folder: &Path, files: &[&str], defines: &[String]) ->
     hash_folder(&sources(), &["h"], &mut hash)?;
     include_str!("build.rs").hash(&mut hash);
     once(&format!("{name}-{:016x}", hash.finish()), |into| {
-        let text: String = files.iter().map(|f| format!("#include \"{f}.cpp\"\n")).collect();
+        let include =
+            |file: &&str| format!("#include \"{}\"\n", folder.join(format!("{file}.cpp")).display());
+        let text: String = files.iter().map(include).collect();
         let source = into.join("all.cpp");
         std::fs::write(&source, text).map_err(|e| e.to_string())?;
         compiler.run(|c| {
             c.args(defines.iter().map(|define| format!("-D{define}")))
                 .args(["-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"])
-                .arg(format!("-I{}", folder.display()))
                 .args(["-Wl,-z,nodelete", &format!("-Wl,-soname,{name}"), "-o"])
                 .arg(into.join(name))
                 .arg(&source)

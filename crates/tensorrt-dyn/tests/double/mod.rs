@@ -20,7 +20,7 @@ mod headers;
 mod shims;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub use control::Control;
 
@@ -86,6 +86,9 @@ fn skip(why: &str) {
 /// # Panics
 /// The files do not compile.
 pub fn library(name: &str, folder: &Path, files: &[&str], defines: &[String]) -> Option<PathBuf> {
+    // The tests of one program ask at once, and the first compiles.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(why) = build::compiler() {
         skip(&format!("no double {name}: {why}"));
         return None;
