@@ -51,7 +51,7 @@ const UNITS: [Unit; 3] = [
 ];
 
 pub fn double(headers: &Headers) -> Result<Double, String> {
-    let compiler = Compiler::find(&headers.path)?;
+    let compiler = Compiler::find(Some(&headers.path))?;
     let (rtx, [major, minor, patch, build]) = compiler.version()?;
     let old = !rtx && major < 10;
     let number = if old {
@@ -102,7 +102,7 @@ pub fn double(headers: &Headers) -> Result<Double, String> {
 
 /// A program of one source file, linked with both libraries of the double.
 pub fn program(double: &Double, source: &str) -> Result<PathBuf, String> {
-    let compiler = Compiler::find(&double.headers)?;
+    let compiler = Compiler::find(Some(&double.headers))?;
     let mut hash = DefaultHasher::new();
     (&double.folder, &compiler.program, &compiler.flags).hash(&mut hash);
     let text = std::fs::read(sources().join(source)).map_err(|e| format!("{source}: {e}"))?;
@@ -119,6 +119,38 @@ pub fn program(double: &Double, source: &str) -> Result<PathBuf, String> {
         })
     })?;
     Ok(folder.join(name))
+}
+
+/// A shared library of this name, of C++ files of a folder that are compiled as one, and of nothing of TensorRT's; gives
+/// the folder that holds it alone. It stays loaded once it is.
+pub fn library(name: &str, folder: &Path, files: &[&str], defines: &[String]) -> Result<PathBuf, String> {
+    let compiler = Compiler::find(None)?;
+    let mut hash = DefaultHasher::new();
+    (&compiler.program, &compiler.flags, name, files, defines).hash(&mut hash);
+    hash_folder(folder, &["h", "cpp"], &mut hash)?;
+    hash_folder(&sources(), &["h"], &mut hash)?;
+    include_str!("build.rs").hash(&mut hash);
+    once(&format!("{name}-{:016x}", hash.finish()), |into| {
+        let include =
+            |file: &&str| format!("#include \"{}\"\n", folder.join(format!("{file}.cpp")).display());
+        let text: String = files.iter().map(include).collect();
+        let source = into.join("all.cpp");
+        std::fs::write(&source, text).map_err(|e| e.to_string())?;
+        compiler.run(|c| {
+            c.args(defines.iter().map(|define| format!("-D{define}")))
+                .args(["-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"])
+                .args(["-Wl,-z,nodelete", &format!("-Wl,-soname,{name}"), "-o"])
+                .arg(into.join(name))
+                .arg(&source)
+                .arg("-ldl")
+        })?;
+        std::fs::remove_file(&source).map_err(|e| e.to_string())
+    })
+}
+
+/// Whether a C++ compiler is here.
+pub fn compiler() -> Result<(), String> {
+    Compiler::find(None).map(|_| ())
 }
 
 /// A header folder made from a table.
@@ -221,7 +253,8 @@ struct Compiler {
 }
 
 impl Compiler {
-    fn find(headers: &Path) -> Result<Self, String> {
+    /// With the include folders of TensorRT's headers and CUDA's, where headers are given.
+    fn find(headers: Option<&Path>) -> Result<Self, String> {
         let mut tried: Vec<String> = std::env::var("CXX")
             .into_iter()
             .filter(|p| !p.is_empty())
@@ -253,17 +286,14 @@ impl Compiler {
         .to_vec();
         // What only headers that we have never seen bring up is no fault of the double's.
         let given = std::env::var_os("JETLAG_TENSORRT_HEADERS").unwrap_or_default();
-        if !std::env::split_paths(&given).any(|path| path == headers) {
+        if !headers.is_some_and(|headers| std::env::split_paths(&given).any(|path| path == headers)) {
             flags.push("-Werror".to_owned());
         }
-        flags.extend(["-isystem".to_owned(), headers.display().to_string()]);
-        if let Some(cuda) = cuda_headers() {
-            flags.extend(["-isystem".to_owned(), cuda.display().to_string()]);
-        } else {
-            flags.extend([
-                "-isystem".to_owned(),
-                sources().join("stub").display().to_string(),
-            ]);
+        if let Some(headers) = headers {
+            let cuda = cuda_headers().unwrap_or_else(|| sources().join("stub"));
+            for folder in [headers, &cuda] {
+                flags.extend(["-isystem".to_owned(), folder.display().to_string()]);
+            }
         }
         flags.extend([
             "-DTENSORRT_BUILD_LIB=1".to_owned(),

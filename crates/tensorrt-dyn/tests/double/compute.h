@@ -21,6 +21,8 @@ struct Buffer
 
 struct Frame
 {
+    /// The execution context, whose frames follow each other.
+    void const* owner = nullptr;
     cudaStream_t stream = nullptr;
     uint64_t compute_us = 0;
     uint64_t traffic_bytes = 0;
@@ -34,5 +36,7 @@ std::string compute(Frame const& frame);
 uint32_t hostSum(Buffer const& in);
 /// Waits for device work of this library, if there was any.
 bool finishDevice();
+/// The same, and gives back what a frame's owner holds on the device.
+void leaveDevice(void const* owner);
 
 } // namespace dbl

@@ -26,7 +26,7 @@ Context::Context(Engine* from, int32_t strategy) : engine(from), user_memory(str
 Context::~Context()
 {
     // A graph or a stream may still hold work of this context; on the host all work is done.
-    finishDevice();
+    leaveDevice(this);
 }
 
 bool Context::refuse(std::string const& method, ErrorCode code, std::string const& text)
@@ -333,6 +333,7 @@ bool Context::frame(char const* method, cudaStream_t stream)
         if (one.allocator != nullptr && !place(one, stream))
             return false;
     Frame frame;
+    frame.owner = this;
     frame.stream = stream;
     frame.compute_us = engine->plan.network.compute_us;
     frame.traffic_bytes = engine->plan.network.traffic_bytes;

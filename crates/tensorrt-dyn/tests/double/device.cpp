@@ -1,7 +1,7 @@
 // The driver is opened at run time and nothing of CUDA's headers is needed. A frame is: a word of scratch set to what the
 // host's inputs add up to, a sum kernel an input, the spinning kernel, a writing kernel an output, all on the caller's
-// stream. Scratch belongs to a stream, whose frames are in order; the first frame of a stream allocates it, so a frame has
-// to be enqueued once before it is captured into a graph (as TensorRT asks for, too).
+// stream. Scratch belongs to an execution context, whose frames are in order; its first frame allocates it, so a frame has
+// to be enqueued once before it is captured into a graph (as TensorRT asks for, too). The kernels stay loaded.
 #include "device.h"
 
 #include "kernels.h"
@@ -81,7 +81,7 @@ struct Kernels
     Handle write = nullptr;
 };
 
-/// Of a stream: a word for the sum, and memory for the traffic.
+/// Of an execution context in a device context: a word for the sum, and memory for the traffic.
 struct Scratch
 {
     Address sum = 0;
@@ -91,7 +91,7 @@ struct Scratch
 
 std::mutex guard;
 std::map<Handle, Kernels> kernels_of;
-std::map<std::pair<Handle, Handle>, Scratch> scratch_of;
+std::map<std::pair<Handle, void const*>, Scratch> scratch_of;
 
 /// More than this much memory is not held: the traffic goes round and round in it, past every cache.
 constexpr uint64_t kMOST_TRAFFIC = 256ULL << 20;
@@ -130,7 +130,7 @@ struct DeviceFrame
             && ok(driver().function(&known.spin, module, "dbl_spin"), "dbl_spin"))
             ok(driver().function(&known.write, module, "dbl_write"), "dbl_write");
         kernels = known;
-        Scratch& own = scratch_of[{context, frame.stream}];
+        Scratch& own = scratch_of[{context, frame.owner}];
         if (problem.empty() && own.sum == 0)
             ok(driver().allocate(&own.sum, 4), "cuMemAlloc");
         uint64_t const wanted = std::min(frame.traffic_bytes, kMOST_TRAFFIC) / 16 * 16;
@@ -234,6 +234,29 @@ bool finishDevice()
             return true;
     }
     return driver().synchronize() == 0;
+}
+
+void leaveDevice(void const* owner)
+{
+    std::lock_guard<std::mutex> const lock(guard);
+    for (auto entry = scratch_of.begin(); entry != scratch_of.end();)
+    {
+        auto const& [key, scratch] = *entry;
+        if (key.second != owner)
+        {
+            ++entry;
+            continue;
+        }
+        Handle before = nullptr;
+        driver().current(&before);
+        if (driver().make_current(key.first) == 0 && driver().synchronize() == 0)
+        {
+            driver().release(scratch.sum);
+            driver().release(scratch.traffic);
+        }
+        driver().make_current(before);
+        entry = scratch_of.erase(entry);
+    }
 }
 
 } // namespace dbl

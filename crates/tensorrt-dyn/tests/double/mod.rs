@@ -20,7 +20,7 @@ mod headers;
 mod shims;
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub use control::Control;
 
@@ -67,14 +67,33 @@ pub fn eras() -> &'static [Double] {
     ERAS.get_or_init(|| {
         let made = headers::all().and_then(|folders| folders.iter().map(build::double).collect());
         made.unwrap_or_else(|why| {
-            assert!(
-                std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_none(),
-                "no double of TensorRT: {why}"
-            );
-            eprintln!("skipped: no double of TensorRT: {why}");
+            skip(&format!("no double of TensorRT: {why}"));
             Vec::new()
         })
     })
+}
+
+/// Says why a test has nothing to run on; an error where `JETLAG_REQUIRE_TENSORRT` is set.
+fn skip(why: &str) {
+    assert!(std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_none(), "{why}");
+    eprintln!("skipped: {why}");
+}
+
+/// Compiles C++ files of a folder (as one, kept under `target/tmp` as the doubles are) into a shared library of this name,
+/// and gives the folder that holds it alone. `None`, with a line that says why, where no C++ compiler is; an error where
+/// `JETLAG_REQUIRE_TENSORRT` is set.
+///
+/// # Panics
+/// The files do not compile.
+pub fn library(name: &str, folder: &Path, files: &[&str], defines: &[String]) -> Option<PathBuf> {
+    // The tests of one program ask at once, and the first compiles.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Err(why) = build::compiler() {
+        skip(&format!("no double {name}: {why}"));
+        return None;
+    }
+    Some(build::library(name, folder, files, defines).unwrap_or_else(|why| panic!("{why}")))
 }
 
 /// The first double of this era, if there is one.

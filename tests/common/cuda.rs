@@ -1,0 +1,215 @@
+//! The doubles of the CUDA driver and of TensorRT, for tests of what runs on a GPU (`mod cuda;`).
+//!
+//! The driver's double is read when a process loads it, so a test runs in a process of its own: [`Control::apply`] makes a
+//! command find the double and tells it what to pretend; [`beside`] runs the body of a test so. What each variable means
+//! stands in `tests/cuda/control.h`.
+
+use std::ffi::OsString;
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+#[path = "../../crates/tensorrt-dyn/tests/double/mod.rs"]
+#[allow(
+    dead_code,
+    unreachable_pub,
+    unsafe_code,
+    clippy::all,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
+pub(crate) mod double;
+
+/// The files of the driver's double, in the order in which they are compiled.
+const FILES: [&str; 8] = [
+    "control", "device", "kernels", "stream", "graph", "memory", "driver", "green",
+];
+
+/// Set in a process that [`beside`] started.
+const INSIDE: &str = "JETLAG_CUDA_DOUBLE_TEST";
+
+/// Longer than any test takes, shorter than a patience.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the driver's double pretends. One device of 16 multiprocessors and 8 GiB under CUDA 12.8, if nothing else is said.
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    driver: i32,
+    variables: Vec<(String, OsString)>,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self {
+            driver: 12080,
+            variables: Vec::new(),
+        }
+    }
+}
+
+#[allow(dead_code, reason = "each test binary uses some")]
+impl Control {
+    fn set(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables
+            .push((format!("JETLAG_CUDA_DOUBLE_{name}"), value.into()));
+        self
+    }
+
+    /// The driver's version, as 12040: below 12.4 it has no green contexts, below 12.5 no streams for them.
+    pub(crate) fn driver(mut self, version: i32) -> Self {
+        self.driver = version;
+        self.set("DRIVER", version.to_string())
+    }
+
+    pub(crate) fn devices(self, count: u32) -> Self {
+        self.set("DEVICES", count.to_string())
+    }
+
+    pub(crate) fn name(self, name: &str) -> Self {
+        self.set("NAME", name)
+    }
+
+    /// As 87 for 8.7.
+    pub(crate) fn capability(self, capability: u16) -> Self {
+        self.set("CAPABILITY", capability.to_string())
+    }
+
+    /// A device that shares its memory with the processor.
+    pub(crate) fn integrated(self) -> Self {
+        self.set("INTEGRATED", "1")
+    }
+
+    pub(crate) fn multiprocessors(self, count: u32) -> Self {
+        self.set("SMS", count.to_string())
+    }
+
+    pub(crate) fn memory_bytes(self, bytes: u64) -> Self {
+        self.set("MEMORY", bytes.to_string())
+    }
+
+    /// How fast the two copy engines are.
+    pub(crate) fn copies(self, h2d_bytes_per_s: u64, d2h_bytes_per_s: u64) -> Self {
+        self.set("H2D_BYTES_S", h2d_bytes_per_s.to_string())
+            .set("D2H_BYTES_S", d2h_bytes_per_s.to_string())
+    }
+
+    /// Kernels do not slow each other down.
+    pub(crate) fn without_interference(self) -> Self {
+        self.set("SHARING", "off")
+    }
+
+    /// Kernels of the highest stream priority have the multiprocessors to themselves.
+    pub(crate) fn with_priorities(self) -> Self {
+        self.set("SHARING", "priority")
+    }
+
+    /// The nth operation (the first is 1) never completes.
+    pub(crate) fn hang(self, nth: u64) -> Self {
+        self.set("HANG", nth.to_string())
+    }
+
+    /// The nth operation fails with this `CUresult`, and every call after it.
+    pub(crate) fn fault(self, nth: u64, code: u32) -> Self {
+        self.set("FAULT", format!("{nth}:{code}"))
+    }
+
+    /// Orders as `cuMemAlloc_v2:3:2`: the third call answers `CUDA_ERROR_OUT_OF_MEMORY`; `3+` for all from there on.
+    pub(crate) fn fail(self, orders: &[&str]) -> Self {
+        self.set("FAIL", orders.join(","))
+    }
+
+    /// Where the log goes; see [`read_log`].
+    pub(crate) fn log(self, file: &Path) -> Self {
+        self.set("LOG", file)
+    }
+
+    /// Lets a command's process find the double and pretend this. `None`, with a line that says why, where there is no
+    /// C++ compiler.
+    pub(crate) fn apply(&self, command: &mut Command) -> Option<()> {
+        let folder = driver(self)?;
+        let before = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let paths = std::iter::once(folder).chain(std::env::split_paths(&before));
+        let paths = std::env::join_paths(paths).expect("target folders have no colon");
+        command.env("LD_LIBRARY_PATH", paths);
+        command.envs(self.variables.iter().cloned());
+        Some(())
+    }
+}
+
+/// The folder with libcuda.so.1's double for the process's `LD_LIBRARY_PATH`, with the functions that the driver of this
+/// version has. `None`, with a line that says why, where there is no C++ compiler.
+pub(crate) fn driver(control: &Control) -> Option<PathBuf> {
+    let functions = match control.driver {
+        ..12040 => 11040,
+        12040..12050 => 12040,
+        _ => 12050,
+    };
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    double::library(
+        "libcuda.so.1",
+        &sources,
+        &FILES,
+        &[format!("DOUBLE_DRIVER={functions}")],
+    )
+}
+
+/// The folder for `JETLAG_TENSORRT` with the double of an era (A to E), if it can be made here. Its frames run on the
+/// driver's double where their memory is that double's.
+#[allow(dead_code, reason = "each test binary uses some")]
+pub(crate) fn tensorrt(era: char) -> Option<PathBuf> {
+    double::era(era).map(|double| double.folder.clone())
+}
+
+/// What the processes that wrote to this log called, and what they did not give back: one object each.
+#[allow(dead_code, reason = "each test binary uses some")]
+pub(crate) fn read_log(file: &Path) -> Vec<serde_json::Value> {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}")))
+        .collect()
+}
+
+/// Runs a test's body in a process that finds the double: this test program again, with this test alone. `test` is the
+/// test's full name, as `cargo test` prints it. What `control` makes impossible here is skipped.
+#[allow(dead_code, reason = "each test binary uses some")]
+pub(crate) fn beside(test: &str, control: &Control, body: impl FnOnce()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    let mut command = Command::new(std::env::current_exe().expect("a test program has a path"));
+    command.args([test, "--exact", "--nocapture"]).env(INSIDE, "1");
+    if control.apply(&mut command).is_none() {
+        return;
+    }
+    let mut said = tempfile::tempfile().expect("a temporary file");
+    let copy = || Stdio::from(said.try_clone().expect("a file can be duplicated"));
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(copy())
+        .stderr(copy())
+        .spawn()
+        .expect("the test program starts again");
+    let begin = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            break Some(status);
+        }
+        if begin.elapsed() > LIMIT {
+            let _ = child.kill();
+            let _ = child.wait();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let mut text = String::new();
+    let _ = said.rewind().and_then(|()| said.read_to_string(&mut text));
+    let Some(status) = status else {
+        panic!("not done after {LIMIT:?}:\n{text}");
+    };
+    assert!(status.success(), "{status}:\n{text}");
+    assert!(
+        text.contains("1 passed"),
+        "{test} names no test of this program:\n{text}"
+    );
+}

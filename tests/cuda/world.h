@@ -1,0 +1,263 @@
+// What the driver's handles stand for, and the streams' machinery. One lock for all (`world().lock`): few threads, short
+// sections; operations run without it.
+#pragma once
+
+#include "control.h"
+#include "cuda.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cuda_double
+{
+
+using Time = std::chrono::steady_clock::time_point;
+using Nanos = std::chrono::nanoseconds;
+using Lock = std::unique_lock<std::mutex>;
+
+inline Time now() { return std::chrono::steady_clock::now(); }
+
+/// Multiprocessors of one device, numbered [first, first + count).
+struct Sms
+{
+    int device = 0;
+    int first = 0;
+    int count = 0;
+};
+
+/// Where an operation runs.
+struct Place
+{
+    Sms sms;
+    int priority = 0;
+};
+
+/// Completion of one operation.
+struct Ticket
+{
+    bool done = false;
+    Time at{};
+};
+using TicketPtr = std::shared_ptr<Ticket>;
+
+/// Does an operation's work from `start` on, and answers when it ended: not after now.
+using Action = std::function<Time(Place const&, Time start)>;
+
+struct Context;
+struct Capture;
+
+struct Operation
+{
+    Action action; // none: only waits and stamps
+    std::vector<TicketPtr> waits;
+    TicketPtr ticket;
+    Time enqueued{};
+    uint64_t number = 0;
+};
+
+struct Stream
+{
+    Context* context = nullptr;
+    bool blocking = true;
+    unsigned flags = 0;
+    int priority = 0;
+    uint64_t id = 0;
+    std::deque<Operation> queue;
+    TicketPtr tail; // of what was enqueued last
+    Time clock{};
+    bool closing = false;
+    bool started = false;
+    std::condition_variable wake;
+    std::shared_ptr<Capture> capture;
+    std::vector<int> capture_after; // nodes that the next captured operation follows
+};
+
+struct Event
+{
+    bool timing = true;
+    TicketPtr ticket; // of its last record
+    std::shared_ptr<Capture> capture; // its last record was captured
+    std::vector<int> capture_after;
+};
+
+/// One captured operation. Nodes are in an order in which they may run.
+struct Node
+{
+    Action action;
+    std::shared_ptr<Event> records;
+    std::shared_ptr<Event> waits;
+    std::vector<int> after;
+};
+
+struct Graph
+{
+    std::vector<Node> nodes;
+};
+
+struct Executable
+{
+    std::vector<Node> nodes;
+    TicketPtr last; // launches of one executable graph follow each other
+};
+
+/// A capture in progress.
+struct Capture
+{
+    std::shared_ptr<Graph> graph = std::make_shared<Graph>();
+    std::shared_ptr<Stream> origin;
+    int mode = 0;
+    std::thread::id thread;
+    uint64_t id = 0;
+    bool invalidated = false;
+};
+
+struct Context
+{
+    Sms sms;
+    int primary_uses = 0;
+    bool alive = false;
+    bool green = false;
+    unsigned flags = 0;
+    std::shared_ptr<Stream> legacy;
+    std::map<std::thread::id, std::shared_ptr<Stream>> per_thread;
+};
+
+enum class Memory
+{
+    device,
+    managed,
+    host,      // page-locked by the driver
+    registered // page-locked afterwards
+};
+
+struct Block
+{
+    std::size_t size = 0;
+    std::size_t reserved = 0;
+    Memory kind = Memory::device;
+    Context* context = nullptr;
+    std::ptrdiff_t backing = 0; // from the address to the bytes
+    bool freed = false;         // by cuMemFreeAsync, whose turn has not come
+    bool abandoned = false;     // its context is gone
+};
+
+struct Function;
+struct Module
+{
+    std::string text; // of PTX; empty for other images
+    std::map<std::string, std::unique_ptr<Function>> functions;
+};
+
+struct World
+{
+    std::mutex lock;
+    std::condition_variable progress; // an operation has completed
+
+    bool initialised = false;
+    CUresult fault = CUDA_SUCCESS; // what every call answers from now on
+    std::map<std::string, uint64_t> calls;
+    uint64_t operations = 0;
+    uint64_t numbers = 0; // of streams and captures
+
+    std::vector<std::unique_ptr<Context>> primaries; // by device
+    std::set<Context*> contexts;                     // made by cuCtxCreate and cuGreenCtxCreate
+    std::map<Stream*, std::shared_ptr<Stream>> streams; // that the program made
+    std::set<Stream*> all_streams;                      // and the default ones
+    std::map<Event*, std::shared_ptr<Event>> events;
+    std::map<Graph*, std::shared_ptr<Graph>> graphs;
+    std::map<Executable*, std::shared_ptr<Executable>> executables;
+    std::map<Module*, std::unique_ptr<Module>> modules;
+    std::set<std::shared_ptr<Capture>> captures;
+    std::map<uintptr_t, Block> blocks;
+    std::map<int, uint64_t> used; // device memory, by device
+    uint64_t most_bytes = 0;
+};
+
+/// Never destroyed: threads of streams may run until the process is gone.
+World& world();
+
+/// One call of an exported function: counts it, takes the lock, and says what it has to answer at once, if anything.
+struct Call
+{
+    Lock lock;
+    CUresult answer;
+
+    explicit Call(char const* function, bool needs_init = true);
+    explicit operator bool() const { return answer != CUDA_SUCCESS; }
+};
+
+#define CALL(name)           \
+    Call call(name);         \
+    if (call)                \
+    return call.answer
+
+/// The calling thread's context; null with the error in `why`.
+Context* current(CUresult& why);
+
+// --- streams (stream.cpp); with the lock held ---------------------------------------------------------------------
+
+/// The stream of a handle; null with the error in `why`.
+std::shared_ptr<Stream> streamOf(CUstream handle, CUresult& why);
+std::shared_ptr<Event> eventOf(CUevent handle);
+std::shared_ptr<Stream> makeStream(Context* context, unsigned flags, int priority);
+/// Puts an operation behind the stream's others, or into the graph that it captures.
+CUresult enqueue(std::shared_ptr<Stream> const& stream, Action action, TicketPtr* ticket = nullptr,
+    std::vector<TicketPtr> waits = {});
+/// Waits until it is done, or the device has failed.
+CUresult await(Lock& lock, TicketPtr const& ticket);
+/// Waits for all streams of a context, or of all contexts on its device.
+CUresult awaitAll(Lock& lock, Context const* context, bool device = false);
+/// Runs on the context's stream and waits: what calls without Async do.
+CUresult runNow(Lock& lock, CUstream handle, Action action);
+/// The device has failed: every later call answers this.
+void fault(CUresult code);
+
+// --- captures (graph.cpp); with the lock held ---------------------------------------------------------------------
+
+CUresult captureNode(Stream& stream, Node node);
+CUresult recordCaptured(Stream& stream, std::shared_ptr<Event> const& event, bool external);
+CUresult waitCaptured(std::shared_ptr<Stream> const& stream, std::shared_ptr<Event> const& event, bool external);
+/// For calls that no capture allows while it is under way: spoils it, as CUDA does.
+CUresult forbidWhileCapturing();
+/// For a stream that captures and is asked to wait.
+CUresult refuseCapturing(Stream& stream);
+
+// --- the device's time (device.cpp); without the lock -------------------------------------------------------------
+
+/// The device is busy with a kernel of this length on its place's multiprocessors.
+Time busy(Place const& place, Time start, Nanos work);
+/// A copy engine's turn.
+Time transfer(int device, bool to_device, std::size_t bytes, Time start, std::function<void()> const& copy);
+/// The processor's work.
+Time measured(Time start, std::function<void()> const& work);
+
+// --- memory (memory.cpp) ------------------------------------------------------------------------------------------
+
+/// The bytes behind an address that a kernel may use; null if they are not the device's. Takes the lock.
+void* bytesAt(CUdeviceptr address, std::size_t size);
+
+// --- kernels (kernels.cpp) ----------------------------------------------------------------------------------------
+
+/// A kernel's arguments, each as a number.
+using Arguments = std::vector<uint64_t>;
+
+struct Function
+{
+    char const* name;
+    std::vector<std::size_t> sizes; // of its parameters, in bytes
+    Time (*run)(Arguments const&, Place const&, Time start);
+};
+
+/// The kernel of this name; null if there is none.
+Function const* kernel(std::string const& name);
+
+} // namespace cuda_double

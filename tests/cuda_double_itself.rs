@@ -1,0 +1,25 @@
+//! The CUDA driver's double, tested through cudarc as jetlag uses it: order, concurrency, times, memory, captures, faults.
+//! Each test runs in a process of its own, since the double is set up when it is loaded.
+//!
+//! Durations are the double's own, stamped without the lateness of threads; kernels that shall be compared are enqueued
+//! behind one that holds them back, so that the time between two calls is in none.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(
+    unsafe_code,
+    reason = "calls of the driver: handles and memory live through each test"
+)]
+
+#[path = "common/cuda.rs"]
+mod cuda;
+
+#[path = "cuda_double_itself/driver.rs"]
+mod driver;
+#[path = "cuda_double_itself/frames.rs"]
+mod frames;
+#[path = "cuda_double_itself/memory.rs"]
+mod memory;
+#[path = "cuda_double_itself/streams.rs"]
+mod streams;
+#[path = "cuda_double_itself/support.rs"]
+mod support;
