@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jetlag::scenario::{Place, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};
+use jetlag::scenario::{BackendChoice, Place, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};
 use proptest::prelude::*;
 
 fn env() -> ResolveEnv {
@@ -154,7 +154,17 @@ fn auto_says_what_it_chose_and_why() {
     };
     assert!(reason(None, None).contains("no GPU was found"));
     assert!(reason(Some("Orin"), None).contains("Orin was found and TensorRT was not"));
-    assert!(reason(Some("Orin"), Some("10.3")).contains("no tensorrt backend yet"));
+    assert!(reason(Some("Orin"), Some("10.3")).contains("Orin and TensorRT 10.3 were found"));
+    let env = ResolveEnv {
+        gpu: Some("Orin".into()),
+        tensorrt: Some("10.3".into()),
+        ..env()
+    };
+    let scenario = from_str(text, "x.ron", Path::new(""), &[], &env).unwrap();
+    assert!(matches!(
+        scenario.tenants[0].backend,
+        BackendChoice::TensorRt { .. }
+    ));
 }
 
 #[test]
@@ -346,7 +356,8 @@ fn every_field_and_choice_that_exists_is_documented() {
     let asking = "(x: 1, clock: x, sharing: x, release: x, baseline: (x: 1), telemetry: (x: 1, sources: [x]), clocks: x, tenants: [
         (name: \"a\", x: 1, backend: x, source: x, arrival: x, overload: x),
         (name: \"b\", backend: Sim(x), source: Points(path: \"\", format: x, x: 1), arrival: Periodic(x: 1)),
-        (name: \"c\", backend: Cpu(x: 1), source: Synthetic(sensor: x, x: 1)),
+        (name: \"c\", backend: Cpu(x: 1), source: Synthetic(sensor: x, x: 1), transfer: x, graph: x, sync: x, context_memory: x),
+        (name: \"d\", backend: TensorRt(x: 1)), (name: \"e\", backend: OnnxRuntime(provider: x, x: 1)),
     ])";
     let problems = from_str(asking, "x.ron", Path::new(""), &[], &env()).unwrap_err();
     let known: Vec<&str> = problems

@@ -20,7 +20,7 @@ use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{
-    EndReason, Event, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
+    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
 };
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
@@ -144,6 +144,9 @@ pub(super) fn run(
                 &format!("cannot start: {error}; nothing is sampled"),
             );
         }
+        for finding in tenants.iter().filter_map(|live| not_started(&live.runner)) {
+            let _ = notes.send(Event::Finding(finding));
+        }
         measure_overhead(&mut overhead, stop, &notes);
         if let Some(idle) = scenario.baseline.idle {
             idle_baseline(idle, stop, &notes);
@@ -169,6 +172,20 @@ pub(super) fn run(
                 "the recorder panicked; please report it with the scenario"
             )),
         }
+    })
+}
+
+/// Told once, where the others go on without a tenant.
+fn not_started(runner: &Runner) -> Option<Finding> {
+    let problem = runner.failed.as_ref()?;
+    Some(Finding {
+        code: "not-started".to_owned(),
+        tenant: Some(runner.name.clone()),
+        message: format!(
+            "{} could not be opened, and the others ran without it: {problem}.",
+            runner.name
+        ),
+        advice: "Give the others less memory, or leave it out.".to_owned(),
     })
 }
 

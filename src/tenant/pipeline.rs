@@ -113,8 +113,7 @@ impl Runner {
         back: &mut RecordSink,
         notes: &Sender<Event>,
     ) -> PhaseRecord {
-        if let Some(problem) = &self.failed {
-            note(notes, clock.now(), &self.name, problem);
+        if self.failed.is_some() {
             return PhaseRecord {
                 tenant: self.tenant,
                 phase: plan.phase,

@@ -1,0 +1,15 @@
+//! Tenants on a GPU: the whole program over the doubles of the CUDA driver and of TensorRT, so that every call of the
+//! driver is really made. What only a real device can show is measured by scripts/gpu.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "gpu/bad_input.rs"]
+mod bad_input;
+#[path = "common/cuda.rs"]
+mod cuda;
+#[path = "gpu/scene.rs"]
+mod scene;
+#[path = "gpu/sharing.rs"]
+mod sharing;
+#[path = "gpu/stages.rs"]
+mod stages;

@@ -1,0 +1,122 @@
+//! What cannot be: each said before the run starts, or recorded while the others go on.
+
+use super::cuda::Control;
+use super::scene::{Scene, camera, number};
+
+fn refused(scene: &Scene, control: &Control, scenario: &std::path::Path) -> Option<String> {
+    let output = scene.jetlag(control, &["run", scenario.to_str().unwrap(), "--quiet"])?;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    Some(String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn without_a_driver_or_a_device_the_run_does_not_start() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 1_000);
+    let scenario = scene.scenario("", "", "");
+    let mut bare = std::process::Command::new(env!("CARGO_BIN_EXE_jetlag"));
+    let output = bare.arg("run").arg(&scenario).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    if !said.contains("TensorRT") {
+        assert!(
+            said.contains("tenant camera: there is no CUDA driver (libcuda.so.1)"),
+            "{said}"
+        );
+        assert_eq!(output.status.code(), Some(2));
+    }
+    let Some(said) = refused(&scene, &Control::default(), &scene.scenario("", "gpu: 3", "")) else {
+        return;
+    };
+    assert!(
+        said.contains("there is no GPU 3: the driver lists 1, numbered from 0"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_driver_too_old_for_partitions_is_told() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 1_000);
+    let scenario = scene.scenario("sharing: Partition,", "", "");
+    let Some(said) = refused(&scene, &Control::default().driver(12020), &scenario) else {
+        return;
+    };
+    assert!(
+        said.contains("needs a driver for CUDA 12.4, and this one serves 12.2"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_engine_that_does_not_fit_the_detector_is_told_with_both_shapes() {
+    let Some(scene) = Scene::new() else { return };
+    scene.plan("camera.plan", &camera(0).replace("1x3x64x64", "1x3x32x32"));
+    let Some(said) = refused(&scene, &Control::default(), &scene.scenario("", "", "")) else {
+        return;
+    };
+    assert!(
+        said.contains("its input `images` has shape [1, 3, 32, 32], and the detector makes [1, 3, 64, 64]"),
+        "{said}"
+    );
+    scene.plan(
+        "camera.plan",
+        &camera(0).replace("input images", "input pictures"),
+    );
+    let said = refused(&scene, &Control::default(), &scene.scenario("", "", "")).unwrap();
+    assert!(
+        said.contains("nothing makes its input `pictures`; the detector's tensors are images"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_tenant_that_finds_the_memory_full_fails_alone() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 1_000);
+    let scenario = scene.scenario("", "arrival: Periodic(20)", "arrival: Periodic(10), depth: 4");
+    let control = Control::default().memory_bytes(96 << 10);
+    let output = scene.jetlag(
+        &control,
+        &[
+            "run",
+            scenario.to_str().unwrap(),
+            "--quiet",
+            "--format",
+            "json",
+            "--out",
+            "run.mcap",
+        ],
+    );
+    let Some(output) = output else { return };
+    let summary: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    assert!(number(&summary, "camera", "/frames/completed") >= 18.0);
+    assert_eq!(number(&summary, "lidar", "/frames/completed"), 0.0);
+    let findings = summary["run"]["findings"].to_string();
+    assert!(findings.contains("the GPU has no room"), "{findings}");
+    assert_eq!(summary["run"]["verdict"], "limited");
+}
+
+#[test]
+fn a_device_that_fails_in_the_middle_ends_its_tenants_and_keeps_what_was_measured() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 1_000);
+    let scenario = scene.scenario("", "arrival: Periodic(50)", "");
+    // CUDA_ERROR_ILLEGAL_ADDRESS, as of a kernel that strayed.
+    let control = Control::default().fault(120, 700);
+    let Some(output) = scene.jetlag(
+        &control,
+        &["run", scenario.to_str().unwrap(), "--quiet", "--format", "json"],
+    ) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let summary: serde_json::Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+    let text = summary.to_string();
+    assert!(
+        text.contains("ILLEGAL_ADDRESS") || said.contains("ILLEGAL_ADDRESS"),
+        "{said} {text}"
+    );
+    assert_eq!(summary["run"]["verdict"], "limited");
+}

@@ -1,0 +1,174 @@
+//! Plans of known duration, scenarios over them, and `jetlag run` beside the doubles.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+use tensorrt_dyn::{Library, NetworkOptions, ProfileSelector};
+
+use super::cuda::{self, Control};
+
+/// A folder with plans, scenarios and run files.
+pub(super) struct Scene {
+    pub(super) folder: tempfile::TempDir,
+    era: char,
+}
+
+/// Detectors that cost the host little: what is tested is on the device.
+const CAMERA: &str = r#"Camera(
+    name: "small-camera", classes: ["Car", "Pedestrian", "Cyclist"], network: "camera.onnx",
+    input: (tensor: "images", width: 64, height: 64, scale: 0.004),
+    head: YoloAnchorFree(output: "output0"), score_threshold: 0.9, nms: (iou: 0.5),
+)"#;
+const LIDAR: &str = r#"Lidar(
+    name: "small-lidar", classes: ["Car"],
+    range: (x: (0.0, 51.2), y: (-25.6, 25.6), z: (-3.0, 1.0)), voxel: (3.2, 3.2, 4.0), max_points: 4, max_pillars: 256,
+    encoder: (
+        network: "encoder.onnx",
+        layout: PillarsPointsFeatures(tensor: "pillar_points", features: [X, Y, Z, Intensity]),
+        output: "pillar_features", channels: 8,
+    ),
+    scatter: (tensor: "spatial_features"), backbone: (network: "backbone.onnx"),
+    head: Anchors(
+        boxes: "box_preds", classes: "cls_preds", stride: 2,
+        anchors: [(class: 0, size: (1.8, 4.3, 1.6), z: -0.93, rotations: [0.0, 1.5708])], drop_empty: false,
+    ),
+    score_threshold: 0.9, nms: (iou: 0.1),
+)"#;
+
+/// What the double reads as their networks, each with a duration.
+pub(super) fn camera(compute_us: u64) -> String {
+    format!(
+        "double-network\ninput images f32 1x3x64x64\noutput output0 f32 1x7x84 only\nlayer only Conv\ncompute_us {compute_us}\n"
+    )
+}
+
+fn encoder(compute_us: u64) -> String {
+    format!(
+        "double-network\ninput pillar_points f32 1xpillarsx4x4\noutput pillar_features f32 1xpillarsx8 only\n\
+         layer only Conv\ncompute_us {compute_us}\n"
+    )
+}
+
+fn backbone(compute_us: u64) -> String {
+    format!(
+        "double-network\ninput spatial_features f32 1x8x16x16\noutput box_preds f32 1x8x8x14 only\n\
+         output cls_preds f32 1x8x8x2 only\nlayer only Conv\ncompute_us {compute_us}\n"
+    )
+}
+
+impl Scene {
+    /// With the double of an era; none where it cannot be made.
+    pub(super) fn of_era(era: char) -> Option<Self> {
+        cuda::tensorrt(era)?;
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("camera.ron"), CAMERA).unwrap();
+        std::fs::write(folder.path().join("lidar.ron"), LIDAR).unwrap();
+        for network in ["camera", "encoder", "backbone"] {
+            // Only its content is hashed: the plan is what is executed.
+            std::fs::write(folder.path().join(format!("{network}.onnx")), network).unwrap();
+        }
+        Some(Scene { folder, era })
+    }
+
+    /// TensorRT 10's.
+    pub(super) fn new() -> Option<Self> {
+        Scene::of_era('C')
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Builds a plan from the double's text.
+    pub(super) fn plan(&self, name: &str, network: &str) -> &Self {
+        let double = cuda::double::era(self.era).unwrap();
+        let library = Library::open(&double.infer).unwrap();
+        let builder = library.builder().unwrap();
+        let mut parser = builder
+            .network(NetworkOptions::default())
+            .unwrap()
+            .parser()
+            .unwrap();
+        parser.parse(network.as_bytes(), name).unwrap();
+        let config = builder.config().unwrap();
+        if network.contains("pillarsx") {
+            let profile = builder.optimization_profile().unwrap();
+            for (selector, pillars) in [
+                (ProfileSelector::Min, 1),
+                (ProfileSelector::Opt, 100),
+                (ProfileSelector::Max, 256),
+            ] {
+                profile
+                    .set_dimensions("pillar_points", selector, &[1, pillars, 4, 4])
+                    .unwrap();
+            }
+            config.add_optimization_profile(&profile).unwrap();
+        }
+        let plan = builder.build(&parser, &config).unwrap();
+        std::fs::write(self.path(name), plan.bytes()).unwrap();
+        self
+    }
+
+    /// The demo's plans: a camera, and the LiDAR's pair, which takes as long in all.
+    pub(super) fn demo(&self, camera_us: u64, lidar_us: u64) -> &Self {
+        self.plan("camera.plan", &camera(camera_us))
+            .plan("encoder.plan", &encoder(lidar_us / 2))
+            .plan("backbone.plan", &backbone(lidar_us - lidar_us / 2))
+    }
+
+    /// A scenario of the demo's detectors over these plans; `more` are fields of the scenario, the others of the tenants.
+    pub(super) fn scenario(&self, more: &str, camera: &str, lidar: &str) -> PathBuf {
+        let lidar = match lidar {
+            "" => String::new(),
+            fields => format!(
+                "Tenant(name: \"lidar\", detector: \"lidar.ron\", source: Synthetic(sensor: Lidar, scenes: 1), \
+                 record_detections: false, backend: TensorRt(plans: [\"encoder.plan\", \"backbone.plan\"]), {fields}),"
+            ),
+        };
+        let text = format!(
+            "Scenario(duration: \"1s\", warmup: \"200ms\", {more}\n tenants: [\n  Tenant(name: \"camera\", detector: \
+             \"camera.ron\", source: Synthetic(sensor: Camera, scenes: 1), record_detections: false, backend: \
+             TensorRt(plans: [\"camera.plan\"]), {camera}),\n  {lidar}\n])"
+        );
+        let path = self.path("scenario.ron");
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Runs jetlag beside the doubles. None where the driver's double cannot be made.
+    pub(super) fn jetlag(&self, control: &Control, arguments: &[&str]) -> Option<Output> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+        control.apply(&mut command)?;
+        command
+            .current_dir(self.folder.path())
+            .env("JETLAG_TENSORRT", cuda::tensorrt(self.era)?)
+            .args(arguments);
+        Some(command.output().unwrap())
+    }
+
+    /// Runs the scenario and answers the summary, which may have unmet expectations.
+    pub(super) fn run(&self, control: &Control, scenario: &Path) -> Option<Value> {
+        let (path, format) = (scenario.to_str().unwrap(), ["--format", "json", "--quiet"]);
+        let mut arguments = vec!["run", path, "--out", "run.mcap"];
+        arguments.extend(format);
+        let output = self.jetlag(control, &arguments)?;
+        assert!(
+            matches!(output.status.code(), Some(0 | 3)),
+            "{:?}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        Some(serde_json::from_slice(&output.stdout).unwrap())
+    }
+}
+
+/// A number of a summary's tenant, by JSON pointer.
+pub(super) fn number(summary: &Value, tenant: &str, pointer: &str) -> f64 {
+    let tenants = summary["tenants"].as_array().unwrap();
+    let found = tenants.iter().find(|t| t["name"] == tenant).unwrap();
+    let value = found
+        .pointer(pointer)
+        .unwrap_or_else(|| panic!("{pointer} in {found}"));
+    value.as_f64().unwrap_or_else(|| panic!("{pointer}: {value}"))
+}

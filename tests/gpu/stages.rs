@@ -1,0 +1,153 @@
+//! What a GPU tenant's stages say, of copies and kernels of known duration.
+
+use super::cuda::{self, Control};
+use super::scene::{Scene, number};
+
+/// The camera's input and output, `f32 [1, 3, 64, 64]` and `[1, 7, 84]`.
+const INPUT_BYTES: f64 = 49_152.0;
+const OUTPUT_BYTES: f64 = 2_352.0;
+
+#[test]
+fn stages_are_those_of_the_device_in_every_era() {
+    for era in ['A', 'B', 'C', 'D', 'E'] {
+        let Some(scene) = Scene::of_era(era) else { continue };
+        scene.demo(5_000, 8_000);
+        let scenario = scene.scenario("", "arrival: Periodic(20)", "");
+        let control = Control::default().copies((INPUT_BYTES * 500.0) as u64, (OUTPUT_BYTES * 1000.0) as u64);
+        let Some(summary) = scene.run(&control, &scenario) else {
+            return;
+        };
+        let stage = |pointer: &str| number(&summary, "camera", &format!("/stages_ms/{pointer}/min"));
+        assert!(
+            (stage("compute") - 5.0).abs() < 0.05,
+            "{era}: {}",
+            stage("compute")
+        );
+        assert!((stage("h2d") - 2.0).abs() < 0.2, "{era}: {}", stage("h2d"));
+        assert!((stage("d2h") - 1.0).abs() < 0.2, "{era}: {}", stage("d2h"));
+        assert_eq!(summary["tenants"][0]["backend"], "tensorrt", "{era}");
+        assert!(number(&summary, "camera", "/frames/completed") >= 18.0, "{era}");
+    }
+}
+
+#[test]
+fn a_detector_of_two_engines_runs_its_host_step_between_them() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 6_000);
+    let scenario = scene.scenario("", "arrival: Periodic(5)", "arrival: Periodic(20)");
+    let Some(summary) = scene.run(&Control::default(), &scenario) else {
+        return;
+    };
+    let compute = number(&summary, "lidar", "/stages_ms/compute/min");
+    assert!(
+        (6.0..12.0).contains(&compute),
+        "both engines and the scatter: {compute}"
+    );
+    assert_eq!(
+        number(&summary, "lidar", "/frames/failed"),
+        0.0,
+        "every count of pillars fits"
+    );
+}
+
+#[test]
+fn without_a_copy_there_are_no_copies_to_time() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(2_000, 2_000);
+    let scenario = scene.scenario("", "arrival: Periodic(20)", "");
+    let Some(summary) = scene.run(&Control::default().integrated(), &scenario) else {
+        return;
+    };
+    let tenant = &summary["tenants"][0];
+    assert!(
+        tenant["stages_ms"]["h2d"].is_null() && tenant["stages_ms"]["d2h"].is_null(),
+        "{tenant}"
+    );
+    assert!((number(&summary, "camera", "/stages_ms/compute/min") - 2.0).abs() < 0.3);
+}
+
+/// Three stages of 10 ms each on the device: at depth 3 they overlap, at depth 1 they do not.
+#[test]
+fn a_deep_ring_overlaps_copies_and_execution() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(10_000, 1_000);
+    let control = Control::default().copies((INPUT_BYTES * 100.0) as u64, (OUTPUT_BYTES * 100.0) as u64);
+    let throughput = |depth: u32| {
+        let scenario = scene.scenario("", &format!("arrival: Closed, depth: {depth}"), "");
+        scene
+            .run(&control, &scenario)
+            .map(|summary| number(&summary, "camera", "/throughput_fps"))
+    };
+    let (Some(serial), Some(deep)) = (throughput(1), throughput(4)) else {
+        return;
+    };
+    assert!(
+        (5.0..34.0).contains(&serial),
+        "30 ms one after another: {serial} frames/s"
+    );
+    assert!(deep > 1.5 * serial, "10 ms each, side by side: {deep} frames/s");
+}
+
+#[test]
+fn captured_frames_take_as_long_and_give_back_everything() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(3_000, 4_000);
+    let log = scene.path("cuda.log");
+    let camera = "arrival: Periodic(30), graph: On, depth: 2";
+    let scenario = scene.scenario(
+        "",
+        camera,
+        "arrival: Periodic(10), graph: On, context_memory: Shared",
+    );
+    let Some(summary) = scene.run(&Control::default().without_interference().log(&log), &scenario) else {
+        return;
+    };
+    let compute = number(&summary, "camera", "/stages_ms/compute/min");
+    assert!((compute - 3.0).abs() < 0.3, "{compute}");
+    assert_eq!(number(&summary, "lidar", "/frames/failed"), 0.0);
+    let log = cuda::read_log(&log);
+    let run = log
+        .iter()
+        .max_by_key(|entry| entry["operations"].as_u64())
+        .unwrap();
+    assert!(run["calls"]["cuGraphLaunch"].as_u64().unwrap() > 20, "{run}");
+    let captured = run["calls"]["cuGraphInstantiateWithFlags"].as_u64().unwrap();
+    assert!(captured >= 2, "one a slot of the camera: {run}");
+    for kind in [
+        "allocations",
+        "host_allocations",
+        "streams",
+        "events",
+        "graphs",
+        "executable_graphs",
+    ] {
+        assert_eq!(run["live"][kind], 0, "{kind}: {run}");
+    }
+}
+
+/// The wait between submission and the device's begin is queue, and no stage takes another's time.
+#[test]
+fn stages_and_queue_add_up_to_the_service() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(6_000, 6_000);
+    let fields = "arrival: Periodic(hz: 20, phase: \"1ms\")";
+    let scenario = scene.scenario("sharing: SingleStream,", "arrival: Periodic(20)", fields);
+    let Some(summary) = scene.run(&Control::default(), &scenario) else {
+        return;
+    };
+    let waited = number(&summary, "camera", "/stages_ms/queue/mean").max(number(
+        &summary,
+        "lidar",
+        "/stages_ms/queue/mean",
+    ));
+    assert!(
+        waited > 1.0,
+        "one of them waits for the other on the one stream: {waited} ms"
+    );
+    for tenant in summary["tenants"].as_array().unwrap() {
+        let stages = tenant["stages_ms"].as_object().unwrap();
+        let sum: f64 = stages.values().filter_map(|stage| stage["mean"].as_f64()).sum();
+        let service = tenant["service_ms"]["mean"].as_f64().unwrap();
+        assert!(sum <= service + 0.05, "{sum} of {service}: {tenant}");
+    }
+}
