@@ -16,7 +16,7 @@ use jetlag::detector::{Carry, Detection, DetectorError, Postprocess, Preprocess}
 use jetlag::record::{
     DetectionsRecord, EndReason, Event, FrameRecord, NO_CONTENT, NodeRecord, Outcome, Phase, PhaseRecord,
 };
-use jetlag::scenario::{Arrival, Overload, Release};
+use jetlag::scenario::{Arrival, Overload, Release, Sharing};
 use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
 use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording::{self, FeedSink};
@@ -188,6 +188,7 @@ impl Trial {
         let epoch = RealClock.now();
         let plan = PhasePlan {
             phase: Phase::Together,
+            sharing: Sharing::Streams,
             epoch,
             measured_from: if self.unmeasured {
                 epoch + self.length

@@ -70,7 +70,7 @@ impl Gathered {
                 self.alone_timeline.push(frame.sequence, frame.released, response);
                 1
             }
-            Phase::Alone | Phase::Overhead => 0,
+            Phase::Alone | Phase::Overhead | Phase::Other(_) => 0,
         }
     }
 
@@ -82,7 +82,7 @@ impl Gathered {
                 self.together = Some(*phase);
             }
             Phase::Alone => self.lost_alone = self.lost_alone.saturating_add(phase.lost_records),
-            Phase::Overhead => {}
+            Phase::Overhead | Phase::Other(_) => {}
         }
     }
 

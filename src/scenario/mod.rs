@@ -10,6 +10,7 @@ mod problems;
 mod read;
 mod resolve;
 mod set;
+mod steps;
 mod tenant;
 mod tree;
 
@@ -41,6 +42,12 @@ pub struct Scenario {
     pub release: Release,
     /// What is measured before the tenants run together.
     pub baseline: Baseline,
+    /// Each tenant alone, every pair and all, under several ways of sharing; none where it is not asked for.
+    #[serde(default)]
+    pub matrix: Option<Matrix>,
+    /// One tenant at several rates; none where it is not asked for.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
     /// Sampling beside the tenants.
     pub telemetry: Telemetry,
     /// What is done with the machine's clocks.
@@ -106,6 +113,37 @@ pub struct Baseline {
     pub idle: Option<Nanos>,
     /// Whether each tenant runs alone first, for slowdown.
     pub alone: bool,
+}
+
+/// Each tenant alone, every pair and all together: how much each slows each other down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Matrix {
+    /// Under which ways of sharing; the scenario's own is the first.
+    pub sharing: Vec<Sharing>,
+    /// Tenants that are one detector under several inputs, a list for each detector: they make no pairs among
+    /// themselves, and the effects of their inputs are told.
+    pub inputs: Vec<Vec<String>>,
+}
+
+impl Matrix {
+    /// Under these ways of sharing, without choices of input.
+    pub fn of(sharing: Vec<Sharing>) -> Matrix {
+        Matrix {
+            sharing,
+            inputs: Vec::new(),
+        }
+    }
+}
+
+/// One tenant at several rates, a phase for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Whose rate.
+    pub tenant: String,
+    /// Frames per second, in this order.
+    pub hz: Vec<f64>,
+    /// Whether a closed loop comes last.
+    pub closed: bool,
 }
 
 /// Sampling beside the tenants.

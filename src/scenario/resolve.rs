@@ -11,6 +11,7 @@ use crate::units::Nanos;
 use super::file::{self, ScenarioFile};
 use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
 use super::read::{Read, Reader};
+use super::steps;
 use super::tenant::resolve_tenant;
 use super::tree;
 use super::{BackendChoice, Baseline, ClockKind, Clocks, Release, Scenario, Sharing, Telemetry, set};
@@ -181,7 +182,9 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
                 .collect()
         }
     };
-    sharing(&typed.sharing, r);
+    if let Some(spot) = typed.sharing.given() {
+        sharing(spot, r);
+    }
     if let Some(spot) = typed.sim_contention.given() {
         // Beyond a hundredfold a model says nothing, and far beyond it no frame would end in simulated time.
         let ok = (0.0..=100.0).contains(&spot.value);
@@ -212,6 +215,8 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         sharing: typed.sharing.or(Sharing::Streams),
         release: typed.release.or(Release::Sleep),
         baseline: baseline(typed, r),
+        matrix: steps::matrix(&typed.matrix, typed.sharing.or(Sharing::Streams), &tenants, r),
+        sweep: steps::sweep(&typed.sweep, clock, &tenants, r),
         telemetry: telemetry(typed, r),
         clocks: typed.clocks.or(Clocks::AsIs),
         sim_contention: typed.sim_contention.or(0.0),
@@ -316,7 +321,7 @@ fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
 }
 
 /// First parts of channels that are not tenants'.
-const RESERVED: &[&str] = &["overhead", "telemetry", "finding", "log", "gpu"];
+const RESERVED: &[&str] = &["overhead", "telemetry", "finding", "log", "gpu", "phases"];
 
 /// Names become channels of the run file and paths of `--set`.
 fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
@@ -352,8 +357,7 @@ fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
     }
 }
 
-fn sharing(read: &Read<Sharing>, r: &mut Reader) {
-    let Some(spot) = read.given() else { return };
+pub(super) fn sharing(spot: &Spot<Sharing>, r: &mut Reader) {
     let needs = match spot.value {
         Sharing::Streams => return,
         Sharing::SingleStream => "one CUDA stream for all tenants",

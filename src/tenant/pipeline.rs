@@ -28,7 +28,7 @@ use crate::backend::Slot;
 use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Event, Finding, Phase, PhaseRecord};
-use crate::scenario::{Arrival, Overload, Release as Waiting};
+use crate::scenario::{Arrival, Overload, Release as Waiting, Sharing};
 use crate::source::{Frame, Source};
 use crate::units::{Nanos, Stamp};
 use finish::Finish;
@@ -70,6 +70,8 @@ pub struct Runner {
 pub struct PhasePlan {
     /// Which phase.
     pub phase: Phase,
+    /// The way of sharing that holds in it.
+    pub sharing: Sharing,
     /// The common start.
     pub epoch: Stamp,
     /// Start of the measured window.
@@ -170,7 +172,9 @@ impl Runner {
         if lists > 0 {
             let _ = notes.send(Event::Finding(lost_detections(&self.name, lists)));
         }
-        for record in nodes.records(self.tenant, plan.phase) {
+        // The file has time per node of the measurement and of the baseline only.
+        let numbered = matches!(plan.phase, Phase::Other(_));
+        for record in nodes.records(self.tenant, plan.phase).filter(|_| !numbered) {
             // The recorder may have stopped already; the frames that it lacks are then told elsewhere.
             let _ = notes.send(Event::Node(record));
         }

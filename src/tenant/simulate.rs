@@ -246,12 +246,14 @@ impl State {
 mod tests {
     use super::*;
     use crate::record::Phase;
+    use crate::scenario::Sharing;
 
     const MS: i64 = 1_000_000;
 
     fn plan(ms: i64) -> PhasePlan {
         PhasePlan {
             phase: Phase::Together,
+            sharing: Sharing::Streams,
             epoch: Stamp(0),
             measured_from: Stamp(0),
             end: Stamp(ms * MS),

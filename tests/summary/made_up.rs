@@ -73,6 +73,8 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             sharing: Sharing::Streams,
             release: Release::Sleep,
             baseline: Baseline::default(),
+            matrix: None,
+            sweep: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: None,
