@@ -257,6 +257,15 @@ pub enum BackendChoice {
     Null,
 }
 
+impl BackendChoice {
+    /// For a stressor: the resource that it loads, and how much of it from 0 to 1. No backend of this version is one.
+    pub fn load(&self) -> Option<(String, f64)> {
+        match self {
+            BackendChoice::Cpu { .. } | BackendChoice::Sim(_) | BackendChoice::Null => None,
+        }
+    }
+}
+
 /// How long a simulated inference takes when it is alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LatencyModel {
