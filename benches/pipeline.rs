@@ -12,7 +12,7 @@ use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, Program};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::record::{DetectionsRecord, FrameRecord, Phase};
-use jetlag::scenario::{Arrival, Overload, Release};
+use jetlag::scenario::{Arrival, Overload, Release, Sharing};
 use jetlag::source::empty::EmptySource;
 use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording;
@@ -52,7 +52,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
     let epoch = clock.now() + Nanos::from_millis(1);
     let plan = PhasePlan {
         phase: Phase::Together,
-        sharing: jetlag::scenario::Sharing::Streams,
+        sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,
         end: epoch + Nanos::from_secs(600),

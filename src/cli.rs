@@ -28,7 +28,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario, leave a run file, and print its summary.
     #[command(
-        after_help = "Example:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
+        after_help = "Examples:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
+           jetlag run configs/matrix.ron --matrix      each tenant alone, every pair, and all together
 Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not hold;
             4 the record has gaps; 130 interrupted after saving"
     )]
@@ -168,6 +169,10 @@ pub struct RunOptions {
     /// Resolve and check everything, print the scenario with every default filled in, and run nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Run each tenant alone, every pair and all together, and show who slows whom: under the scenario's ways of
+    /// sharing (`matrix: (sharing: …)`), or else its own.
+    #[arg(long)]
+    pub matrix: bool,
     /// Show the dashboard while it runs: the tenants above the board.
     #[arg(long, conflicts_with = "quiet")]
     pub live: bool,

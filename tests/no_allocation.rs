@@ -13,7 +13,7 @@ use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, BackendError, NodeTime, Program, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::record::Phase;
-use jetlag::scenario::{Arrival, Overload, Release};
+use jetlag::scenario::{Arrival, Overload, Release, Sharing};
 use jetlag::source::empty::EmptySource;
 use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording;
@@ -100,7 +100,7 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
     let epoch = RealClock.now();
     let plan = PhasePlan {
         phase: Phase::Together,
-        sharing: jetlag::scenario::Sharing::Streams,
+        sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,
         end: epoch + Nanos::from_secs(60),

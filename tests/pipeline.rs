@@ -16,7 +16,7 @@ use jetlag::detector::{Carry, Detection, DetectorError, Postprocess, Preprocess}
 use jetlag::record::{
     DetectionsRecord, EndReason, Event, FrameRecord, NO_CONTENT, NodeRecord, Outcome, Phase, PhaseRecord,
 };
-use jetlag::scenario::{Arrival, Overload, Release};
+use jetlag::scenario::{Arrival, Overload, Release, Sharing};
 use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
 use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording::{self, FeedSink};
@@ -111,7 +111,7 @@ impl Slot for JournalSlot {
         self.journal.write(format!("submit {}", self.frame));
         Ok(())
     }
-    fn restart(&mut self) {
+    fn restart(&mut self, _sharing: Sharing) {
         self.journal.write("restart".to_owned());
     }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
@@ -190,7 +190,7 @@ impl Trial {
         let epoch = RealClock.now();
         let plan = PhasePlan {
             phase: Phase::Together,
-            sharing: jetlag::scenario::Sharing::Streams,
+            sharing: Sharing::Streams,
             epoch,
             measured_from: if self.unmeasured {
                 epoch + self.length
@@ -506,7 +506,6 @@ fn time_per_node_is_reported_once_a_phase_over_the_frames_that_were_completed() 
         let record = |name: &str, operator: &str, count, mean, max| NodeRecord {
             tenant: 3,
             phase: Phase::Together,
-            sharing: jetlag::scenario::Sharing::Streams,
             name: name.to_owned(),
             operator: operator.to_owned(),
             count,

@@ -203,7 +203,7 @@ fn lost_records(case: &Case<'_>) -> Option<Finding> {
         .summary
         .frames
         .lost_records
-        .saturating_add(case.facts.lost_alone);
+        .saturating_add(case.facts.lost_elsewhere);
     (lost > 0).then(|| {
         let name = &case.scenario.name;
         let seen = case.summary.frames.offered.saturating_add(lost);

@@ -10,11 +10,13 @@ mod binomial;
 mod changepoint;
 pub mod compare;
 mod conditions;
+pub mod duty;
 mod energy;
 mod expectation;
 mod findings;
 mod histogram;
 mod host;
+pub mod interference;
 pub mod live;
 mod metric;
 mod nodes;
@@ -29,6 +31,7 @@ pub mod summary;
 mod tenant;
 mod timeline;
 mod track;
+pub mod waterfall;
 
 use std::collections::HashSet;
 
@@ -42,11 +45,12 @@ use crate::record::{
 use crate::scenario::{ClockKind, Release};
 use crate::units::{Nanos, Stamp};
 use host::HostReadings;
+use interference::Phases;
 use power::Power;
 use series::Series;
 use steady::Signals;
 use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
-use tenant::{Gathered, TenantFacts};
+use tenant::{Gathered, Samples, TenantFacts};
 use track::Tracks;
 
 /// Durations that are kept as they are, 8 bytes each, before series turn into histograms: about 900 000
@@ -65,6 +69,7 @@ pub struct Summarizer {
     tracks: Tracks,
     windows: Vec<WindowRecord>,
     signals: Signals,
+    phases: Phases,
     recorded: Vec<Finding>,
     late_after: Nanos,
     kept: u64,
@@ -86,6 +91,7 @@ impl Summarizer {
             tracks: Tracks::default(),
             windows: Vec::new(),
             signals: Signals::default(),
+            phases: Phases::default(),
             recorded: Vec::new(),
             late_after: release_budget(manifest.scenario.release),
             kept: 0,
@@ -106,11 +112,13 @@ impl Summarizer {
                     }
                 } else if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
                     self.kept += tenant.frame(frame, self.late_after, exact);
+                    self.kept += self.phases.frame(frame, exact);
                 }
             }
             Event::Phase(phase) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(phase.tenant)) {
                     tenant.phase(phase);
+                    self.phases.phase(phase);
                 }
             }
             Event::Node(node) => {
@@ -126,21 +134,31 @@ impl Summarizer {
             Event::Signal(signal) => self.tracks.signal(signal),
             Event::Window(window) => self.windows.push(window.clone()),
             Event::Finding(finding) => self.recorded.push(finding.clone()),
+            Event::PhaseSpec(spec) => self.phases.spec(spec),
             Event::Detections(_) | Event::Log(_) => {}
         }
     }
 
     /// The summary. `incomplete` is the reader's sentence on how much it got, where the file was cut short.
-    pub fn finish(self, incomplete: Option<String>) -> Summary {
+    pub fn finish(mut self, incomplete: Option<String>) -> Summary {
         let exact = self.kept <= self.exact_limit;
         let scenario = &self.manifest.scenario;
-        let (mut tenants, facts): (Vec<TenantSummary>, Vec<TenantFacts>) = self
+        let finished: Vec<(TenantSummary, TenantFacts, Samples)> = self
             .tenants
             .into_iter()
             .zip(&scenario.tenants)
             .zip(&self.manifest.tenants)
             .map(|((gathered, scenario), manifest)| gathered.finish(scenario, manifest, &self.signals))
-            .unzip();
+            .collect();
+        let (mut tenants, mut facts, mut samples) = (Vec::new(), Vec::new(), Vec::new());
+        for ((summary, mut fact, sample), number) in finished.into_iter().zip(0..) {
+            fact.lost_elsewhere = fact.lost_elsewhere.saturating_add(self.phases.lost(number));
+            tenants.push(summary);
+            facts.push(fact);
+            samples.push(sample);
+        }
+        self.phases.sort();
+        let interference = interference::summarize(scenario, &self.phases, &samples);
         let overhead_us = tenant::overhead(self.overhead).map(|own| {
             let figures = stats::stats(&own, &[]);
             let micros = |ms: Option<f64>| ms.map(|ms| stats::six_decimals(ms * 1e3));
@@ -156,6 +174,7 @@ impl Summarizer {
         let window = measured_window(&facts).or_else(|| named(RECORDING_WINDOW));
         let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let tracks = self.tracks.finish();
+        let duty_cycle = duty::summarize(scenario, &self.phases, &samples, &tracks);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
             power::summarize(&tracks, window, named(IDLE_WINDOW), asked_idle)
@@ -216,6 +235,8 @@ impl Summarizer {
             expectations,
             host,
             energy: power.energy,
+            interference,
+            duty_cycle,
         }
     }
 }

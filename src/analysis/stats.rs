@@ -67,7 +67,7 @@ pub(super) fn interquartile_range(distribution: &Distribution) -> Option<f64> {
 }
 
 /// Milliseconds to the nearest nanosecond.
-fn ns_to_ms(ns: f64) -> f64 {
+pub(super) fn ns_to_ms(ns: f64) -> f64 {
     ns.round() / 1e6
 }
 

@@ -7,6 +7,9 @@
 use serde::Serialize as DeriveSerialize;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+pub use super::duty::DutyCycle;
+pub use super::interference::Interference;
+pub use super::waterfall::Waterfall;
 pub use crate::record::{Finding, Stage};
 
 /// The version of the machine form; larger when a field changes its meaning or goes.
@@ -34,6 +37,10 @@ pub struct Summary {
     pub host: Option<HostSummary>,
     /// The whole energy of the measured time, where it can be had.
     pub energy: Option<EnergySummary>,
+    /// How the tenants slowed each other down.
+    pub interference: Interference,
+    /// One tenant at several rates, where that was asked for.
+    pub duty_cycle: Option<DutyCycle>,
 }
 
 impl Summary {
@@ -142,6 +149,8 @@ pub struct TenantSummary {
     pub nodes: Vec<NodeSummary>,
     /// How predictable its response time is.
     pub predictability: Predictability,
+    /// The parts of its response time, from release to result.
+    pub waterfall: Waterfall,
 }
 
 /// How predictable a tenant's response time is, beyond `jitter_ms`, `cv`, `iqr_ms` and `worst_over_median`.

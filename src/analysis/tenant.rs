@@ -5,8 +5,9 @@ use super::predictability::predictability;
 use super::series::{Distribution, Series};
 use super::stats::{interquartile_range, six_decimals, slowdown, stats};
 use super::steady::{self, Signals};
-use super::summary::{FrameCounts, TenantSummary};
+use super::summary::{FrameCounts, Stats, TenantSummary};
 use super::timeline::{Misses, Timeline};
+use super::waterfall;
 use crate::record::{FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
@@ -25,12 +26,27 @@ pub(super) struct Gathered {
     first_released: Option<Stamp>,
     last_stamp: Option<Stamp>,
     together: Option<PhaseRecord>,
-    lost_alone: u64,
+    lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
     /// Response, service, lateness and the stages, in this order.
     timeline: Timeline<11>,
     alone_timeline: Timeline<1>,
     misses: Misses,
+    waterfall: waterfall::Gathered,
+}
+
+/// A tenant's response times in one phase: as a whole, and in order of time.
+pub(super) struct Sample {
+    pub(super) distribution: Distribution,
+    pub(super) in_order: Vec<i64>,
+}
+
+/// What is compared between phases.
+pub(super) struct Samples {
+    /// With all others.
+    pub(super) together: Sample,
+    /// By itself.
+    pub(super) alone: Sample,
 }
 
 /// Places in [`Gathered::timeline`].
@@ -50,8 +66,8 @@ pub(super) struct TenantFacts {
     pub(super) together: Option<PhaseRecord>,
     /// Measured time.
     pub(super) measured: Nanos,
-    /// Records lost while it ran alone.
-    pub(super) lost_alone: u64,
+    /// Records lost in other phases than the measurement.
+    pub(super) lost_elsewhere: u64,
     /// Compute time of its completed frames, in nanoseconds.
     pub(super) busy: i128,
 }
@@ -70,7 +86,7 @@ impl Gathered {
                 self.alone_timeline.push(frame.sequence, frame.released, response);
                 1
             }
-            Phase::Alone | Phase::Overhead => 0,
+            Phase::Alone | Phase::Overhead | Phase::Other(_) => 0,
         }
     }
 
@@ -81,8 +97,8 @@ impl Gathered {
                 self.frames.lost_records = self.frames.lost_records.saturating_add(phase.lost_records);
                 self.together = Some(*phase);
             }
-            Phase::Alone => self.lost_alone = self.lost_alone.saturating_add(phase.lost_records),
-            Phase::Overhead => {}
+            Phase::Alone => self.lost_elsewhere = self.lost_elsewhere.saturating_add(phase.lost_records),
+            Phase::Overhead | Phase::Other(_) => {}
         }
     }
 
@@ -125,7 +141,8 @@ impl Gathered {
         self.detections += u64::from(frame.detections);
         self.response.push(frame.response(), exact);
         self.service.push(frame.service(), exact);
-        let mut kept = 3;
+        self.waterfall.push(frame, exact);
+        let mut kept = 3 + waterfall::KEPT;
         for (series, took) in self.stages.iter_mut().zip(frame.stages) {
             if let Some(took) = took {
                 series.push(took, exact);
@@ -151,14 +168,14 @@ impl Gathered {
         scenario: &Tenant,
         manifest: &TenantManifest,
         signals: &Signals,
-    ) -> (TenantSummary, TenantFacts) {
+    ) -> (TenantSummary, TenantFacts, Samples) {
         let measured = self.measured();
         let facts = TenantFacts {
             late_releases: self.late_releases,
             releases: self.frames.offered,
             together: self.together,
             measured,
-            lost_alone: self.lost_alone,
+            lost_elsewhere: self.lost_elsewhere,
             busy: self.stages[Stage::Compute as usize].sum(),
         };
         let time_share = time_share(&self.response, &self.service, &self.stages);
@@ -172,12 +189,21 @@ impl Gathered {
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
         let steady = steady::judge(&timed, signals);
         let streak = self.misses.longest_streak();
-        let stages_ms = Stage::ALL
+        let sums = self.stages.each_ref().map(Series::sum);
+        let stages_ms: Vec<(&'static str, Stats)> = Stage::ALL
             .into_iter()
             .zip(self.stages)
             .zip(STAGES..)
             .filter(|((_, series), _)| series.count() > 0)
             .map(|((stage, series), kind)| (stage.name(), stats(&series.finish(), &in_order(kind))))
+            .collect();
+        let known: Vec<(i128, Option<f64>)> = Stage::ALL
+            .into_iter()
+            .zip(sums)
+            .map(|(stage, sum)| {
+                let found = stages_ms.iter().find(|(name, _)| *name == stage.name());
+                (sum, found.and_then(|(_, stats)| stats.p99))
+            })
             .collect();
         let seconds = measured.as_secs_f64();
         let FrameCounts {
@@ -206,13 +232,26 @@ impl Gathered {
             worst_over_median: quotient(response_ms.max, response_ms.p50),
             predictability: predictability(&response, &response_ms, &responses, streak, steady),
             response_ms,
+            waterfall: known
+                .first_chunk()
+                .map_or_else(Default::default, |known| self.waterfall.finish(known)),
             time_share,
             arrival: arrival_in_words(&scenario.arrival),
             closed_loop: matches!(scenario.arrival, Arrival::Closed),
             deadline_ms: scenario.deadline.map(Nanos::as_millis_f64),
             nodes: nodes::summarize(self.nodes),
         };
-        (summary, facts)
+        let samples = Samples {
+            together: Sample {
+                distribution: response,
+                in_order: responses,
+            },
+            alone: Sample {
+                distribution: alone,
+                in_order: alone_in_order,
+            },
+        };
+        (summary, facts, samples)
     }
 }
 

@@ -73,6 +73,15 @@ impl<const N: usize> Timeline<N> {
         self.kept.sort_unstable();
     }
 
+    /// All durations of each frame, in order.
+    pub(super) fn rows(&self) -> impl Iterator<Item = [Option<i64>; N]> {
+        self.kept.iter().map(|entry| {
+            entry
+                .values
+                .map(|value| Some(value).filter(|&value| value != ABSENT))
+        })
+    }
+
     /// The durations of one kind, in order, of the frames that have it.
     pub(super) fn values(&self, kind: usize) -> Vec<i64> {
         self.timed(kind).map(|(_, value)| value).collect()

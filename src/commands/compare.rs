@@ -23,7 +23,8 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::run::{compact_utc, phases, stop_on_signals};
+use super::phases::phases;
+use super::run::{compact_utc, stop_on_signals};
 use super::{Outcome, WrongUse, print, report, say};
 use crate::analysis::compare::{self, Side};
 use crate::cli::{CompareArgs, Format};

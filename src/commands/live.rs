@@ -9,9 +9,9 @@ use std::sync::mpsc::{Sender, channel};
 use anyhow::Context;
 
 use super::live_screen::LiveScreen;
+use super::phases::{RunPhase, phases};
 use super::prepare;
 use super::progress::Progress;
-use super::run::{phases, plan_of};
 use super::screen::{Screen, Stream};
 use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
@@ -151,12 +151,17 @@ pub(super) fn run(
         if let Some(idle) = scenario.baseline.idle {
             idle_baseline(idle, stop, &notes);
         }
-        for (phase, members) in phases {
+        for phase in &phases {
             let chosen = tenants
                 .iter_mut()
                 .enumerate()
-                .filter(|(n, _)| members.contains(n));
-            let chosen: Vec<&mut Live> = chosen.map(|(_, tenant)| tenant).collect();
+                .filter(|(n, _)| phase.members.contains(n));
+            let chosen: Vec<&mut Live> = chosen
+                .map(|(n, tenant)| {
+                    tenant.runner.arrival = phase.arrival(scenario, n);
+                    tenant
+                })
+                .collect();
             for end in together(scenario, phase, chosen, stop, &notes) {
                 let _ = notes.send(Event::Phase(end));
             }
@@ -197,13 +202,14 @@ pub(super) fn named(name: &str) -> std::thread::Builder {
 /// Runs these tenants side by side through one phase.
 fn together(
     scenario: &Scenario,
-    phase: Phase,
+    phase: &RunPhase,
     tenants: Vec<&mut Live>,
     stop: &AtomicBool,
     notes: &Sender<Event>,
 ) -> Vec<PhaseRecord> {
-    let plan = plan_of(scenario, phase, RealClock.now() + LEAD);
-    let gate = Order::of(scenario.sharing).map(|order| Arc::new(Gate::new(order, tenants.len())));
+    let plan = phase.plan(scenario, RealClock.now() + LEAD);
+    let _ = notes.send(Event::PhaseSpec(phase.spec(plan.epoch)));
+    let gate = Order::of(plan.sharing).map(|order| Arc::new(Gate::new(order, tenants.len())));
     std::thread::scope(|scope| {
         let threads: Vec<_> = tenants
             .into_iter()

@@ -14,6 +14,7 @@ pub mod inspect;
 mod live;
 mod live_screen;
 pub mod monitor;
+mod phases;
 pub mod prepare;
 pub mod progress;
 pub mod report;

@@ -462,6 +462,8 @@ impl Recording {
                 sharing: Sharing::Streams,
                 release: Release::Sleep,
                 baseline: Baseline::default(),
+                matrix: None,
+                sweep: None,
                 telemetry: Telemetry {
                     interval: interval.unwrap_or(Nanos::from_millis(250)),
                     sources: None,

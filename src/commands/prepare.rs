@@ -75,7 +75,7 @@ pub struct All {
 pub fn all(scenario: &Scenario) -> Result<All, Vec<String>> {
     let device = SharedDevice::new(scenario.sim_contention);
     let mut prepared = Vec::new();
-    let mut problems: Vec<String> = gpu::sharing_without_gpu(scenario).into_iter().collect();
+    let mut problems: Vec<String> = gpu::sharing_without_gpu(scenario);
     let devices = Devices::open(scenario);
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(scenario, number, tenant, &device, &devices) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::clock::{Clock, RealClock};
-use crate::record::{FrameRecord, OVERHEAD_TENANT, Outcome, Phase};
+use crate::record::{Event, FrameRecord, OVERHEAD_TENANT, Outcome, Phase};
 use crate::tenant::recorder::Watcher;
 use crate::units::{Nanos, Stamp};
 
@@ -27,7 +27,8 @@ pub struct Progress {
     lines: Vec<Line>,
     began: Stamp,
     total: Nanos,
-    phase: Phase,
+    /// What the phase is called, where it is not the measurement.
+    phase: String,
     drawn: Instant,
 }
 
@@ -58,17 +59,13 @@ impl Progress {
             lines,
             began: RealClock.now(),
             total,
-            phase: Phase::Together,
+            phase: String::new(),
             drawn: Instant::now(),
         }
     }
 
     fn message(&self) -> String {
-        let mut text = if self.phase == Phase::Alone {
-            "alone · ".to_owned()
-        } else {
-            String::new()
-        };
+        let mut text = self.phase.clone();
         for (i, line) in self.lines.iter().enumerate() {
             let mut recent = line.recent.clone();
             recent.sort_unstable();
@@ -87,7 +84,6 @@ impl Watcher for Progress {
         if record.tenant == OVERHEAD_TENANT || record.outcome != Outcome::Completed {
             return;
         }
-        self.phase = record.phase;
         let Some(line) = self.lines.get_mut(usize::from(record.tenant)) else {
             return;
         };
@@ -97,6 +93,15 @@ impl Watcher for Progress {
         } else {
             line.recent[line.next] = record.response().0;
             line.next = (line.next + 1) % RECENT;
+        }
+    }
+
+    fn event(&mut self, event: &Event) {
+        if let Event::PhaseSpec(spec) = event {
+            self.phase = match spec.phase {
+                Phase::Together => String::new(),
+                _ => format!("{} · ", spec.label),
+            };
         }
     }
 

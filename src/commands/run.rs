@@ -11,15 +11,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
+use super::phases::{announcement, phases};
 use super::prepare::{self, Prepared};
 use super::{Outcome, WrongUse, live, report, say};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Finding, Manifest, Phase};
-use crate::scenario::{self, BackendChoice, ClockKind, Clocks, LatencyModel, ResolveEnv, Scenario};
+use crate::record::{Finding, Manifest};
+use crate::scenario::{self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario};
 use crate::telemetry::clocks;
-use crate::tenant::pipeline::PhasePlan;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
 use crate::{analysis, board, embedded};
@@ -34,7 +34,10 @@ pub enum Origin {
 
 /// Runs a scenario.
 pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
-    let scenario = resolve(&origin, &options.sets)?;
+    let mut scenario = resolve(&origin, &options.sets)?;
+    if options.matrix {
+        ask_for_matrix(&mut scenario)?;
+    }
     if options.dry_run {
         let shown =
             serde_json::to_string_pretty(&scenario).context("the resolved scenario cannot be shown")?;
@@ -52,6 +55,9 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let manifest = manifest(&scenario, &prepared.tenants);
     let writer = RunWriter::create(&path, &manifest)?;
     let stop = stop_on_signals()?;
+    if let Some(text) = announcement(&scenario, &phases(&scenario)) {
+        say(&text);
+    }
     let ended = match scenario.clock {
         ClockKind::Virtual => simulated(&scenario, &prepared.tenants, writer, &stop),
         ClockKind::Real => live::run(
@@ -120,6 +126,24 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
         }
     };
     Ok(resolved.map_err(|problems| WrongUse(problems.to_string()))?)
+}
+
+/// `--matrix`: as the scenario says, or under its own way of sharing where it says nothing.
+fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
+    if scenario.tenants.len() < 2 {
+        return Err(WrongUse(format!(
+            "--matrix runs every pair of tenants, and {} has {}; leave it out, or add a tenant",
+            scenario.name,
+            match scenario.tenants.len() {
+                0 => "none",
+                _ => "one",
+            }
+        ))
+        .into());
+    }
+    let own = scenario.sharing;
+    scenario.matrix.get_or_insert_with(|| Matrix::of(vec![own]));
+    Ok(())
 }
 
 /// What is wrong with an expectation; the scenario's own message already quotes it.
@@ -241,16 +265,6 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared]) -> Manifest {
     }
 }
 
-/// The phases of a run in order: which tenants, and under which name.
-pub(super) fn phases(scenario: &Scenario) -> Vec<(Phase, Vec<usize>)> {
-    let everyone: Vec<usize> = (0..scenario.tenants.len()).collect();
-    let alone = everyone
-        .iter()
-        .filter(|_| scenario.baseline.alone)
-        .map(|&n| (Phase::Alone, vec![n]));
-    alone.chain([(Phase::Together, everyone.clone())]).collect()
-}
-
 /// All phases under the virtual clock: no threads, no waiting.
 fn simulated(
     scenario: &Scenario,
@@ -301,9 +315,18 @@ fn simulated(
         })?;
     }
     let mut epoch = Stamp(0);
-    for (phase, members) in phases(scenario) {
-        let plan = plan_of(scenario, phase, epoch);
-        let members: Vec<SimTenant> = members.iter().filter_map(|&n| tenants.get(n).cloned()).collect();
+    for phase in phases(scenario) {
+        let plan = phase.plan(scenario, epoch);
+        writer.phase_spec(&phase.spec(epoch))?;
+        let members: Vec<SimTenant> = phase
+            .members
+            .iter()
+            .filter_map(|&n| {
+                let arrival = phase.arrival(scenario, n);
+                let tenant = tenants.get(n)?.clone();
+                Some(SimTenant { arrival, ..tenant })
+            })
+            .collect();
         let mut outcome = Ok(());
         let ends = simulate::run(&members, scenario.sim_contention, plan, stop, |record| {
             if outcome.is_ok() {
@@ -318,17 +341,6 @@ fn simulated(
     }
     writer.finish()?;
     Ok(())
-}
-
-pub(super) fn plan_of(scenario: &Scenario, phase: Phase, epoch: Stamp) -> PhasePlan {
-    let measured_from = epoch + scenario.warmup;
-    PhasePlan {
-        phase,
-        sharing: scenario.sharing,
-        epoch,
-        measured_from,
-        end: measured_from + scenario.duration,
-    }
 }
 
 #[cfg(test)]

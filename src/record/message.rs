@@ -7,7 +7,7 @@ use super::cdr::{CdrError, Decoder, Encoder};
 use super::schema::Kind;
 use super::{
     Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord, Outcome,
-    Phase, PhaseRecord, RailRole, SampleRecord, SignalRecord, WindowRecord,
+    Phase, PhaseRecord, PhaseSpec, RailRole, SampleRecord, SignalRecord, SweptRate, WindowRecord,
 };
 use crate::detector::{Box2d, Box3d, Detection, Place};
 use crate::units::{Nanos, Stamp};
@@ -44,8 +44,24 @@ fn phase(value: u8) -> Result<Phase, CdrError> {
         0 => Phase::Together,
         1 => Phase::Alone,
         2 => Phase::Overhead,
+        // Its number comes last in the message.
+        3 => Phase::Other(0),
         _ => return Err(unknown("phase", value)),
     })
+}
+
+/// The number of a phase that has one, after the fields that all phases have.
+fn put_number(e: &mut Encoder<'_>, phase: Phase) {
+    if let Phase::Other(number) = phase {
+        e.u16(number);
+    }
+}
+
+fn read_number(d: &mut Decoder<'_>, phase: &mut Phase) -> Result<(), CdrError> {
+    if let Phase::Other(number) = phase {
+        *number = d.u16()?;
+    }
+    Ok(())
 }
 
 fn unknown(field: &'static str, value: u8) -> CdrError {
@@ -72,9 +88,10 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     e.u32(r.detections);
     e.u32(r.input_size);
     e.u16(r.tenant);
-    e.u8(r.phase as u8);
+    e.u8(r.phase.code());
     e.u8(r.outcome as u8);
     e.bool(r.warmup);
+    put_number(&mut e, r.phase);
 }
 
 fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
@@ -91,7 +108,7 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
     for stage in &mut stages {
         *stage = read_optional(&mut d)?;
     }
-    Ok(FrameRecord {
+    let mut record = FrameRecord {
         sequence,
         source_index,
         released,
@@ -112,7 +129,9 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
             other => return Err(unknown("outcome", other)),
         },
         warmup: d.bool()?,
-    })
+    };
+    read_number(&mut d, &mut record.phase)?;
+    Ok(record)
 }
 
 pub(super) fn encode_detections(out: &mut Vec<u8>, unix_ns: u64, r: &DetectionsRecord) {
@@ -239,14 +258,15 @@ pub(super) fn encode_phase(out: &mut Vec<u8>, unix_ns: u64, r: &PhaseRecord) {
     e.i64(r.measured_to.0);
     e.u64(r.lost_records);
     e.u16(r.tenant);
-    e.u8(r.phase as u8);
+    e.u8(r.phase.code());
     e.u8(r.reason as u8);
+    put_number(&mut e, r.phase);
 }
 
 fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
     let mut d = Decoder::new(data)?;
     skip_time(&mut d)?;
-    Ok(PhaseRecord {
+    let mut record = PhaseRecord {
         epoch: Stamp(d.i64()?),
         measured_from: Stamp(d.i64()?),
         measured_to: Stamp(d.i64()?),
@@ -261,6 +281,57 @@ fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
             4 => EndReason::Failed,
             other => return Err(unknown("reason", other)),
         },
+    };
+    read_number(&mut d, &mut record.phase)?;
+    Ok(record)
+}
+
+/// Stands for the tenant whose rate is swept where none is.
+const NO_TENANT: u16 = u16::MAX;
+
+pub(super) fn encode_phase_spec(out: &mut Vec<u8>, unix_ns: u64, r: &PhaseSpec) {
+    let mut e = Encoder::new(out);
+    time(&mut e, unix_ns);
+    e.i64(r.at.0);
+    e.f64(r.rate.and_then(|rate| rate.hz).unwrap_or(f64::NAN));
+    e.u16(r.rate.map_or(NO_TENANT, |rate| rate.tenant));
+    e.u16(match r.phase {
+        Phase::Other(number) => number,
+        _ => 0,
+    });
+    e.u8(r.phase.code());
+    e.str(&r.label);
+    e.str(&r.sharing);
+    e.len(r.members.len());
+    r.members.iter().for_each(|&member| e.u16(member));
+}
+
+fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
+    let mut d = Decoder::new(data)?;
+    skip_time(&mut d)?;
+    let at = Stamp(d.i64()?);
+    let hz = Some(d.f64()?).filter(|hz| !hz.is_nan());
+    let rate = Some(d.u16()?)
+        .filter(|&tenant| tenant != NO_TENANT)
+        .map(|tenant| SweptRate { tenant, hz });
+    let number = d.u16()?;
+    let phase = match phase(d.u8()?)? {
+        Phase::Other(_) => Phase::Other(number),
+        named => named,
+    };
+    let (label, sharing) = (d.str()?.to_owned(), d.str()?.to_owned());
+    let count = d.len()?;
+    let mut members = Vec::with_capacity(count.min(1024));
+    for _ in 0..count {
+        members.push(d.u16()?);
+    }
+    Ok(PhaseSpec {
+        at,
+        phase,
+        label,
+        sharing,
+        members,
+        rate,
     })
 }
 
@@ -271,7 +342,7 @@ pub(super) fn encode_node(out: &mut Vec<u8>, unix_ns: u64, r: &NodeRecord) {
     e.i64(r.mean.0);
     e.i64(r.max.0);
     e.u16(r.tenant);
-    e.u8(r.phase as u8);
+    e.u8(r.phase.code());
     e.str(&r.name);
     e.str(&r.operator);
 }
@@ -397,10 +468,11 @@ fn decode_window(data: &[u8]) -> Result<WindowRecord, CdrError> {
 /// The record that a message of this kind holds.
 pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
     Ok(match kind {
-        Kind::Frame => Event::Frame(decode_frame(data)?),
+        Kind::Frame | Kind::OtherFrame => Event::Frame(decode_frame(data)?),
         Kind::Detections => Event::Detections(decode_detections(data)?),
         Kind::Sample => Event::Sample(decode_sample(data)?),
-        Kind::Phase => Event::Phase(decode_phase(data)?),
+        Kind::Phase | Kind::OtherPhase => Event::Phase(decode_phase(data)?),
+        Kind::PhaseSpec => Event::PhaseSpec(decode_phase_spec(data)?),
         Kind::Node => Event::Node(decode_node(data)?),
         Kind::Finding => Event::Finding(decode_finding(data)?),
         Kind::Log => Event::Log(decode_log(data)?),

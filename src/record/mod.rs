@@ -63,14 +63,54 @@ impl Stage {
 
 /// In which part of the run a frame was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[repr(u8)]
 pub enum Phase {
-    /// All tenants together: the measurement.
-    Together = 0,
-    /// This tenant alone: the baseline for its slowdown.
-    Alone = 1,
+    /// All tenants together, as the scenario has them: the measurement.
+    Together,
+    /// This tenant alone, sharing as the scenario says: the baseline for its slowdown.
+    Alone,
     /// A null tenant that measures jetlag's own cost.
-    Overhead = 2,
+    Overhead,
+    /// Any other: a pair, another way of sharing, a step of a sweep. The [`PhaseSpec`] of this number tells what it is.
+    Other(u16),
+}
+
+impl Phase {
+    /// Its value in the run file; all of [`Phase::Other`] have the same, and their number beside it.
+    pub const fn code(self) -> u8 {
+        match self {
+            Phase::Together => 0,
+            Phase::Alone => 1,
+            Phase::Overhead => 2,
+            Phase::Other(_) => 3,
+        }
+    }
+}
+
+/// What a phase is; recorded once, when it begins. Together, and each tenant's Alone, have one too; files older than
+/// version 1.3 have none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseSpec {
+    /// When it began.
+    pub at: Stamp,
+    /// What its frames refer to it by. Of [`Phase::Alone`] there is one for each tenant, told apart by `members`.
+    pub phase: Phase,
+    /// In words: `camera + lidar`.
+    pub label: String,
+    /// The way of sharing in it, as a scenario writes it: `Streams`.
+    pub sharing: String,
+    /// Positions of the tenants that run in it, ascending.
+    pub members: Vec<u16>,
+    /// For a step of a sweep, whose rate is not its own.
+    pub rate: Option<SweptRate>,
+}
+
+/// The rate of one tenant in a step of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SweptRate {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// Frames per second; `None` is the closed loop.
+    pub hz: Option<f64>,
 }
 
 /// How a frame ended.
@@ -346,6 +386,7 @@ pub enum Event {
     Detections(DetectionsRecord),
     Sample(SampleRecord),
     Phase(PhaseRecord),
+    PhaseSpec(PhaseSpec),
     Node(NodeRecord),
     Finding(Finding),
     Log(LogRecord),

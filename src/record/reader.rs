@@ -374,6 +374,7 @@ fn stamp(event: &Event) -> Option<Stamp> {
         Event::Detections(r) => Some(r.at),
         Event::Sample(r) => Some(r.at),
         Event::Phase(r) => Some(r.measured_to),
+        Event::PhaseSpec(r) => Some(r.at),
         Event::Log(r) => Some(r.at),
         Event::Window(r) => Some(r.to),
         Event::Node(_) | Event::Finding(_) | Event::Signal(_) => None,

@@ -6,7 +6,7 @@
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 2;
+pub const SCHEMA_MINOR: u32 = 3;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -21,6 +21,9 @@ pub(super) enum Kind {
     Detections,
     Sample,
     Phase,
+    OtherFrame,
+    OtherPhase,
+    PhaseSpec,
     Node,
     Finding,
     Log,
@@ -29,11 +32,14 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 9] = [
+    pub(super) const ALL: [Kind; 12] = [
         Kind::Frame,
         Kind::Detections,
         Kind::Sample,
         Kind::Phase,
+        Kind::OtherFrame,
+        Kind::OtherPhase,
+        Kind::PhaseSpec,
         Kind::Node,
         Kind::Finding,
         Kind::Log,
@@ -47,6 +53,9 @@ impl Kind {
             Kind::Detections => "jetlag_msgs/msg/Detections",
             Kind::Sample => "jetlag_msgs/msg/Sample",
             Kind::Phase => "jetlag_msgs/msg/Phase",
+            Kind::OtherFrame => "jetlag_msgs/msg/OtherFrame",
+            Kind::OtherPhase => "jetlag_msgs/msg/OtherPhase",
+            Kind::PhaseSpec => "jetlag_msgs/msg/PhaseSpec",
             Kind::Node => "jetlag_msgs/msg/Node",
             Kind::Finding => "jetlag_msgs/msg/Finding",
             Kind::Log => "jetlag_msgs/msg/Log",
@@ -65,6 +74,17 @@ impl Kind {
             ),
             Kind::Sample => concat!(include_str!("msg/Sample.msg"), include_str!("msg/Time.dep")),
             Kind::Phase => concat!(include_str!("msg/Phase.msg"), include_str!("msg/Time.dep")),
+            Kind::OtherFrame => concat!(
+                include_str!("msg/Frame.msg"),
+                include_str!("msg/Number.dep"),
+                include_str!("msg/Time.dep")
+            ),
+            Kind::OtherPhase => concat!(
+                include_str!("msg/Phase.msg"),
+                include_str!("msg/Number.dep"),
+                include_str!("msg/Time.dep")
+            ),
+            Kind::PhaseSpec => concat!(include_str!("msg/PhaseSpec.msg"), include_str!("msg/Time.dep")),
             Kind::Node => concat!(include_str!("msg/Node.msg"), include_str!("msg/Time.dep")),
             Kind::Finding => concat!(include_str!("msg/Finding.msg"), include_str!("msg/Time.dep")),
             Kind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),

@@ -15,8 +15,8 @@ use mcap::{Compression, McapError, WriteOptions};
 
 use super::schema::{self, Kind};
 use super::{
-    DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT,
-    PhaseRecord, SampleRecord, SignalRecord, WindowRecord, message,
+    DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Phase,
+    PhaseRecord, PhaseSpec, SampleRecord, SignalRecord, WindowRecord, message,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -112,6 +112,7 @@ pub struct RunWriter<W: Write + Seek = BufWriter<File>> {
     log: Option<Channel>,
     signals: Option<Channel>,
     windows: Option<Channel>,
+    phases: Option<Channel>,
     encoded: Vec<u8>,
     /// Stamp of the last flush, or of the first record.
     flushed: Option<Stamp>,
@@ -135,6 +136,8 @@ struct TenantChannels {
     frame: Option<Channel>,
     detections: Option<Channel>,
     phase: Option<Channel>,
+    other_frame: Option<Channel>,
+    other_phase: Option<Channel>,
     nodes: Option<Channel>,
 }
 
@@ -145,6 +148,8 @@ impl TenantChannels {
             frame: None,
             detections: None,
             phase: None,
+            other_frame: None,
+            other_phase: None,
             nodes: None,
         }
     }
@@ -220,6 +225,7 @@ impl<W: Write + Seek> RunWriter<W> {
             log: None,
             signals: None,
             windows: None,
+            phases: None,
             encoded: Vec::with_capacity(4096),
             flushed: None,
             latest: manifest.anchor,
@@ -254,6 +260,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Detections(r) => self.detections(r),
             Event::Sample(r) => self.sample(r),
             Event::Phase(r) => self.phase(r),
+            Event::PhaseSpec(r) => self.phase_spec(r),
             Event::Node(r) => self.node(r),
             Event::Finding(r) => self.finding(r),
             Event::Log(r) => self.log(r),
@@ -266,7 +273,11 @@ impl<W: Write + Seek> RunWriter<W> {
     pub fn frame(&mut self, record: &FrameRecord) -> Result<(), RecordError> {
         let at = record.finished;
         message::encode_frame(&mut self.encoded, self.wall.unix_ns(at), record);
-        self.put_tenant(record.tenant, Kind::Frame, at)
+        let kind = match record.phase {
+            Phase::Other(_) => Kind::OtherFrame,
+            _ => Kind::Frame,
+        };
+        self.put_tenant(record.tenant, kind, at)
     }
 
     /// Records the objects of one frame.
@@ -279,7 +290,22 @@ impl<W: Write + Seek> RunWriter<W> {
     pub fn phase(&mut self, record: &PhaseRecord) -> Result<(), RecordError> {
         let at = record.measured_to;
         message::encode_phase(&mut self.encoded, self.wall.unix_ns(at), record);
-        self.put_tenant(record.tenant, Kind::Phase, at)
+        let kind = match record.phase {
+            Phase::Other(_) => Kind::OtherPhase,
+            _ => Kind::Phase,
+        };
+        self.put_tenant(record.tenant, kind, at)
+    }
+
+    /// Records what a phase is.
+    pub fn phase_spec(&mut self, record: &PhaseSpec) -> Result<(), RecordError> {
+        message::encode_phase_spec(&mut self.encoded, self.wall.unix_ns(record.at), record);
+        let channel = match self.phases {
+            Some(channel) => channel,
+            None => self.add_channel(Kind::PhaseSpec, "/jetlag/phases")?,
+        };
+        self.phases = Some(self.put(channel, record.at)?);
+        Ok(())
     }
 
     /// Records what one node took in a phase, at the time of the latest record before it.
@@ -405,6 +431,8 @@ impl<W: Write + Seek> RunWriter<W> {
                 let what = match kind {
                     Kind::Detections => "detections",
                     Kind::Phase => "phase",
+                    Kind::OtherFrame => "other/frame",
+                    Kind::OtherPhase => "other/phase",
                     Kind::Node => "nodes",
                     _ => "frame",
                 };
@@ -422,6 +450,8 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(match kind {
             Kind::Detections => &mut channels.detections,
             Kind::Phase => &mut channels.phase,
+            Kind::OtherFrame => &mut channels.other_frame,
+            Kind::OtherPhase => &mut channels.other_phase,
             Kind::Node => &mut channels.nodes,
             _ => &mut channels.frame,
         })

@@ -214,6 +214,7 @@ fn title_line(frame: &mut Frame<'_>, area: Rect, view: &LiveView, state: &str) {
     let phase = match view.phase {
         Some(Phase::Alone) => "alone  ",
         Some(Phase::Overhead) => "own cost  ",
+        Some(Phase::Other(_)) => "in part  ",
         _ => "",
     };
     let right = format!("{phase}{state}  {:.0} s", view.elapsed().as_secs_f64());

@@ -8,6 +8,7 @@ use crate::units::Nanos;
 use super::gpu::{self, GpuFile, Provider};
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
+use super::steps::{self, MatrixFile, SweepFile};
 use super::tree::Node;
 use super::{ClockKind, Clocks, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
@@ -22,6 +23,8 @@ pub(super) struct ScenarioFile {
     pub(super) sharing: Read<Sharing>,
     pub(super) release: Read<Release>,
     pub(super) baseline: Read<BaselineFile>,
+    pub(super) matrix: Read<MatrixFile>,
+    pub(super) sweep: Read<SweepFile>,
     pub(super) telemetry: Read<TelemetryFile>,
     pub(super) clocks: Read<Clocks>,
     pub(super) sim_contention: Read<f64>,
@@ -158,6 +161,8 @@ const SCENARIO_FIELDS: &[&str] = &[
     "sharing",
     "release",
     "baseline",
+    "matrix",
+    "sweep",
     "telemetry",
     "clocks",
     "sim_contention",
@@ -369,6 +374,8 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         sharing: r.optional(&fields, "sharing", sharing),
         release: r.optional(&fields, "release", release),
         baseline: r.optional(&fields, "baseline", baseline),
+        matrix: r.optional(&fields, "matrix", steps::read_matrix),
+        sweep: r.optional(&fields, "sweep", steps::read_sweep),
         telemetry: r.optional(&fields, "telemetry", telemetry),
         clocks: r.optional(&fields, "clocks", clocks),
         sim_contention: r.optional(&fields, "sim_contention", Reader::number),
@@ -407,7 +414,7 @@ fn release(r: &mut Reader, node: &Node, _: &str) -> Option<Release> {
     named(r, node, &RELEASES, &values)
 }
 
-fn sharing(r: &mut Reader, node: &Node, _: &str) -> Option<Sharing> {
+pub(super) fn sharing(r: &mut Reader, node: &Node, _: &str) -> Option<Sharing> {
     let values = [
         ("Streams", Sharing::Streams),
         ("SingleStream", Sharing::SingleStream),

@@ -11,6 +11,7 @@ mod problems;
 mod read;
 mod resolve;
 mod set;
+mod steps;
 mod tenant;
 mod tree;
 
@@ -43,6 +44,12 @@ pub struct Scenario {
     pub release: Release,
     /// What is measured before the tenants run together.
     pub baseline: Baseline,
+    /// Each tenant alone, every pair and all, under several ways of sharing; none where it is not asked for.
+    #[serde(default)]
+    pub matrix: Option<Matrix>,
+    /// One tenant at several rates; none where it is not asked for.
+    #[serde(default)]
+    pub sweep: Option<Sweep>,
     /// Sampling beside the tenants.
     pub telemetry: Telemetry,
     /// What is done with the machine's clocks.
@@ -62,6 +69,19 @@ pub struct Scenario {
 /// Long after any deadline, and soon enough that nobody thinks the program hangs.
 pub(crate) const fn default_watchdog() -> Nanos {
     Nanos::from_secs(10)
+}
+
+impl Scenario {
+    /// The ways of sharing that its phases go through, its own first.
+    pub fn ways_of_sharing(&self) -> Vec<Sharing> {
+        let mut ways = vec![self.sharing];
+        for way in self.matrix.iter().flat_map(|matrix| &matrix.sharing) {
+            if !ways.contains(way) {
+                ways.push(*way);
+            }
+        }
+        ways
+    }
 }
 
 /// Which clock drives the run.
@@ -116,6 +136,37 @@ pub struct Baseline {
     pub idle: Option<Nanos>,
     /// Whether each tenant runs alone first, for slowdown.
     pub alone: bool,
+}
+
+/// Each tenant alone, every pair and all together: how much each slows each other down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Matrix {
+    /// Under which ways of sharing; the scenario's own is the first.
+    pub sharing: Vec<Sharing>,
+    /// Tenants that are one detector under several inputs, a list for each detector: they make no pairs among
+    /// themselves, and the effects of their inputs are told.
+    pub inputs: Vec<Vec<String>>,
+}
+
+impl Matrix {
+    /// Under these ways of sharing, without choices of input.
+    pub fn of(sharing: Vec<Sharing>) -> Matrix {
+        Matrix {
+            sharing,
+            inputs: Vec::new(),
+        }
+    }
+}
+
+/// One tenant at several rates, a phase for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Whose rate.
+    pub tenant: String,
+    /// Frames per second, in this order.
+    pub hz: Vec<f64>,
+    /// Whether a closed loop comes last.
+    pub closed: bool,
 }
 
 /// Sampling beside the tenants.
@@ -259,6 +310,16 @@ impl BackendChoice {
             BackendChoice::TensorRt { .. } => true,
             BackendChoice::OnnxRuntime { provider, .. } => *provider == Provider::Cuda,
             BackendChoice::Cpu { .. } | BackendChoice::Sim(_) | BackendChoice::Null => false,
+        }
+    }
+    /// For a stressor: the resource that it loads, and how much of it from 0 to 1. No backend of this version is one.
+    pub fn load(&self) -> Option<(String, f64)> {
+        match self {
+            BackendChoice::Cpu { .. }
+            | BackendChoice::TensorRt { .. }
+            | BackendChoice::OnnxRuntime { .. }
+            | BackendChoice::Sim(_)
+            | BackendChoice::Null => None,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::file::{self, ScenarioFile};
 use super::gpu;
 use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
 use super::read::{Read, Reader};
+use super::steps;
 use super::tenant::resolve_tenant;
 use super::tree;
 use super::{BackendChoice, Baseline, ClockKind, Clocks, Release, Scenario, Sharing, Telemetry, set};
@@ -182,7 +183,9 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
                 .collect()
         }
     };
-    sharing(&typed.sharing, clock, r);
+    if let Some(spot) = typed.sharing.given() {
+        sharing(spot, clock, r);
+    }
     if let Some(typed) = &typed.tenants {
         gpu::shares(typed.value.iter().map(|tenant| &tenant.gpu), r);
     }
@@ -220,6 +223,14 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         sharing: typed.sharing.or(Sharing::Streams),
         release: typed.release.or(Release::Sleep),
         baseline: baseline(typed, r),
+        matrix: steps::matrix(
+            &typed.matrix,
+            typed.sharing.or(Sharing::Streams),
+            clock,
+            &tenants,
+            r,
+        ),
+        sweep: steps::sweep(&typed.sweep, clock, &tenants, r),
         telemetry: telemetry(typed, r),
         clocks: typed.clocks.or(Clocks::AsIs),
         sim_contention: typed.sim_contention.or(0.0),
@@ -325,7 +336,7 @@ fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
 }
 
 /// First parts of channels that are not tenants'.
-const RESERVED: &[&str] = &["overhead", "telemetry", "finding", "log", "gpu"];
+const RESERVED: &[&str] = &["overhead", "telemetry", "finding", "log", "gpu", "phases"];
 
 /// Names become channels of the run file and paths of `--set`.
 fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
@@ -362,8 +373,7 @@ fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
 }
 
 /// Under the virtual clock there is only what can be simulated.
-fn sharing(read: &Read<Sharing>, clock: ClockKind, r: &mut Reader) {
-    let Some(spot) = read.given() else { return };
+pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {
     let can_be_simulated = match spot.value {
         Sharing::Streams | Sharing::RoundRobin | Sharing::Exclusive | Sharing::Edf => true,
         Sharing::SingleStream | Sharing::Priority | Sharing::Partition | Sharing::Processes => false,

@@ -18,9 +18,9 @@ use super::{
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
 const DEEPEST: usize = 64;
 /// Releases beyond this are closer together than a timer can tell.
-const FASTEST_HZ: f64 = 100_000.0;
+pub(super) const FASTEST_HZ: f64 = 100_000.0;
 /// One frame in a quarter of an hour.
-const SLOWEST_HZ: f64 = 0.001;
+pub(super) const SLOWEST_HZ: f64 = 0.001;
 /// Waiting frames are stamps only, yet their ring is made beforehand.
 const LONGEST_QUEUE: usize = 65_536;
 /// Scenes are made before the run and kept in memory.

@@ -196,7 +196,9 @@ impl Runner {
         if lists > 0 {
             let _ = notes.send(Event::Finding(lost_detections(&self.name, lists)));
         }
-        for record in nodes.records(self.tenant, plan.phase) {
+        // The file has time per node of the measurement and of the baseline only.
+        let numbered = matches!(plan.phase, Phase::Other(_));
+        for record in nodes.records(self.tenant, plan.phase).filter(|_| !numbered) {
             // The recorder may have stopped already; the frames that it lacks are then told elsewhere.
             let _ = notes.send(Event::Node(record));
         }

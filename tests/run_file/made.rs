@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
     Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord, Manifest,
-    NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, RailRole, SCHEMA_MAJOR,
-    SCHEMA_MINOR, SampleRecord, SignalRecord, TenantManifest, WindowRecord,
+    NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, PhaseSpec, RailRole,
+    SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, SweptRate, TenantManifest, WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -38,6 +38,8 @@ pub(crate) fn manifest() -> Manifest {
             sharing: Sharing::Streams,
             release: Release::Sleep,
             baseline: Baseline::default(),
+            matrix: None,
+            sweep: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: None,
@@ -232,6 +234,57 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         from: ANCHOR + Nanos(1),
         to: ANCHOR + Nanos(3_000_000_001),
     }));
+    events.extend(other_phases(frames));
+    events
+}
+
+/// A pair under another way of sharing, and a step of a sweep.
+fn other_phases(frames: u64) -> Vec<Event> {
+    let spec = |phase, label: &str, sharing: &str, members: Vec<u16>, rate| {
+        Event::PhaseSpec(PhaseSpec {
+            at: ANCHOR + Nanos(17),
+            phase,
+            label: label.into(),
+            sharing: sharing.into(),
+            members,
+            rate,
+        })
+    };
+    let rate = |hz| Some(SweptRate { tenant: 1, hz });
+    let mut events = vec![
+        spec(Phase::Together, "camera + lidar", "Streams", vec![0, 1], None),
+        spec(Phase::Other(1), "camera + lidar", "Exclusive", vec![0, 1], None),
+        spec(
+            Phase::Other(2),
+            "lidar at 7.5 Hz",
+            "Streams",
+            vec![1],
+            rate(Some(7.5)),
+        ),
+        spec(
+            Phase::Other(999),
+            "lidar in a closed loop",
+            "Streams",
+            vec![],
+            rate(None),
+        ),
+    ];
+    for (tenant, number) in [(0, 1), (1, 1), (1, 999)] {
+        let phase = Phase::Other(number);
+        events.push(Event::Frame(FrameRecord {
+            phase,
+            ..frame(tenant, frames)
+        }));
+        events.push(Event::Phase(PhaseRecord {
+            tenant,
+            phase,
+            epoch: ANCHOR,
+            measured_from: ANCHOR + Nanos::from_secs(1),
+            measured_to: ANCHOR + Nanos::from_secs(2),
+            reason: EndReason::Duration,
+            lost_records: 3,
+        }));
+    }
     events
 }
 

@@ -9,7 +9,7 @@ use jetlag::analysis::compare::{
 };
 use jetlag::record::{Event, Manifest, Phase};
 use jetlag::report::{self, Style};
-use jetlag::scenario::{Arrival, ClockKind, LatencyModel};
+use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Sharing};
 use jetlag::tenant::pipeline::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
@@ -52,6 +52,7 @@ fn simulated(manifest: &Manifest, median: Nanos, sigma: f64, seed: u64) -> RunSa
     };
     let plan = PhasePlan {
         phase: Phase::Together,
+        sharing: Sharing::Streams,
         epoch: Stamp(0),
         measured_from: Stamp(0),
         end: Stamp(0) + manifest.scenario.duration,

@@ -39,6 +39,7 @@ pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
         depth: 1,
         cpus: Vec::new(),
         record_detections: true,
+        gpu: Default::default(),
         frames: None,
     }
 }
@@ -73,11 +74,14 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             sharing: Sharing::Streams,
             release: Release::Sleep,
             baseline: Baseline::default(),
+            matrix: None,
+            sweep: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: None,
             },
             clocks: Clocks::AsIs,
+            watchdog: Nanos::from_secs(10),
             sim_contention: 0.0,
             expect: Vec::new(),
             tenants,

@@ -4,6 +4,7 @@
 mod common;
 mod compare;
 mod findings;
+mod interference;
 mod made_up;
 mod output;
 mod power;

@@ -270,7 +270,9 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "power",
             "expectations",
             "host",
-            "energy"
+            "energy",
+            "interference",
+            "duty_cycle"
         ]
     );
     let (_, run) = text.split_once("\"run\"").expect("a run");
@@ -315,7 +317,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "closed_loop",
             "deadline_ms",
             "nodes",
-            "predictability"
+            "predictability",
+            "waterfall"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");

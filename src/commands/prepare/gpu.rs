@@ -29,7 +29,7 @@ impl Devices {
             claims.push(claim(tenant, claims.len()));
         }
         let open = |(ordinal, claims): (u16, Vec<Claim>)| {
-            let opened = SharedGpu::open(ordinal, &[scenario.sharing], &claims);
+            let opened = SharedGpu::open(ordinal, &scenario.ways_of_sharing(), &claims);
             (ordinal, opened.map(Arc::new).map_err(|error| error.to_string()))
         };
         Devices {
@@ -60,24 +60,34 @@ fn claim(tenant: &Tenant, place: usize) -> Claim {
     }
 }
 
-/// Why this way of sharing means nothing to these tenants; none if it does.
-pub(super) fn sharing_without_gpu(scenario: &Scenario) -> Option<String> {
-    let needs = match scenario.sharing {
-        Sharing::SingleStream => "puts all tenants on one CUDA stream",
-        Sharing::Priority => "gives tenants CUDA streams of different priority",
-        Sharing::Partition => "divides a GPU's multiprocessors among tenants",
-        Sharing::Streams | Sharing::RoundRobin | Sharing::Exclusive | Sharing::Edf | Sharing::Processes => {
-            return None;
-        }
+/// The ways of sharing that mean nothing to these tenants.
+pub(super) fn sharing_without_gpu(scenario: &Scenario) -> Vec<String> {
+    if scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu()) {
+        return Vec::new();
+    }
+    let problem = |way: Sharing| {
+        let does = match way {
+            Sharing::SingleStream => "puts all tenants on one CUDA stream",
+            Sharing::Priority => "gives tenants CUDA streams of different priority",
+            Sharing::Partition => "divides a GPU's multiprocessors among tenants",
+            Sharing::Streams
+            | Sharing::RoundRobin
+            | Sharing::Exclusive
+            | Sharing::Edf
+            | Sharing::Processes => {
+                return None;
+            }
+        };
+        Some(format!(
+            "sharing {way:?} {does}, and none of these tenants runs on a GPU; take Streams, RoundRobin, Exclusive or Edf, \
+             or give a tenant backend: TensorRt or OnnxRuntime"
+        ))
     };
-    let on_gpu = scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu());
-    (!on_gpu).then(|| {
-        format!(
-            "sharing {:?} {needs}, and none of these tenants runs on a GPU; take Streams, RoundRobin, Exclusive or Edf, or \
-             give a tenant backend: TensorRt or OnnxRuntime",
-            scenario.sharing
-        )
-    })
+    scenario
+        .ways_of_sharing()
+        .into_iter()
+        .filter_map(problem)
+        .collect()
 }
 
 /// A tenant's place among those of its device.

@@ -3,11 +3,14 @@
 //!
 //! Each section is a function of the summary to text, and is left out where it has nothing to say.
 
+mod duty;
+mod interference;
 mod nodes;
 mod number;
 mod power;
 mod predictability;
 mod table;
+mod waterfall;
 
 use std::io::{self, Write};
 
@@ -25,9 +28,14 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         verdict(summary, style),
         responses(summary, style),
         frames(summary, style),
-        stages(summary, style),
+        waterfall::section(summary, style),
         nodes::section(summary, style),
         slowdown(summary, style),
+        interference::matrix(summary, style),
+        interference::sensitivity(summary, style),
+        interference::crossed(summary, style),
+        interference::overlap(summary, style),
+        duty::section(summary, style),
         predictability::section(summary, style),
         power::section(summary, style),
         expectations(summary, style),
@@ -58,11 +66,15 @@ fn heading(title: &str, note: &str, style: &Style) -> String {
 
 /// The name of a tenant, cut where it would push the figures off the screen.
 fn name_of(tenant: &TenantSummary, style: &Style) -> String {
+    cut(&tenant.name, style)
+}
+
+fn cut(name: &str, style: &Style) -> String {
     let room = if style.width < 100 { 12 } else { 20 };
-    if tenant.name.chars().count() <= room {
-        return tenant.name.clone();
+    if name.chars().count() <= room {
+        return name.to_owned();
     }
-    let mut name: String = tenant.name.chars().take(room - 1).collect();
+    let mut name: String = name.chars().take(room - 1).collect();
     name.push('…');
     name
 }
@@ -206,53 +218,6 @@ fn frames(summary: &Summary, style: &Style) -> String {
     heading("FRAMES", "released in the measured time", style) + &grid.render(style)
 }
 
-fn stages(summary: &Summary, style: &Style) -> String {
-    let told: Vec<&TenantSummary> = summary
-        .tenants
-        .iter()
-        .filter(|tenant| !tenant.stages_ms.is_empty())
-        .collect();
-    if told.is_empty() {
-        return String::new();
-    }
-    let all = told.iter().flat_map(|tenant| &tenant.stages_ms);
-    let unit = unit_of(all.map(|(_, stats)| stats));
-    let note = format!("{}; shares are of the mean response time", unit.name());
-    let mut grid = Grid::new()
-        .column("tenant", Align::Left)
-        .column("stage", Align::Left)
-        .column("p50", Align::Right)
-        .column("p99", Align::Right)
-        .column("share", Align::Right)
-        .optional("", Align::Left);
-    for tenant in told {
-        let mut name = name_of(tenant, style);
-        for &(stage, share) in &tenant.time_share {
-            let stats = tenant
-                .stages_ms
-                .iter()
-                .find(|(name, _)| *name == stage)
-                .map(|(_, stats)| stats);
-            if stats.is_none() && share < 0.001 {
-                continue;
-            }
-            let figure = |pick: fn(&Stats) -> Option<f64>| match stats {
-                Some(stats) => plain(or_unknown(pick(stats), |ms| unit.show(ms))),
-                None => plain(""),
-            };
-            grid.row(vec![
-                (std::mem::take(&mut name), Ink::Bold),
-                plain(stage),
-                figure(|stats| stats.p50),
-                figure(|stats| stats.p99),
-                plain(percent(share)),
-                (bar(share, if style.width < 100 { 24 } else { 40 }), Ink::Accent),
-            ]);
-        }
-    }
-    heading("WHERE THE TIME GOES", &note, style) + &grid.render(style)
-}
-
 /// A bar of eighths of a character; what is not zero shows at least as a hair.
 fn bar(share: f64, full: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -292,7 +257,8 @@ fn slowdown(summary: &Summary, style: &Style) -> String {
             plain(slowdown.alone_count.to_string()),
         ]);
     }
-    if !any {
+    // A matrix has these figures too.
+    if !any || !summary.interference.matrix.is_empty() {
         return String::new();
     }
     heading(
@@ -383,6 +349,23 @@ fn footer(summary: &Summary, style: &Style) -> String {
         text.push_str(&format!("{}jetlag report --format json {file}\n", label("next")));
     }
     text
+}
+
+/// The text in lines of at most so many characters.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= room {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 /// One unit for a table, by the longest usual duration in it; a single long one does not decide.

@@ -2,7 +2,7 @@
 
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::table::{Align, Grid, Ink};
-use super::{dim, heading, name_of, plain};
+use super::{dim, heading, name_of, plain, wrapped};
 use crate::analysis::Summary;
 use crate::report::Style;
 
@@ -61,21 +61,4 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         }
     }
     text
-}
-
-/// The text in lines of at most so many characters.
-fn wrapped(text: &str, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let Some(line) = lines.last_mut() else { break };
-        if line.is_empty() {
-            line.push_str(word);
-        } else if line.chars().count() + 1 + word.chars().count() <= room {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
 }

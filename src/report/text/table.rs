@@ -1,5 +1,7 @@
 //! Tables without lines: aligned columns that give way, last first, where the terminal is narrow.
 
+use std::borrow::Cow;
+
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
 
 use crate::report::Style;
@@ -58,7 +60,7 @@ pub(in crate::report) enum Align {
 
 /// A table while it is filled.
 pub(in crate::report) struct Grid {
-    columns: Vec<(&'static str, Align, bool)>,
+    columns: Vec<(Cow<'static, str>, Align, bool)>,
     rows: Vec<Vec<Text>>,
     header: bool,
 }
@@ -82,14 +84,14 @@ impl Grid {
     }
 
     /// Adds a column that is always shown.
-    pub(in crate::report) fn column(mut self, name: &'static str, align: Align) -> Self {
-        self.columns.push((name, align, true));
+    pub(in crate::report) fn column(mut self, name: impl Into<Cow<'static, str>>, align: Align) -> Self {
+        self.columns.push((name.into(), align, true));
         self
     }
 
     /// Adds a column that is left out where there is no room; the last of these goes first.
-    pub(in crate::report) fn optional(mut self, name: &'static str, align: Align) -> Self {
-        self.columns.push((name, align, false));
+    pub(in crate::report) fn optional(mut self, name: impl Into<Cow<'static, str>>, align: Align) -> Self {
+        self.columns.push((name.into(), align, false));
         self
     }
 
@@ -104,7 +106,7 @@ impl Grid {
     pub(in crate::report) fn render(mut self, style: &Style) -> String {
         let room = style.width.max(60) - INDENT.len() as u16;
         while self.width() > usize::from(room) {
-            let Some(last) = self.columns.iter().rposition(|&(_, _, always)| !always) else {
+            let Some(last) = self.columns.iter().rposition(|(_, _, always)| !always) else {
                 break;
             };
             self.columns.remove(last);
@@ -141,7 +143,7 @@ impl Grid {
             let names = self
                 .columns
                 .iter()
-                .map(|&(name, _, _)| Ink::Dim.on(Cell::new(name)));
+                .map(|(name, _, _)| Ink::Dim.on(Cell::new(name)));
             table.set_header(names.collect::<Vec<_>>());
         }
         for row in &self.rows {
@@ -149,10 +151,10 @@ impl Grid {
             table.add_row(cells.collect::<Vec<_>>());
         }
         let last = self.columns.len().saturating_sub(1);
-        for (index, &(_, align, _)) in self.columns.iter().enumerate() {
+        for (index, (_, align, _)) in self.columns.iter().enumerate() {
             if let Some(column) = table.column_mut(index) {
                 column.set_padding((0, if index == last { 0 } else { GAP }));
-                column.set_cell_alignment(match align {
+                column.set_cell_alignment(match *align {
                     Align::Left => CellAlignment::Left,
                     Align::Right => CellAlignment::Right,
                 });

@@ -1,0 +1,108 @@
+//! A tenant at several rates: how its response time changes with idle gaps, beside the clocks that were seen.
+//!
+//! Between frames that come seldom, clocks fall and caches cool; a closed loop never lets them. Each step of the sweep
+//! is a phase; whether the clocks explain the difference is left to the reader.
+
+use serde::Serialize;
+
+use super::interference::Phases;
+use super::stats::{six_decimals, stats};
+use super::summary::Stats;
+use super::tenant::Samples;
+use super::track::{Point, Tracks};
+use crate::scenario::Scenario;
+use crate::units::Stamp;
+
+/// A sweep of one tenant's rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DutyCycle {
+    /// Whose rate.
+    pub tenant: String,
+    /// Each rate, in the order in which they ran.
+    pub steps: Vec<Step>,
+}
+
+/// One rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// Frames per second; `None` is the closed loop.
+    pub hz: Option<f64>,
+    /// Share of the measured time in which the tenant had no frame in service.
+    pub idle_share: Option<f64>,
+    /// Response times in this step.
+    pub response_ms: Stats,
+    /// The GPU's clock in this step, where it was sampled.
+    pub gpu_clock: Option<Clock>,
+    /// The processors' clocks in this step, where they were sampled.
+    pub cpu_clock: Option<Clock>,
+}
+
+/// A clock over a stretch of time, over all units of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Clock {
+    /// Mean of all readings above zero: zero is a unit that was switched off.
+    pub mean_mhz: f64,
+    /// The lowest of them.
+    pub min_mhz: f64,
+}
+
+/// The sweep; `None` where none was asked for, or none of its steps was reached.
+pub(super) fn summarize(
+    scenario: &Scenario,
+    phases: &Phases,
+    samples: &[Samples],
+    tracks: &Tracks,
+) -> Option<DutyCycle> {
+    let sweep = scenario.sweep.as_ref()?;
+    let steps: Vec<Step> = phases
+        .specs()
+        .iter()
+        .filter_map(|spec| {
+            let rate = spec.rate?;
+            let window = phases.window(spec.phase, rate.tenant);
+            let sample = phases.sample(spec.phase, rate.tenant, samples);
+            let clock = |of: fn(&str) -> bool| window.and_then(|window| clock(tracks, window, of));
+            Some(Step {
+                hz: rate.hz,
+                idle_share: phases
+                    .busy_share(spec.phase, rate.tenant)
+                    .map(|busy| six_decimals(1.0 - busy)),
+                response_ms: sample.map_or_else(Stats::default, |sample| {
+                    stats(&sample.distribution, &sample.in_order)
+                }),
+                gpu_clock: clock(of_gpu),
+                cpu_clock: clock(of_processor),
+            })
+        })
+        .collect();
+    (!steps.is_empty()).then(|| DutyCycle {
+        tenant: sweep.tenant.clone(),
+        steps,
+    })
+}
+
+fn of_gpu(signal: &str) -> bool {
+    signal == "gpu_frequency" || (signal.starts_with("gpu") && signal.ends_with("sm_frequency"))
+}
+
+fn of_processor(signal: &str) -> bool {
+    let number = signal
+        .strip_prefix("cpu")
+        .and_then(|rest| rest.strip_suffix("_frequency"));
+    number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+}
+
+fn clock(tracks: &Tracks, window: (Stamp, Stamp), of: fn(&str) -> bool) -> Option<Clock> {
+    let readings: Vec<f64> = tracks
+        .iter()
+        .filter(|track| of(&track.signal.signal) && track.signal.unit == "mhz")
+        .flat_map(|track| track.within(window))
+        .map(|point: &Point| point.value)
+        .filter(|&mhz| mhz > 0.0)
+        .collect();
+    let min_mhz = readings.iter().copied().reduce(f64::min)?;
+    Some(Clock {
+        mean_mhz: six_decimals(readings.iter().sum::<f64>() / readings.len() as f64),
+        min_mhz,
+    })
+}

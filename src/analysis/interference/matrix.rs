@@ -1,0 +1,101 @@
+//! The slowdown of each tenant beside others, for each way of sharing.
+
+use serde::Serialize;
+
+use super::Phases;
+use crate::analysis::stats::slowdown;
+use crate::analysis::summary::Slowdown;
+use crate::analysis::tenant::{Sample, Samples};
+use crate::record::{Phase, PhaseSpec};
+
+/// One way of sharing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Way {
+    /// As a scenario writes it.
+    pub sharing: String,
+    /// Each tenant beside each set of others that it ran with: its pairs first, then all.
+    pub cells: Vec<Cell>,
+}
+
+/// One tenant beside others, over itself alone under the same way of sharing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cell {
+    /// Who was slowed down.
+    pub tenant: String,
+    /// By whom.
+    pub with: Vec<String>,
+    /// By how much; `None` where it completed nothing beside them, or nothing alone.
+    pub slowdown: Option<Slowdown>,
+    /// Frames measured beside them.
+    pub count: u64,
+}
+
+/// The ways in the order in which they ran.
+pub(super) fn ways(names: &[&str], phases: &Phases, samples: &[Samples]) -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::new();
+    // A step of a sweep is no cell: its tenant did not run alone at that rate.
+    let shared =
+        |spec: &&PhaseSpec| spec.members.len() > 1 && (spec.rate.is_none() || spec.phase == Phase::Together);
+    for spec in phases.specs().iter().filter(shared) {
+        let known = ways.iter().position(|way| way.sharing == spec.sharing);
+        let place = known.unwrap_or_else(|| {
+            ways.push(Way {
+                sharing: spec.sharing.clone(),
+                cells: Vec::new(),
+            });
+            ways.len() - 1
+        });
+        for &tenant in &spec.members {
+            let cell = cell(names, spec, tenant, phases, samples);
+            ways[place].cells.extend(cell);
+        }
+    }
+    for way in &mut ways {
+        let place = |cell: &Cell| {
+            (
+                names.iter().position(|name| *name == cell.tenant),
+                cell.with.len(),
+            )
+        };
+        way.cells.sort_by_key(place);
+    }
+    ways
+}
+
+fn cell(names: &[&str], spec: &PhaseSpec, tenant: u16, phases: &Phases, samples: &[Samples]) -> Option<Cell> {
+    let name = |member: u16| names.get(usize::from(member)).map(|name| (*name).to_owned());
+    let shared = phases.sample(spec.phase, tenant, samples);
+    let alone = alone(spec, tenant, phases).and_then(|phase| phases.sample(phase, tenant, samples));
+    let both = |sample: &&Sample| sample.distribution.count() > 0;
+    let slowdown = shared
+        .filter(both)
+        .zip(alone.filter(both))
+        .map(|(shared, alone)| {
+            slowdown(
+                (&shared.distribution, &shared.in_order),
+                (&alone.distribution, &alone.in_order),
+            )
+        });
+    Some(Cell {
+        tenant: name(tenant)?,
+        with: spec
+            .members
+            .iter()
+            .filter(|&&other| other != tenant)
+            .filter_map(|&other| name(other))
+            .collect(),
+        slowdown,
+        count: shared.map_or(0, |sample| sample.distribution.count()),
+    })
+}
+
+/// The phase in which the tenant ran alone under the same way of sharing.
+fn alone(shared: &PhaseSpec, tenant: u16, phases: &Phases) -> Option<Phase> {
+    let alone = |spec: &&PhaseSpec| {
+        spec.members == [tenant]
+            && spec.sharing == shared.sharing
+            && spec.rate.is_none()
+            && spec.phase != Phase::Together
+    };
+    phases.specs().iter().find(alone).map(|spec| spec.phase)
+}

@@ -1,0 +1,139 @@
+//! How each tenant takes a load on one resource: its slowdown beside stressors, by resource and level.
+//!
+//! A stressor is a tenant whose work is a load of a stated level on one resource; which tenants are stressors is the
+//! scenario's to say. The figures are the matrix's, read in another order.
+
+use serde::Serialize;
+
+use super::matrix::Way;
+use crate::analysis::summary::Slowdown;
+
+/// What a stressor loads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    /// `sm`, `dram`, ….
+    pub resource: String,
+    /// How much of it, from 0 to 1.
+    pub level: f64,
+}
+
+/// One tenant against one resource under one way of sharing.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sensitivity {
+    /// The way of sharing.
+    pub sharing: String,
+    /// Who was slowed down.
+    pub tenant: String,
+    /// The resource that was loaded.
+    pub resource: String,
+    /// Its slowdown by level, lowest level first.
+    pub points: Vec<Point>,
+}
+
+/// One level of load.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The stressor's name.
+    pub stressor: String,
+    /// Its level, from 0 to 1.
+    pub level: f64,
+    /// The tenant's slowdown beside it.
+    pub slowdown: Option<Slowdown>,
+}
+
+/// Reads the matrix by stressor; `loads` says of each tenant in `names` whether it is one.
+pub(super) fn of(matrix: &[Way], names: &[&str], loads: &[Option<Load>]) -> Vec<Sensitivity> {
+    let load_of = |name: &str| {
+        let place = names.iter().position(|known| *known == name)?;
+        loads.get(place)?.as_ref()
+    };
+    let mut found: Vec<Sensitivity> = Vec::new();
+    for way in matrix {
+        for cell in way.cells.iter().filter(|cell| load_of(&cell.tenant).is_none()) {
+            let [stressor] = cell.with.as_slice() else {
+                continue;
+            };
+            let Some(load) = load_of(stressor) else { continue };
+            let point = Point {
+                stressor: stressor.clone(),
+                level: load.level,
+                slowdown: cell.slowdown,
+            };
+            let same = found.iter_mut().find(|known| {
+                known.sharing == way.sharing && known.tenant == cell.tenant && known.resource == load.resource
+            });
+            match same {
+                Some(known) => known.points.push(point),
+                None => found.push(Sensitivity {
+                    sharing: way.sharing.clone(),
+                    tenant: cell.tenant.clone(),
+                    resource: load.resource.clone(),
+                    points: vec![point],
+                }),
+            }
+        }
+    }
+    for sensitivity in &mut found {
+        sensitivity.points.sort_by(|a, b| a.level.total_cmp(&b.level));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::interference::Cell;
+    use crate::analysis::summary::SlowdownIntervals;
+
+    fn cell(tenant: &str, with: &[&str], p50: f64) -> Cell {
+        Cell {
+            tenant: tenant.into(),
+            with: with.iter().map(|&name| name.into()).collect(),
+            slowdown: Some(Slowdown {
+                p50: Some(p50),
+                p99: None,
+                ci95: SlowdownIntervals { p50: None, p99: None },
+                alone_count: 10,
+            }),
+            count: 10,
+        }
+    }
+
+    #[test]
+    fn stressors_of_one_resource_make_one_curve_by_level_and_detectors_are_no_stressors() {
+        let names = ["camera", "sm-high", "sm-low", "copy", "lidar"];
+        let load = |resource: &str, level| {
+            Some(Load {
+                resource: resource.into(),
+                level,
+            })
+        };
+        let loads = [None, load("sm", 0.9), load("sm", 0.1), load("copy", 0.5), None];
+        let matrix = [Way {
+            sharing: "Streams".into(),
+            cells: vec![
+                cell("camera", &["sm-high"], 1.9),
+                cell("camera", &["sm-low"], 1.1),
+                cell("camera", &["copy"], 1.0),
+                cell("camera", &["lidar"], 1.5),
+                cell("camera", &["sm-high", "sm-low", "copy", "lidar"], 3.0),
+                cell("sm-high", &["camera"], 1.2),
+            ],
+        }];
+        let found = of(&matrix, &names, &loads);
+        let shown: Vec<(&str, &str, Vec<(f64, Option<f64>)>)> = found
+            .iter()
+            .map(|s| {
+                let points = s.points.iter().map(|p| (p.level, p.slowdown.and_then(|s| s.p50)));
+                (s.tenant.as_str(), s.resource.as_str(), points.collect())
+            })
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                ("camera", "sm", vec![(0.1, Some(1.1)), (0.9, Some(1.9))]),
+                ("camera", "copy", vec![(0.5, Some(1.0))]),
+            ]
+        );
+    }
+}

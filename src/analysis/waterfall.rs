@@ -1,0 +1,355 @@
+//! From release to result: what each part of a tenant's response time takes, so that the parts add up.
+//!
+//! The parts are lateness, the wait for a free slot, the stages, and the *notice*: what of the service time lies in no
+//! stage, mostly the gap between the device being done and the thread that waits for it noticing. Means add up to the
+//! mean response time; quantiles do not, so that the slowest hundredth of frames is taken apart by means as well.
+
+use serde::Serialize;
+
+use super::quantile::Quantile;
+use super::series::Series;
+use super::stats::ns_to_ms;
+use super::timeline::Timeline;
+use crate::record::{FrameRecord, Stage};
+use crate::units::Nanos;
+
+/// How many parts there are: lateness, wait, eight stages, notice.
+const PARTS: usize = Stage::ALL.len() + 3;
+
+/// Their names, in the order of a frame's way.
+const NAMES: [&str; PARTS] = [
+    "lateness",
+    "wait",
+    "acquire",
+    "decode",
+    "preprocess",
+    "h2d",
+    "queue",
+    "compute",
+    "d2h",
+    "notice",
+    "postprocess",
+];
+
+/// Where the parts stand that are no stage.
+const LATENESS: usize = 0;
+const WAIT: usize = 1;
+const NOTICE: usize = PARTS - 2;
+
+/// The response time of a tenant's completed frames, part by part.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Waterfall {
+    /// Each part that occurred, in the order of a frame's way; their means add up to the mean response time.
+    pub parts: Vec<Part>,
+    /// The part with the largest mean.
+    pub largest: Option<&'static str>,
+    /// The slowest hundredth of frames, where there are frames enough for a p99.
+    pub slowest: Option<Slowest>,
+}
+
+/// One part of a frame's way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Part {
+    /// `lateness`, `wait`, a stage, or `notice`.
+    pub part: &'static str,
+    /// Over all completed frames; one that lacks the part counts as zero.
+    pub mean_ms: f64,
+    /// Of the mean response time, from 0 to 1.
+    pub share: f64,
+    /// 99 % of the frames that have the part took at most this; of the part's own distribution.
+    pub p99_ms: Option<f64>,
+    /// Mean over the slowest hundredth of frames.
+    pub slowest_mean_ms: Option<f64>,
+}
+
+/// The slowest hundredth of frames by response time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Slowest {
+    /// How many frames these are.
+    pub frames: u64,
+    /// Their mean response time.
+    pub mean_ms: f64,
+    /// The part that takes most more than in the mean of all frames.
+    pub grows_most: &'static str,
+    /// By how much.
+    pub growth_ms: f64,
+}
+
+/// A frame's parts; they add up to its response time, whatever its record says.
+pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
+    let [acquire, decode, preprocess, h2d, queue, compute, d2h, postprocess] =
+        frame.stages.map(|stage| stage.map(|took| took.0));
+    // Stamps of a damaged file may be absurd: wrap, and still add up.
+    let staged = frame
+        .stages
+        .iter()
+        .flatten()
+        .fold(0i64, |sum, took| sum.wrapping_add(took.0));
+    let queueing = frame.started.0.wrapping_sub(frame.released.0);
+    let service = frame.finished.0.wrapping_sub(frame.started.0);
+    [
+        Some(frame.lateness.0),
+        Some(queueing.wrapping_sub(frame.lateness.0)),
+        acquire,
+        decode,
+        preprocess,
+        h2d,
+        queue,
+        compute,
+        d2h,
+        Some(service.wrapping_sub(staged)),
+        postprocess,
+    ]
+}
+
+/// What is kept of one tenant's completed frames while they go by.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    lateness: Series,
+    wait: Series,
+    notice: Series,
+    timeline: Timeline<PARTS>,
+}
+
+/// How many durations are kept of a frame.
+pub(super) const KEPT: u64 = 3;
+
+impl Gathered {
+    /// Takes in a completed frame.
+    pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) {
+        let parts = parts_of(frame);
+        for (series, part) in [
+            (&mut self.lateness, LATENESS),
+            (&mut self.wait, WAIT),
+            (&mut self.notice, NOTICE),
+        ] {
+            series.push(Nanos(parts[part].unwrap_or(0)), exact);
+        }
+        self.timeline.push(frame.sequence, frame.released, parts);
+    }
+
+    /// The waterfall, with what is known of the stages already: each stage's sum and its p99.
+    pub(super) fn finish(mut self, stages: &[(i128, Option<f64>); 8]) -> Waterfall {
+        let count = self.wait.count();
+        if count == 0 {
+            return Waterfall::default();
+        }
+        let p99 = |series: Series| {
+            let [p99] = series.finish().quantiles([Quantile::P99], 0.95, &[]);
+            p99.map(|estimate| estimate.value.as_millis_f64())
+        };
+        let own = [&self.lateness, &self.wait, &self.notice].map(Series::sum);
+        let [lateness, wait, notice] = [self.lateness, self.wait, self.notice].map(p99);
+        let mut known = [(0, None); PARTS];
+        known[LATENESS] = (own[0], lateness);
+        known[WAIT] = (own[1], wait);
+        known[NOTICE] = (own[2], notice);
+        for (place, &stage) in (0..PARTS)
+            .filter(|place| ![LATENESS, WAIT, NOTICE].contains(place))
+            .zip(stages)
+        {
+            known[place] = stage;
+        }
+        let total: i128 = known.iter().map(|(sum, _)| sum).sum();
+        let mean = |sum: i128, count: u64| sum as f64 / count as f64;
+        self.timeline.sort();
+        let slowest = slowest(&self.timeline);
+        let occurred = |place: usize| {
+            let (sum, p99) = known[place];
+            sum != 0 || p99.is_some_and(|ms| ms != 0.0)
+        };
+        let parts: Vec<Part> = (0..PARTS)
+            .filter(|&place| occurred(place))
+            .map(|place| {
+                let (sum, p99_ms) = known[place];
+                Part {
+                    part: NAMES[place],
+                    mean_ms: ns_to_ms(mean(sum, count)),
+                    share: match total {
+                        0 => 0.0,
+                        _ => super::stats::six_decimals(sum as f64 / total as f64),
+                    },
+                    p99_ms,
+                    slowest_mean_ms: slowest
+                        .as_ref()
+                        .map(|(frames, sums)| ns_to_ms(mean(sums[place], *frames))),
+                }
+            })
+            .collect();
+        let largest = parts.iter().max_by(|a, b| a.mean_ms.total_cmp(&b.mean_ms));
+        let growth = |part: &Part| part.slowest_mean_ms.map(|slow| slow - part.mean_ms);
+        let grows_most = parts
+            .iter()
+            .filter_map(|part| Some((part.part, growth(part)?)))
+            .max_by(|a, b| a.1.total_cmp(&b.1));
+        Waterfall {
+            largest: largest.map(|part| part.part),
+            slowest: slowest
+                .zip(grows_most)
+                .map(|((frames, sums), (part, growth_ms))| Slowest {
+                    frames,
+                    mean_ms: ns_to_ms(mean(sums.iter().sum(), frames)),
+                    grows_most: part,
+                    growth_ms: super::stats::six_decimals(growth_ms),
+                }),
+            parts,
+        }
+    }
+}
+
+/// How many frames are beyond the rank of p99, and the sum of each of their parts.
+fn slowest(timeline: &Timeline<PARTS>) -> Option<(u64, [i128; PARTS])> {
+    let response =
+        |parts: [Option<i64>; PARTS]| -> i128 { parts.iter().flatten().map(|&ns| i128::from(ns)).sum() };
+    let mut responses: Vec<(i128, usize)> = timeline.rows().map(response).zip(0..).collect();
+    let count = responses.len() as u64;
+    if !Quantile::P99.supported_by(count) {
+        return None;
+    }
+    let rank = Quantile::P99.rank(count) as usize;
+    // Of equals the later are taken: so many frames, and no more.
+    let (_, _, beyond) = responses.select_nth_unstable(rank - 1);
+    let mut places: Vec<usize> = beyond.iter().map(|&(_, place)| place).collect();
+    places.sort_unstable();
+    let mut next = places.iter().peekable();
+    let mut sums = [0; PARTS];
+    for (place, parts) in timeline.rows().enumerate() {
+        if next.next_if_eq(&&place).is_some() {
+            for (sum, part) in sums.iter_mut().zip(parts) {
+                *sum += i128::from(part.unwrap_or(0));
+            }
+        }
+    }
+    (!places.is_empty()).then_some((places.len() as u64, sums))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::record::{Outcome, Phase};
+    use crate::units::Stamp;
+
+    fn frame(sequence: u64, lateness: i64, wait: i64, stages: [Option<i64>; 8], notice: i64) -> FrameRecord {
+        let released = Stamp(sequence as i64 * 1_000_000);
+        let started = released + Nanos(lateness + wait);
+        let staged: i64 = stages.iter().flatten().sum();
+        FrameRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence,
+            source_index: 0,
+            released,
+            started,
+            finished: started + Nanos(staged + notice),
+            lateness: Nanos(lateness),
+            stages: stages.map(|stage| stage.map(Nanos)),
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+        }
+    }
+
+    fn waterfall(frames: &[FrameRecord]) -> Waterfall {
+        let mut gathered = Gathered::default();
+        let mut stages: [Series; 8] = Default::default();
+        for frame in frames {
+            gathered.push(frame, true);
+            for (series, took) in stages.iter_mut().zip(frame.stages) {
+                took.into_iter().for_each(|took| series.push(took, true));
+            }
+        }
+        let known = stages.map(|series| {
+            let sum = series.sum();
+            let [p99] = series.finish().quantiles([Quantile::P99], 0.95, &[]);
+            (sum, p99.map(|estimate| estimate.value.as_millis_f64()))
+        });
+        gathered.finish(&known)
+    }
+
+    const COMPUTE: usize = Stage::Compute as usize;
+
+    #[test]
+    fn the_slowest_frames_are_explained_by_the_part_that_grew_and_not_by_the_largest() {
+        let frames: Vec<FrameRecord> = (0..1000)
+            .map(|n| {
+                let mut stages = [None; 8];
+                stages[COMPUTE] = Some(10_000_000);
+                let wait = if n % 100 == 7 { 4_000_000 } else { 0 };
+                frame(n, 50_000, wait, stages, 200_000)
+            })
+            .collect();
+        let found = waterfall(&frames);
+        let part = |name: &str| *found.parts.iter().find(|part| part.part == name).unwrap();
+        assert_eq!(found.largest, Some("compute"));
+        assert_eq!(
+            (part("wait").mean_ms, part("wait").slowest_mean_ms),
+            (0.04, Some(4.0))
+        );
+        assert_eq!((part("notice").mean_ms, part("notice").p99_ms), (0.2, Some(0.2)));
+        assert_eq!(part("lateness").mean_ms, 0.05);
+        let slowest = found.slowest.unwrap();
+        assert_eq!((slowest.grows_most, slowest.growth_ms), ("wait", 3.96));
+        assert_eq!((slowest.frames, slowest.mean_ms), (10, 14.25));
+        assert!(
+            !found.parts.iter().any(|part| part.part == "h2d"),
+            "what never occurred is absent"
+        );
+    }
+
+    #[test]
+    fn too_few_frames_have_means_and_no_slowest_hundredth() {
+        let frames: Vec<FrameRecord> = (0..100).map(|n| frame(n, 0, 0, [Some(5); 8], 1)).collect();
+        let found = waterfall(&frames);
+        assert_eq!(found.slowest, None);
+        assert!(
+            found
+                .parts
+                .iter()
+                .all(|part| part.p99_ms.is_none() && part.slowest_mean_ms.is_none())
+        );
+        assert_eq!(waterfall(&[]), Waterfall::default());
+    }
+
+    fn any_frame() -> impl Strategy<Value = FrameRecord> {
+        let stage = proptest::option::of(0i64..50_000_000);
+        (
+            0u64..5_000,
+            -1_000i64..5_000_000,
+            -1_000i64..50_000_000,
+            proptest::array::uniform8(stage),
+            -1_000_000i64..9_000_000,
+        )
+            .prop_map(|(sequence, lateness, wait, stages, notice)| {
+                frame(sequence, lateness, wait, stages, notice)
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_of_every_frame_add_up_to_its_response(frame in any_frame()) {
+            let sum: i64 = parts_of(&frame).iter().flatten().sum();
+            prop_assert_eq!(sum, frame.response().0);
+        }
+
+        #[test]
+        fn the_means_add_up_to_the_mean_response_to_the_rounding_of_each(
+            frames in proptest::collection::vec(any_frame(), 1..900),
+        ) {
+            let found = waterfall(&frames);
+            let total: i128 = frames.iter().map(|frame| i128::from(frame.response().0)).sum();
+            let mean_ns = total as f64 / frames.len() as f64;
+            let sum_ns = found.parts.iter().map(|part| part.mean_ms * 1e6).sum::<f64>();
+            // Each part is rounded to the nearest nanosecond.
+            prop_assert!((sum_ns - mean_ns).abs() <= found.parts.len() as f64 / 2.0 + 1e-3, "{} {}", sum_ns, mean_ns);
+            if let Some(slowest) = found.slowest {
+                let sum = found.parts.iter().filter_map(|part| part.slowest_mean_ms).sum::<f64>();
+                prop_assert!((sum - slowest.mean_ms).abs() < 1e-5);
+                prop_assert!(slowest.mean_ms * 1e6 >= mean_ns - 1.0);
+            }
+        }
+    }
+}

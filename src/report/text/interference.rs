@@ -1,0 +1,267 @@
+//! How tenants slow each other down: the slowdown matrix, overlap, the effects of inputs, loads on one resource.
+
+use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use super::table::{Align, Grid, Ink, Text};
+use super::{cut, dim, heading, plain};
+use crate::analysis::interference::{Cell, Contrast, Effect, Way};
+use crate::analysis::summary::Slowdown;
+use crate::analysis::{Quantile, Summary};
+use crate::report::Style;
+
+/// A table for each way of sharing; empty where no matrix was run.
+pub(super) fn matrix(summary: &Summary, style: &Style) -> String {
+    let mut text = String::new();
+    for way in &summary.interference.matrix {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let note = format!(
+            "sharing {}; beside others over alone, with 95 % interval",
+            way.sharing
+        );
+        text += &heading("SLOWDOWN", &note, style);
+        text += &way_of(way, style);
+    }
+    text
+}
+
+fn way_of(way: &Way, style: &Style) -> String {
+    let mut columns: Vec<&[String]> = Vec::new();
+    for cell in &way.cells {
+        if !columns.contains(&cell.with.as_slice()) && cell.with.len() == 1 {
+            columns.push(&cell.with);
+        }
+    }
+    let everyone = way.cells.iter().any(|cell| cell.with.len() > 1);
+    let mut grid = Grid::new().column("tenant", Align::Left).column("", Align::Left);
+    for column in &columns {
+        grid = grid.column(format!("with {}", cut(&column.join(", "), style)), Align::Right);
+    }
+    if everyone {
+        grid = grid.column("with all", Align::Right);
+    }
+    let mut tenants: Vec<&str> = Vec::new();
+    for cell in &way.cells {
+        if !tenants.contains(&cell.tenant.as_str()) {
+            tenants.push(&cell.tenant);
+        }
+    }
+    for tenant in tenants {
+        let of_it = || way.cells.iter().filter(|cell| cell.tenant == tenant);
+        let mut cells: Vec<Option<&Cell>> = columns
+            .iter()
+            .map(|column| of_it().find(|cell| cell.with == *column))
+            .collect();
+        if everyone {
+            cells.push(of_it().find(|cell| cell.with.len() > 1));
+        }
+        let row = |name: Text, label: Text, show: &dyn Fn(&Cell) -> Text| -> Vec<Text> {
+            let shown = cells.iter().map(|cell| cell.map_or_else(|| dim(""), show));
+            [name, label].into_iter().chain(shown).collect()
+        };
+        let figure = |pick: fn(&Slowdown) -> Option<f64>| {
+            move |cell: &Cell| match cell.slowdown.as_ref().and_then(pick) {
+                Some(x) => plain(format!("×{}", short(x))),
+                None => dim(UNKNOWN),
+            }
+        };
+        let interval = |pick: fn(&Slowdown) -> Option<[f64; 2]>, quantile: Quantile| {
+            move |cell: &Cell| dim(bounds(cell, pick, quantile))
+        };
+        grid.row(row(
+            (cut(tenant, style), Ink::Bold),
+            plain("p50"),
+            &figure(|s| s.p50),
+        ));
+        grid.row(row(
+            plain(""),
+            plain(""),
+            &interval(|s| s.ci95.p50, Quantile::P50),
+        ));
+        grid.row(row(plain(""), plain("p99"), &figure(|s| s.p99)));
+        grid.row(row(
+            plain(""),
+            plain(""),
+            &interval(|s| s.ci95.p99, Quantile::P99),
+        ));
+        grid.row(row(plain(""), dim("frames"), &|cell| {
+            let alone = cell.slowdown.as_ref().map(|s| s.alone_count);
+            dim(format!(
+                "{}, alone {}",
+                cell.count,
+                or_unknown(alone, |n| n.to_string())
+            ))
+        }));
+    }
+    grid.render(style)
+}
+
+/// The interval, or what it needs.
+fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Option<[f64; 2]>, quantile: Quantile) -> String {
+    let Some(slowdown) = &cell.slowdown else {
+        return "no frame".to_owned();
+    };
+    match pick(slowdown) {
+        Some([low, high]) => format!("{}–{}", short(low), short(high)),
+        None if !quantile.supported_by(cell.count.min(slowdown.alone_count)) => {
+            format!("needs {}", quantile.needs())
+        }
+        None => String::new(),
+    }
+}
+
+/// What meeting a co-runner costs a frame; empty where no tenant met another.
+pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
+    let met = || {
+        summary
+            .interference
+            .overlap
+            .iter()
+            .filter(|overlap| overlap.frames > 0)
+    };
+    if met().next().is_none() {
+        return String::new();
+    }
+    let unit =
+        TimeUnit::for_millis(met().filter_map(|overlap| overlap.without.p50_ms.or(overlap.beside.p50_ms)));
+    let note = format!("{}; how much of the time, and what it costs a frame", unit.name());
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("beside", Align::Left)
+        .column("of its time", Align::Right)
+        .column("p50 without", Align::Right)
+        .column("p50 beside", Align::Right)
+        .column("cost", Align::Right)
+        .column("", Align::Left);
+    for overlap in met() {
+        let kind = |ms: Option<f64>| match ms {
+            Some(ms) => plain(unit.show(ms)),
+            None => dim(UNKNOWN),
+        };
+        grid.row(vec![
+            (cut(&overlap.tenant, style), Ink::Bold),
+            plain(cut(&overlap.with, style)),
+            plain(percent(overlap.mean_share)),
+            kind(overlap.without.p50_ms),
+            kind(overlap.beside.p50_ms),
+            plain(or_unknown(overlap.cost_ms, |ms| signed(unit.show(ms.abs()), ms))),
+            dim(overlap.cost_ci95.map_or(String::new(), |[low, high]| {
+                let show = |ms: f64| signed(unit.show(ms.abs()), ms);
+                format!("{} to {}", show(low), show(high))
+            })),
+        ]);
+    }
+    heading("BESIDE EACH OTHER", &note, style) + &grid.render(style)
+}
+
+fn signed(size: String, value: f64) -> String {
+    format!("{}{size}", if value < 0.0 { "−" } else { "+" })
+}
+
+/// What inputs do to a detector and to its co-runner; empty where inputs were not crossed.
+pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
+    let contrasts = &summary.interference.crossed;
+    if contrasts.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("beside", Align::Left)
+        .column("measure", Align::Left)
+        .column("base", Align::Right)
+        .column("own input", Align::Right)
+        .column("co-runner's", Align::Right)
+        .column("interaction", Align::Right);
+    for contrast in contrasts {
+        let effects = |effect: &Effect| plain(signed(short(effect.value.abs()), effect.value));
+        let intervals = |effect: &Effect| {
+            let [low, high] = effect.ci95.map(|x| signed(short(x.abs()), x));
+            dim(format!("{low} to {high}"))
+        };
+        let three = |show: &dyn Fn(&Effect) -> Text| {
+            [&contrast.own, &contrast.co_runner, &contrast.interaction].map(show)
+        };
+        let first = contrast.measure == "p50_ms";
+        let names = |names: &[String; 2], which: usize| {
+            if first {
+                cut(&names[which], style)
+            } else {
+                String::new()
+            }
+        };
+        let mut row = vec![
+            (names(&contrast.tenant, 0), Ink::Bold),
+            plain(names(&contrast.with, 0)),
+            plain(measure(contrast)),
+            plain(short(contrast.base)),
+        ];
+        row.extend(three(&effects));
+        grid.row(row);
+        let mut row = vec![
+            plain(arrow(names(&contrast.tenant, 1))),
+            plain(arrow(names(&contrast.with, 1))),
+            plain(""),
+            plain(""),
+        ];
+        row.extend(three(&intervals));
+        grid.row(row);
+    }
+    let note = "what the second input does, over the first; with 95 % interval";
+    heading("INPUTS", note, style) + &grid.render(style)
+}
+
+fn arrow(name: String) -> String {
+    if name.is_empty() {
+        name
+    } else {
+        format!("→ {name}")
+    }
+}
+
+fn measure(contrast: &Contrast) -> &'static str {
+    match contrast.measure {
+        "p50_ms" => "p50 ms",
+        "p99_ms" => "p99 ms",
+        _ => "(p99−p50)/p50",
+    }
+}
+
+/// How each tenant takes a load on one resource; empty where no tenant is a stressor.
+pub(super) fn sensitivity(summary: &Summary, style: &Style) -> String {
+    if summary.interference.sensitivity.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("resource", Align::Left)
+        .column("level", Align::Right)
+        .column("p50", Align::Right)
+        .column("", Align::Left)
+        .column("p99", Align::Right)
+        .column("", Align::Left)
+        .optional("sharing", Align::Left);
+    for sensitivity in &summary.interference.sensitivity {
+        let (mut name, mut resource) = (cut(&sensitivity.tenant, style), sensitivity.resource.clone());
+        for point in &sensitivity.points {
+            let slowdown = point.slowdown.as_ref();
+            let figure = |x: Option<f64>| plain(or_unknown(x, |x| format!("×{}", short(x))));
+            let interval = |bounds: Option<[f64; 2]>| {
+                dim(bounds.map_or(String::new(), |[low, high]| {
+                    format!("{}–{}", short(low), short(high))
+                }))
+            };
+            grid.row(vec![
+                (std::mem::take(&mut name), Ink::Bold),
+                plain(std::mem::take(&mut resource)),
+                plain(percent(point.level)),
+                figure(slowdown.and_then(|s| s.p50)),
+                interval(slowdown.and_then(|s| s.ci95.p50)),
+                figure(slowdown.and_then(|s| s.p99)),
+                interval(slowdown.and_then(|s| s.ci95.p99)),
+                plain(&sensitivity.sharing),
+            ]);
+        }
+    }
+    let note = "slowdown beside a load on one resource, with 95 % interval";
+    heading("SENSITIVITY", note, style) + &grid.render(style)
+}

@@ -1,0 +1,120 @@
+//! Where the time goes: each part of a frame's way from release to result, and in a sentence what it comes to.
+
+use super::number::{TimeUnit, or_unknown, percent};
+use super::table::{Align, Grid, Ink};
+use super::{bar, dim, heading, name_of, plain, wrapped};
+use crate::analysis::Summary;
+use crate::analysis::summary::TenantSummary;
+use crate::report::Style;
+
+/// The section; empty where no tenant's time has parts.
+pub(super) fn section(summary: &Summary, style: &Style) -> String {
+    let told = || {
+        summary
+            .tenants
+            .iter()
+            // Of one part nothing is to be divided.
+            .filter(|tenant| tenant.waterfall.parts.len() > 1)
+    };
+    if told().next().is_none() {
+        return String::new();
+    }
+    let parts = told().flat_map(|tenant| &tenant.waterfall.parts);
+    let unit = TimeUnit::for_millis(parts.map(|part| part.mean_ms));
+    let note = format!("{}; means add up to the mean response time", unit.name());
+    let slowest = told().any(|tenant| tenant.waterfall.slowest.is_some());
+    let mut grid = Grid::new()
+        .column("tenant", Align::Left)
+        .column("part", Align::Left)
+        .column("mean", Align::Right)
+        .column("share", Align::Right)
+        .column("p99", Align::Right);
+    if slowest {
+        grid = grid.column("slowest 1 %", Align::Right);
+    }
+    let mut grid = grid.optional("", Align::Left);
+    for tenant in told() {
+        let mut name = name_of(tenant, style);
+        for part in &tenant.waterfall.parts {
+            let mut row = vec![
+                (std::mem::take(&mut name), Ink::Bold),
+                plain(part.part),
+                plain(unit.show(part.mean_ms)),
+                plain(percent(part.share)),
+                plain(or_unknown(part.p99_ms, |ms| unit.show(ms))),
+            ];
+            if slowest {
+                row.push(plain(or_unknown(part.slowest_mean_ms, |ms| unit.show(ms))));
+            }
+            row.push((
+                bar(part.share, if style.width < 100 { 20 } else { 30 }),
+                Ink::Accent,
+            ));
+            grid.row(row);
+        }
+        let mut total = vec![
+            plain(""),
+            dim("= response"),
+            dim(or_unknown(tenant.response_ms.mean, |ms| unit.show(ms))),
+            plain(""),
+            dim(or_unknown(tenant.response_ms.p99, |ms| unit.show(ms))),
+        ];
+        if slowest {
+            let mean = tenant.waterfall.slowest.map(|slowest| slowest.mean_ms);
+            total.push(dim(or_unknown(mean, |ms| unit.show(ms))));
+        }
+        grid.row(total);
+    }
+    let mut text = heading("WHERE THE TIME GOES", &note, style) + &grid.render(style);
+    for tenant in told() {
+        for line in wrapped(&sentence(tenant, unit), usize::from(style.width.max(60)) - 2) {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    text
+}
+
+/// The largest part by name, and what makes the slowest frames slow.
+fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
+    let waterfall = &tenant.waterfall;
+    let largest = waterfall
+        .parts
+        .iter()
+        .find(|part| Some(part.part) == waterfall.largest);
+    let mean = tenant.response_ms.mean;
+    let (Some(largest), Some(mean)) = (largest, mean) else {
+        return String::new();
+    };
+    let mut text = format!(
+        "{}: most of the time goes to {}, {} of {} {}",
+        tenant.name,
+        in_words(largest.part),
+        unit.show(largest.mean_ms),
+        unit.show(mean),
+        unit.name()
+    );
+    if let Some(slowest) = waterfall.slowest
+        && slowest.mean_ms > mean
+    {
+        text.push_str(&format!(
+            "; the slowest 1 % take {} {} more, {} of it in {}",
+            unit.show(slowest.mean_ms - mean),
+            unit.name(),
+            unit.show(slowest.growth_ms),
+            in_words(slowest.grows_most)
+        ));
+    }
+    text + "."
+}
+
+fn in_words(part: &str) -> &str {
+    match part {
+        "lateness" => "late releases",
+        "wait" => "the wait for a free slot",
+        "h2d" => "the copy to the device",
+        "d2h" => "the copy back",
+        "queue" => "the device's queue",
+        "notice" => "what lies between the stages",
+        other => other,
+    }
+}

@@ -1,0 +1,199 @@
+//! What a run measures besides all tenants together: the matrix of pairs, and the sweep of a rate; as typed and as
+//! meant.
+//!
+//! Which phases come of them, and in which order, is `commands/phases.rs`'s affair.
+
+use super::file;
+use super::problems::{Place, ProblemKind, Spot, shown};
+use super::read::{Read, Reader};
+use super::resolve::{self, require};
+use super::tenant::{FASTEST_HZ, SLOWEST_HZ};
+use super::tree::Node;
+use super::{Arrival, BackendChoice, ClockKind, Matrix, Sharing, Sweep, Tenant};
+use crate::nearest::nearest;
+
+/// `matrix: (sharing: [Streams, Exclusive], inputs: [["camera-clear", "camera-rain"], ["lidar-clear", "lidar-rain"]])`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MatrixFile {
+    sharing: Read<Vec<Spot<Sharing>>>,
+    inputs: Read<Vec<Spot<Vec<Spot<String>>>>>,
+}
+
+/// `sweep: (tenant: "camera", hz: [1, 5, 10], closed: true)`.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SweepFile {
+    tenant: Option<Spot<String>>,
+    hz: Read<Vec<Spot<f64>>>,
+    closed: Read<bool>,
+}
+
+/// More steps than anybody waits for.
+const MOST_STEPS: usize = 100;
+
+pub(super) fn read_matrix(r: &mut Reader, node: &Node, field: &str) -> Option<MatrixFile> {
+    let example = "fields in parentheses, such as (sharing: [Streams]), or ()";
+    let fields = r.record(node, field, "Matrix", example, &["sharing", "inputs"])?;
+    Some(MatrixFile {
+        sharing: r.optional(&fields, "sharing", |r, node, field| {
+            let expected = "a list of ways of sharing, such as [Streams, Exclusive]";
+            r.list(node, field, expected, file::sharing)
+        }),
+        inputs: r.optional(&fields, "inputs", |r, node, field| {
+            let expected =
+                "a list of lists of tenants, such as [[\"camera-clear\", \"camera-rain\"], [\"lidar\"]]";
+            r.list(node, field, expected, |r, node, field| {
+                r.list(node, field, "a list of tenants' names", Reader::text)
+            })
+        }),
+    })
+}
+
+pub(super) fn read_sweep(r: &mut Reader, node: &Node, field: &str) -> Option<SweepFile> {
+    let example = "fields in parentheses, such as (tenant: \"camera\", hz: [1, 10, 30], closed: true)";
+    let fields = r.record(node, field, "Sweep", example, &["tenant", "hz", "closed"])?;
+    Some(SweepFile {
+        tenant: r.required(&fields, "tenant", "tenant: \"camera\"", Reader::text),
+        hz: r.optional(&fields, "hz", |r, node, field| {
+            r.list(node, field, "a list of rates, such as [1, 10, 30]", Reader::rate)
+        }),
+        closed: r.optional(&fields, "closed", Reader::flag),
+    })
+}
+
+/// The matrix as meant: the scenario's own way of sharing is always among the ways, and first.
+pub(super) fn matrix(
+    typed: &Read<MatrixFile>,
+    own: Sharing,
+    clock: ClockKind,
+    tenants: &[Tenant],
+    r: &mut Reader,
+) -> Option<Matrix> {
+    let Spot { value: typed, place } = typed.given()?;
+    if tenants.len() < 2 {
+        let why = "a matrix is of pairs, and there are fewer than two tenants";
+        contradiction(r, place, "matrix", why, "leave it out, or add a tenant");
+    }
+    let mut ways = vec![own];
+    for spot in typed.sharing.given().map_or(&[][..], |list| &list.value) {
+        resolve::sharing(spot, clock, r);
+        if !ways.contains(&spot.value) {
+            ways.push(spot.value);
+        }
+    }
+    let groups = typed.inputs.given().map_or(&[][..], |list| &list.value);
+    if let Some(spot) = typed.inputs.given()
+        && spot.value.len() < 2
+    {
+        let why = "an effect of the co-runner's input needs a co-runner";
+        let advice = "give at least two lists, one for each detector";
+        contradiction(r, &spot.place, "inputs", why, advice);
+    }
+    let mut seen: Vec<&Spot<String>> = Vec::new();
+    for spot in groups.iter().flat_map(|group| &group.value) {
+        known_tenant(spot, "`inputs` of `matrix`", tenants, r);
+        if let Some(first) = seen.iter().find(|earlier| earlier.value == spot.value) {
+            let kind = ProblemKind::Twice {
+                what: format!("tenant `{}` in `inputs`", shown(&spot.value)),
+                first: first.place.clone(),
+            };
+            r.report(&spot.place, kind);
+        }
+        seen.push(spot);
+    }
+    let names = |group: &Spot<Vec<Spot<String>>>| group.value.iter().map(|name| name.value.clone()).collect();
+    Some(Matrix {
+        sharing: ways,
+        inputs: groups.iter().map(names).collect(),
+    })
+}
+
+/// The sweep as meant.
+pub(super) fn sweep(
+    typed: &Read<SweepFile>,
+    clock: ClockKind,
+    tenants: &[Tenant],
+    r: &mut Reader,
+) -> Option<Sweep> {
+    let Spot { value: typed, place } = typed.given()?;
+    let name = typed.tenant.as_ref()?;
+    known_tenant(name, "`tenant` of `sweep`", tenants, r);
+    let rates = typed.hz.given().map_or(&[][..], |list| &list.value);
+    for spot in rates {
+        let ok = (SLOWEST_HZ..=FASTEST_HZ).contains(&spot.value);
+        require(r, spot, ok, "`hz` of `sweep`", "from 0.001 to 100000");
+    }
+    let closed = typed.closed.or(false);
+    if rates.is_empty() && !closed && !matches!(typed.hz, Read::Wrong) {
+        let kind = ProblemKind::Missing {
+            field: "hz",
+            owner: "`sweep`".into(),
+            example: "hz: [1, 5, 10, 30], or closed: true".into(),
+        };
+        r.report(place, kind);
+    }
+    if rates.len() > MOST_STEPS {
+        let wanted = format!("at most {MOST_STEPS} rates");
+        let kind = ProblemKind::OutOfRange {
+            what: "`hz` of `sweep`".into(),
+            found: format!("{} rates", rates.len()),
+            wanted,
+        };
+        r.report(place, kind);
+    }
+    let tenant = tenants.iter().find(|tenant| tenant.name == name.value);
+    let endless = |tenant: &Tenant| tenant.backend == BackendChoice::Null && tenant.frames.is_none();
+    if closed && clock == ClockKind::Virtual && tenant.is_some_and(endless) {
+        let why = "Null takes no time and a closed loop leaves no gaps, so virtual time would stand still";
+        contradiction(
+            r,
+            place,
+            "closed",
+            why,
+            "leave it out, or give the tenant backend: Sim(…)",
+        );
+    }
+    let mut hz: Vec<f64> = Vec::new();
+    for spot in rates {
+        if !hz.contains(&spot.value) {
+            hz.push(spot.value);
+        }
+    }
+    Some(Sweep {
+        tenant: name.value.clone(),
+        hz,
+        closed,
+    })
+}
+
+impl Sweep {
+    /// The arrival of each step, in order.
+    pub fn arrivals(&self) -> impl Iterator<Item = Arrival> {
+        let paced = self.hz.iter().map(|&hz| Arrival::Periodic {
+            hz,
+            phase: crate::units::Nanos::ZERO,
+            jitter: crate::units::Nanos::ZERO,
+        });
+        paced.chain(self.closed.then_some(Arrival::Closed))
+    }
+}
+
+fn known_tenant(spot: &Spot<String>, what: &str, tenants: &[Tenant], r: &mut Reader) {
+    let names = || tenants.iter().map(|tenant| tenant.name.as_str());
+    let known = names().any(|name| name == spot.value);
+    let meant =
+        nearest(&spot.value, names()).map_or(String::new(), |name| format!("; did you mean `{name}`?"));
+    let wanted = format!(
+        "a tenant's name{meant} tenants here: {}",
+        names().collect::<Vec<_>>().join(", ")
+    );
+    require(r, spot, known, what, &wanted);
+}
+
+fn contradiction(r: &mut Reader, place: &Place, what: &str, why: &str, advice: &str) {
+    let kind = ProblemKind::Contradiction {
+        what: format!("`{what}`"),
+        why: why.to_owned(),
+        advice: advice.to_owned(),
+    };
+    r.report(place, kind);
+}

@@ -1,0 +1,406 @@
+//! How tenants slow each other down, on simulated runs whose answers are known.
+
+use std::sync::atomic::AtomicBool;
+
+use jetlag::analysis::{Summarizer, Summary};
+use jetlag::record::{Event, Manifest, Phase, PhaseSpec, SampleRecord, SweptRate};
+use jetlag::report::{Style, text};
+use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Matrix, Overload, Sharing, Sweep};
+use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::simulate::{self, SimTenant};
+use jetlag::units::{Nanos, Stamp};
+
+use crate::made_up;
+
+fn manifest(names: &[&str], matrix: Option<Matrix>) -> Manifest {
+    let tenants = names
+        .iter()
+        .map(|name| made_up::tenant(name, 30.0, 1e3))
+        .collect();
+    let mut manifest = made_up::manifest(10, tenants);
+    manifest.scenario.clock = ClockKind::Virtual;
+    manifest.scenario.warmup = Nanos::ZERO;
+    manifest.scenario.matrix = matrix;
+    manifest
+}
+
+fn periodic(hz: f64) -> Arrival {
+    Arrival::Periodic {
+        hz,
+        phase: Nanos::ZERO,
+        jitter: Nanos::ZERO,
+    }
+}
+
+fn sim(tenant: u16, model: LatencyModel, arrival: Arrival, seed: u64) -> SimTenant {
+    SimTenant {
+        tenant,
+        model,
+        arrival,
+        overload: Overload::Queue { capacity: 1000 },
+        deadline: None,
+        depth: 1,
+        frames: None,
+        seed,
+        captured: Vec::new(),
+        length: None,
+    }
+}
+
+/// A run in the making: phases one after another.
+struct Run {
+    summarizer: Summarizer,
+    epoch: Stamp,
+    /// No two phases of a run draw the same latencies.
+    seed: u64,
+}
+
+impl Run {
+    fn of(manifest: &Manifest, seed: u64) -> Self {
+        Run {
+            summarizer: Summarizer::new(manifest),
+            epoch: Stamp(0),
+            seed: seed * 1_000,
+        }
+    }
+
+    fn phase(
+        &mut self,
+        phase: Phase,
+        sharing: &str,
+        rate: Option<SweptRate>,
+        contention: f64,
+        seconds: i64,
+        tenants: &[SimTenant],
+    ) {
+        let plan = PhasePlan {
+            phase,
+            sharing: Sharing::Streams,
+            epoch: self.epoch,
+            measured_from: self.epoch,
+            end: self.epoch + Nanos::from_secs(seconds),
+        };
+        self.summarizer.push(&Event::PhaseSpec(PhaseSpec {
+            at: self.epoch,
+            phase,
+            label: String::new(),
+            sharing: sharing.to_owned(),
+            members: tenants.iter().map(|tenant| tenant.tenant).collect(),
+            rate,
+        }));
+        let mut tenants = tenants.to_vec();
+        for tenant in &mut tenants {
+            self.seed += 1;
+            tenant.seed = self.seed;
+        }
+        let ends = simulate::run(&tenants, contention, plan, &AtomicBool::new(false), |frame| {
+            self.summarizer.push(&Event::Frame(*frame))
+        });
+        for end in ends {
+            self.summarizer.push(&Event::Phase(end));
+        }
+        self.epoch = plan.end + Nanos::from_secs(1);
+    }
+
+    fn finish(self) -> Summary {
+        self.summarizer.finish(None)
+    }
+}
+
+/// A tenant that always has a frame in service, so that its slowdown is the device's own.
+fn busy(tenant: u16, ms: i64) -> SimTenant {
+    let model = LatencyModel::LogNormal {
+        median: Nanos::from_millis(ms),
+        sigma: 0.1,
+    };
+    sim(tenant, model, Arrival::Closed, 0)
+}
+
+fn streams() -> Option<Matrix> {
+    Some(Matrix::of(vec![Sharing::Streams]))
+}
+
+#[test]
+fn a_known_slowdown_of_a_pair_is_recovered_at_least_as_often_as_its_interval_says() {
+    const SEEDS: u64 = 100;
+    let manifest = manifest(&["a", "b", "c"], streams());
+    let (mut held, mut widths) = ([0, 0], Vec::new());
+    for seed in 0..SEEDS {
+        let mut run = Run::of(&manifest, seed);
+        run.phase(Phase::Alone, "Streams", None, 0.6, 8, &[busy(0, 10)]);
+        run.phase(Phase::Alone, "Streams", None, 0.6, 8, &[busy(1, 20)]);
+        run.phase(
+            Phase::Other(1),
+            "Streams",
+            None,
+            0.6,
+            14,
+            &[busy(0, 10), busy(1, 20)],
+        );
+        let summary = run.finish();
+        let cells = &summary.interference.matrix[0].cells;
+        let cell = &cells[0];
+        assert_eq!(
+            (cell.tenant.as_str(), cell.with.as_slice()),
+            ("a", &["b".to_owned()][..])
+        );
+        let slowdown = cell.slowdown.unwrap();
+        for (held, interval) in held.iter_mut().zip([slowdown.ci95.p50, slowdown.ci95.p99]) {
+            let [low, high] = interval.unwrap();
+            *held += u64::from(low <= 1.6 && 1.6 <= high);
+            widths.push(high - low);
+        }
+    }
+    widths.sort_unstable_by(f64::total_cmp);
+    println!(
+        "{held:?} of {SEEDS} hold it; the middle width is {:.3}",
+        widths[widths.len() / 2]
+    );
+    assert!(held.iter().all(|&held| held >= 93), "{held:?}");
+    assert!(widths[widths.len() / 2] < 0.2, "intervals say something");
+}
+
+#[test]
+fn pairs_and_all_have_their_own_cells_under_each_way_of_sharing_over_the_same_ways_baseline() {
+    let matrix = Matrix::of(vec![Sharing::Streams, Sharing::Exclusive]);
+    let manifest = manifest(&["a", "b", "c"], Some(matrix));
+    let mut run = Run::of(&manifest, 1);
+    let all = [busy(0, 5), busy(1, 7), busy(2, 9)];
+    for tenant in &all {
+        run.phase(
+            Phase::Alone,
+            "Streams",
+            None,
+            0.5,
+            6,
+            std::slice::from_ref(tenant),
+        );
+    }
+    run.phase(
+        Phase::Other(1),
+        "Streams",
+        None,
+        0.5,
+        6,
+        &[all[0].clone(), all[2].clone()],
+    );
+    run.phase(Phase::Together, "Streams", None, 0.5, 6, &all);
+    // Another way of sharing, under which alone is half as fast already.
+    let slow = [busy(0, 10), busy(1, 14), busy(2, 18)];
+    for (tenant, number) in slow.iter().zip(2..) {
+        run.phase(
+            Phase::Other(number),
+            "Exclusive",
+            None,
+            1.0,
+            6,
+            std::slice::from_ref(tenant),
+        );
+    }
+    run.phase(Phase::Other(5), "Exclusive", None, 1.0, 9, &slow);
+    let summary = run.finish();
+    let ways = &summary.interference.matrix;
+    let shown: Vec<(&str, &str, Vec<&str>, f64)> = ways
+        .iter()
+        .flat_map(|way| way.cells.iter().map(move |cell| (way, cell)))
+        .map(|(way, cell)| {
+            let with = cell.with.iter().map(String::as_str).collect();
+            let p50 = cell.slowdown.unwrap().p50.unwrap();
+            (
+                way.sharing.as_str(),
+                cell.tenant.as_str(),
+                with,
+                (p50 * 10.0).round() / 10.0,
+            )
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ("Streams", "a", vec!["c"], 1.5),
+            ("Streams", "a", vec!["b", "c"], 2.0),
+            ("Streams", "b", vec!["a", "c"], 2.0),
+            ("Streams", "c", vec!["a"], 1.5),
+            ("Streams", "c", vec!["a", "b"], 2.0),
+            ("Exclusive", "a", vec!["b", "c"], 3.0),
+            ("Exclusive", "b", vec!["a", "c"], 3.0),
+            ("Exclusive", "c", vec!["a", "b"], 3.0),
+        ]
+    );
+    // The measurement is what the scenario says, whatever else was run.
+    let together = summary.tenants[0].response_ms.p50.unwrap();
+    assert!((together / 10.0 - 1.0).abs() < 0.05, "{together}");
+    let shown = rendered(&summary, 100);
+    for wanted in ["sharing Streams", "sharing Exclusive", "with all", "needs 662"] {
+        assert!(shown.contains(wanted), "{wanted}:\n{shown}");
+    }
+}
+
+fn rendered(summary: &Summary, width: u16) -> String {
+    let mut out = Vec::new();
+    let style = Style { colour: false, width };
+    text::write(summary, &mut out, &style).expect("writing to memory");
+    let text = String::from_utf8(out).expect("text");
+    for line in text.lines() {
+        assert!(line.chars().count() <= usize::from(width), "{width}: {line}");
+    }
+    text
+}
+
+#[test]
+fn meeting_a_co_runner_costs_what_the_device_takes_from_a_frame() {
+    let manifest = manifest(&["short", "long"], None);
+    let mut run = Run::of(&manifest, 3);
+    let fixed = |ms| LatencyModel::Fixed(Nanos::from_millis(ms));
+    // A frame of 4 ms meets the long one nearly always or nearly never; beside it takes half as much again.
+    let tenants = [
+        sim(0, fixed(4), Arrival::Poisson { hz: 40.0 }, 0),
+        sim(1, fixed(120), Arrival::Poisson { hz: 3.0 }, 0),
+    ];
+    run.phase(Phase::Together, "Streams", None, 0.5, 120, &tenants);
+    let summary = run.finish();
+    let overlap = &summary.interference.overlap[0];
+    assert_eq!(
+        (overlap.tenant.as_str(), overlap.with.as_str()),
+        ("short", "long")
+    );
+    assert_eq!(
+        (overlap.without.p50_ms, overlap.beside.p50_ms),
+        (Some(4.0), Some(6.0))
+    );
+    // Waiting in line costs too, and is in the response time: more than the 2 ms of the service alone.
+    let (cost, [low, high]) = (overlap.cost_ms.unwrap(), overlap.cost_ci95.unwrap());
+    assert!(
+        (1.9..3.0).contains(&cost) && low > 1.5 && high < 3.5,
+        "{cost}: {low} to {high}"
+    );
+    assert!(rendered(&summary, 80).contains("BESIDE EACH OTHER"));
+    // Without contention, meeting costs nothing, however long a frame is.
+    let mut run = Run::of(&manifest, 4);
+    let mut apart = tenants;
+    apart[0].model = LatencyModel::LogNormal {
+        median: Nanos::from_millis(4),
+        sigma: 0.5,
+    };
+    run.phase(Phase::Together, "Streams", None, 0.0, 120, &apart);
+    let summary = run.finish();
+    let [low, high] = summary.interference.overlap[0].cost_ci95.unwrap();
+    assert!(low <= 0.0 && 0.0 <= high, "{low} to {high}");
+}
+
+#[test]
+fn the_effects_of_inputs_are_told_for_both_detectors() {
+    let names = ["a-day", "a-rain", "b-day", "b-rain"];
+    let matrix = Matrix {
+        inputs: vec![
+            vec!["a-day".into(), "a-rain".into()],
+            vec!["b-day".into(), "b-rain".into()],
+        ],
+        ..Matrix::of(vec![Sharing::Streams])
+    };
+    let manifest = manifest(&names, Some(matrix));
+    let mut run = Run::of(&manifest, 5);
+    // Both always busy: a frame takes twice its own time, whatever the other's is.
+    let (a, b) = ([busy(0, 10), busy(1, 14)], [busy(2, 20), busy(3, 20)]);
+    let mut number = 0;
+    for a in &a {
+        for b in &b {
+            number += 1;
+            run.phase(
+                Phase::Other(number),
+                "Streams",
+                None,
+                1.0,
+                8,
+                &[a.clone(), b.clone()],
+            );
+        }
+    }
+    let summary = run.finish();
+    let p50: Vec<_> = summary
+        .interference
+        .crossed
+        .iter()
+        .filter(|contrast| contrast.measure == "p50_ms")
+        .collect();
+    let near = |value: f64, wanted: f64| (value - wanted).abs() < 1.0;
+    let holds = |[low, high]: [f64; 2], wanted: f64| low <= wanted && wanted <= high;
+    assert_eq!(p50[0].tenant, ["a-day", "a-rain"]);
+    assert_eq!(p50[0].with, ["b-day", "b-rain"]);
+    assert!(
+        near(p50[0].base, 20.0) && near(p50[0].own.value, 8.0),
+        "{:?}",
+        p50[0]
+    );
+    assert!(
+        holds(p50[0].own.ci95, 8.0) && holds(p50[0].co_runner.ci95, 0.0),
+        "{:?}",
+        p50[0]
+    );
+    assert_eq!(p50[1].tenant, ["b-day", "b-rain"]);
+    assert!(near(p50[1].own.value, 0.0), "{:?}", p50[1]);
+    assert!(rendered(&summary, 100).contains("INPUTS"));
+}
+
+#[test]
+fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
+    let mut manifest = manifest(&["camera"], None);
+    manifest.scenario.sweep = Some(Sweep {
+        tenant: "camera".into(),
+        hz: vec![10.0, 50.0],
+        closed: true,
+    });
+    let mut run = Run::of(&manifest, 6);
+    let fixed = LatencyModel::Fixed(Nanos::from_millis(10));
+    let steps = [
+        (Phase::Other(1), Some(10.0), periodic(10.0), 600.0),
+        (Phase::Together, Some(50.0), periodic(50.0), 900.0),
+        (Phase::Other(2), None, Arrival::Closed, 1300.0),
+    ];
+    for (phase, hz, arrival, mhz) in steps {
+        for tenth in 0..100 {
+            // The closed loop's GPU clock was never read.
+            if hz.is_some() {
+                run.summarizer.push(&Event::Sample(SampleRecord {
+                    at: run.epoch + Nanos::from_millis(100) * tenth,
+                    source: "gpu".into(),
+                    signal: "gpu_frequency".into(),
+                    value: Some(if tenth == 7 { mhz - 100.0 } else { mhz }),
+                    unit: "mhz".into(),
+                }));
+            }
+        }
+        let rate = Some(SweptRate { tenant: 0, hz });
+        run.phase(
+            phase,
+            "Streams",
+            rate,
+            0.0,
+            10,
+            &[sim(0, fixed.clone(), arrival, 0)],
+        );
+    }
+    let summary = run.finish();
+    let duty = summary.duty_cycle.as_ref().expect("a sweep");
+    let shown: Vec<(Option<f64>, Option<f64>, Option<f64>)> = duty
+        .steps
+        .iter()
+        .map(|step| (step.hz, step.idle_share, step.response_ms.p50))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (Some(10.0), Some(0.9), Some(10.0)),
+            (Some(50.0), Some(0.5), Some(10.0)),
+            (None, Some(0.0), Some(10.0)),
+        ]
+    );
+    let clock = duty.steps[0].gpu_clock.unwrap();
+    assert_eq!((clock.mean_mhz, clock.min_mhz), (599.0, 500.0));
+    assert!(duty.steps[2].gpu_clock.is_none() && duty.steps[0].cpu_clock.is_none());
+    let text = rendered(&summary, 100);
+    assert!(
+        text.contains("DUTY CYCLE") && text.contains("closed loop") && text.contains("599, 500"),
+        "{text}"
+    );
+}
