@@ -198,6 +198,40 @@ fn the_virtual_clock_makes_identical_files_in_well_under_real_time() {
 }
 
 #[test]
+fn a_matrix_says_beforehand_how_long_it_takes_and_is_the_same_each_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/sim.ron");
+    let matrix = |name: &str| {
+        let args = ["run", config, "--matrix", "--set", "duration=30s", "--out", name];
+        let output = run(&args, folder.path());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let shown = stdout(&output);
+        assert!(
+            stderr(&output).contains("7 phases of 40 s: 280 s of simulated time"),
+            "{}",
+            stderr(&output)
+        );
+        for wanted in [
+            "SLOWDOWN  sharing Streams",
+            "with radar",
+            "with all",
+            "BESIDE EACH OTHER",
+        ] {
+            assert!(shown.contains(wanted), "{wanted}:\n{shown}");
+        }
+        shown.replace(name, "")
+    };
+    assert_eq!(matrix("first.mcap"), matrix("second.mcap"));
+    let alone = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/null.ron");
+    let output = run(&["run", alone, "--matrix"], folder.path());
+    assert_refused(
+        &output,
+        2,
+        &["--matrix runs every pair of tenants, and null has one"],
+    );
+}
+
+#[test]
 fn an_expectation_that_does_not_hold_is_exit_code_3() {
     let folder = tempfile::tempdir().unwrap();
     let text = |bound: &str| {

@@ -46,8 +46,11 @@ pub struct Effect {
     pub ci95: [f64; 2],
 }
 
-/// The measures, from response times in any order, and the quantile that each needs.
-const MEASURES: [(&str, Quantile, fn(&mut [i64]) -> f64); 3] = [
+/// From response times in any order to a measure of them.
+type Measure = fn(&mut [i64]) -> f64;
+
+/// The measures, and the quantile that each needs.
+const MEASURES: [(&str, Quantile, Measure); 3] = [
     ("p50_ms", Quantile::P50, |values| ms(values, Quantile::P50)),
     ("p99_ms", Quantile::P99, |values| ms(values, Quantile::P99)),
     ("relative_spread", Quantile::P99, |values| {

@@ -167,19 +167,17 @@ fn slopes(shares: &[Vec<f64>], responses: &[i64]) -> Option<Vec<Slope>> {
     }
     // Responses and shares around their means: the intercept is then no matter of rounding.
     let mean = responses.iter().map(|&ns| ns as f64).sum::<f64>() / n as f64;
+    let y: Vec<f64> = responses.iter().map(|&ns| ns as f64 - mean).collect();
     let means: Vec<f64> = shares.iter().map(|x| x.iter().sum::<f64>() / n as f64).collect();
-    let row = |i: usize| -> Vec<f64> { shares.iter().zip(&means).map(|(x, mean)| x[i] - mean).collect() };
+    let centred = |i: usize| shares.iter().zip(&means).map(move |(x, mean)| x[i] - mean);
+    let x: Vec<Vec<f64>> = (0..n).map(|i| centred(i).collect()).collect();
     let k = shares.len();
     let mut normal = vec![vec![0.0; k]; k];
     let mut right = vec![0.0; k];
-    for i in 0..n {
-        let x = row(i);
-        let y = responses[i] as f64 - mean;
-        for a in 0..k {
-            right[a] += x[a] * y;
-            for b in 0..k {
-                normal[a][b] += x[a] * x[b];
-            }
+    for (x, y) in x.iter().zip(&y) {
+        for (a, xa) in x.iter().enumerate() {
+            right[a] += xa * y;
+            normal[a].iter_mut().zip(x).for_each(|(sum, xb)| *sum += xa * xb);
         }
     }
     let inverse = inverted(&normal)?;
@@ -189,19 +187,18 @@ fn slopes(shares: &[Vec<f64>], responses: &[i64]) -> Option<Vec<Slope>> {
     };
     let slope = times(&inverse, &right);
     let mut variance = vec![0.0; k];
-    for start in (0..n).step_by(block) {
+    for (x, y) in x.chunks(block).zip(y.chunks(block)) {
         let mut score = vec![0.0; k];
-        for i in start..(start + block).min(n) {
-            let x = row(i);
+        for (x, y) in x.iter().zip(y) {
             let fitted: f64 = x.iter().zip(&slope).map(|(x, slope)| x * slope).sum();
-            let rest = responses[i] as f64 - mean - fitted;
-            score.iter_mut().zip(x).for_each(|(score, x)| *score += x * rest);
+            score
+                .iter_mut()
+                .zip(x)
+                .for_each(|(score, x)| *score += x * (y - fitted));
         }
         let influence = times(&inverse, &score);
-        variance
-            .iter_mut()
-            .zip(influence)
-            .for_each(|(variance, influence)| *variance += influence * influence);
+        let squares = variance.iter_mut().zip(influence);
+        squares.for_each(|(variance, influence)| *variance += influence * influence);
     }
     // Few blocks make the sandwich too small.
     let blocks = n.div_ceil(block) as f64;

@@ -26,31 +26,32 @@ pub(super) fn matrix(summary: &Summary, style: &Style) -> String {
 }
 
 fn way_of(way: &Way, style: &Style) -> String {
-    let mut columns: Vec<&[String]> = Vec::new();
-    for cell in &way.cells {
-        if !columns.contains(&cell.with.as_slice()) && cell.with.len() == 1 {
-            columns.push(&cell.with);
-        }
-    }
-    let everyone = way.cells.iter().any(|cell| cell.with.len() > 1);
-    let mut grid = Grid::new().column("tenant", Align::Left).column("", Align::Left);
-    for column in &columns {
-        grid = grid.column(format!("with {}", cut(&column.join(", "), style)), Align::Right);
-    }
-    if everyone {
-        grid = grid.column("with all", Align::Right);
-    }
+    // In the order of the tenants, which is that of the cells.
     let mut tenants: Vec<&str> = Vec::new();
     for cell in &way.cells {
         if !tenants.contains(&cell.tenant.as_str()) {
             tenants.push(&cell.tenant);
         }
     }
+    let pairs = |name: &&str| {
+        way.cells
+            .iter()
+            .any(|cell| cell.with.len() == 1 && cell.with[0] == **name)
+    };
+    let columns: Vec<&str> = tenants.iter().copied().filter(|name| pairs(name)).collect();
+    let everyone = way.cells.iter().any(|cell| cell.with.len() > 1);
+    let mut grid = Grid::new().column("tenant", Align::Left).column("", Align::Left);
+    for column in &columns {
+        grid = grid.column(format!("with {}", cut(column, style)), Align::Right);
+    }
+    if everyone {
+        grid = grid.column("with all", Align::Right);
+    }
     for tenant in tenants {
         let of_it = || way.cells.iter().filter(|cell| cell.tenant == tenant);
         let mut cells: Vec<Option<&Cell>> = columns
             .iter()
-            .map(|column| of_it().find(|cell| cell.with == *column))
+            .map(|column| of_it().find(|cell| cell.with.as_slice() == [*column]))
             .collect();
         if everyone {
             cells.push(of_it().find(|cell| cell.with.len() > 1));
@@ -84,13 +85,9 @@ fn way_of(way: &Way, style: &Style) -> String {
             plain(""),
             &interval(|s| s.ci95.p99, Quantile::P99),
         ));
-        grid.row(row(plain(""), dim("frames"), &|cell| {
+        grid.row(row(plain(""), dim("frames/alone"), &|cell| {
             let alone = cell.slowdown.as_ref().map(|s| s.alone_count);
-            dim(format!(
-                "{}, alone {}",
-                cell.count,
-                or_unknown(alone, |n| n.to_string())
-            ))
+            dim(format!("{}/{}", cell.count, or_unknown(alone, |n| n.to_string())))
         }));
     }
     grid.render(style)
@@ -110,14 +107,16 @@ fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Option<[f64; 2]>, quantile: Quanti
     }
 }
 
-/// What meeting a co-runner costs a frame; empty where no tenant met another.
+/// What meeting a co-runner costs a frame; empty where nothing is known of it.
 pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
     let met = || {
-        summary
-            .interference
-            .overlap
-            .iter()
-            .filter(|overlap| overlap.frames > 0)
+        summary.interference.overlap.iter().filter(|overlap| {
+            overlap
+                .cost_ms
+                .or(overlap.without.p50_ms)
+                .or(overlap.beside.p50_ms)
+                .is_some()
+        })
     };
     if met().next().is_none() {
         return String::new();

@@ -13,10 +13,10 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         summary
             .tenants
             .iter()
-            // Of one part nothing is to be divided.
-            .filter(|tenant| tenant.waterfall.parts.len() > 1)
+            .filter(|tenant| !tenant.waterfall.parts.is_empty())
     };
-    if told().next().is_none() {
+    // Of one part nothing is to be divided.
+    if !told().any(|tenant| tenant.waterfall.parts.len() > 1) {
         return String::new();
     }
     let parts = told().flat_map(|tenant| &tenant.waterfall.parts);
@@ -66,7 +66,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         grid.row(total);
     }
     let mut text = heading("WHERE THE TIME GOES", &note, style) + &grid.render(style);
-    for tenant in told() {
+    for tenant in told().filter(|tenant| tenant.waterfall.parts.len() > 1) {
         for line in wrapped(&sentence(tenant, unit), usize::from(style.width.max(60)) - 2) {
             text.push_str(&format!("  {line}\n"));
         }
