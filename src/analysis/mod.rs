@@ -10,6 +10,7 @@ mod binomial;
 mod changepoint;
 pub mod compare;
 mod conditions;
+pub mod cvcuda;
 mod energy;
 mod expectation;
 mod findings;
@@ -28,7 +29,9 @@ mod student;
 pub mod summary;
 mod tenant;
 mod timeline;
+pub mod trace;
 mod track;
+pub mod trtexec;
 
 use std::collections::HashSet;
 

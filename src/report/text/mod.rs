@@ -4,7 +4,7 @@
 //! Each section is a function of the summary to text, and is left out where it has nothing to say.
 
 mod nodes;
-mod number;
+pub(in crate::report) mod number;
 mod power;
 mod predictability;
 mod table;
