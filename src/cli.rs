@@ -281,7 +281,7 @@ pub struct ExportArgs {
 pub enum ExportFormat {
     /// The summary for programs, as `report --format json`.
     Json,
-    /// A folder of tables: frames.csv, telemetry.csv, layers.csv.
+    /// A folder of tables: frames.csv, telemetry.csv, layers.csv, ranges.csv.
     Csv,
     /// A trace for ui.perfetto.dev.
     Perfetto,

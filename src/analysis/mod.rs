@@ -129,7 +129,7 @@ impl Summarizer {
             Event::Signal(signal) => self.tracks.signal(signal),
             Event::Window(window) => self.windows.push(window.clone()),
             Event::Finding(finding) => self.recorded.push(finding.clone()),
-            Event::Detections(_) | Event::Log(_) => {}
+            Event::Detections(_) | Event::Log(_) | Event::Range(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@
 //! time that no stage claims. Frames of one tenant may overlap: each is given the first lane that is free.
 
 use super::power::HOST_BACKENDS;
-use crate::record::{FrameRecord, Stage};
+use crate::record::{FrameRecord, RangeRecord, Stage};
 use crate::units::{Nanos, Stamp};
 
 /// A stretch of time.
@@ -57,6 +57,55 @@ impl Lanes {
         });
         self.free_from[lane] = span.to;
         lane
+    }
+}
+
+/// One end of a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge<'a> {
+    /// It begins.
+    Begin(&'a RangeRecord),
+    /// The range that began last ends.
+    End(Stamp),
+}
+
+/// Ranges of one track, which are recorded when they end, put into the order in which they begin and end: what is around
+/// others first, also where they begin in the same nanosecond.
+#[derive(Clone, Debug, Default)]
+pub struct Nesting {
+    waiting: Vec<RangeRecord>,
+}
+
+impl Nesting {
+    /// Takes in the next range; hands out the edges of those that wait where a batch or an outermost range has ended.
+    pub fn push(&mut self, range: &RangeRecord, edge: &mut dyn FnMut(Edge<'_>)) {
+        let whole = range.items.is_some() || !range.path.contains('/');
+        self.waiting.push(range.clone());
+        if whole {
+            self.flush(edge);
+        }
+    }
+
+    /// Hands out what waits: at the end, ranges whose surroundings were cut off.
+    pub fn flush(&mut self, edge: &mut dyn FnMut(Edge<'_>)) {
+        // Those around others were recorded later; sorting keeps the order of what is equal.
+        self.waiting.reverse();
+        self.waiting
+            .sort_by_key(|range| (range.from, std::cmp::Reverse(range.to)));
+        let mut open: Vec<Stamp> = Vec::new();
+        for range in &self.waiting {
+            while let Some(&to) = open.last()
+                && to <= range.from
+                && !(to == range.from && range.to == range.from)
+            {
+                edge(Edge::End(to));
+                open.pop();
+            }
+            edge(Edge::Begin(range));
+            open.push(range.to);
+        }
+        open.into_iter().rev().for_each(|to| edge(Edge::End(to)));
+        self.waiting.clear();
     }
 }
 
@@ -112,6 +161,45 @@ mod tests {
         let spans = laid(&of);
         assert_eq!(spans[1], ("compute", 150, 150));
         assert!(spans.iter().all(|&(_, from, to)| from <= to && to <= 150));
+    }
+
+    #[test]
+    fn ranges_that_begin_together_open_from_the_outside_in() {
+        let range = |path: &str, from, to, items| RangeRecord {
+            tenant: 0,
+            track: 0,
+            from: Stamp(from),
+            to: Stamp(to),
+            path: path.to_owned(),
+            batch: None,
+            items,
+        };
+        let mut nesting = Nesting::default();
+        let mut seen = Vec::new();
+        for range in [
+            range("run/batch/a", 5, 7, None),
+            range("run/batch/b", 7, 9, None),
+            range("run/batch", 5, 9, Some(1)),
+            range("run", 5, 9, None),
+        ] {
+            nesting.push(&range, &mut |edge| {
+                seen.push(match edge {
+                    Edge::Begin(range) => format!("+{}", range.path),
+                    Edge::End(at) => format!("-{}", at.0),
+                })
+            });
+        }
+        let expected = [
+            "+run/batch",
+            "+run/batch/a",
+            "-7",
+            "+run/batch/b",
+            "-9",
+            "-9",
+            "+run",
+            "-9",
+        ];
+        assert_eq!(seen, expected);
     }
 
     #[test]

@@ -58,8 +58,13 @@ fn csv(run: &Path, folder: &Path) -> anyhow::Result<Outcome> {
     let reader = report::open(run)?;
     make_folder(folder)?;
     let paths = formats::csv::FILES.map(|name| folder.join(name));
-    let [frames, telemetry, layers] = &paths;
-    let files = [create(frames)?, create(telemetry)?, create(layers)?];
+    let [frames, telemetry, layers, ranges] = &paths;
+    let files = [
+        create(frames)?,
+        create(telemetry)?,
+        create(layers)?,
+        create(ranges)?,
+    ];
     let mut tables = CsvExport::new(reader.manifest(), files).with_context(|| cannot_write(folder))?;
     let outcome = stream(reader, &mut tables, folder)?;
     paths.iter().for_each(|path| wrote(path));

@@ -90,24 +90,27 @@ fn of_run(
         say(&format!("warning: {missing}"));
         outcome = Outcome::Gaps;
     }
-    let mut summaries = Vec::new();
-    let mut problem = None;
+    let (mut summaries, mut problems) = (Vec::new(), Vec::new());
     for (name, tenant) in names.into_iter().zip(gathered) {
         if only.is_some_and(|only| only != name) {
             continue;
         }
         match tenant.finish(version) {
             Ok(performance) => summaries.push((format!("{name} of {}", path.display()), performance)),
-            Err(error) => {
-                say(&format!("warning: {name}: {error}"));
-                problem = Some(error);
-            }
+            Err(error) => problems.push((name, error)),
         }
     }
     // Where one tenant has an answer, that is given; where none has, there is nothing to print.
-    match (summaries.is_empty(), problem) {
-        (true, Some(error)) => Err(error).with_context(|| format!("cannot sum up {}", path.display())),
-        (true, None) => anyhow::bail!("{} has no tenants", path.display()),
-        _ => Ok((summaries, outcome)),
+    if summaries.is_empty() {
+        return match problems.into_iter().next() {
+            Some((name, error)) => {
+                Err(error).with_context(|| format!("cannot sum up {name} of {}", path.display()))
+            }
+            None => anyhow::bail!("{} has no tenants", path.display()),
+        };
     }
+    for (name, error) in problems {
+        say(&format!("warning: {name}: {error}"));
+    }
+    Ok((summaries, outcome))
 }

@@ -376,6 +376,7 @@ fn stamp(event: &Event) -> Option<Stamp> {
         Event::Phase(r) => Some(r.measured_to),
         Event::Log(r) => Some(r.at),
         Event::Window(r) => Some(r.to),
+        Event::Range(r) => Some(r.to),
         Event::Node(_) | Event::Finding(_) | Event::Signal(_) => None,
     }
 }

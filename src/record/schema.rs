@@ -6,7 +6,7 @@
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 2;
+pub const SCHEMA_MINOR: u32 = 3;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -26,10 +26,11 @@ pub(super) enum Kind {
     Log,
     Signal,
     Window,
+    Range,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 9] = [
+    pub(super) const ALL: [Kind; 10] = [
         Kind::Frame,
         Kind::Detections,
         Kind::Sample,
@@ -39,6 +40,7 @@ impl Kind {
         Kind::Log,
         Kind::Signal,
         Kind::Window,
+        Kind::Range,
     ];
     /// Name of the ROS 2 message type.
     pub(super) const fn name(self) -> &'static str {
@@ -52,6 +54,7 @@ impl Kind {
             Kind::Log => "jetlag_msgs/msg/Log",
             Kind::Signal => "jetlag_msgs/msg/Signal",
             Kind::Window => "jetlag_msgs/msg/Window",
+            Kind::Range => "jetlag_msgs/msg/Range",
         }
     }
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
@@ -70,6 +73,7 @@ impl Kind {
             Kind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),
             Kind::Signal => concat!(include_str!("msg/Signal.msg"), include_str!("msg/Time.dep")),
             Kind::Window => concat!(include_str!("msg/Window.msg"), include_str!("msg/Time.dep")),
+            Kind::Range => concat!(include_str!("msg/Range.msg"), include_str!("msg/Time.dep")),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.

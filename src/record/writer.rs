@@ -16,7 +16,7 @@ use mcap::{Compression, McapError, WriteOptions};
 use super::schema::{self, Kind};
 use super::{
     DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT,
-    PhaseRecord, SampleRecord, SignalRecord, WindowRecord, message,
+    PhaseRecord, RangeRecord, SampleRecord, SignalRecord, WindowRecord, message,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -136,6 +136,7 @@ struct TenantChannels {
     detections: Option<Channel>,
     phase: Option<Channel>,
     nodes: Option<Channel>,
+    ranges: Option<Channel>,
 }
 
 impl TenantChannels {
@@ -146,6 +147,7 @@ impl TenantChannels {
             detections: None,
             phase: None,
             nodes: None,
+            ranges: None,
         }
     }
 }
@@ -259,6 +261,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Log(r) => self.log(r),
             Event::Signal(r) => self.signal(r),
             Event::Window(r) => self.window(r),
+            Event::Range(r) => self.range(r),
         }
     }
 
@@ -287,6 +290,12 @@ impl<W: Write + Seek> RunWriter<W> {
         let at = self.latest;
         message::encode_node(&mut self.encoded, self.wall.unix_ns(at), record);
         self.put_tenant(record.tenant, Kind::Node, at)
+    }
+
+    /// Records one range of an application.
+    pub fn range(&mut self, record: &RangeRecord) -> Result<(), RecordError> {
+        message::encode_range(&mut self.encoded, self.wall.unix_ns(record.to), record);
+        self.put_tenant(record.tenant, Kind::Range, record.to)
     }
 
     /// Records one reading.
@@ -406,6 +415,7 @@ impl<W: Write + Seek> RunWriter<W> {
                     Kind::Detections => "detections",
                     Kind::Phase => "phase",
                     Kind::Node => "nodes",
+                    Kind::Range => "ranges",
                     _ => "frame",
                 };
                 let topic = schema::tenant_topic(&self.tenant(tenant)?.name, what);
@@ -423,6 +433,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Kind::Detections => &mut channels.detections,
             Kind::Phase => &mut channels.phase,
             Kind::Node => &mut channels.nodes,
+            Kind::Range => &mut channels.ranges,
             _ => &mut channels.frame,
         })
     }

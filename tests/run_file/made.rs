@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
     Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord, Manifest,
-    NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, RailRole, SCHEMA_MAJOR,
-    SCHEMA_MINOR, SampleRecord, SignalRecord, TenantManifest, WindowRecord,
+    NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, RailRole, RangeRecord,
+    SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, TenantManifest, WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
@@ -230,6 +230,17 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         from: ANCHOR + Nanos(1),
         to: ANCHOR + Nanos(3_000_000_001),
     }));
+    for (path, items) in [("run/batch/decode", None), ("run/batch", Some(4))] {
+        events.push(Event::Range(RangeRecord {
+            tenant: 1,
+            track: 2,
+            from: ANCHOR + Nanos(3_100_000_001),
+            to: ANCHOR + Nanos(3_200_000_002),
+            path: path.into(),
+            batch: Some(9),
+            items,
+        }));
+    }
     events
 }
 

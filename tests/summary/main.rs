@@ -3,10 +3,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
+mod cvcuda;
+mod export;
 mod findings;
 mod made_up;
 mod output;
 mod power;
 mod predictability;
+mod range;
 mod scipy;
+mod trtexec;
 mod truth;

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::expand::{gather, levels, spreads};
-use super::{Figure, Meta, Spread, Tree, decimals, round4};
+use super::{Figure, Meta, Spread, Tree, decimals, pairwise_sum, rint4};
 
 /// The computed blocks of `benchmark_mean.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -103,7 +103,7 @@ fn means(all: &Tree<Vec<f64>>) -> Tree<MeanOf> {
             .map(|(name, sample)| {
                 let mean = MeanOf {
                     total_items: sample.len() as u64,
-                    mean: round4(sample.iter().sum::<f64>() / sample.len() as f64),
+                    mean: rint4(pairwise_sum(sample) / sample.len() as f64),
                 };
                 (name.clone(), mean)
             })

@@ -2,12 +2,19 @@
 //!
 //! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages beneath.
 //! Only frames of the measured time that were worked on are batches; one that failed has no items.
+//!
+//! An application that marked its own ranges (`jetlag::range`) is exported as they are: `<tenant>/<path>`, with the index
+//! of a batch at the end of its name.
+
+use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
 use super::super::power::HOST_BACKENDS;
-use super::{Meta, Recording, round4};
-use crate::record::{Event, FrameRecord, Manifest, Outcome, Phase, SampleRecord, Stage};
+use super::{Meta, Recording, parent, round4};
+use crate::record::{
+    APPLICATION_BACKEND, Event, FrameRecord, Manifest, Outcome, Phase, RangeRecord, SampleRecord, Stage,
+};
 use crate::units::{Nanos, Stamp};
 
 /// Stages that a device does by itself.
@@ -28,6 +35,12 @@ struct Gathered {
     recording: Recording,
     span: Option<(Stamp, Stamp)>,
     gpu_ms: f64,
+    /// Whether it marked ranges of its own.
+    application: bool,
+    /// Ranges within a batch whose own end has not come yet, by track.
+    in_batch: HashMap<u16, Vec<RangeRecord>>,
+    /// How often each path was seen.
+    seen: HashMap<String, u32>,
 }
 
 /// One tenant's recording.
@@ -64,6 +77,9 @@ impl Gatherer {
                 },
                 span: None,
                 gpu_ms: 0.0,
+                application: tenant.backend == APPLICATION_BACKEND,
+                in_batch: HashMap::new(),
+                seen: HashMap::new(),
             }
         };
         Gatherer {
@@ -76,8 +92,15 @@ impl Gatherer {
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::Frame(frame) if frame.phase == Phase::Together && !frame.warmup => {
-                if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant))
+                    && !tenant.application
+                {
                     tenant.frame(frame);
+                }
+            }
+            Event::Range(range) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(range.tenant)) {
+                    tenant.range(range);
                 }
             }
             Event::Sample(sample) => {
@@ -138,6 +161,39 @@ impl Gathered {
         self.recording.batch_info.insert(path, (index as i64, items));
         let (from, to) = self.span.unwrap_or((frame.started, frame.finished));
         self.span = Some((from.min(frame.started), to.max(frame.finished)));
+    }
+
+    fn range(&mut self, range: &RangeRecord) {
+        match (range.batch, range.items) {
+            // Whose name gets the index shows only when the batch itself ends.
+            (Some(_), None) => self.in_batch.entry(range.track).or_default().push(range.clone()),
+            (Some(index), Some(items)) => {
+                let batch = format!("{}/{}_{index}", self.name, range.path);
+                let within = self.in_batch.remove(&range.track).unwrap_or_default();
+                for inner in within {
+                    let rest = inner.path.strip_prefix(&range.path).unwrap_or_default();
+                    self.time(format!("{batch}{rest}"), &inner);
+                }
+                self.time(batch.clone(), range);
+                if items > 0 {
+                    let level = parent(&batch).unwrap_or_default().to_owned();
+                    *self.recording.meta.total_batches.entry(level).or_default() += 1;
+                }
+                self.recording.batch_info.insert(batch, (index as i64, items));
+            }
+            _ => self.time(format!("{}/{}", self.name, range.path), range),
+        }
+    }
+
+    /// Notes a range's time; one that is seen again counts with its mean.
+    fn time(&mut self, path: String, range: &RangeRecord) {
+        let ms = |at: Stamp| round4(Nanos(at.0).as_millis_f64());
+        let took = round4(ms(range.to) - ms(range.from));
+        let seen = self.seen.entry(path.clone()).or_default();
+        let times = self.recording.data.entry(path).or_insert([0.0; 2]);
+        let before = f64::from(*seen);
+        *seen += 1;
+        times[0] = round4((times[0] * before + took) / (before + 1.0));
     }
 
     fn finish(self) -> OfTenant {

@@ -145,21 +145,50 @@ impl Spread {
         sorted.sort_by(f64::total_cmp);
         let (first, last) = (*sorted.first()?, *sorted.last()?);
         let n = sample.len() as f64;
-        let mean = sample.iter().sum::<f64>() / n;
-        let variance = sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
-        let percentile = |q| round4(interpolated(&sorted, q));
+        let mean = pairwise_sum(sample) / n;
+        let squares: Vec<f64> = sample.iter().map(|x| (x - mean) * (x - mean)).collect();
+        let variance = pairwise_sum(&squares) / n;
+        let percentile = |q| rint4(interpolated(&sorted, q));
+        let (middle, odd) = (sorted.len() / 2, sorted.len() % 2 == 1);
+        let median = if odd {
+            sorted[middle]
+        } else {
+            (sorted[middle - 1] + sorted[middle]) / 2.0
+        };
         Some(Spread {
             total_items: sample.len() as u64,
-            min: round4(first),
-            max: round4(last),
-            mean: round4(mean),
-            std: round4(variance.sqrt()),
-            median: percentile(0.5),
+            min: rint4(first),
+            max: rint4(last),
+            mean: rint4(mean),
+            std: rint4(variance.sqrt()),
+            median: rint4(median),
             percentile_16: percentile(0.16),
             percentile_84: percentile(0.84),
             percentile_95: percentile(0.95),
             throughput: None,
         })
+    }
+}
+
+/// NumPy's sum: the order of its additions shows in the fourth decimal where the fifth is a five.
+fn pairwise_sum(values: &[f64]) -> f64 {
+    match values.len() {
+        0..8 => values.iter().sum(),
+        8..=128 => {
+            let mut sums = [0.0; 8];
+            let chunks = values.chunks_exact(8);
+            let rest = chunks.remainder();
+            for chunk in chunks {
+                sums.iter_mut().zip(chunk).for_each(|(sum, x)| *sum += x);
+            }
+            let [a, b, c, d, e, f, g, h] = sums;
+            let whole = ((a + b) + (c + d)) + ((e + f) + (g + h));
+            rest.iter().fold(whole, |sum, x| sum + x)
+        }
+        n => {
+            let half = n / 2 - n / 2 % 8;
+            pairwise_sum(&values[..half]) + pairwise_sum(&values[half..])
+        }
     }
 }
 
@@ -179,6 +208,11 @@ fn interpolated(sorted: &[f64], q: f64) -> f64 {
 /// To four decimals, as Python's `round` does it: the decimal nearest to what the number really is.
 fn round4(x: f64) -> f64 {
     decimals(x, 4)
+}
+
+/// To four decimals, as NumPy does it, which is another value where a half is not exact in binary: statistics are rounded so.
+fn rint4(x: f64) -> f64 {
+    (x * 1e4).round_ties_even() / 1e4 + 0.0
 }
 
 fn decimals(x: f64, places: usize) -> f64 {

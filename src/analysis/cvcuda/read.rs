@@ -161,6 +161,9 @@ fn all_gpus((metric, samples): (String, Samples)) -> (String, Vec<f64>) {
 
 /// The flat recording behind a file, whatever its layout: what was made of the times is made again.
 fn recording(file: Benchmark) -> Result<Recording, ReadError> {
+    if !matches!(file.data, Branch::Beneath(_)) {
+        return Err(ReadError::NotABenchmark);
+    }
     let mut recording = Recording {
         data: IndexMap::new(),
         batch_info: file.batch_info,

@@ -1,4 +1,4 @@
-//! Comma-separated values: `frames.csv`, `telemetry.csv` and `layers.csv`, in the form of RFC 4180 and in UTF-8.
+//! Comma-separated values: `frames.csv`, `telemetry.csv`, `layers.csv` and `ranges.csv`, in the form of RFC 4180 and in UTF-8.
 //!
 //! Units are in the names of the columns. What was not measured is empty, never zero.
 
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use ::csv::{Terminator, Writer, WriterBuilder};
 
 use super::{Export, Names, outcome_name, phase_name};
-use crate::record::{Event, FrameRecord, Manifest, NO_CONTENT, NodeRecord, SampleRecord};
+use crate::record::{Event, FrameRecord, Manifest, NO_CONTENT, NodeRecord, RangeRecord, SampleRecord};
 use crate::units::Nanos;
 
 /// Columns of `frames.csv`.
@@ -44,20 +44,32 @@ pub const TELEMETRY: [&str; 5] = ["at_ns", "source", "signal", "unit", "value"];
 pub const LAYERS: [&str; 7] = [
     "tenant", "phase", "layer", "operator", "frames", "mean_ns", "max_ns",
 ];
+/// Columns of `ranges.csv`.
+pub const RANGES: [&str; 8] = [
+    "tenant",
+    "track",
+    "path",
+    "from_ns",
+    "to_ns",
+    "duration_ns",
+    "batch",
+    "items",
+];
 /// The files, in the order of [`CsvExport::new`]'s writers.
-pub const FILES: [&str; 3] = ["frames.csv", "telemetry.csv", "layers.csv"];
+pub const FILES: [&str; 4] = ["frames.csv", "telemetry.csv", "layers.csv", "ranges.csv"];
 
-/// The three tables in the making.
+/// The tables in the making.
 pub struct CsvExport<W: Write> {
     frames: Writer<W>,
     telemetry: Writer<W>,
     layers: Writer<W>,
+    ranges: Writer<W>,
     names: Names,
 }
 
 impl<W: Write> CsvExport<W> {
     /// Writes the headings. Frames and nodes of tenants that the manifest does not know are left out.
-    pub fn new(manifest: &Manifest, [frames, telemetry, layers]: [W; 3]) -> io::Result<Self> {
+    pub fn new(manifest: &Manifest, [frames, telemetry, layers, ranges]: [W; 4]) -> io::Result<Self> {
         let table = |out, columns: &[&str]| -> io::Result<Writer<W>> {
             let mut table = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(out);
             table.write_record(columns)?;
@@ -67,6 +79,7 @@ impl<W: Write> CsvExport<W> {
             frames: table(frames, &FRAMES)?,
             telemetry: table(telemetry, &TELEMETRY)?,
             layers: table(layers, &LAYERS)?,
+            ranges: table(ranges, &RANGES)?,
             names: Names::new(manifest),
         })
     }
@@ -124,6 +137,24 @@ impl<W: Write> CsvExport<W> {
         Ok(())
     }
 
+    fn range(&mut self, range: &RangeRecord) -> io::Result<()> {
+        let Some(tenant) = self.names.of(range.tenant) else {
+            return Ok(());
+        };
+        let optional = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
+        self.ranges.write_record([
+            tenant,
+            &range.track.to_string(),
+            &range.path,
+            &range.from.0.to_string(),
+            &range.to.0.to_string(),
+            &ns(range.duration()),
+            &optional(range.batch),
+            &optional(range.items),
+        ])?;
+        Ok(())
+    }
+
     fn node(&mut self, node: &NodeRecord) -> io::Result<()> {
         let Some(tenant) = self.names.of(node.tenant) else {
             return Ok(());
@@ -147,6 +178,7 @@ impl<W: Write> Export for CsvExport<W> {
             Event::Frame(frame) => self.frame(frame),
             Event::Sample(sample) => self.sample(sample),
             Event::Node(node) => self.node(node),
+            Event::Range(range) => self.range(range),
             _ => Ok(()),
         }
     }
@@ -155,6 +187,7 @@ impl<W: Write> Export for CsvExport<W> {
         self.frames.flush()?;
         self.telemetry.flush()?;
         self.layers.flush()?;
+        self.ranges.flush()?;
         Ok(FILES.len())
     }
 }

@@ -15,8 +15,8 @@ use super::perfetto_proto::{
     REALTIME, TracePacket, TrackDescriptor, TrackEvent,
 };
 use super::{Export, Names, outcome_name, phase_name};
-use crate::analysis::trace::{self, Lanes, Span};
-use crate::record::{Event, FrameRecord, Manifest, Outcome, SampleRecord, Stage};
+use crate::analysis::trace::{self, Edge, Lanes, Nesting, Span};
+use crate::record::{Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
 use crate::units::Stamp;
 
 /// Size in bytes beyond which a trace goes on in another file, where nothing else is said: what Perfetto's page opens in
@@ -39,6 +39,8 @@ enum Track {
     Waiting(u16, usize),
     Work(u16, usize),
     Result(u16),
+    /// Of an application's thread.
+    Ranges(u16, u16),
     Gpu,
     OnGpu(u16, usize),
     Telemetry,
@@ -63,6 +65,8 @@ pub struct PerfettoExport<W: Write, F: FnMut(usize) -> io::Result<W>> {
     /// Tracks that this shard has described.
     tracks: HashMap<Track, u64>,
     lanes: HashMap<u16, TenantLanes>,
+    /// Ranges that wait for those around them, by tenant and track.
+    nesting: HashMap<(u16, u16), Nesting>,
     names: Names,
     on_gpu: Vec<bool>,
     clock: ClockSnapshot,
@@ -85,6 +89,7 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
             limit,
             tracks: HashMap::new(),
             lanes: HashMap::new(),
+            nesting: HashMap::new(),
             names: Names::new(manifest),
             on_gpu: manifest
                 .tenants
@@ -145,7 +150,8 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
             Track::Released(tenant)
             | Track::Waiting(tenant, _)
             | Track::Work(tenant, _)
-            | Track::Result(tenant) => Some(self.track(Track::Tenant(tenant))?),
+            | Track::Result(tenant)
+            | Track::Ranges(tenant, _) => Some(self.track(Track::Tenant(tenant))?),
         };
         let uuid = self.tracks.len() as u64 + 1;
         let process = |pid, name: &str| ProcessDescriptor {
@@ -161,6 +167,7 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
             Track::Waiting(..) => (Some("waiting".to_owned()), None, None),
             Track::Work(..) => (Some("work".to_owned()), None, None),
             Track::Result(_) => (Some("result".to_owned()), None, None),
+            Track::Ranges(_, number) => (Some(format!("ranges {number}")), None, None),
             Track::OnGpu(tenant, _) => (Some(of(*tenant).to_owned()), None, None),
             Track::Counter(name, unit) => {
                 let unit_name = Some(unit.clone());
@@ -280,6 +287,37 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         Ok(())
     }
 
+    /// Takes in a range of an application, or writes those that still wait.
+    fn range(&mut self, range: Option<&RangeRecord>, of: (u16, u16)) -> io::Result<()> {
+        if self.names.of(of.0).is_none() {
+            return Ok(());
+        }
+        let mut edges = Vec::new();
+        let mut note = |edge: Edge<'_>| {
+            edges.push(match edge {
+                Edge::Begin(range) => (range.from, Some(about_range(range))),
+                Edge::End(at) => (at, None),
+            });
+        };
+        let nesting = self.nesting.entry(of).or_default();
+        match range {
+            Some(range) => nesting.push(range, &mut note),
+            None => nesting.flush(&mut note),
+        }
+        if !edges.is_empty() && self.written > self.limit {
+            self.next_shard()?;
+        }
+        let track = Track::Ranges(of.0, of.1);
+        for (at, begins) in edges {
+            let kind = match begins {
+                Some(_) => EventType::SliceBegin,
+                None => EventType::SliceEnd,
+            };
+            self.put(track.clone(), at, kind, begins.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
     fn sample(&mut self, sample: &SampleRecord) -> io::Result<()> {
         // A counter has no way to say "not measured": it keeps its value until the next reading.
         let Some(value) = sample.value.filter(|value| value.is_finite()) else {
@@ -300,11 +338,16 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> Export for PerfettoExport<W, F>
         match event {
             Event::Frame(frame) => self.frame(frame),
             Event::Sample(sample) => self.sample(sample),
+            Event::Range(range) => self.range(Some(range), (range.tenant, range.track)),
             _ => Ok(()),
         }
     }
 
     fn finish(&mut self) -> io::Result<usize> {
+        let left: Vec<(u16, u16)> = self.nesting.keys().copied().collect();
+        for track in left {
+            self.range(None, track)?;
+        }
         if let Some(mut out) = self.out.take() {
             out.flush()?;
         }
@@ -316,6 +359,21 @@ fn named(name: &str) -> TrackEvent {
     TrackEvent {
         name: Some(name.to_owned()),
         ..TrackEvent::default()
+    }
+}
+
+fn about_range(range: &RangeRecord) -> TrackEvent {
+    let count = |name: &str, count: Option<u64>| {
+        count.map(|count| DebugAnnotation {
+            name: Some(name.to_owned()),
+            int_value: Some(i64::try_from(count).unwrap_or(i64::MAX)),
+            ..DebugAnnotation::default()
+        })
+    };
+    let annotations = [count("batch", range.batch), count("items", range.items)];
+    TrackEvent {
+        debug_annotations: annotations.into_iter().flatten().collect(),
+        ..named(range.path.rsplit('/').next().unwrap_or_default())
     }
 }
 
