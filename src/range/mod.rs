@@ -32,6 +32,7 @@
 mod mark;
 mod recording;
 mod track;
+mod writing;
 
 pub use recording::{RangeError, Recording, Tenant};
 pub use track::{Batch, Range, Track, now};

@@ -49,7 +49,7 @@ pub enum Input {
     /// One process, to be expanded.
     One {
         /// What it recorded.
-        recording: Recording,
+        recording: Box<Recording>,
         /// As the file says.
         warmup: Option<u64>,
     },
@@ -137,7 +137,7 @@ pub fn read(text: &str) -> Result<Input, ReadError> {
         }
         let placeholder = *file.placeholder.ok_or(ReadError::NotABenchmark)?;
         return Ok(Input::One {
-            recording: recording(placeholder)?,
+            recording: Box::new(recording(placeholder)?),
             warmup: file.warmup_batches,
         });
     }
@@ -146,7 +146,7 @@ pub fn read(text: &str) -> Result<Input, ReadError> {
     }
     let benchmark: Benchmark = serde_json::from_str(text).map_err(block("data"))?;
     Ok(Input::One {
-        recording: recording(benchmark)?,
+        recording: Box::new(recording(benchmark)?),
         warmup: None,
     })
 }
