@@ -70,7 +70,13 @@ fn tenants(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
             p99(of),
             or_unknown(of.max, short),
             or_unknown(tenant.deadline_ms, short),
-            or_unknown(tenant.miss_rate, percent),
+            // Without a promise there is none to break; a drop is a miss all the same.
+            or_unknown(
+                tenant
+                    .miss_rate
+                    .filter(|_| tenant.deadline_ms.is_some() || frames.missed > 0),
+                percent
+            ),
             or_unknown(tenant.throughput_fps, short),
             frames.dropped
         )?;
