@@ -64,7 +64,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use, or runs that cannot be compared; 3 a 
     #[command(
         after_help = "Examples:  jetlag export runs/demo.mcap --format perfetto -o demo.perfetto-trace
            jetlag export runs/demo.mcap --format csv -o tables          frames, telemetry, layers
-           jetlag export runs/demo.mcap --format cvcuda -o benchmark    benchmark.json, a folder a tenant
+           jetlag export runs/demo.mcap --format cvcuda -o benchmark    a folder a tenant
            jetlag export --cvcuda-expand benchmark.json
 Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, and the record has gaps"
     )]

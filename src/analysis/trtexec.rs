@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::trace;
 use crate::record::{Event, FrameRecord, Outcome, Phase, Stage};
 use crate::units::{Nanos, Stamp};
 
@@ -171,14 +172,19 @@ impl Gatherer {
         self.span = Some((from.min(frame.started), if last { frame.finished } else { to }));
     }
 
-    /// The summary under a version's defaults.
-    pub fn finish(mut self, version: Version) -> Result<Performance, TrtexecError> {
+    /// The summary under a version's defaults, of a tenant on this backend.
+    pub fn finish(mut self, version: Version, backend: &str) -> Result<Performance, TrtexecError> {
         let mut notes = vec![
             "The run has no time of the launch alone: Enqueue Time is not recorded.".to_owned(),
             "Wall time and throughput are of the host's stamps, with preprocessing, postprocessing and the gaps \
              between frames: trtexec has none of these."
                 .to_owned(),
         ];
+        if !trace::on_gpu(backend) {
+            notes.push(format!(
+                "GPU Compute Time is the stage `compute` of the backend `{backend}`, which is no GPU."
+            ));
+        }
         if !self.copies {
             notes.push(
                 "The backend reports no copies: H2D and D2H are 0, as with --noDataTransfers.".to_owned(),

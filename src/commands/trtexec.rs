@@ -58,14 +58,10 @@ fn of_run(
     version: Version,
 ) -> anyhow::Result<(Vec<(String, Performance)>, Outcome)> {
     let mut reader = report::open(path)?;
-    let names: Vec<String> = reader
-        .manifest()
-        .tenants
-        .iter()
-        .map(|tenant| tenant.name.clone())
-        .collect();
+    let tenants = reader.manifest().tenants.clone();
+    let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
     if let Some(only) = only
-        && !names.iter().any(|name| name == only)
+        && !names.contains(&only)
     {
         return Err(WrongUse(format!(
             "{} has no tenant `{only}`; it has {}",
@@ -91,11 +87,12 @@ fn of_run(
         outcome = Outcome::Gaps;
     }
     let (mut summaries, mut problems) = (Vec::new(), Vec::new());
-    for (name, tenant) in names.into_iter().zip(gathered) {
+    for (tenant, gathered) in tenants.iter().zip(gathered) {
+        let name = tenant.name.as_str();
         if only.is_some_and(|only| only != name) {
             continue;
         }
-        match tenant.finish(version) {
+        match gathered.finish(version, &tenant.backend) {
             Ok(performance) => summaries.push((format!("{name} of {}", path.display()), performance)),
             Err(error) => problems.push((name, error)),
         }
