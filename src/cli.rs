@@ -38,13 +38,21 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     #[command(after_help = "Example:  jetlag demo --set duration=5s")]
     Demo(RunOptions),
     /// Print the summary of a run file again.
-    #[command(after_help = "Example:  jetlag report runs/demo-20260101-120000.mcap --format json")]
+    #[command(
+        after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --format json
+           jetlag report runs/demo.mcap --compat trtexec10 --tenant camera
+           jetlag report --from-trtexec times.json                      what trtexec --exportTimes wrote"
+    )]
     Report {
         /// The run file (.mcap), whole or cut off.
-        run: PathBuf,
+        #[arg(required_unless_present = "from_trtexec")]
+        run: Option<PathBuf>,
         /// For people or for programs.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
+        #[command(flatten)]
+        #[allow(missing_docs, reason = "the options' own docs are shown")]
+        trtexec: TrtexecArgs,
     },
     /// Say which of two runs is faster and by how much, with intervals; or run two scenarios in turns and say it.
     #[command(after_help = "Examples:  jetlag compare runs/before.mcap runs/after.mcap
@@ -53,6 +61,15 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
 Exit codes: 0 done; 1 failed; 2 wrong use, or runs that cannot be compared; 3 a --fail-if holds or is unknown;
             130 interrupted, after comparing what there was")]
     Compare(CompareArgs),
+    /// Write a run in the format of another program: JSON, CSV, Perfetto, Markdown, CV-CUDA.
+    #[command(
+        after_help = "Examples:  jetlag export runs/demo.mcap --format perfetto -o demo.perfetto-trace
+           jetlag export runs/demo.mcap --format csv -o tables          frames, telemetry, layers
+           jetlag export runs/demo.mcap --format cvcuda -o benchmark    a folder a tenant
+           jetlag export --cvcuda-expand benchmark.json
+Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, and the record has gaps"
+    )]
+    Export(ExportArgs),
     /// Build TensorRT plans from a network or a detector's networks, through the plan cache.
     #[command(after_help = "Examples:  jetlag build engines/camera.ron --precision fp16
            jetlag build net.onnx --min-shapes images:1x3x640x640 --max-shapes images:8x3x640x640
@@ -209,6 +226,74 @@ pub struct CompareArgs {
     /// Say nothing of progress on stderr.
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// What `report` takes to speak trtexec's language.
+#[derive(Debug, Args)]
+pub struct TrtexecArgs {
+    /// Print trtexec's own performance summary, by its definitions, instead of ours.
+    #[arg(long, value_enum, value_name = "VERSION")]
+    pub compat: Option<Compat>,
+    /// Only this tenant (with --compat).
+    #[arg(long, value_name = "NAME", requires = "compat", requires = "run")]
+    pub tenant: Option<String>,
+    /// Print trtexec's summary of a file that trtexec --exportTimes wrote; after that of a run, where one is named
+    /// [its definitions: --compat, else trtexec10].
+    #[arg(long, value_name = "TIMES.json")]
+    pub from_trtexec: Option<PathBuf>,
+}
+
+/// Versions of trtexec, by what their summaries differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Compat {
+    /// 8.6 to 10: copies are part of the latency.
+    Trtexec10,
+    /// 11: copies are not.
+    Trtexec11,
+}
+
+/// What `export` takes.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run file (.mcap), whole or cut off.
+    #[arg(required_unless_present = "cvcuda_expand", conflicts_with = "cvcuda_expand")]
+    pub run: Option<PathBuf>,
+    /// What to write; docs/export.md says what each is for.
+    #[arg(
+        long,
+        value_enum,
+        required_unless_present = "cvcuda_expand",
+        conflicts_with = "cvcuda_expand"
+    )]
+    pub format: Option<ExportFormat>,
+    /// Where: a file, or for csv and cvcuda a folder [default: stdout for json, markdown and --cvcuda-expand].
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Compute a file of CV-CUDA's benchmark (a placeholder with times, a benchmark.json of any version, several
+    /// processes) anew, in the newer layout.
+    #[arg(long, value_name = "IN.json")]
+    pub cvcuda_expand: Option<PathBuf>,
+    /// Batches at the start, and as many at the end, that do not count (cvcuda) [default: what the file says, else 1].
+    #[arg(long, value_name = "N")]
+    pub warmup_batches: Option<u64>,
+    /// Size beyond which a Perfetto trace goes on in another file, PATH-2 and so on.
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub shard_mib: u64,
+}
+
+/// Formats of other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// The summary for programs, as `report --format json`.
+    Json,
+    /// A folder of tables: frames.csv, telemetry.csv, layers.csv, ranges.csv.
+    Csv,
+    /// A trace for ui.perfetto.dev.
+    Perfetto,
+    /// A summary for a pull request.
+    Markdown,
+    /// CV-CUDA's benchmark.json and benchmark_mean.json: a folder with one for each tenant.
+    Cvcuda,
 }
 
 /// What `inspect` takes.

@@ -7,6 +7,7 @@
 //! - [`source`], [`detector`] ← tensor; [`engine`] ← units; [`gpu`] ← nothing of ours
 //! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`)
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
+//! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
 //! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
@@ -22,6 +23,7 @@ pub mod embedded;
 pub mod engine;
 pub mod gpu;
 pub mod nearest;
+pub mod range;
 pub mod record;
 pub mod report;
 pub mod scenario;

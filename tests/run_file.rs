@@ -435,8 +435,8 @@ fn the_records_of_all_versions_stay_readable() {
         wanted.retain(|event| minor >= 1 || !matches!(event, Event::Node(_)));
         // Version 1.1 did not say what signals mean, and had no windows.
         wanted.retain(|event| minor >= 2 || !matches!(event, Event::Signal(_) | Event::Window(_)));
-        // Version 1.2 knew three phases, and did not say what they are.
-        wanted.retain(|event| minor >= 3 || !of_other_phases(event));
+        // Version 1.2 knew three phases, did not say what they are, and had no ranges.
+        wanted.retain(|event| minor >= 3 || !(of_other_phases(event) || matches!(event, Event::Range(_))));
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
         assert_eq!(reader.skipped(), 0, "{name}");
@@ -610,6 +610,14 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "unit": r.unit, "within": r.within.clone().unwrap_or_default(), "origin": r.origin,
             });
             ("/jetlag/telemetry/signals".into(), latest, fields)
+        }
+        Event::Range(r) => {
+            let or_none = |count: Option<u64>| count.map_or(-1, |count| count as i64);
+            let fields = json!({
+                "from_ns": r.from.0, "to_ns": r.to.0, "batch": or_none(r.batch), "items": or_none(r.items),
+                "path": r.path, "tenant": r.tenant, "track": r.track,
+            });
+            (format!("/jetlag/{}/ranges", tenant(r.tenant)), r.to, fields)
         }
         Event::Window(r) => {
             let fields = json!({ "from_ns": r.from.0, "to_ns": r.to.0, "name": r.name });

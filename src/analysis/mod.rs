@@ -10,6 +10,7 @@ mod binomial;
 mod changepoint;
 pub mod compare;
 mod conditions;
+pub mod cvcuda;
 pub mod duty;
 mod energy;
 mod expectation;
@@ -30,7 +31,9 @@ mod student;
 pub mod summary;
 mod tenant;
 mod timeline;
+pub mod trace;
 mod track;
+pub mod trtexec;
 pub mod waterfall;
 
 use std::collections::HashSet;
@@ -135,7 +138,7 @@ impl Summarizer {
             Event::Window(window) => self.windows.push(window.clone()),
             Event::Finding(finding) => self.recorded.push(finding.clone()),
             Event::PhaseSpec(spec) => self.phases.spec(spec),
-            Event::Detections(_) | Event::Log(_) => {}
+            Event::Detections(_) | Event::Log(_) | Event::Range(_) => {}
         }
     }
 

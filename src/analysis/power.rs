@@ -9,7 +9,7 @@ use super::findings::finding;
 use super::stats::six_decimals;
 use super::summary::{Energy, EnergySummary, RailSummary, TenantSummary};
 use super::track::{Track, Tracks};
-use crate::record::{Averaging, Finding, RailRole};
+use crate::record::{APPLICATION_BACKEND, Averaging, Finding, RailRole};
 use crate::units::{Nanos, Stamp};
 
 /// Sources of a board's rails, the best first.
@@ -23,7 +23,7 @@ const RAILS_SHARE: f64 = 0.10;
 /// The part of the window without a gap in the readings below which a line is called full of gaps.
 const COVERED_SHARE: f64 = 0.95;
 /// Backends that execute on the processor, or not at all.
-pub(super) const HOST_BACKENDS: [&str; 3] = ["cpu", "sim", "null"];
+pub(super) const HOST_BACKENDS: [&str; 4] = ["cpu", "sim", "null", APPLICATION_BACKEND];
 
 /// What power comes to.
 #[derive(Debug, Default)]

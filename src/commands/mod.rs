@@ -10,6 +10,7 @@ pub mod compare;
 pub mod data;
 pub mod doctor;
 pub mod eval;
+pub mod export;
 pub mod inspect;
 mod live;
 mod live_screen;
@@ -20,6 +21,7 @@ pub mod progress;
 pub mod report;
 pub mod run;
 mod screen;
+mod trtexec;
 pub mod with_parent;
 
 use crate::cli::{Cli, Command, DataCommand};
@@ -64,7 +66,11 @@ pub fn run(cli: Cli) -> u8 {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         Command::Compare(args) => compare::run(&args),
-        Command::Report { run, format } => report::run(&run, format),
+        Command::Report { run, format, trtexec } => match (&run, trtexec.compat, &trtexec.from_trtexec) {
+            (Some(run), None, None) => report::run(run, format),
+            _ => trtexec::run(run.as_deref(), &trtexec, format),
+        },
+        Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),
         Command::Inspect(args) => inspect::run(&args),

@@ -131,7 +131,7 @@ fn read(reader: &mut RunReader, mut hand_over: impl FnMut(Vec<Event>)) -> Option
     damage
 }
 
-fn open(path: &Path) -> anyhow::Result<RunReader> {
+pub(super) fn open(path: &Path) -> anyhow::Result<RunReader> {
     RunReader::open(path).map_err(|error| match error {
         ReadError::Io { .. } => {
             anyhow::anyhow!("{error}. Name a run file that `jetlag run` wrote, such as runs/*.mcap")
@@ -141,7 +141,7 @@ fn open(path: &Path) -> anyhow::Result<RunReader> {
 }
 
 /// What there was of a file that was cut short, in a sentence.
-fn cut_short(completeness: &Completeness) -> Option<String> {
+pub(super) fn cut_short(completeness: &Completeness) -> Option<String> {
     match *completeness {
         Completeness::Whole => None,
         Completeness::Truncated {

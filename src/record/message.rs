@@ -7,13 +7,16 @@ use super::cdr::{CdrError, Decoder, Encoder};
 use super::schema::Kind;
 use super::{
     Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord, Outcome,
-    Phase, PhaseRecord, PhaseSpec, RailRole, SampleRecord, SignalRecord, SweptRate, WindowRecord,
+    Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, SweptRate,
+    WindowRecord,
 };
 use crate::detector::{Box2d, Box3d, Detection, Place};
 use crate::units::{Nanos, Stamp};
 
 /// "Not measured" in a field of whole nanoseconds.
 const NOT_MEASURED: i64 = -1;
+/// No batch, or no count of items.
+const NONE: i64 = -1;
 
 /// Wall-clock nanoseconds as builtin_interfaces/Time, whose seconds end in 2038.
 fn time(e: &mut Encoder<'_>, unix_ns: u64) {
@@ -465,6 +468,33 @@ fn decode_window(data: &[u8]) -> Result<WindowRecord, CdrError> {
     })
 }
 
+pub(super) fn encode_range(out: &mut Vec<u8>, unix_ns: u64, r: &RangeRecord) {
+    let or_none = |count: Option<u64>| count.map_or(NONE, |count| i64::try_from(count).unwrap_or(i64::MAX));
+    let mut e = Encoder::new(out);
+    time(&mut e, unix_ns);
+    e.i64(r.from.0);
+    e.i64(r.to.0);
+    e.i64(or_none(r.batch));
+    e.i64(or_none(r.items));
+    e.str(&r.path);
+    e.u16(r.tenant);
+    e.u16(r.track);
+}
+
+fn decode_range(data: &[u8]) -> Result<RangeRecord, CdrError> {
+    let mut d = Decoder::new(data)?;
+    skip_time(&mut d)?;
+    Ok(RangeRecord {
+        from: Stamp(d.i64()?),
+        to: Stamp(d.i64()?),
+        batch: u64::try_from(d.i64()?).ok(),
+        items: u64::try_from(d.i64()?).ok(),
+        path: d.str()?.to_owned(),
+        tenant: d.u16()?,
+        track: d.u16()?,
+    })
+}
+
 /// The record that a message of this kind holds.
 pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
     Ok(match kind {
@@ -478,5 +508,6 @@ pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
         Kind::Log => Event::Log(decode_log(data)?),
         Kind::Signal => Event::Signal(decode_signal(data)?),
         Kind::Window => Event::Window(decode_window(data)?),
+        Kind::Range => Event::Range(decode_range(data)?),
     })
 }

@@ -378,6 +378,35 @@ pub struct NodeRecord {
     pub max: Nanos,
 }
 
+/// The backend of a tenant that is an application's own code, marked with [`crate::range`].
+pub const APPLICATION_BACKEND: &str = "application";
+
+/// One range of an application's own code. Ranges nest; those within end, and so are recorded, before those around them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// Which of its threads, from 0; ranges of one track nest.
+    pub track: u16,
+    /// Its beginning.
+    pub from: Stamp,
+    /// Its end.
+    pub to: Stamp,
+    /// Names from the outermost range to this one, with `/` between.
+    pub path: String,
+    /// Index of the batch that it is or lies in.
+    pub batch: Option<u64>,
+    /// Items of the batch that it is; `None` where it is no batch.
+    pub items: Option<u64>,
+}
+
+impl RangeRecord {
+    /// to − from.
+    pub fn duration(&self) -> Nanos {
+        self.to - self.from
+    }
+}
+
 /// Anything that a run file holds besides its manifest.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "see the types")]
@@ -392,6 +421,7 @@ pub enum Event {
     Log(LogRecord),
     Signal(SignalRecord),
     Window(WindowRecord),
+    Range(RangeRecord),
 }
 
 /// What is needed to understand and to repeat a run; written before anything starts.

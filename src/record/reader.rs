@@ -377,6 +377,7 @@ fn stamp(event: &Event) -> Option<Stamp> {
         Event::PhaseSpec(r) => Some(r.at),
         Event::Log(r) => Some(r.at),
         Event::Window(r) => Some(r.to),
+        Event::Range(r) => Some(r.to),
         Event::Node(_) | Event::Finding(_) | Event::Signal(_) => None,
     }
 }

@@ -29,10 +29,11 @@ pub(super) enum Kind {
     Log,
     Signal,
     Window,
+    Range,
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 12] = [
+    pub(super) const ALL: [Kind; 13] = [
         Kind::Frame,
         Kind::Detections,
         Kind::Sample,
@@ -45,6 +46,7 @@ impl Kind {
         Kind::Log,
         Kind::Signal,
         Kind::Window,
+        Kind::Range,
     ];
     /// Name of the ROS 2 message type.
     pub(super) const fn name(self) -> &'static str {
@@ -61,6 +63,7 @@ impl Kind {
             Kind::Log => "jetlag_msgs/msg/Log",
             Kind::Signal => "jetlag_msgs/msg/Signal",
             Kind::Window => "jetlag_msgs/msg/Window",
+            Kind::Range => "jetlag_msgs/msg/Range",
         }
     }
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
@@ -90,6 +93,7 @@ impl Kind {
             Kind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),
             Kind::Signal => concat!(include_str!("msg/Signal.msg"), include_str!("msg/Time.dep")),
             Kind::Window => concat!(include_str!("msg/Window.msg"), include_str!("msg/Time.dep")),
+            Kind::Range => concat!(include_str!("msg/Range.msg"), include_str!("msg/Time.dep")),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.

@@ -16,7 +16,7 @@ use mcap::{Compression, McapError, WriteOptions};
 use super::schema::{self, Kind};
 use super::{
     DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Phase,
-    PhaseRecord, PhaseSpec, SampleRecord, SignalRecord, WindowRecord, message,
+    PhaseRecord, PhaseSpec, RangeRecord, SampleRecord, SignalRecord, WindowRecord, message,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -139,6 +139,7 @@ struct TenantChannels {
     other_frame: Option<Channel>,
     other_phase: Option<Channel>,
     nodes: Option<Channel>,
+    ranges: Option<Channel>,
 }
 
 impl TenantChannels {
@@ -151,6 +152,7 @@ impl TenantChannels {
             other_frame: None,
             other_phase: None,
             nodes: None,
+            ranges: None,
         }
     }
 }
@@ -266,6 +268,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Log(r) => self.log(r),
             Event::Signal(r) => self.signal(r),
             Event::Window(r) => self.window(r),
+            Event::Range(r) => self.range(r),
         }
     }
 
@@ -313,6 +316,12 @@ impl<W: Write + Seek> RunWriter<W> {
         let at = self.latest;
         message::encode_node(&mut self.encoded, self.wall.unix_ns(at), record);
         self.put_tenant(record.tenant, Kind::Node, at)
+    }
+
+    /// Records one range of an application.
+    pub fn range(&mut self, record: &RangeRecord) -> Result<(), RecordError> {
+        message::encode_range(&mut self.encoded, self.wall.unix_ns(record.to), record);
+        self.put_tenant(record.tenant, Kind::Range, record.to)
     }
 
     /// Records one reading.
@@ -434,6 +443,7 @@ impl<W: Write + Seek> RunWriter<W> {
                     Kind::OtherFrame => "other/frame",
                     Kind::OtherPhase => "other/phase",
                     Kind::Node => "nodes",
+                    Kind::Range => "ranges",
                     _ => "frame",
                 };
                 let topic = schema::tenant_topic(&self.tenant(tenant)?.name, what);
@@ -453,6 +463,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Kind::OtherFrame => &mut channels.other_frame,
             Kind::OtherPhase => &mut channels.other_phase,
             Kind::Node => &mut channels.nodes,
+            Kind::Range => &mut channels.ranges,
             _ => &mut channels.frame,
         })
     }

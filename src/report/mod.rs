@@ -7,12 +7,14 @@ pub mod clocks;
 pub mod compare;
 pub mod dashboard;
 pub mod doctor;
+pub mod export;
 pub mod inspect;
 pub mod json;
 pub mod log;
 pub mod manifest;
 pub mod plan;
 pub mod text;
+pub mod trtexec;
 
 /// How text may look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

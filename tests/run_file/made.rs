@@ -6,7 +6,8 @@ use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
     Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord, Manifest,
     NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, PhaseSpec, RailRole,
-    SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, SweptRate, TenantManifest, WindowRecord,
+    RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, SweptRate, TenantManifest,
+    WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -234,6 +235,17 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         from: ANCHOR + Nanos(1),
         to: ANCHOR + Nanos(3_000_000_001),
     }));
+    for (path, items) in [("run/batch/decode", None), ("run/batch", Some(4))] {
+        events.push(Event::Range(RangeRecord {
+            tenant: 1,
+            track: 2,
+            from: ANCHOR + Nanos(3_100_000_001),
+            to: ANCHOR + Nanos(3_200_000_002),
+            path: path.into(),
+            batch: Some(9),
+            items,
+        }));
+    }
     events.extend(other_phases(frames));
     events
 }

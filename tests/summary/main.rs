@@ -3,11 +3,15 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
+mod cvcuda;
+mod export;
 mod findings;
 mod interference;
 mod made_up;
 mod output;
 mod power;
 mod predictability;
+mod range;
 mod scipy;
+mod trtexec;
 mod truth;

@@ -14,20 +14,20 @@ use rand_pcg::rand_core::SeedableRng;
 
 use crate::made_up;
 
-/// The Python of $JETLAG_PYTHON, or the one in .venv, where it has SciPy.
-fn python() -> Option<PathBuf> {
+/// The Python of $JETLAG_PYTHON, or the one in .venv, where it has these modules.
+pub(crate) fn python(modules: &str) -> Option<PathBuf> {
     let python = std::env::var_os("JETLAG_PYTHON").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python"),
         PathBuf::from,
     );
     let found = Command::new(&python)
-        .args(["-c", "import scipy, numpy"])
+        .args(["-c", &format!("import {modules}")])
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
     if !found {
         eprintln!(
-            "skipped: {} has no scipy (scripts/setup.sh --test installs it)",
+            "skipped: {} has not all of {modules} (scripts/setup.sh --test installs them)",
             python.display()
         );
     }
@@ -78,7 +78,9 @@ fn series() -> Vec<Vec<i64>> {
 
 #[test]
 fn statistics_of_random_series_agree_with_scipy() {
-    let Some(python) = python() else { return };
+    let Some(python) = python("scipy, numpy") else {
+        return;
+    };
     let cases: Vec<serde_json::Value> = series()
         .into_iter()
         .map(|values| {
@@ -94,25 +96,36 @@ fn statistics_of_random_series_agree_with_scipy() {
             })
         })
         .collect();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/statistics_judge.py");
+    let said = judged(
+        &python,
+        "statistics_judge.py",
+        &serde_json::to_vec(&cases).expect("JSON"),
+    );
+    assert!(
+        said.starts_with(&format!("{} series agree", cases.len())),
+        "{said}"
+    );
+}
+
+/// What a judge of tests/python said of this input; it must not have complained.
+pub(crate) fn judged(python: &Path, script: &str, input: &[u8]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/python")
+        .join(script);
     let mut judge = Command::new(python)
         .arg(script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("Python starts");
-    let text = serde_json::to_vec(&cases).expect("JSON");
     judge
         .stdin
         .take()
         .expect("a pipe")
-        .write_all(&text)
+        .write_all(input)
         .expect("the judge reads");
     let output = judge.wait_with_output().expect("the judge ends");
-    let said = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}");
-    assert!(
-        said.starts_with(&format!("{} series agree", cases.len())),
-        "{said}"
-    );
+    said
 }

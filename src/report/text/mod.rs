@@ -6,7 +6,7 @@
 mod duty;
 mod interference;
 mod nodes;
-mod number;
+pub(in crate::report) mod number;
 mod power;
 mod predictability;
 mod table;

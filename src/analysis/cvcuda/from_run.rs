@@ -1,0 +1,236 @@
+//! A run as CV-CUDA's benchmark would have recorded it: a process for each tenant, a batch of one item for each frame.
+//!
+//! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages beneath.
+//! Only frames of the measured time that were worked on are batches; one that failed has no items.
+//!
+//! An application that marked its own ranges (`jetlag::range`) is exported as they are: `<tenant>/<path>`, with the index
+//! of a batch at the end of its name.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+
+use super::super::power::HOST_BACKENDS;
+use super::{Meta, Recording, parent, round4};
+use crate::record::{
+    APPLICATION_BACKEND, Event, FrameRecord, Manifest, Outcome, Phase, RangeRecord, SampleRecord, Stage,
+};
+use crate::units::{Nanos, Stamp};
+
+/// Stages that a device does by itself.
+const ON_DEVICE: [Stage; 3] = [Stage::H2d, Stage::Compute, Stage::D2h];
+
+/// Gathers a run's events. Memory grows with the run, as the file that comes of it does.
+pub struct Gatherer {
+    tenants: Vec<Gathered>,
+    /// Metric to the samples of each sampler of a GPU.
+    gpu_metrics: IndexMap<&'static str, Vec<f64>>,
+}
+
+/// One tenant's process.
+struct Gathered {
+    name: String,
+    /// Whether its stages ran on a GPU.
+    on_gpu: bool,
+    recording: Recording,
+    span: Option<(Stamp, Stamp)>,
+    gpu_ms: f64,
+    /// Whether it marked ranges of its own.
+    application: bool,
+    /// Ranges within a batch whose own end has not come yet, by track.
+    in_batch: HashMap<u16, Vec<RangeRecord>>,
+    /// How often each path was seen.
+    seen: HashMap<String, u32>,
+}
+
+/// One tenant's recording.
+pub struct OfTenant {
+    /// Its name.
+    pub name: String,
+    /// What it recorded; without batches where it completed no frame.
+    pub recording: Recording,
+}
+
+impl Gatherer {
+    /// Of a run of which nothing but its manifest is known yet.
+    pub fn new(manifest: &Manifest) -> Self {
+        let tenant = |tenant: &crate::record::TenantManifest| {
+            let mut rest = serde_json::Map::new();
+            let mut about = |key: &str, value: String| rest.insert(key.to_owned(), value.into());
+            about("jetlag_version", manifest.jetlag_version.clone());
+            about("backend", tenant.backend.clone());
+            if let Some(gpu) = manifest.machine.get("gpu") {
+                about("device", gpu.clone());
+            }
+            rest.insert("args".to_owned(), manifest.command_line.clone().into());
+            Gathered {
+                name: tenant.name.clone(),
+                on_gpu: !HOST_BACKENDS.contains(&tenant.backend.as_str()),
+                recording: Recording {
+                    meta: Meta {
+                        obj_name: tenant.name.clone(),
+                        measurement_unit: "milliseconds".to_owned(),
+                        total_batches: IndexMap::new(),
+                        rest,
+                    },
+                    ..Recording::default()
+                },
+                span: None,
+                gpu_ms: 0.0,
+                application: tenant.backend == APPLICATION_BACKEND,
+                in_batch: HashMap::new(),
+                seen: HashMap::new(),
+            }
+        };
+        Gatherer {
+            tenants: manifest.tenants.iter().map(tenant).collect(),
+            gpu_metrics: IndexMap::new(),
+        }
+    }
+
+    /// Takes in one event.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::Frame(frame) if frame.phase == Phase::Together && !frame.warmup => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant))
+                    && !tenant.application
+                {
+                    tenant.frame(frame);
+                }
+            }
+            Event::Range(range) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(range.tenant)) {
+                    tenant.range(range);
+                }
+            }
+            Event::Sample(sample) => {
+                if let Some((metric, value)) = metric(sample) {
+                    self.gpu_metrics.entry(metric).or_default().push(value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Each tenant's recording, and the samples of all GPUs by metric.
+    pub fn finish(self) -> (Vec<OfTenant>, IndexMap<String, Vec<f64>>) {
+        let gpu_metrics: IndexMap<String, Vec<f64>> = self
+            .gpu_metrics
+            .into_iter()
+            .map(|(metric, samples)| (metric.to_owned(), samples))
+            .collect();
+        let tenants = self.tenants.into_iter().map(|tenant| {
+            let mut of = tenant.finish();
+            for (metric, samples) in &gpu_metrics {
+                let samples = samples.clone();
+                of.recording.gpu_metrics.insert(metric.clone(), samples.into());
+            }
+            of
+        });
+        (tenants.collect(), gpu_metrics)
+    }
+}
+
+impl Gathered {
+    fn frame(&mut self, frame: &FrameRecord) {
+        let items = match frame.outcome {
+            Outcome::Completed => 1,
+            Outcome::Failed => 0,
+            Outcome::Dropped | Outcome::Unfinished => return,
+        };
+        let index = self.recording.batch_info.len();
+        let path = format!("{}/run_sample/pipeline/batch_{index}", self.name);
+        let mut gpu = 0.0;
+        for (stage, took) in Stage::ALL.into_iter().zip(frame.stages) {
+            let Some(took) = took else { continue };
+            let ms = rounded(took);
+            let on_gpu = if self.on_gpu && ON_DEVICE.contains(&stage) {
+                ms
+            } else {
+                0.0
+            };
+            gpu += on_gpu;
+            let of_stage = format!("{path}/{}", stage.name());
+            self.recording.data.insert(of_stage, [ms, on_gpu]);
+        }
+        let gpu = round4(gpu);
+        self.gpu_ms += gpu;
+        self.recording
+            .data
+            .insert(path.clone(), [rounded(frame.service()), gpu]);
+        self.recording.batch_info.insert(path, (index as i64, items));
+        let (from, to) = self.span.unwrap_or((frame.started, frame.finished));
+        self.span = Some((from.min(frame.started), to.max(frame.finished)));
+    }
+
+    fn range(&mut self, range: &RangeRecord) {
+        match (range.batch, range.items) {
+            // Whose name gets the index shows only when the batch itself ends.
+            (Some(_), None) => self.in_batch.entry(range.track).or_default().push(range.clone()),
+            (Some(index), Some(items)) => {
+                let batch = format!("{}/{}_{index}", self.name, range.path);
+                let within = self.in_batch.remove(&range.track).unwrap_or_default();
+                for inner in within {
+                    let rest = inner.path.strip_prefix(&range.path).unwrap_or_default();
+                    self.time(format!("{batch}{rest}"), &inner);
+                }
+                self.time(batch.clone(), range);
+                if items > 0 {
+                    let level = parent(&batch).unwrap_or_default().to_owned();
+                    *self.recording.meta.total_batches.entry(level).or_default() += 1;
+                }
+                self.recording.batch_info.insert(batch, (index as i64, items));
+            }
+            _ => self.time(format!("{}/{}", self.name, range.path), range),
+        }
+    }
+
+    /// Notes a range's time; one that is seen again counts with its mean.
+    fn time(&mut self, path: String, range: &RangeRecord) {
+        let ms = |at: Stamp| round4(Nanos(at.0).as_millis_f64());
+        let took = round4(ms(range.to) - ms(range.from));
+        let seen = self.seen.entry(path.clone()).or_default();
+        let times = self.recording.data.entry(path).or_insert([0.0; 2]);
+        let before = f64::from(*seen);
+        *seen += 1;
+        times[0] = round4((times[0] * before + took) / (before + 1.0));
+    }
+
+    fn finish(self) -> OfTenant {
+        let mut recording = self.recording;
+        if let Some((from, to)) = self.span {
+            let times = [rounded(to - from), round4(self.gpu_ms)];
+            let run = format!("{}/run_sample", self.name);
+            let level = format!("{run}/pipeline");
+            let with_items = recording.batch_info.values().filter(|(_, items)| *items > 0);
+            let batches = with_items.count() as u64;
+            recording.meta.total_batches.insert(level.clone(), batches);
+            recording.data.insert(level, times);
+            recording.data.insert(run, times);
+        }
+        OfTenant {
+            name: self.name,
+            recording,
+        }
+    }
+}
+
+fn rounded(took: Nanos) -> f64 {
+    round4(took.as_millis_f64())
+}
+
+/// The metric that a sample is of, and its value in the unit that it has there. What could not be read is no sample.
+fn metric(sample: &SampleRecord) -> Option<(&'static str, f64)> {
+    if !sample.source.starts_with("nvml") {
+        return None;
+    }
+    let value = sample.value.filter(|value| value.is_finite())?;
+    Some(match sample.signal.as_str() {
+        "power_instant" => ("power.draw.watts", round4(value / 1e3)),
+        "load" => ("utilization.gpu", value),
+        "temperature" => ("temperature.gpu", value),
+        "throttle_reasons" => ("clocks_event_reasons", value),
+        "sm_frequency" => ("clocks.current.graphics", value),
+        _ => return None,
+    })
+}

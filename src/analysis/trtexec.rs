@@ -1,0 +1,372 @@
+//! trtexec's own figures: its definitions, its single precision, its way of finding a percentile.
+//!
+//! They are not ours, and are never shown in one table with ours: trtexec's latency is a *sum* of three durations
+//! (copy in, compute, copy out) and leaves out whatever lies between them, and it counts no wait before the first.
+//! This module computes them of a run, or of a file that `trtexec --exportTimes` wrote, so that old results can be
+//! set beside new ones. docs/measurement.md has the definitions.
+
+use serde::{Deserialize, Serialize};
+
+use super::trace;
+use crate::record::{Event, FrameRecord, Outcome, Phase, Stage};
+use crate::units::{Nanos, Stamp};
+
+/// Whose defaults hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Version {
+    /// 8.6 to 10: copies are part of the latency; compute time is called unstable from 1 % on.
+    Trtexec10,
+    /// 11: copies are left out, so that latency is compute time; unstable from 2.5 % on.
+    Trtexec11,
+}
+
+impl Version {
+    /// Coefficient of variation of compute time, in percent, above which it is called unstable.
+    pub fn unstable_percent(self) -> f32 {
+        match self {
+            Version::Trtexec10 => 1.0,
+            Version::Trtexec11 => 2.5,
+        }
+    }
+}
+
+/// Percentiles that are printed.
+pub const PERCENTILES: [f32; 3] = [90.0, 95.0, 99.0];
+/// Share of the median compute time above which the time to enqueue is called the limit.
+const ENQUEUE_BOUND: f32 = 0.8;
+
+/// One inference, in milliseconds and in single precision, as trtexec keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Query {
+    h2d: f32,
+    compute: f32,
+    d2h: f32,
+    latency: f32,
+    enqueue: Option<f32>,
+}
+
+/// trtexec's performance summary.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Performance {
+    /// How its latency is counted.
+    pub definition: &'static str,
+    /// Whose defaults hold.
+    pub version: Version,
+    /// Inferences.
+    pub queries: u64,
+    /// Inferences over the wall time.
+    pub throughput_qps: Option<f32>,
+    /// H2D + compute + D2H.
+    pub latency_ms: Figures,
+    /// Host time of the launch; `None` where it was not recorded.
+    pub enqueue_ms: Option<Figures>,
+    /// Copy in.
+    pub h2d_ms: Figures,
+    /// Compute.
+    pub compute_ms: Figures,
+    /// Copy out.
+    pub d2h_ms: Figures,
+    /// From the first query's beginning to the last one's end.
+    pub walltime_s: Option<f32>,
+    /// Mean compute time × queries.
+    pub total_compute_s: f32,
+    /// What trtexec would warn of.
+    pub warnings: Vec<Warning>,
+    /// What this source does not tell, or not exactly.
+    pub notes: Vec<String>,
+}
+
+/// One line of the summary.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "trtexec's names")]
+pub struct Figures {
+    pub min: f32,
+    pub max: f32,
+    pub mean: f32,
+    pub median: f32,
+    /// At [`PERCENTILES`].
+    pub percentiles: [f32; 3],
+    /// Population's standard deviation over the mean, in percent.
+    pub cv_percent: f32,
+}
+
+/// trtexec's warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warning {
+    /// Launching takes about as long as computing.
+    EnqueueBound,
+    /// Copying in takes at least as long as computing.
+    H2dBound,
+    /// Copying out does.
+    D2hBound,
+    /// Compute time varies by this many percent.
+    Unstable(f32),
+}
+
+/// Why there is no summary.
+#[derive(Debug, thiserror::Error)]
+pub enum TrtexecError {
+    /// Nothing to sum up.
+    #[error("there is no {what} to sum up")]
+    NoQueries {
+        /// `completed frame with a compute time`, or `query`.
+        what: &'static str,
+    },
+    /// Not JSON.
+    #[error("it is not JSON as `trtexec --exportTimes` writes it, an array of objects: {0}")]
+    NotTimes(serde_json::Error),
+    /// An entry with nonsense in it.
+    #[error("entry {index} says {key} = {ms}, which is no time")]
+    NotATime {
+        /// Counted from 0.
+        index: usize,
+        /// Which key.
+        key: &'static str,
+        /// What it says.
+        ms: f64,
+    },
+}
+
+/// Gathers one tenant's frames.
+#[derive(Debug, Default)]
+pub struct Gatherer {
+    queries: Vec<Query>,
+    span: Option<(Stamp, Stamp)>,
+    latest_start: Option<Stamp>,
+    copies: bool,
+}
+
+impl Gatherer {
+    /// Takes in an event; only completed frames of `tenant` in the measured time that have a compute time count.
+    pub fn push(&mut self, event: &Event, tenant: u16) {
+        let Event::Frame(frame) = event else { return };
+        let counts = frame.tenant == tenant
+            && frame.phase == Phase::Together
+            && !frame.warmup
+            && frame.outcome == Outcome::Completed;
+        if counts {
+            self.frame(frame);
+        }
+    }
+
+    fn frame(&mut self, frame: &FrameRecord) {
+        let ms = |stage: Stage| frame.stages[stage as usize].map(single);
+        let Some(compute) = ms(Stage::Compute) else {
+            return;
+        };
+        let (h2d, d2h) = (ms(Stage::H2d), ms(Stage::D2h));
+        self.copies |= h2d.is_some() || d2h.is_some();
+        self.queries.push(Query {
+            h2d: h2d.unwrap_or(0.0),
+            compute,
+            d2h: d2h.unwrap_or(0.0),
+            latency: 0.0,
+            enqueue: None,
+        });
+        let (from, to) = self.span.unwrap_or((frame.started, frame.finished));
+        // trtexec takes the end of the query that began last, not the latest end.
+        let last = self.latest_start.is_none_or(|latest| frame.started >= latest);
+        self.latest_start = self.latest_start.max(Some(frame.started));
+        self.span = Some((from.min(frame.started), if last { frame.finished } else { to }));
+    }
+
+    /// The summary under a version's defaults, of a tenant on this backend.
+    pub fn finish(mut self, version: Version, backend: &str) -> Result<Performance, TrtexecError> {
+        let mut notes = vec![
+            "The run has no time of the launch alone: Enqueue Time is not recorded.".to_owned(),
+            "Wall time and throughput are of the host's stamps, with preprocessing, postprocessing and the gaps \
+             between frames: trtexec has none of these."
+                .to_owned(),
+        ];
+        if !trace::on_gpu(backend) {
+            notes.push(format!(
+                "GPU Compute Time is the stage `compute` of the backend `{backend}`, which is no GPU."
+            ));
+        }
+        if !self.copies {
+            notes.push(
+                "The backend reports no copies: H2D and D2H are 0, as with --noDataTransfers.".to_owned(),
+            );
+        } else if version == Version::Trtexec11 {
+            notes.push(
+                "Copies were measured and are left out, as trtexec 11 does by default; --compat trtexec10 has them."
+                    .to_owned(),
+            );
+        }
+        for query in &mut self.queries {
+            if version == Version::Trtexec11 {
+                (query.h2d, query.d2h) = (0.0, 0.0);
+            }
+            query.latency = query.h2d + query.compute + query.d2h;
+        }
+        let walltime = self.span.map(|(from, to)| single(to - from) / 1000.0);
+        let what = "completed frame with a compute time";
+        summarize(&self.queries, walltime, version, notes).ok_or(TrtexecError::NoQueries { what })
+    }
+}
+
+/// An entry of `--exportTimes`. Its stamps have six digits; its durations are exact enough.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Times {
+    start_enq_ms: Option<f64>,
+    end_enq_ms: Option<f64>,
+    start_h2d_ms: f64,
+    end_d2h_ms: f64,
+    h2d_ms: f64,
+    compute_ms: f64,
+    d2h_ms: f64,
+    latency_ms: f64,
+}
+
+/// The summary of a file that `trtexec --exportTimes` wrote.
+pub fn of_times(json: &str, version: Version) -> Result<Performance, TrtexecError> {
+    let mut times: Vec<Times> = serde_json::from_str(json).map_err(TrtexecError::NotTimes)?;
+    for (index, entry) in times.iter().enumerate() {
+        for (key, ms) in [
+            ("startH2dMs", entry.start_h2d_ms),
+            ("endD2hMs", entry.end_d2h_ms),
+            ("h2dMs", entry.h2d_ms),
+            ("computeMs", entry.compute_ms),
+            ("d2hMs", entry.d2h_ms),
+            ("latencyMs", entry.latency_ms),
+        ] {
+            if !(0.0..1e12).contains(&ms) {
+                return Err(TrtexecError::NotATime { index, key, ms });
+            }
+        }
+    }
+    times.sort_by(|a, b| a.start_h2d_ms.total_cmp(&b.start_h2d_ms));
+    let queries: Vec<Query> = times
+        .iter()
+        .map(|entry| Query {
+            h2d: entry.h2d_ms as f32,
+            compute: entry.compute_ms as f32,
+            d2h: entry.d2h_ms as f32,
+            latency: entry.latency_ms as f32,
+            enqueue: entry
+                .end_enq_ms
+                .zip(entry.start_enq_ms)
+                .map(|(end, start)| (end - start) as f32),
+        })
+        .collect();
+    let walltime = times
+        .first()
+        .zip(times.last())
+        .map(|(first, last)| ((last.end_d2h_ms - first.start_h2d_ms) / 1000.0) as f32);
+    let latest = times.iter().map(|entry| entry.end_d2h_ms).fold(0.0, f64::max);
+    let notes = vec![format!(
+        "Stamps in the file have six digits, in steps of {} µs by its end: Enqueue Time, wall time and throughput are \
+         no finer than that. The other lines are exact.",
+        step_us(latest)
+    )];
+    summarize(&queries, walltime, version, notes).ok_or(TrtexecError::NoQueries { what: "query" })
+}
+
+/// The last of six digits of a stamp in milliseconds, in microseconds.
+fn step_us(ms: f64) -> f64 {
+    let digits = ms.max(1.0).log10().floor() as i32;
+    10f64.powi((digits - 2).max(-2))
+}
+
+fn single(duration: Nanos) -> f32 {
+    duration.as_millis_f64() as f32
+}
+
+fn summarize(
+    queries: &[Query],
+    walltime_s: Option<f32>,
+    version: Version,
+    notes: Vec<String>,
+) -> Option<Performance> {
+    let figures = |of: fn(&Query) -> f32| Figures::of(queries.iter().map(of).collect());
+    let enqueue: Option<Vec<f32>> = queries.iter().map(|query| query.enqueue).collect();
+    let enqueue_ms = enqueue.and_then(Figures::of);
+    let (h2d_ms, compute_ms, d2h_ms) = (figures(|q| q.h2d)?, figures(|q| q.compute)?, figures(|q| q.d2h)?);
+    let n = queries.len() as f32;
+    let mut warnings = Vec::new();
+    if enqueue_ms
+        .as_ref()
+        .is_some_and(|enqueue| enqueue.median > ENQUEUE_BOUND * compute_ms.median)
+    {
+        warnings.push(Warning::EnqueueBound);
+    }
+    if h2d_ms.median >= compute_ms.median {
+        warnings.push(Warning::H2dBound);
+    }
+    if d2h_ms.median >= compute_ms.median {
+        warnings.push(Warning::D2hBound);
+    }
+    if compute_ms.cv_percent > version.unstable_percent() {
+        warnings.push(Warning::Unstable(compute_ms.cv_percent));
+    }
+    Some(Performance {
+        definition: "latency = sum of stages (trtexec)",
+        version,
+        queries: queries.len() as u64,
+        throughput_qps: walltime_s.filter(|&wall| wall > 0.0).map(|wall| n / wall),
+        latency_ms: figures(|q| q.latency)?,
+        enqueue_ms,
+        total_compute_s: compute_ms.mean * n / 1000.0,
+        h2d_ms,
+        compute_ms,
+        d2h_ms,
+        walltime_s,
+        warnings,
+        notes,
+    })
+}
+
+impl Figures {
+    /// Of a sample that is not empty, all in single precision.
+    pub fn of(mut sample: Vec<f32>) -> Option<Figures> {
+        sample.sort_by(f32::total_cmp);
+        let n = sample.len();
+        let (min, max) = (*sample.first()?, *sample.last()?);
+        let mean = sample.iter().sum::<f32>() / n as f32;
+        let squares = sample.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>();
+        let median = if n % 2 == 1 {
+            sample[n / 2]
+        } else {
+            (sample[n / 2 - 1] + sample[n / 2]) / 2.0
+        };
+        Some(Figures {
+            min,
+            max,
+            mean,
+            median,
+            percentiles: PERCENTILES.map(|p| sample[percentile_index(p, n)]),
+            cv_percent: (squares / n as f32).sqrt() / mean * 100.0,
+        })
+    }
+}
+
+/// The place of the p-th percentile, 0 to 100, in `n` sorted values (at least one), in single precision: of a hundred
+/// values the 99th percentile is the largest, because 1 − 0.99 falls short of 0.01.
+pub fn percentile_index(p: f32, n: usize) -> usize {
+    let beyond = ((1.0 - p / 100.0) * n as f32) as usize;
+    (n - 1).saturating_sub(beyond)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_rule_at_the_sizes_that_its_description_names() {
+        let ranks = |n| PERCENTILES.map(|p| percentile_index(p, n) + 1);
+        assert_eq!(ranks(100), [90, 95, 100]);
+        assert_eq!(ranks(1000), [900, 950, 991]);
+        assert_eq!(ranks(10_000), [9000, 9500, 9901]);
+        assert_eq!(ranks(1), [1, 1, 1]);
+    }
+
+    #[test]
+    fn the_step_of_stamps_grows_with_them() {
+        assert_eq!(step_us(9_000.0), 10.0);
+        assert_eq!(step_us(15_000.0), 100.0);
+        assert_eq!(step_us(900.0), 1.0);
+    }
+}

@@ -1,0 +1,270 @@
+//! A recording as the application sees it: its tenants, its tracks, its end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rtrb::RingBuffer;
+
+use super::track::{Track, Troubles, now};
+use super::writing::{Feed, Writing};
+use crate::board::{self, Roots};
+use crate::record::writer::{RecordError, RunWriter};
+use crate::record::{APPLICATION_BACKEND, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
+use crate::scenario::{
+    self, Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, Overload, Release, Scenario, Sharing,
+    SourceSpec, Telemetry,
+};
+use crate::units::Nanos;
+
+/// Items that fit between two visits: six million a second.
+const CAPACITY: usize = 1 << 16;
+
+/// Why an application's ranges could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RangeError {
+    /// The run file.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A recording without tenants.
+    #[error(
+        "a recording needs at least one tenant: name what the application does, such as Tenant::new(\"camera\")"
+    )]
+    NoTenants,
+    /// Two tenants of one name, or more than the file can tell apart.
+    #[error("the tenant `{name}` is there twice: give each a name of its own")]
+    TwiceTheSame {
+        /// Their name.
+        name: String,
+    },
+    /// A track of a tenant that the recording does not have.
+    #[error("there is no tenant `{name}`; the recording has {known}")]
+    UnknownTenant {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The thread that writes has ended.
+    #[error("the thread that writes {} could not be started or has ended: {why}", path.display())]
+    Thread {
+        /// The run file.
+        path: PathBuf,
+        /// What is known of it.
+        why: String,
+    },
+}
+
+/// A part of an application that is reported by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tenant {
+    pub(super) name: String,
+    pub(super) deadline: Option<Nanos>,
+    pub(super) warmup: u64,
+    hz: Option<f64>,
+}
+
+impl Tenant {
+    /// Without deadline and warm-up.
+    pub fn new(name: &str) -> Self {
+        Tenant {
+            name: name.to_owned(),
+            deadline: None,
+            warmup: 0,
+            hz: None,
+        }
+    }
+
+    /// Its batches come at this rate, and are begun with [`Track::batch_due`]; else it is called a closed loop.
+    pub fn paced(mut self, hz: f64) -> Self {
+        self.hz = Some(hz);
+        self
+    }
+
+    /// Batches that take longer than this are missed.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(Nanos(i64::try_from(deadline.as_nanos()).unwrap_or(i64::MAX)));
+        self
+    }
+
+    /// The first `batches` are recorded and in no figure.
+    pub fn warmup(mut self, batches: u64) -> Self {
+        self.warmup = batches;
+        self
+    }
+}
+
+/// A run file in the making. [`finish`](Recording::finish) it after the tracks are dropped; a recording that is only dropped
+/// closes its file as well, and keeps to itself what went wrong.
+pub struct Recording {
+    path: PathBuf,
+    tenants: Vec<(Tenant, Arc<AtomicU64>)>,
+    feeds: Sender<Feed>,
+    done: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), RecordError>>>,
+}
+
+impl Recording {
+    /// Creates the run file, or empties the one that is there, and starts the thread that writes it.
+    pub fn create(path: &Path, name: &str, tenants: &[Tenant]) -> Result<Recording, RangeError> {
+        if tenants.is_empty() {
+            return Err(RangeError::NoTenants);
+        }
+        for (i, tenant) in tenants.iter().enumerate() {
+            if tenants[..i].iter().any(|other| other.name == tenant.name) {
+                let name = tenant.name.clone();
+                return Err(RangeError::TwiceTheSame { name });
+            }
+        }
+        let writer = RunWriter::create(path, &manifest(name, tenants))?;
+        let (feeds, more) = channel();
+        let done = Arc::new(AtomicBool::new(false));
+        let writing = Writing::new(writer, more, tenants);
+        let stop = done.clone();
+        let thread = std::thread::Builder::new()
+            .name("jetlag-ranges".to_owned())
+            .spawn(move || writing.run(&stop))
+            .map_err(|error| RangeError::Thread {
+                path: path.to_owned(),
+                why: error.to_string(),
+            })?;
+        let tenants = tenants.iter().cloned();
+        Ok(Recording {
+            path: path.to_owned(),
+            tenants: tenants
+                .map(|tenant| (tenant, Arc::new(AtomicU64::new(0))))
+                .collect(),
+            feeds,
+            done,
+            thread: Some(thread),
+        })
+    }
+
+    /// A track for one thread that works for this tenant; each thread needs its own.
+    pub fn track(&self, tenant: &str) -> Result<Track, RangeError> {
+        let found = self.tenants.iter().position(|(known, _)| known.name == tenant);
+        let Some(place) = found else {
+            let names: Vec<&str> = self
+                .tenants
+                .iter()
+                .map(|(known, _)| known.name.as_str())
+                .collect();
+            return Err(RangeError::UnknownTenant {
+                name: tenant.to_owned(),
+                known: names.join(", "),
+            });
+        };
+        let (queue, feed) = RingBuffer::new(CAPACITY);
+        let troubles = Arc::new(Troubles::default());
+        let feed = Feed {
+            tenant: place as u16,
+            queue: feed,
+            troubles: troubles.clone(),
+        };
+        self.feeds.send(feed).map_err(|_| RangeError::Thread {
+            path: self.path.clone(),
+            why: "an earlier write failed".to_owned(),
+        })?;
+        Ok(Track::new(queue, troubles, self.tenants[place].1.clone()))
+    }
+
+    /// Writes what is left and closes the file. What tracks that still live record from now on is not in it.
+    pub fn finish(mut self) -> Result<PathBuf, RangeError> {
+        let path = std::mem::take(&mut self.path);
+        let Some(thread) = self.stop() else {
+            return Ok(path);
+        };
+        match thread.join() {
+            Ok(written) => Ok(written.map(|()| path)?),
+            Err(_) => Err(RangeError::Thread {
+                path,
+                why: "it panicked; please report it".to_owned(),
+            }),
+        }
+    }
+
+    fn stop(&mut self) -> Option<JoinHandle<Result<(), RecordError>>> {
+        let thread = self.thread.take()?;
+        self.done.store(true, Ordering::Release);
+        thread.thread().unpark();
+        Some(thread)
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if let Some(thread) = self.stop() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What is known of an application: its name, its tenants, and the machine's own words.
+fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
+    let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+    let of_application = |tenant: &Tenant| scenario::Tenant {
+        name: tenant.name.clone(),
+        detector: None,
+        // A scenario has no word for it; what executed is in the tenant's manifest.
+        backend: BackendChoice::Null,
+        backend_reason: Some("an application's own code".to_owned()),
+        source: SourceSpec::Empty,
+        arrival: tenant.hz.map_or(Arrival::Closed, |hz| Arrival::Periodic {
+            hz,
+            phase: Nanos::ZERO,
+            jitter: Nanos::ZERO,
+        }),
+        deadline: tenant.deadline,
+        overload: Overload::Queue { capacity: 1 },
+        priority: 0,
+        depth: 1,
+        cpus: Vec::new(),
+        record_detections: false,
+        frames: None,
+        gpu: GpuUse::default(),
+    };
+    Manifest {
+        schema_major: SCHEMA_MAJOR,
+        schema_minor: SCHEMA_MINOR,
+        jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command_line: std::env::args().collect(),
+        scenario: Scenario {
+            name: name.to_owned(),
+            duration: Nanos::ZERO,
+            warmup: Nanos::ZERO,
+            seed: 0,
+            clock: ClockKind::Real,
+            sharing: Sharing::Streams,
+            release: Release::Sleep,
+            baseline: Baseline::default(),
+            telemetry: Telemetry {
+                interval: Nanos::from_millis(100),
+                sources: Some(Vec::new()),
+            },
+            clocks: Clocks::AsIs,
+            sim_contention: 0.0,
+            watchdog: Nanos::ZERO,
+            matrix: None,
+            sweep: None,
+            expect: Vec::new(),
+            tenants: tenants.iter().map(of_application).collect(),
+        },
+        tenants: tenants
+            .iter()
+            .map(|tenant| TenantManifest {
+                name: tenant.name.clone(),
+                backend: APPLICATION_BACKEND.to_owned(),
+                detector: None,
+                classes: Vec::new(),
+                networks: Vec::new(),
+                source: "ranges of an application".to_owned(),
+            })
+            .collect(),
+        machine: board::facts(&Roots::system()),
+        anchor: now(),
+        anchor_unix_ns: unix.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)),
+    }
+}

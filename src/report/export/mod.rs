@@ -1,0 +1,66 @@
+//! Runs in the formats of other programs: one file a format. docs/export.md says what each is for and what is in it.
+//!
+//! JSON and Markdown are written from the summary, as text is. CSV and Perfetto traces are written event by event,
+//! through [`Export`], so that memory does not grow with the run.
+
+pub mod csv;
+pub mod cvcuda;
+pub mod markdown;
+pub mod perfetto;
+mod perfetto_proto;
+
+use std::borrow::Cow;
+use std::io;
+
+use crate::record::{Event, Manifest, OVERHEAD_TENANT, Outcome, Phase};
+
+/// A format that is written while a run is read.
+pub trait Export {
+    /// Takes in one event.
+    fn event(&mut self, event: &Event) -> io::Result<()>;
+    /// Writes what is left; returns how many files there are.
+    fn finish(&mut self) -> io::Result<usize>;
+}
+
+/// What tenants are called, by their number in the records.
+#[derive(Clone, Debug)]
+pub(super) struct Names(Vec<String>);
+
+impl Names {
+    pub(super) fn new(manifest: &Manifest) -> Self {
+        Names(
+            manifest
+                .tenants
+                .iter()
+                .map(|tenant| tenant.name.clone())
+                .collect(),
+        )
+    }
+
+    /// `overhead` for the null tenant that measures jetlag's own cost; none for what the manifest does not know.
+    pub(super) fn of(&self, tenant: u16) -> Option<&str> {
+        match tenant {
+            OVERHEAD_TENANT => Some("overhead"),
+            _ => self.0.get(usize::from(tenant)).map(String::as_str),
+        }
+    }
+}
+
+/// `phase-7` for one that the run file describes by its number.
+pub(super) fn phase_name(phase: Phase) -> Cow<'static, str> {
+    match phase {
+        Phase::Together => "together".into(),
+        Phase::Alone => "alone".into(),
+        Phase::Overhead => "overhead".into(),
+        Phase::Other(number) => format!("phase-{number}").into(),
+    }
+}
+
+pub(super) fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Completed => "completed",
+        Outcome::Dropped => "dropped",
+        Outcome::Failed => "failed",
+        Outcome::Unfinished => "unfinished",
+    }
+}

@@ -1,0 +1,410 @@
+//! A Perfetto trace (native protobuf): what the run did, on a time line.
+//!
+//! Each tenant is a process with the tracks `released`, `waiting`, `work` (a slice for each frame, its stages nested
+//! in it) and `result`; flows lead from release to result. Stages that ran on a GPU appear again under `GPU`, and each
+//! signal is a counter under `telemetry`. Frames that overlap lie on tracks of the same name, which Perfetto shows as
+//! one. Packets are written as they come; a trace that grows beyond its limit goes on in another file.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use prost::Message;
+
+use super::perfetto_proto::{
+    BOOTTIME, Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EventType, ProcessDescriptor,
+    REALTIME, TracePacket, TrackDescriptor, TrackEvent,
+};
+use super::{Export, Names, outcome_name, phase_name};
+use crate::analysis::trace::{self, Edge, Lanes, Nesting, Span};
+use crate::record::{Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
+use crate::units::Stamp;
+
+/// Size in bytes beyond which a trace goes on in another file, where nothing else is said: what Perfetto's page opens in
+/// a browser without running out of memory.
+pub const SHARD_BYTES: u64 = 256 << 20;
+
+/// All packets are of one writer.
+const SEQUENCE: u32 = 1;
+/// `packet` of the message `Trace`: field 1, length-delimited.
+const PACKET: u8 = 0x0a;
+/// Processes beside the tenants', which are numbered from 1.
+const GPU_PID: i32 = 100_000;
+const TELEMETRY_PID: i32 = 100_001;
+
+/// A track, by what it is of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Track {
+    Tenant(u16),
+    Released(u16),
+    Waiting(u16, usize),
+    Work(u16, usize),
+    Result(u16),
+    /// Of an application's thread.
+    Ranges(u16, u16),
+    Gpu,
+    OnGpu(u16, usize),
+    Telemetry,
+    Counter(String, String),
+}
+
+/// Lanes of one tenant's tracks.
+#[derive(Clone, Debug, Default)]
+struct TenantLanes {
+    waiting: Lanes,
+    work: Lanes,
+    gpu: Lanes,
+}
+
+/// A trace in the making. `open` makes the file of each shard, numbered from 0.
+pub struct PerfettoExport<W: Write, F: FnMut(usize) -> io::Result<W>> {
+    open: F,
+    out: Option<W>,
+    shard: usize,
+    written: u64,
+    limit: u64,
+    /// Tracks that this shard has described.
+    tracks: HashMap<Track, u64>,
+    lanes: HashMap<u16, TenantLanes>,
+    /// Ranges that wait for those around them, by tenant and track.
+    nesting: HashMap<(u16, u16), Nesting>,
+    names: Names,
+    on_gpu: Vec<bool>,
+    clock: ClockSnapshot,
+    flows: u64,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
+    /// Opens the first shard; each is at most a frame larger than `limit` bytes.
+    pub fn new(manifest: &Manifest, limit: u64, open: F) -> io::Result<Self> {
+        let clock = |id, at: i64| Clock {
+            clock_id: Some(id),
+            timestamp: Some(at.max(0) as u64),
+        };
+        let mut export = PerfettoExport {
+            open,
+            out: None,
+            shard: 0,
+            written: 0,
+            limit,
+            tracks: HashMap::new(),
+            lanes: HashMap::new(),
+            nesting: HashMap::new(),
+            names: Names::new(manifest),
+            on_gpu: manifest
+                .tenants
+                .iter()
+                .map(|tenant| trace::on_gpu(&tenant.backend))
+                .collect(),
+            clock: ClockSnapshot {
+                clocks: vec![
+                    clock(BOOTTIME, manifest.anchor.0),
+                    clock(REALTIME, manifest.anchor_unix_ns),
+                ],
+                primary_trace_clock: Some(BOOTTIME as i32),
+            },
+            flows: 0,
+            buffer: Vec::new(),
+        };
+        export.next_shard()?;
+        Ok(export)
+    }
+
+    fn next_shard(&mut self) -> io::Result<()> {
+        if let Some(mut out) = self.out.take() {
+            out.flush()?;
+            self.shard += 1;
+        }
+        self.out = Some((self.open)(self.shard)?);
+        self.written = 0;
+        self.tracks.clear();
+        let clock = self.clock.clone();
+        self.packet(&TracePacket {
+            clock_snapshot: Some(clock),
+            ..TracePacket::default()
+        })
+    }
+
+    fn packet(&mut self, packet: &TracePacket) -> io::Result<()> {
+        self.buffer.clear();
+        self.buffer.push(PACKET);
+        packet
+            .encode_length_delimited(&mut self.buffer)
+            .map_err(io::Error::other)?;
+        self.written += self.buffer.len() as u64;
+        match &mut self.out {
+            Some(out) => out.write_all(&self.buffer),
+            None => Ok(()),
+        }
+    }
+
+    /// The number of a track, described where this shard has not done so.
+    fn track(&mut self, track: Track) -> io::Result<u64> {
+        if let Some(&uuid) = self.tracks.get(&track) {
+            return Ok(uuid);
+        }
+        let parent = match track {
+            Track::Tenant(_) | Track::Gpu | Track::Telemetry => None,
+            Track::OnGpu(..) => Some(self.track(Track::Gpu)?),
+            Track::Counter(..) => Some(self.track(Track::Telemetry)?),
+            Track::Released(tenant)
+            | Track::Waiting(tenant, _)
+            | Track::Work(tenant, _)
+            | Track::Result(tenant)
+            | Track::Ranges(tenant, _) => Some(self.track(Track::Tenant(tenant))?),
+        };
+        let uuid = self.tracks.len() as u64 + 1;
+        let process = |pid, name: &str| ProcessDescriptor {
+            pid: Some(pid),
+            process_name: Some(name.to_owned()),
+        };
+        let of = |tenant| self.names.of(tenant).unwrap_or_default();
+        let (name, process, counter) = match &track {
+            Track::Tenant(tenant) => (None, Some(process(i32::from(*tenant) + 1, of(*tenant))), None),
+            Track::Gpu => (None, Some(process(GPU_PID, "GPU")), None),
+            Track::Telemetry => (None, Some(process(TELEMETRY_PID, "telemetry")), None),
+            Track::Released(_) => (Some("released".to_owned()), None, None),
+            Track::Waiting(..) => (Some("waiting".to_owned()), None, None),
+            Track::Work(..) => (Some("work".to_owned()), None, None),
+            Track::Result(_) => (Some("result".to_owned()), None, None),
+            Track::Ranges(_, number) => (Some(format!("ranges {number}")), None, None),
+            Track::OnGpu(tenant, _) => (Some(of(*tenant).to_owned()), None, None),
+            Track::Counter(name, unit) => {
+                let unit_name = Some(unit.clone());
+                (Some(name.clone()), None, Some(CounterDescriptor { unit_name }))
+            }
+        };
+        self.tracks.insert(track, uuid);
+        self.packet(&TracePacket {
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            track_descriptor: Some(TrackDescriptor {
+                uuid: Some(uuid),
+                name,
+                process,
+                parent_uuid: parent,
+                counter,
+            }),
+            ..TracePacket::default()
+        })?;
+        Ok(uuid)
+    }
+
+    fn put(&mut self, track: Track, at: Stamp, kind: EventType, mut event: TrackEvent) -> io::Result<()> {
+        event.track_uuid = Some(self.track(track)?);
+        event.r#type = Some(kind as i32);
+        self.packet(&TracePacket {
+            timestamp: Some(at.0.max(0) as u64),
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            track_event: Some(event),
+            ..TracePacket::default()
+        })
+    }
+
+    fn slice(&mut self, track: &Track, span: Span, event: TrackEvent) -> io::Result<()> {
+        self.put(track.clone(), span.from, EventType::SliceBegin, event)?;
+        self.put(track.clone(), span.to, EventType::SliceEnd, TrackEvent::default())
+    }
+
+    fn frame(&mut self, frame: &FrameRecord) -> io::Result<()> {
+        let tenant = frame.tenant;
+        if self.names.of(tenant).is_none() {
+            return Ok(());
+        }
+        if self.written > self.limit {
+            self.next_shard()?;
+        }
+        self.flows += 1;
+        let flow = vec![self.flows];
+        let begun = match frame.outcome {
+            Outcome::Completed | Outcome::Failed => frame.started,
+            Outcome::Dropped | Outcome::Unfinished => frame.finished,
+        };
+        let released = TrackEvent {
+            flow_ids: flow.clone(),
+            ..named(&format!("frame {}", frame.sequence))
+        };
+        self.put(
+            Track::Released(tenant),
+            frame.released,
+            EventType::Instant,
+            released,
+        )?;
+        if begun > frame.released {
+            let span = Span {
+                from: frame.released,
+                to: begun,
+            };
+            let lane = self.lanes.entry(tenant).or_default().waiting.place(span);
+            let waiting = named(&format!("frame {}", frame.sequence));
+            self.slice(&Track::Waiting(tenant, lane), span, waiting)?;
+        }
+        if matches!(frame.outcome, Outcome::Completed | Outcome::Failed) {
+            self.work(frame, &flow)?;
+        }
+        let result = TrackEvent {
+            terminating_flow_ids: flow,
+            ..named(outcome_name(frame.outcome))
+        };
+        let end = frame.finished.max(begun);
+        self.put(Track::Result(tenant), end, EventType::Instant, result)
+    }
+
+    fn work(&mut self, frame: &FrameRecord, flow: &[u64]) -> io::Result<()> {
+        let tenant = frame.tenant;
+        let span = Span {
+            from: frame.started,
+            to: frame.finished.max(frame.started),
+        };
+        let lane = self.lanes.entry(tenant).or_default().work.place(span);
+        let track = Track::Work(tenant, lane);
+        let about = TrackEvent {
+            categories: vec![phase_name(frame.phase).into_owned()],
+            debug_annotations: annotations(frame),
+            flow_ids: flow.to_vec(),
+            ..named(&format!("frame {}", frame.sequence))
+        };
+        self.put(track.clone(), span.from, EventType::SliceBegin, about)?;
+        for (stage, span) in trace::stages(frame) {
+            self.slice(&track, span, named(stage.name()))?;
+        }
+        self.put(track, span.to, EventType::SliceEnd, TrackEvent::default())?;
+        if !self.on_gpu.get(usize::from(tenant)).copied().unwrap_or(false) {
+            return Ok(());
+        }
+        let on_device = |stage| matches!(stage, Stage::H2d | Stage::Compute | Stage::D2h);
+        let stages = || trace::stages(frame).filter(|&(stage, _)| on_device(stage));
+        let Some((first, last)) = stages().next().zip(stages().last()) else {
+            return Ok(());
+        };
+        let span = Span {
+            from: first.1.from,
+            to: last.1.to,
+        };
+        let lane = self.lanes.entry(tenant).or_default().gpu.place(span);
+        for (stage, span) in stages() {
+            self.slice(&Track::OnGpu(tenant, lane), span, named(stage.name()))?;
+        }
+        Ok(())
+    }
+
+    /// Takes in a range of an application, or writes those that still wait.
+    fn range(&mut self, range: Option<&RangeRecord>, of: (u16, u16)) -> io::Result<()> {
+        if self.names.of(of.0).is_none() {
+            return Ok(());
+        }
+        let mut edges = Vec::new();
+        let mut note = |edge: Edge<'_>| {
+            edges.push(match edge {
+                Edge::Begin(range) => (range.from, Some(about_range(range))),
+                Edge::End(at) => (at, None),
+            });
+        };
+        let nesting = self.nesting.entry(of).or_default();
+        match range {
+            Some(range) => nesting.push(range, &mut note),
+            None => nesting.flush(&mut note),
+        }
+        if !edges.is_empty() && self.written > self.limit {
+            self.next_shard()?;
+        }
+        let track = Track::Ranges(of.0, of.1);
+        for (at, begins) in edges {
+            let kind = match begins {
+                Some(_) => EventType::SliceBegin,
+                None => EventType::SliceEnd,
+            };
+            self.put(track.clone(), at, kind, begins.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, sample: &SampleRecord) -> io::Result<()> {
+        // A counter has no way to say "not measured": it keeps its value until the next reading.
+        let Some(value) = sample.value.filter(|value| value.is_finite()) else {
+            return Ok(());
+        };
+        let name = format!("{} {}", sample.source, sample.signal);
+        let event = TrackEvent {
+            double_counter_value: Some(value),
+            ..TrackEvent::default()
+        };
+        let track = Track::Counter(name, sample.unit.clone());
+        self.put(track, sample.at, EventType::Counter, event)
+    }
+}
+
+impl<W: Write, F: FnMut(usize) -> io::Result<W>> Export for PerfettoExport<W, F> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Frame(frame) => self.frame(frame),
+            Event::Sample(sample) => self.sample(sample),
+            Event::Range(range) => self.range(Some(range), (range.tenant, range.track)),
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<usize> {
+        let left: Vec<(u16, u16)> = self.nesting.keys().copied().collect();
+        for track in left {
+            self.range(None, track)?;
+        }
+        if let Some(mut out) = self.out.take() {
+            out.flush()?;
+        }
+        Ok(self.shard + 1)
+    }
+}
+
+fn named(name: &str) -> TrackEvent {
+    TrackEvent {
+        name: Some(name.to_owned()),
+        ..TrackEvent::default()
+    }
+}
+
+fn about_range(range: &RangeRecord) -> TrackEvent {
+    let count = |name: &str, count: Option<u64>| {
+        count.map(|count| DebugAnnotation {
+            name: Some(name.to_owned()),
+            int_value: Some(i64::try_from(count).unwrap_or(i64::MAX)),
+            ..DebugAnnotation::default()
+        })
+    };
+    let annotations = [count("batch", range.batch), count("items", range.items)];
+    TrackEvent {
+        debug_annotations: annotations.into_iter().flatten().collect(),
+        ..named(range.path.rsplit('/').next().unwrap_or_default())
+    }
+}
+
+fn annotations(frame: &FrameRecord) -> Vec<DebugAnnotation> {
+    let annotation = |name: &str| DebugAnnotation {
+        name: Some(name.to_owned()),
+        ..DebugAnnotation::default()
+    };
+    let int = |name, value| DebugAnnotation {
+        int_value: Some(value),
+        ..annotation(name)
+    };
+    let flag = |name, value| DebugAnnotation {
+        bool_value: Some(value),
+        ..annotation(name)
+    };
+    let mut all = vec![
+        int("response_ns", frame.response().0),
+        int("lateness_ns", frame.lateness.0),
+        flag("missed", frame.missed()),
+        flag("warmup", frame.warmup),
+        int("detections", i64::from(frame.detections)),
+    ];
+    if let Some(deadline) = frame.deadline {
+        all.push(int("deadline_ns", deadline.0));
+    }
+    if frame.outcome != Outcome::Completed {
+        all.push(DebugAnnotation {
+            string_value: Some(outcome_name(frame.outcome).to_owned()),
+            ..annotation("outcome")
+        });
+    }
+    all
+}

@@ -1,0 +1,337 @@
+//! `jetlag export` as a process, on runs whose content is known, read back by other programs' readers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use jetlag::record::{
+    Event, Manifest, NO_CONTENT, NodeRecord, Outcome, Phase, RunWriter, SampleRecord, Stage,
+};
+use jetlag::units::{Nanos, Stamp};
+
+use crate::made_up::{self, START, ms};
+use crate::scipy::python;
+
+pub(crate) fn jetlag(args: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(args)
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("jetlag starts")
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// What was said on stderr; the exit code must be this one.
+pub(crate) fn ended(output: &Output, code: i32) -> String {
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+pub(crate) fn write_run(path: &Path, manifest: &Manifest, events: &[Event]) {
+    let mut writer = RunWriter::create(path, manifest).expect("a file");
+    for event in events {
+        writer.write(event).expect("room");
+    }
+    writer.finish().expect("room");
+}
+
+/// Frames that overlap, wait, are dropped, fail and are cut off, on a GPU and beside it; readings with gaps; nodes; names
+/// that CSV and Markdown have to quote.
+fn everything() -> (Manifest, Vec<Event>) {
+    let (mut manifest, mut events) = made_up::demo(4);
+    manifest.tenants[0].backend = "tensorrt".to_owned();
+    manifest.tenants[1].name = "lidar, \"front\" | left".to_owned();
+    manifest.scenario.tenants[1].name = manifest.tenants[1].name.clone();
+    manifest.anchor_unix_ns = 1_700_000_000_000_000_000;
+    let late = 4 * 30;
+    for i in 0..40u64 {
+        // Each is released 2 ms after the one before and takes 5 ms: three overlap.
+        let mut frame = made_up::frame(late + i, ms(4_000.0 + 2.0 * i as f64), ms(0.3), ms(5.0));
+        for (stage, took) in [
+            (Stage::Preprocess, 0.5),
+            (Stage::H2d, 0.2),
+            (Stage::Compute, 3.0),
+            (Stage::D2h, 0.1),
+            (Stage::Postprocess, 0.4),
+        ] {
+            frame.stages[stage as usize] = Some(ms(took));
+        }
+        frame.deadline = Some(ms(5.2));
+        frame.outcome = match i % 10 {
+            3 => Outcome::Dropped,
+            6 => Outcome::Failed,
+            9 if i > 30 => Outcome::Unfinished,
+            _ => Outcome::Completed,
+        };
+        if frame.outcome == Outcome::Dropped {
+            frame.started = frame.finished;
+            frame.source_index = NO_CONTENT;
+            frame.stages = [None; 8];
+        }
+        events.push(Event::Frame(frame));
+    }
+    for i in 0..20 {
+        for (signal, unit, value) in [
+            ("power_instant", "mw", Some(61_000.0 + f64::from(i))),
+            ("sm_frequency", "mhz", (i % 3 != 0).then_some(1980.0)),
+            ("temperature", "c", Some(f64::NAN)),
+        ] {
+            events.push(Event::Sample(SampleRecord {
+                at: START + Nanos::from_millis(100 * i64::from(i)),
+                source: "nvml".to_owned(),
+                signal: signal.to_owned(),
+                value,
+                unit: unit.to_owned(),
+            }));
+        }
+    }
+    for (name, operator) in [("conv,1", "Conv+Relu"), ("", "Softmax")] {
+        events.push(Event::Node(NodeRecord {
+            tenant: 1,
+            phase: Phase::Together,
+            name: name.to_owned(),
+            operator: operator.to_owned(),
+            count: 40,
+            mean: Nanos(1_234_567),
+            max: Nanos(2_000_000),
+        }));
+    }
+    (manifest, events)
+}
+
+fn exported(folder: &Path, args: &[&str]) -> String {
+    let (manifest, events) = everything();
+    write_run(&folder.join("run.mcap"), &manifest, &events);
+    let mut all = vec!["export", "run.mcap"];
+    all.extend(args);
+    let output = jetlag(&all, folder);
+    ended(&output, 0);
+    text(&output.stdout)
+}
+
+pub(crate) fn judge(python: &Path, script: &str, args: &[PathBuf]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/python")
+        .join(script);
+    let output = Command::new(python)
+        .arg(script)
+        .args(args)
+        .output()
+        .expect("Python starts");
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{said}{}", text(&output.stderr));
+    said
+}
+
+#[test]
+fn tables_say_what_the_run_file_says_and_pythons_csv_reads_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    exported(folder.path(), &["--format", "csv", "-o", "tables"]);
+    let read = |name: &str| fs::read_to_string(folder.path().join("tables").join(name)).expect("a table");
+    let frames = read("frames.csv");
+    let dropped = frames
+        .lines()
+        .find(|line| line.contains(",dropped,"))
+        .expect("a drop");
+    assert!(dropped.contains(",dropped,123,,"), "no content: {dropped}");
+    assert!(frames.contains("\"lidar, \"\"front\"\" | left\",together,"));
+    let telemetry = read("telemetry.csv");
+    assert!(telemetry.contains("nvml,temperature,c,\r\n"), "NaN is no reading");
+    assert!(!telemetry.contains("NaN"));
+    if let Some(python) = python("mcap_ros2") {
+        let said = judge(
+            &python,
+            "csv_judge.py",
+            &[folder.path().join("run.mcap"), folder.path().join("tables")],
+        );
+        assert!(said.contains("2 layers agree"), "{said}");
+    }
+}
+
+#[test]
+fn a_trace_has_each_frame_stage_flow_and_reading_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    exported(
+        folder.path(),
+        &["--format", "perfetto", "-o", "run.perfetto-trace"],
+    );
+    let Some(python) = python("mcap_ros2, perfetto") else {
+        return;
+    };
+    let files = ["run.mcap", "run.perfetto-trace"].map(|name| folder.path().join(name));
+    let said = judge(&python, "perfetto_judge.py", &files);
+    assert!(said.contains("in 1 files"), "{said}");
+}
+
+#[test]
+fn shards_of_a_trace_stand_alone_and_come_to_the_whole() {
+    use jetlag::report::export::Export;
+    use jetlag::report::export::perfetto::PerfettoExport;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (manifest, events) = everything();
+    write_run(&folder.path().join("run.mcap"), &manifest, &events);
+    let path = |shard: usize| folder.path().join(format!("{shard}.perfetto-trace"));
+    let limit = 40_000;
+    let mut trace =
+        PerfettoExport::new(&manifest, limit, |shard| fs::File::create(path(shard))).expect("a file");
+    for event in &events {
+        trace.event(event).expect("room");
+    }
+    let shards = trace.finish().expect("room");
+    assert!(shards > 5, "{shards}");
+    for shard in 0..shards {
+        let bytes = fs::metadata(path(shard)).expect("a shard").len();
+        assert!(bytes < limit + 20_000, "{bytes}");
+    }
+    let Some(python) = python("mcap_ros2, perfetto") else {
+        return;
+    };
+    let files: Vec<PathBuf> = std::iter::once(folder.path().join("run.mcap"))
+        .chain((0..shards).map(path))
+        .collect();
+    let said = judge(&python, "perfetto_judge.py", &files);
+    assert!(said.contains(&format!("in {shards} files")), "{said}");
+}
+
+#[test]
+fn json_is_that_of_report_and_markdown_is_short_and_safe() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let json = exported(folder.path(), &["--format", "json"]);
+    let report = jetlag(&["report", "run.mcap", "--format", "json"], folder.path());
+    assert_eq!(json, text(&report.stdout));
+    let markdown = exported(folder.path(), &["--format", "markdown"]);
+    assert!(
+        markdown.starts_with("### two-detectors: **limited** by "),
+        "{markdown}"
+    );
+    let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(rows.len(), 3, "a heading and two tenants: {markdown}");
+    let cells = |row: &str| row.replace("\\|", "").matches('|').count();
+    assert!(rows.iter().all(|row| cells(row) == cells(rows[0])), "{markdown}");
+    assert!(markdown.contains("too few frames"), "{markdown}");
+    assert!(markdown.contains("✗ `camera.response.p99 < 33ms`"), "{markdown}");
+}
+
+#[test]
+fn a_run_that_was_cut_off_is_exported_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (manifest, mut events) = everything();
+    // As a run would record them: what is cut off is the end.
+    events.sort_by_key(|event| match event {
+        Event::Frame(frame) => frame.finished,
+        Event::Sample(sample) => sample.at,
+        _ => Stamp(i64::MAX),
+    });
+    let path = folder.path().join("run.mcap");
+    write_run(&path, &manifest, &events);
+    let whole = fs::read(&path).expect("the run");
+    fs::write(&path, &whole[..whole.len() * 2 / 3]).expect("room");
+    for (format, out) in [
+        ("csv", "tables"),
+        ("perfetto", "run.trace"),
+        ("cvcuda", "benchmark"),
+        ("json", "run.json"),
+        ("markdown", "run.md"),
+    ] {
+        let output = jetlag(
+            &["export", "run.mcap", "--format", format, "-o", out],
+            folder.path(),
+        );
+        ended(&output, 4);
+        assert!(folder.path().join(out).exists(), "{format}");
+    }
+    let frames = fs::read_to_string(folder.path().join("tables/frames.csv")).expect("a table");
+    assert!(frames.lines().count() > 1, "some frames are in it");
+    let said = ended(
+        &jetlag(&["report", "run.mcap", "--compat", "trtexec10"], folder.path()),
+        4,
+    );
+    assert!(said.contains("ends in the middle"), "{said}");
+}
+
+#[test]
+fn runs_without_frames_with_one_or_with_none_completed_give_what_there_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = made_up::manifest(1, vec![made_up::tenant("camera", 30.0, 33.0)]);
+    let one = made_up::frame(0, Nanos::ZERO, Nanos::ZERO, ms(4.0));
+    let mut dropped = one;
+    dropped.outcome = Outcome::Dropped;
+    for (events, frames) in [
+        (vec![], 0),
+        (vec![Event::Frame(one)], 1),
+        (vec![Event::Frame(dropped)], 1),
+    ] {
+        write_run(&folder.path().join("run.mcap"), &manifest, &events);
+        for (format, out) in [
+            ("csv", "tables"),
+            ("perfetto", "run.trace"),
+            ("cvcuda", "benchmark"),
+            ("json", "run.json"),
+            ("markdown", "run.md"),
+        ] {
+            let output = jetlag(
+                &["export", "run.mcap", "--format", format, "-o", out],
+                folder.path(),
+            );
+            ended(&output, 0);
+        }
+        let table = fs::read_to_string(folder.path().join("tables/frames.csv")).expect("a table");
+        assert_eq!(table.lines().count(), 1 + frames);
+        let json = fs::read_to_string(folder.path().join("benchmark/camera/benchmark_mean.json"));
+        serde_json::from_str::<serde_json::Value>(&json.expect("a file")).expect("JSON");
+        // None of them has a compute time: trtexec's figures cannot be had, and that is said.
+        let report = jetlag(&["report", "run.mcap", "--compat", "trtexec10"], folder.path());
+        assert!(ended(&report, 1).contains("no completed frame with a compute time"));
+    }
+}
+
+#[test]
+fn files_of_others_newer_versions_and_places_that_cannot_be_written_are_refused_in_plain_words() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let export = |args: &[&str]| {
+        let mut all = vec!["export"];
+        all.extend(args);
+        jetlag(&all, folder.path())
+    };
+    fs::write(folder.path().join("notes.txt"), "not a run\n").expect("room");
+    let said = ended(&export(&["notes.txt", "--format", "csv", "-o", "tables"]), 1);
+    assert!(said.contains("is not a run file"), "{said}");
+    assert!(!folder.path().join("tables").exists(), "nothing is left behind");
+    let mut newer = made_up::manifest(1, vec![made_up::tenant("camera", 30.0, 33.0)]);
+    newer.schema_major = 99;
+    write_run(&folder.path().join("newer.mcap"), &newer, &[]);
+    let said = ended(&export(&["newer.mcap", "--format", "perfetto", "-o", "t"]), 1);
+    assert!(said.contains("update jetlag"), "{said}");
+    let said = ended(&export(&["absent.mcap", "--format", "json"]), 1);
+    assert!(said.contains("absent.mcap"), "{said}");
+
+    let (manifest, events) = everything();
+    write_run(&folder.path().join("run.mcap"), &manifest, &events);
+    for (format, out) in [
+        ("perfetto", "no/such/folder/run.trace"),
+        ("json", "no/such/folder/run.json"),
+        ("csv", "notes.txt/tables"),
+        ("cvcuda", "notes.txt/tables"),
+    ] {
+        let said = ended(&export(&["run.mcap", "--format", format, "-o", out]), 1);
+        assert!(said.contains("cannot"), "{format}: {said}");
+    }
+    if Path::new("/dev/full").exists() {
+        let said = ended(
+            &export(&["run.mcap", "--format", "perfetto", "-o", "/dev/full"]),
+            1,
+        );
+        assert!(said.contains("cannot write to /dev/full"), "{said}");
+    }
+    let said = ended(&export(&["run.mcap", "--format", "csv"]), 2);
+    assert!(said.contains("-o DIR"), "{said}");
+    ended(&export(&["run.mcap"]), 2);
+    ended(&export(&["run.mcap", "--format", "excel"]), 2);
+}
