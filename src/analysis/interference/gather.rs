@@ -106,8 +106,10 @@ impl Spans {
 
     /// Whether everything that ran beside a span is kept; `longest` is the longest service there is.
     pub(super) fn sees_all_of(&self, span: &Span, longest: Nanos) -> bool {
-        let begins = span.started.0.div_euclid(SLICE) * SLICE;
-        self.every == 1 || (span.started.0 - begins >= longest.0 && span.finished.0 <= begins + SLICE)
+        let since = span.started.0.rem_euclid(SLICE);
+        let left = i128::from(SLICE - since);
+        let service = i128::from(span.finished.0) - i128::from(span.started.0);
+        self.every == 1 || (since >= longest.0 && service <= left)
     }
 }
 
@@ -230,7 +232,7 @@ impl Phases {
     pub(in crate::analysis) fn lost(&self, tenant: u16) -> u64 {
         let of_it = |busy: &&Busy| busy.tenant == tenant && matches!(busy.phase, Phase::Other(_));
         let ends = self.busy.iter().filter(of_it).filter_map(|busy| busy.end);
-        ends.map(|end| end.lost_records).sum()
+        ends.fold(0, |sum, end| sum.saturating_add(end.lost_records))
     }
 }
 

@@ -118,7 +118,8 @@ fn shares(spans: &[Span], others: &[Span]) -> Vec<f64> {
         {
             first += 1;
         }
-        let (mut covered, mut met) = (span.started, 0);
+        // Stamps of a damaged file may be absurd: their differences need more than 64 bits.
+        let (mut covered, mut met) = (span.started, 0i128);
         for other in others[first..]
             .iter()
             .take_while(|other| other.started < span.finished)
@@ -126,11 +127,11 @@ fn shares(spans: &[Span], others: &[Span]) -> Vec<f64> {
             let from = other.started.max(covered);
             let to = other.finished.min(span.finished);
             if to > from {
-                met += (to - from).0;
+                met += i128::from(to.0) - i128::from(from.0);
                 covered = to;
             }
         }
-        met as f64 / (span.finished - span.started).0 as f64
+        met as f64 / (i128::from(span.finished.0) - i128::from(span.started.0)) as f64
     });
     shares.collect()
 }
