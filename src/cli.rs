@@ -37,15 +37,13 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     /// Run the demo scenario from within the binary: no file needed.
     #[command(after_help = "Example:  jetlag demo --set duration=5s")]
     Demo(RunOptions),
-    /// Print the summary of a run file again.
-    #[command(after_help = "Example:  jetlag report runs/demo-20260101-120000.mcap --format json")]
-    Report {
-        /// The run file (.mcap), whole or cut off.
-        run: PathBuf,
-        /// For people or for programs.
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-    },
+    /// Print the summary of a run file again, or write it as a page to look at.
+    #[command(
+        after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --html demo.html
+           jetlag report before.mcap after.mcap --html both.html    compared, and one after the other
+           jetlag report fp32.mcap fp16.mcap --layers               time per layer, side by side"
+    )]
+    Report(ReportArgs),
     /// Say which of two runs is faster and by how much, with intervals; or run two scenarios in turns and say it.
     #[command(after_help = "Examples:  jetlag compare runs/before.mcap runs/after.mcap
            jetlag compare --ab fp32.ron fp16.ron --rounds 5 --fail-if \"camera.response.p99 +5%\"
@@ -179,6 +177,23 @@ pub struct RunOptions {
     /// No progress bar on stderr.
     #[arg(short, long)]
     pub quiet: bool,
+}
+
+/// What `report` takes.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run files (.mcap), whole or cut off; several are compared with the first.
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Write one self-contained page instead of printing.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Time per layer and per operator alone, of two runs side by side.
+    #[arg(long, conflicts_with = "html")]
+    pub layers: bool,
+    /// For people or for programs; programs get an array where there are several runs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// What `compare` takes.

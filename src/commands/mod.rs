@@ -64,7 +64,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         Command::Compare(args) => compare::run(&args),
-        Command::Report { run, format } => report::run(&run, format),
+        Command::Report(args) => report::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),
         Command::Inspect(args) => inspect::run(&args),

@@ -7,6 +7,7 @@ pub mod clocks;
 pub mod compare;
 pub mod dashboard;
 pub mod doctor;
+pub mod html;
 pub mod inspect;
 pub mod json;
 pub mod log;

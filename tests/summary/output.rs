@@ -319,6 +319,9 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "nodes",
             "predictability",
             "waterfall"
+            "operators",
+            "predictability",
+            "slowest"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");

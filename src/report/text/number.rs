@@ -1,18 +1,18 @@
 //! Figures for the eye: few digits, the unit once a table.
 
 /// What stands for a figure that is not known.
-pub(super) const UNKNOWN: &str = "–";
+pub(in crate::report) const UNKNOWN: &str = "–";
 
 /// The unit in which a table shows its durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TimeUnit {
+pub(in crate::report) enum TimeUnit {
     Millis,
     Micros,
 }
 
 impl TimeUnit {
     /// Microseconds where none of the durations given reaches one millisecond.
-    pub(super) fn for_millis(largest: impl Iterator<Item = f64>) -> Self {
+    pub(in crate::report) fn for_millis(largest: impl Iterator<Item = f64>) -> Self {
         if largest.fold(0.0, f64::max) < 1.0 {
             TimeUnit::Micros
         } else {
@@ -20,7 +20,7 @@ impl TimeUnit {
         }
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(in crate::report) fn name(self) -> &'static str {
         match self {
             TimeUnit::Millis => "ms",
             TimeUnit::Micros => "µs",
@@ -28,7 +28,7 @@ impl TimeUnit {
     }
 
     /// A duration given in milliseconds.
-    pub(super) fn show(self, ms: f64) -> String {
+    pub(in crate::report) fn show(self, ms: f64) -> String {
         match self {
             TimeUnit::Millis => short(ms),
             TimeUnit::Micros => short(ms * 1e3),
@@ -36,13 +36,13 @@ impl TimeUnit {
     }
 
     /// The two bounds of an interval.
-    pub(super) fn show_interval(self, [low, high]: [f64; 2]) -> String {
+    pub(in crate::report) fn show_interval(self, [low, high]: [f64; 2]) -> String {
         format!("{}–{}", self.show(low), self.show(high))
     }
 }
 
 /// Two decimals, fewer on large figures, three on small ones.
-pub(super) fn short(x: f64) -> String {
+pub(in crate::report) fn short(x: f64) -> String {
     match x.abs() {
         size if size >= 9_999.5 => format!("{x:.0}"),
         size if size >= 999.95 => format!("{x:.1}"),
@@ -52,7 +52,7 @@ pub(super) fn short(x: f64) -> String {
 }
 
 /// A share from 0 to 1 in percent; what is not zero does not read as zero.
-pub(super) fn percent(share: f64) -> String {
+pub(in crate::report) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 || percent >= 10.0 {
         format!("{percent:.0} %")
@@ -64,7 +64,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// A figure, or the sign for none.
-pub(super) fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+pub(in crate::report) fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)
 }
 
