@@ -34,8 +34,8 @@ pub mod summary;
 mod tenant;
 mod timeline;
 mod track;
-pub mod waterfall;
 mod watch;
+pub mod waterfall;
 
 use std::collections::HashSet;
 

@@ -12,8 +12,8 @@ use super::conditions;
 use super::stats::six_decimals;
 use super::summary::{ActiveCoRunner, SlowFrame, SlowPart, TenantSummary};
 use super::track::{Point, Track, Tracks};
-use super::waterfall::{self, LATENESS, NAMES, PARTS, WAIT};
 use super::watch::{Kept, Span, Watched};
+use super::waterfall::{self, LATENESS, NAMES, PARTS, WAIT};
 use crate::record::FrameRecord;
 use crate::units::{Nanos, Stamp};
 

@@ -9,8 +9,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 pub use super::duty::DutyCycle;
 pub use super::interference::Interference;
-pub use super::waterfall::Waterfall;
 pub use super::plot::Plots;
+pub use super::waterfall::Waterfall;
 pub use crate::record::{Finding, Stage};
 
 /// The version of the machine form; larger when a field changes its meaning or goes.

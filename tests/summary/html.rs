@@ -207,7 +207,7 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// Opens a page as from disk, with a profile of its own; what it came to as text, and what was logged.
-fn opened(browser: &Path, page: &Path, width: u32, more: &[&str]) -> (String, String) {
+fn opened(browser: &Path, page: &Path, width: u32) -> (String, String) {
     let profile = tempfile::tempdir().expect("a folder");
     let output = Command::new(browser)
         .args([
@@ -225,7 +225,6 @@ fn opened(browser: &Path, page: &Path, width: u32, more: &[&str]) -> (String, St
         .args(["--enable-logging=stderr", "--virtual-time-budget=3000"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
         .arg(format!("--window-size={width},900"))
-        .args(more)
         .arg("--dump-dom")
         .arg(format!("file://{}", page.display()))
         .output()
@@ -248,7 +247,7 @@ fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart() {
     let text = page(&manifest, &events).replace("</body>", probe);
     std::fs::write(&written, text).expect("the page is written");
     for width in [1200, 500] {
-        let (dom, log) = opened(&browser, &written, width, &[]);
+        let (dom, log) = opened(&browser, &written, width);
         assert!(!log.contains("CONSOLE"), "{log}");
         // Of each pair of widths one is shown: six charts, and four of distributions.
         assert!(dom.contains("data-shown=\"10\""), "{width}: {}", tail(&dom));

@@ -4,8 +4,8 @@
 mod common;
 mod compare;
 mod findings;
-mod interference;
 mod html;
+mod interference;
 mod made_up;
 mod outliers;
 mod output;

@@ -317,10 +317,9 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "closed_loop",
             "deadline_ms",
             "nodes",
-            "predictability",
-            "waterfall"
             "operators",
             "predictability",
+            "waterfall",
             "slowest"
         ]
     );

@@ -5,6 +5,7 @@
 
 mod charts;
 mod comparison;
+mod interference;
 mod machine;
 mod tenants;
 mod view;
@@ -111,7 +112,7 @@ fn view_of(number: usize, run: &Reported) -> RunView {
         tenants::over_time(summary, &id),
         tenants::spread(summary, &id),
         tenants::stages(summary, &id),
-        tenants::slowdown(summary, &id),
+        interference::section(summary, &id),
         machine::power(summary, &id).or_else(|| Some(not_measured("Power and clocks", &id, NO_POWER))),
         machine::energy(summary, &id),
         tenants::slowest(summary, &id),

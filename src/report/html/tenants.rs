@@ -2,10 +2,11 @@
 //! frames and their layers.
 
 use super::charts::{mark, over_time, spread};
-use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, tenant_cell, words};
+use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
 use crate::analysis::Quantile;
-use crate::analysis::summary::{SlowFrame, Stats, Summary, TenantSummary};
+use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
 use crate::report::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use crate::report::text::waterfall::sentence;
 
 /// Layers shown of a tenant; JSON has all.
 const MOST_LAYERS: usize = 25;
@@ -197,90 +198,50 @@ pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
 /// Where the mean response time goes.
 pub(super) fn stages(summary: &Summary, prefix: &str) -> Option<Section> {
     let unit = common_unit(summary);
-    let tables: Vec<Block> = summary
-        .tenants
-        .iter()
-        .enumerate()
-        .filter(|(_, tenant)| !tenant.time_share.is_empty())
-        .map(|(number, tenant)| Block::Table(waterfall(number, tenant, unit)))
-        .collect();
-    (!tables.is_empty()).then(|| Section {
+    let mut blocks = Vec::new();
+    for (number, tenant) in summary.tenants.iter().enumerate() {
+        if tenant.waterfall.parts.len() > 1 {
+            blocks.push(Block::Table(waterfall(number, tenant, unit)));
+            blocks.push(Block::Text(words(&sentence(tenant, unit))));
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-stages"),
         title: "Where the time goes",
         note: format!(
-            "From release to result, stage after stage; bars are shares of the mean response time, figures in {}.",
+            "From release to result, part after part. Means add up to the mean response time; figures in {}.",
             unit.name()
         ),
-        blocks: tables,
+        blocks,
     })
 }
 
 fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
-    let mut table = Table::new(
-        tenant.name.clone(),
-        &["stage", "#p50", "#p99", "#share", "place in the whole"],
-    );
+    let slowest = tenant.waterfall.slowest.is_some();
+    let mut columns = vec!["part", "#mean", "#share", "#p99"];
+    if slowest {
+        columns.push("#slowest 1 %");
+    }
+    columns.push("place in the whole");
+    let mut table = Table::new(tenant.name.clone(), &columns);
     let mut from = 0.0;
-    for &(stage, share) in &tenant.time_share {
-        let stats = tenant
-            .stages_ms
-            .iter()
-            .find(|(name, _)| *name == stage)
-            .map(|(_, stats)| stats);
+    for part in &tenant.waterfall.parts {
         let start = from;
-        from += share;
-        if stats.is_none() && share < 0.001 {
-            continue;
+        from += part.share;
+        let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));
+        let mut row = vec![
+            cell(part.part),
+            time(Some(part.mean_ms)),
+            cell(percent(part.share)),
+            time(part.p99_ms),
+        ];
+        if slowest {
+            row.push(time(part.slowest_mean_ms));
         }
-        let figure = |pick: fn(&Stats) -> Option<f64>| match stats {
-            Some(stats) => cell(or_unknown(pick(stats), |ms| unit.show(ms))),
-            None => cell(""),
-        };
-        table.row(vec![
-            cell(stage),
-            figure(|stats| stats.p50),
-            figure(|stats| stats.p99),
-            cell(percent(share)),
-            Cell::bar(start, share, number),
-        ]);
+        row.push(Cell::bar(start, part.share, number));
+        table.row(row);
     }
     table
-}
-
-/// Together against alone.
-pub(super) fn slowdown(summary: &Summary, prefix: &str) -> Option<Section> {
-    let mut table = Table::new("", &["tenant", "median", "p99", "#frames alone"]);
-    for (number, tenant) in summary.tenants.iter().enumerate() {
-        let Some(slowdown) = &tenant.slowdown else {
-            continue;
-        };
-        table.row(vec![
-            tenant_cell(&tenant.name, number),
-            heat(slowdown.p50, slowdown.ci95.p50),
-            heat(slowdown.p99, slowdown.ci95.p99),
-            cell(slowdown.alone_count.to_string()),
-        ]);
-    }
-    (!table.rows.is_empty()).then(|| Section {
-        id: format!("{prefix}-slowdown"),
-        title: "Slowdown",
-        note: "Response time sharing with the others over response time alone; the darker, the slower."
-            .to_owned(),
-        blocks: vec![Block::Table(table)],
-    })
-}
-
-/// A slowdown as a cell that is the warmer the slower; what it says is in its words.
-pub(super) fn heat(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> Cell {
-    let warmth = slowdown.map_or(0.0, |x| ((x - 1.0) / 2.0).clamp(0.0, 1.0) * 70.0);
-    Cell {
-        style: format!("--share:{warmth:.0}%"),
-        ..cell(or_unknown(slowdown, |x| format!("×{}", short(x))))
-            .note(interval.map_or(String::new(), |[low, high]| {
-                format!("{}–{}", short(low), short(high))
-            }))
-            .class("heat")
-    }
 }
 
 /// Why the slowest frames were slow.

@@ -80,7 +80,7 @@ pub(super) struct Table {
 
 /// A column, of numbers or of words.
 pub(super) struct Column {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) number: bool,
 }
 
@@ -98,16 +98,17 @@ pub(super) struct Cell {
 
 impl Table {
     /// A table without rows; a column whose name begins with `#` is one of numbers.
-    pub(super) fn new(caption: impl Into<String>, columns: &[&'static str]) -> Table {
+    pub(super) fn new<S: AsRef<str>>(caption: impl Into<String>, columns: &[S]) -> Table {
+        let columns = columns.iter().map(|name| {
+            let name = name.as_ref();
+            Column {
+                name: name.strip_prefix('#').unwrap_or(name).to_owned(),
+                number: name.starts_with('#'),
+            }
+        });
         Table {
             caption: caption.into(),
-            columns: columns
-                .iter()
-                .map(|name| Column {
-                    name: name.strip_prefix('#').unwrap_or(name),
-                    number: name.starts_with('#'),
-                })
-                .collect(),
+            columns: columns.collect(),
             rows: Vec::new(),
         }
     }

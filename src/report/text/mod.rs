@@ -12,7 +12,7 @@ mod plots;
 mod power;
 mod predictability;
 mod table;
-mod waterfall;
+pub(in crate::report) mod waterfall;
 
 use std::io::{self, Write};
 
