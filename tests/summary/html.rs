@@ -101,6 +101,10 @@ fn assert_self_contained(page: &str) {
 fn a_page_has_every_section_in_order_and_needs_nothing_else() {
     let (manifest, events) = rich();
     let page = page(&manifest, &events);
+    if std::env::var_os("JETLAG_BLESS").is_some() {
+        // docs/report.png is a picture of it.
+        std::fs::write("target/report.html", &page).expect("target is writable");
+    }
     assert_self_contained(&page);
     assert!(page.len() < 3 << 20, "{} bytes", page.len());
     let sections = [
@@ -258,6 +262,50 @@ fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart() {
         );
         assert!(dom.contains("id=\"tip\""), "the script ran");
     }
+}
+
+#[test]
+fn a_simulated_run_becomes_a_page_and_two_are_compared_on_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let jetlag = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+            .args(args)
+            .current_dir(folder.path())
+            .output()
+            .expect("jetlag starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!said.contains("panicked"), "{said}");
+        (output.status.code(), said)
+    };
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/matrix.ron");
+    for (file, seed) in [("a.mcap", "seed=5"), ("b.mcap", "seed=6")] {
+        let (code, said) = jetlag(&["run", scenario, "--quiet", "--out", file, "--set", seed]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let (code, said) = jetlag(&["report", "a.mcap", "b.mcap", "--html", "both.html"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("both.html"), "{said}");
+    let page = std::fs::read_to_string(folder.path().join("both.html")).expect("the page");
+    assert_self_contained(&page);
+    for part in [
+        "<h2>Comparison</h2>",
+        "with lidar",
+        "with all",
+        "id=\"run1-time\"",
+        "id=\"run2-time\"",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Three tenants beside two others and all, median and p99, in each of two runs.
+    assert_eq!(page.matches("heat\"").count(), 2 * 2 * 9);
+    let (code, said) = jetlag(&["report", "absent.mcap", "--html", "x.html"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("Name a run file") && !folder.path().join("x.html").exists());
+    let (code, said) = jetlag(&["report", "a.mcap", "--html", "no/such/folder/x.html"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cannot write no/such/folder/x.html"), "{said}");
+    let (code, _) = jetlag(&["report", "a.mcap", "b.mcap", "--layers"]);
+    assert_eq!(code, Some(0));
 }
 
 fn tail(text: &str) -> &str {

@@ -1,6 +1,8 @@
-//! Who slows whom: each tenant beside others against itself alone as a map of heat, and what meeting another costs.
+//! Who slows whom: each tenant beside others against itself alone as a map of heat, what meeting another costs, and what
+//! idle gaps do.
 
 use super::view::{self, Block, Section, Table, cell, tenant_cell};
+use crate::analysis::duty::Clock;
 use crate::analysis::interference::{Cell, Way};
 use crate::analysis::summary::{Slowdown, Summary};
 use crate::report::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
@@ -100,7 +102,7 @@ fn together(summary: &Summary) -> Option<Table> {
 
 /// A slowdown as a cell that is the warmer the slower; what it says is in its words.
 fn heat(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> view::Cell {
-    let warmth = slowdown.map_or(0.0, |x| ((x - 1.0) / (HOTTEST - 1.0)).clamp(0.0, 1.0) * 70.0);
+    let warmth = slowdown.map_or(0.0, |x| ((x - 1.0) / (HOTTEST - 1.0)).clamp(0.0, 1.0) * 55.0);
     view::Cell {
         style: format!("--share:{warmth:.0}%"),
         ..cell(or_unknown(slowdown, |x| format!("×{}", short(x))))
@@ -157,4 +159,51 @@ fn overlap(summary: &Summary) -> Option<Table> {
         ]);
     }
     (!table.rows.is_empty()).then_some(table)
+}
+
+/// One tenant at several rates.
+pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
+    let duty = summary.duty_cycle.as_ref()?;
+    let unit = TimeUnit::for_millis(duty.steps.iter().filter_map(|step| step.response_ms.p50));
+    let caption = format!("{}, {}; clocks are means", duty.tenant, unit.name());
+    let mut table = Table::new(
+        caption,
+        &[
+            "rate",
+            "#idle",
+            "#median",
+            "#p99",
+            "#frames",
+            "#GPU clock",
+            "#CPU clock",
+        ],
+    );
+    for step in &duty.steps {
+        let stats = &step.response_ms;
+        let time = |value: Option<f64>, interval: Option<[f64; 2]>| {
+            let bounds = interval.map_or(String::new(), |bounds| unit.show_interval(bounds));
+            cell(or_unknown(value, |ms| unit.show(ms))).note(bounds)
+        };
+        let clock =
+            |clock: Option<Clock>| cell(or_unknown(clock, |clock| format!("{:.0} MHz", clock.mean_mhz)));
+        table.row(vec![
+            cell(
+                step.hz
+                    .map_or_else(|| "closed loop".to_owned(), |hz| format!("{hz} Hz")),
+            ),
+            cell(or_unknown(step.idle_share, percent)),
+            time(stats.p50, stats.ci95.p50),
+            time(stats.p99, stats.ci95.p99),
+            cell(stats.count.to_string()),
+            clock(step.gpu_clock),
+            clock(step.cpu_clock),
+        ]);
+    }
+    Some(Section {
+        id: format!("{prefix}-duty"),
+        title: "Duty cycle",
+        note: "The same tenant at several rates: what idle gaps between frames do to its response time."
+            .to_owned(),
+        blocks: vec![Block::Table(table)],
+    })
 }

@@ -309,11 +309,7 @@ fn slow_frames(tenant: &TenantSummary, shown: &[&SlowFrame]) -> Table {
                 unit.show(slow.grew.ms),
                 unit.show(slow.grew.usual_ms)
             )),
-            cell(slow.explanation.clone()).class(if slow.cause.is_some() {
-                "wide strong"
-            } else {
-                "wide dim"
-            }),
+            likely_cause(slow),
             cell(if others.is_empty() {
                 UNKNOWN.to_owned()
             } else {
@@ -329,6 +325,22 @@ fn slow_frames(tenant: &TenantSummary, shown: &[&SlowFrame]) -> Table {
         table.row(row);
     }
     table
+}
+
+/// The cause in a word or two, and its sentence.
+fn likely_cause(slow: &SlowFrame) -> Cell {
+    let (cause, class) = match slow.cause {
+        Some("late-release") => ("late release", "wide strong"),
+        Some("backlog") => ("backlog", "wide strong"),
+        Some("waited") => ("waited for another frame", "wide strong"),
+        Some("throttled") => ("throttled", "wide strong"),
+        Some("low-clock") => ("lower clock", "wide strong"),
+        Some("larger-input") => ("larger input", "wide strong"),
+        Some("co-runner") => ("a co-runner", "wide strong"),
+        Some(other) => (other, "wide strong"),
+        None => ("none stands out", "wide dim"),
+    };
+    cell(cause).note(&slow.explanation).class(class)
 }
 
 /// Time per layer.

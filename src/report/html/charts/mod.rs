@@ -83,7 +83,7 @@ pub(super) fn figure(
     said: &str,
     draw: impl Fn(&Area<'_>, Size) -> Drawing<Vec<Stripe>>,
 ) -> Option<Figure> {
-    let sizes = [(720, wide, "wide"), (350, narrow, "narrow")];
+    let sizes = [(1000, wide, "wide"), (360, narrow, "narrow")];
     let mut svg = String::new();
     for (width, height, class) in sizes {
         let size = Size { width, height, class };
@@ -99,7 +99,7 @@ pub(super) fn small_figure(
     draw: impl Fn(&Area<'_>, Size) -> Drawing<Vec<Stripe>>,
 ) -> Option<Figure> {
     let size = Size {
-        width: 350,
+        width: 430,
         height,
         class: "small",
     };
@@ -214,7 +214,7 @@ impl<'a, 'b> Plane<'a, 'b> {
             marks: marks_in(
                 self.axes.x,
                 self.axes.x_step,
-                ((self.right - self.left) / (60 * FINE)).max(2) as usize,
+                ((self.right - self.left) / (64 * FINE)).max(2) as usize,
             ),
         };
         let y = Marked {

@@ -27,7 +27,7 @@ pub(in crate::report::html) fn chart(
     let said = in_words(tenant, unit);
     let any_missed = slices.iter().any(|slice| slice.missed > 0);
     let any_dropped = slices.iter().any(|slice| slice.dropped > 0);
-    figure([230, 210], &said, |area, size| {
+    figure([260, 210], &said, |area, size| {
         let axes = Axes {
             x: Axis {
                 from: 0.0,
@@ -41,7 +41,7 @@ pub(in crate::report::html) fn chart(
         };
         let rows = i32::from(any_missed) + i32::from(any_dropped);
         let plane = Plane::new(area, &axes, rows * 11 + 2 * rows.min(1))?;
-        let shown = coarser(slices, if size.is_narrow() { 300 } else { 640 });
+        let shown = coarser(slices, if size.is_narrow() { 300 } else { 900 });
         band(&plane, &shown, colour(number))?;
         deadline(&plane, tenant.deadline_ms)?;
         slowest(&plane, tenant)?;
@@ -108,6 +108,7 @@ fn deadline(plane: &Plane<'_, '_>, deadline_ms: Option<f64>) -> Drawing<()> {
 
 /// The slowest frames beyond the usual spread, by their numbers in the table.
 fn slowest(plane: &Plane<'_, '_>, tenant: &TenantSummary) -> Drawing<()> {
+    let mut lettered: Vec<(i32, i32)> = Vec::new();
     for (number, slow) in (1..).zip(&tenant.slowest) {
         if !slow.beyond_spread {
             continue;
@@ -115,6 +116,14 @@ fn slowest(plane: &Plane<'_, '_>, tenant: &TenantSummary) -> Drawing<()> {
         let place = (plane.x(slow.at_s), plane.y(slow.response_ms));
         plane.draw(Circle::new(place, 3 * FINE, line(ALARM, 5)))?;
         let beside = (place.0 + 5 * FINE, place.1 - 3 * FINE);
+        // Of those that lie close together the slowest keeps its number.
+        let covers = |other: &(i32, i32)| {
+            (other.0 - beside.0).abs() < 14 * FINE && (other.1 - beside.1).abs() < 11 * FINE
+        };
+        if lettered.iter().any(covers) {
+            continue;
+        }
+        lettered.push(beside);
         plane.draw(Text::new(format!("{number}"), beside, letters().color(&ALARM)))?;
     }
     Ok(())

@@ -45,7 +45,7 @@ pub(in crate::report::html) fn chart(
         short(low),
         short(high)
     );
-    figure([150, 150], &said, |area, _| {
+    figure([170, 150], &said, |area, _| {
         let axes = Axes {
             x: Axis {
                 from: 0.0,

@@ -7,7 +7,7 @@ use super::{Axes, Drawing, Figure, OTHER, Plane, Stripe, colour, line, small_fig
 use crate::analysis::plot::{Axis, Shape, Spread};
 use crate::report::text::number::{TimeUnit, percent};
 
-const HEIGHT: i32 = 200;
+const HEIGHT: i32 = 230;
 
 /// The distribution function of the tenant of this number.
 pub(in crate::report::html) fn at_most(
