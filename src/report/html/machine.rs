@@ -73,7 +73,9 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
             format!("p50 {}, p99 {} a frame", micros(own.p50), micros(own.p99)),
         );
     }
-    fact("command", manifest.command_line.join(" "));
+    if !manifest.command_line.is_empty() {
+        fact("command", manifest.command_line.join(" "));
+    }
     if let Some(file) = &summary.run.file {
         fact("record", file.clone());
     }
