@@ -68,10 +68,7 @@ pub fn write(runs: &[Reported], compared: Option<&Compared>, out: &mut dyn Write
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         title,
-        before: compared
-            .map(|compared| comparison::section(compared))
-            .into_iter()
-            .collect(),
+        before: compared.map(comparison::section).into_iter().collect(),
         runs: runs
             .iter()
             .enumerate()
