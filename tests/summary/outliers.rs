@@ -33,9 +33,9 @@ impl Run {
     /// Adds the two tenants; `slower` tells by how much a frame's compute is multiplied.
     fn frames(&mut self, slower: impl Fn(&FrameRecord) -> f64) -> &mut Self {
         let mut random = Pcg64::seed_from_u64(self.seed);
-        let inputs = Uniform::new(90_000u32, 110_000).unwrap();
+        let inputs = Uniform::new(90_000u32, 110_000).expect("a range");
         for (number, hz, median) in [(0u16, 30, 9.0f64), (1, 10, 6.0)] {
-            let services = LogNormal::new(median.ln(), self.sigma).unwrap();
+            let services = LogNormal::new(median.ln(), self.sigma).expect("a sigma");
             let mut free = START;
             for i in 0..(SECONDS * hz) as u64 {
                 let at = Nanos(i as i64 * 1_000_000_000 / hz);
