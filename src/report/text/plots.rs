@@ -211,10 +211,7 @@ pub(super) fn slowest(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     let note = match any_cause {
-        true => format!(
-            "{}; likely causes below, of the others nothing measured stands out",
-            unit.name()
-        ),
+        true => format!("{}; likely causes below, where one stands out", unit.name()),
         false => format!("{}; nothing else that was measured stands out", unit.name()),
     };
     let mut text = heading("SLOWEST FRAMES", &note, style) + &grid.render(style);
