@@ -20,6 +20,7 @@ command -v cc >/dev/null || missing+=(build-essential)
 if $want_test; then
   command -v c++ >/dev/null || missing+=(g++) # for the tests' stand-in for TensorRT
   command -v valgrind >/dev/null || missing+=(valgrind) # for scripts/leak_check.sh
+  command -v chromium >/dev/null || missing+=(chromium) # opens the pages that `jetlag report --html` writes
   command -v python3 >/dev/null || missing+=(python3)
   python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
 fi

@@ -37,23 +37,15 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     /// Run the demo scenario from within the binary: no file needed.
     #[command(after_help = "Example:  jetlag demo --set duration=5s")]
     Demo(RunOptions),
-    /// Print the summary of a run file again.
+    /// Print the summary of a run file again, or write it as a page to look at.
     #[command(
-        after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --format json
+        after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --html demo.html
+           jetlag report before.mcap after.mcap --html both.html    compared, and one after the other
+           jetlag report fp32.mcap fp16.mcap --layers               time per layer, side by side
            jetlag report runs/demo.mcap --compat trtexec10 --tenant camera
-           jetlag report --from-trtexec times.json                      what trtexec --exportTimes wrote"
+           jetlag report --from-trtexec times.json                  what trtexec --exportTimes wrote"
     )]
-    Report {
-        /// The run file (.mcap), whole or cut off.
-        #[arg(required_unless_present = "from_trtexec")]
-        run: Option<PathBuf>,
-        /// For people or for programs.
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-        #[command(flatten)]
-        #[allow(missing_docs, reason = "the options' own docs are shown")]
-        trtexec: TrtexecArgs,
-    },
+    Report(ReportArgs),
     /// Say which of two runs is faster and by how much, with intervals; or run two scenarios in turns and say it.
     #[command(after_help = "Examples:  jetlag compare runs/before.mcap runs/after.mcap
            jetlag compare --ab fp32.ron fp16.ron --rounds 5 --fail-if \"camera.response.p99 +5%\"
@@ -198,6 +190,26 @@ pub struct RunOptions {
     pub quiet: bool,
 }
 
+/// What `report` takes.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run files (.mcap), whole or cut off; several are compared with the first.
+    #[arg(value_name = "RUN", required_unless_present = "from_trtexec")]
+    pub runs: Vec<PathBuf>,
+    /// Write one self-contained page instead of printing.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Time per layer and per operator alone, of two runs side by side.
+    #[arg(long, conflicts_with = "html")]
+    pub layers: bool,
+    /// For people or for programs; programs get an array where there are several runs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub trtexec: TrtexecArgs,
+}
+
 /// What `compare` takes.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
@@ -229,17 +241,17 @@ pub struct CompareArgs {
 }
 
 /// What `report` takes to speak trtexec's language.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct TrtexecArgs {
     /// Print trtexec's own performance summary, by its definitions, instead of ours.
-    #[arg(long, value_enum, value_name = "VERSION")]
+    #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers"])]
     pub compat: Option<Compat>,
     /// Only this tenant (with --compat).
-    #[arg(long, value_name = "NAME", requires = "compat", requires = "run")]
+    #[arg(long, value_name = "NAME", requires = "compat", requires = "runs")]
     pub tenant: Option<String>,
     /// Print trtexec's summary of a file that trtexec --exportTimes wrote; after that of a run, where one is named
     /// [its definitions: --compat, else trtexec10].
-    #[arg(long, value_name = "TIMES.json")]
+    #[arg(long, value_name = "TIMES.json", conflicts_with_all = ["html", "layers"])]
     pub from_trtexec: Option<PathBuf>,
 }
 

@@ -66,9 +66,9 @@ pub fn run(cli: Cli) -> u8 {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         Command::Compare(args) => compare::run(&args),
-        Command::Report { run, format, trtexec } => match (&run, trtexec.compat, &trtexec.from_trtexec) {
-            (Some(run), None, None) => report::run(run, format),
-            _ => trtexec::run(run.as_deref(), &trtexec, format),
+        Command::Report(args) => match &args.trtexec {
+            trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => report::run(&args),
+            trtexec => trtexec::run(&args.runs, trtexec, args.format),
         },
         Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),

@@ -80,7 +80,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ));
         return Err(error);
     }
-    let outcome = report::run(&path, options.format)?;
+    let outcome = report::show(&path, options.format)?;
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted
     } else {
