@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::layout::{Location, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch};
-use super::{Claim, Lanes, Layout, Network, Options, SharedGpu, failed};
+use super::{Lanes, Layout, Network, Options, SharedGpu, failed};
 use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Sync};
@@ -24,13 +24,13 @@ use crate::scenario::{self, Sharing, Transfer};
 use crate::tensor::{HostTensor, TensorSet};
 use crate::units::{Nanos, Stamp};
 
-/// Opens `slots` slots of a program whose networks are loaded.
+/// Opens `slots` slots of a program whose networks are loaded, on the streams that [`SharedGpu::lanes`] lent.
 ///
 /// # Errors
 /// The engines do not fit the program, or the device's memory is full.
 pub fn open(
     shared: &Arc<SharedGpu>,
-    claim: Claim,
+    ways: Vec<(Sharing, Lanes)>,
     program: &Program,
     networks: &[Box<dyn Network>],
     slots: usize,
@@ -41,10 +41,9 @@ pub fn open(
         Transfer::ZeroCopy => true,
         Transfer::Copy => false,
     };
-    let lacks = |error| failed(options.backend, "the tenant's streams", error);
     let tenant = Tenant {
         layout: Layout::new(options.backend, program, networks, zero_copy)?,
-        ways: shared.lanes(claim, slots).map_err(lacks)?,
+        ways,
         clock: shared.clock_map(),
         gpu: Arc::clone(shared.gpu()),
         zero_copy,
