@@ -70,7 +70,11 @@ fn assert_equal(ours: &TensorSet, theirs: &TensorSet, name: &str) -> usize {
         };
         let scale = values.iter().fold(1.0_f32, |most, value| most.max(value.abs()));
         for (a, b) in values.iter().zip(other.f32().unwrap()) {
-            assert!((a - b).abs() <= 1e-4 * scale, "{name}: {}: {a} and {b}", tensor.name());
+            assert!(
+                (a - b).abs() <= 1e-4 * scale,
+                "{name}: {}: {a} and {b}",
+                tensor.name()
+            );
             compared += usize::from(*a != 0.0);
         }
     }
@@ -168,13 +172,21 @@ fn a_named_dimension_may_change_from_frame_to_frame_and_stays_in_the_slots_memor
         let negated: Vec<f32> = values.iter().map(|value| -value).collect();
         assert_eq!(output.f32().unwrap(), negated);
     }
-    assert_eq!(address(slot.as_ref()), before, "written where the slot's memory is");
+    assert_eq!(
+        address(slot.as_ref()),
+        before,
+        "written where the slot's memory is"
+    );
 }
 
 #[test]
 fn an_output_whose_size_the_data_decide_is_taken_over() {
     let Some(onnxruntime) = provider(1) else { return };
-    let network = network("NonZero", &[number(4)], (DataType::INT64, &[number(1), symbol("n")]));
+    let network = network(
+        "NonZero",
+        &[number(4)],
+        (DataType::INT64, &[number(1), symbol("n")]),
+    );
     let mut slot = slot(&onnxruntime, &program(network, "x", ElementType::F32, &[4]));
     for (values, places) in [
         ([0.0, 1.0, 0.0, 1.0], vec![1_i64, 3]),
@@ -214,9 +226,15 @@ fn inputs_that_do_not_fit_the_detector_are_all_told_at_once() {
         assert!(text.contains(phrase), "`{phrase}` is not in: {text}");
     }
     let text = refused(&program(made(), "x", ElementType::F32, &[5, 2])).unwrap();
-    assert!(text.contains("input `x` has shape [4, 2], and the detector makes [5, 2]"), "{text}");
+    assert!(
+        text.contains("input `x` has shape [4, 2], and the detector makes [5, 2]"),
+        "{text}"
+    );
     let text = refused(&program(made(), "x", ElementType::U8, &[4, 2])).unwrap();
-    assert!(text.contains("input `x` holds f32, and the detector makes u8"), "{text}");
+    assert!(
+        text.contains("input `x` holds f32, and the detector makes u8"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -228,10 +246,16 @@ fn what_the_library_refuses_is_told_in_its_words() {
     let Some(text) = refused(&program(garbage, "x", ElementType::F32, &[1])) else {
         return;
     };
-    assert!(text.contains("garbage (in the binary)") && text.to_lowercase().contains("protobuf"), "{text}");
+    assert!(
+        text.contains("garbage (in the binary)") && text.to_lowercase().contains("protobuf"),
+        "{text}"
+    );
     let missing = NetworkSource::File("/nowhere/net.onnx".into());
     let text = refused(&program(missing, "x", ElementType::F32, &[1])).unwrap();
-    assert!(text.contains("/nowhere/net.onnx") && text.contains("does not exist"), "{text}");
+    assert!(
+        text.contains("/nowhere/net.onnx") && text.contains("does not exist"),
+        "{text}"
+    );
     let unknown = network("NoSuchOperator", &[number(1)], (DataType::FLOAT, &[number(1)]));
     let text = refused(&program(unknown, "x", ElementType::F32, &[1])).unwrap();
     assert!(text.contains("NoSuchOperator"), "{text}");
@@ -242,7 +266,11 @@ fn a_frame_that_fails_leaves_the_slot_usable() {
     let Some(onnxruntime) = provider(1) else { return };
     let network = network("Neg", &[number(2)], (DataType::FLOAT, &[number(2)]));
     let mut slot = slot(&onnxruntime, &program(network, "x", ElementType::F32, &[2]));
-    slot.tensors_mut().get_mut("x").unwrap().set_shape(shape(&[1])).unwrap();
+    slot.tensors_mut()
+        .get_mut("x")
+        .unwrap()
+        .set_shape(shape(&[1]))
+        .unwrap();
     slot.submit().unwrap();
     let error = slot.wait().unwrap_err();
     assert!(matches!(error, BackendError::Execute { .. }), "{error}");

@@ -21,7 +21,11 @@ fn the_demo_runs_on_it_and_finds_what_the_embedded_backend_finds() {
                     format!("tenants.{tenant}.depth=2"),
                 ]
             })
-            .chain(["warmup=0s".to_owned(), "duration=60s".to_owned(), "expect=[]".to_owned()])
+            .chain([
+                "warmup=0s".to_owned(),
+                "duration=60s".to_owned(),
+                "expect=[]".to_owned(),
+            ])
             .collect();
         let mut args = vec!["run", "configs/demo.ron", "--out", &out, "--format", "json"];
         args.extend(sets.iter().flat_map(|set| ["--set", set.as_str()]));

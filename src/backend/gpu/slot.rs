@@ -125,7 +125,7 @@ impl GpuSlot {
                 .map(|place| layout.tensors[*place].max_shape)
                 .collect()
         };
-        let mut pieces = Vec::new();
+        let (mut pieces, mut findings) = (Vec::new(), Vec::new());
         for work in &layout.work {
             let segment = match work {
                 Work::Segment(segment) => segment,
@@ -156,7 +156,12 @@ impl GpuSlot {
                 scenario::Graph::On => true,
                 scenario::Graph::Auto => segment.engines.iter().all(|engine| !engine.is_dynamic),
             };
-            let stretch = Stretch::new(gpu, segment, executions, wants_graph).map_err(lacks)?;
+            let can_be_captured = executions.iter().all(|bound| bound.execution.can_be_captured());
+            if options.gpu.graph == scenario::Graph::On && !can_be_captured {
+                findings.push(never_captured(options.backend));
+            }
+            let stretch =
+                Stretch::new(gpu, segment, executions, wants_graph && can_be_captured).map_err(lacks)?;
             pieces.push(Piece::Stretch(Box::new(stretch)));
         }
         let Some((_, lanes)) = ways.first() else {
@@ -179,7 +184,7 @@ impl GpuSlot {
             },
             options: options.clone(),
             layer_times: Vec::new(),
-            findings: Vec::new(),
+            findings,
             gpu: Arc::clone(gpu),
         })
     }
@@ -261,6 +266,18 @@ impl GpuSlot {
             // What failed was reported already.
             let _ = stream.synchronize();
         }
+    }
+}
+
+fn never_captured(backend: &'static str) -> Finding {
+    Finding {
+        code: "no-graph".to_owned(),
+        tenant: None,
+        message: format!(
+            "{backend}'s work is not captured as a CUDA graph, not at all or not while layers are timed, and is enqueued frame \
+             by frame."
+        ),
+        advice: "Set `graph: Off`.".to_owned(),
     }
 }
 

@@ -83,7 +83,10 @@ impl Tensor {
         let shape = dims.get(..rank).and_then(Shape::new);
         let shape = shape.ok_or_else(|| ort::Error::new(format!("an output has {rank} dimensions")))?;
         // Of an empty tensor nothing is read.
-        Ok((shape, NonNull::new(address.cast()).unwrap_or(NonNull::<u64>::dangling().cast())))
+        Ok((
+            shape,
+            NonNull::new(address.cast()).unwrap_or(NonNull::<u64>::dangling().cast()),
+        ))
     }
 }
 

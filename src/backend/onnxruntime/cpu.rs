@@ -116,7 +116,8 @@ impl CpuSlot {
                 }));
             }
         }
-        let zeroed = |tensor: &Tensor| HostTensor::zeroed(tensor.name.clone(), tensor.element, tensor.max_shape);
+        let zeroed =
+            |tensor: &Tensor| HostTensor::zeroed(tensor.name.clone(), tensor.element, tensor.max_shape);
         Ok(CpuSlot {
             pieces,
             options: RunOptions::new().map_err(|error| refused(NAME, "the run's options", &error))?,
@@ -129,7 +130,12 @@ impl CpuSlot {
 /// Of the ordinary heap.
 pub(super) fn host_memory() -> ort::Result<MemoryInfo<'static>> {
     use ort::memory::{AllocationDevice, AllocatorType, MemoryType};
-    MemoryInfo::new(AllocationDevice::CPU, 0, AllocatorType::Device, MemoryType::Default)
+    MemoryInfo::new(
+        AllocationDevice::CPU,
+        0,
+        AllocatorType::Device,
+        MemoryType::Default,
+    )
 }
 
 /// Where a tensor of this frame lies.

@@ -19,7 +19,9 @@ use super::cpu::{host_memory, place_of};
 use super::library::Library;
 use super::session::Session;
 use super::{failed, refused};
-use crate::backend::gpu::{self, Claim, Described, Execution, Lanes, Location, Network, Options, Ports, SharedGpu};
+use crate::backend::gpu::{
+    self, Claim, Described, Execution, Lanes, Location, Network, Options, Ports, SharedGpu,
+};
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::gpu::Stream;
 use crate::scenario::Sharing;
@@ -48,7 +50,10 @@ impl Backend for CudaProvider {
         let lacks = |error| gpu::failed(NAME, "the tenant's streams", error);
         self.shared.gpu().bind().map_err(lacks)?;
         let ways = self.shared.lanes(self.claim, slots).map_err(lacks)?;
-        let load = |network| self.load(network, &ways).map(|loaded| Box::new(loaded) as Box<dyn Network>);
+        let load = |network| {
+            self.load(network, &ways)
+                .map(|loaded| Box::new(loaded) as Box<dyn Network>)
+        };
         let networks: Vec<Box<dyn Network>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
         gpu::open(&self.shared, ways, program, &networks, slots, &self.options)
     }
@@ -77,7 +82,11 @@ impl CudaProvider {
             });
         }
         if sessions.is_empty() {
-            return Err(gpu::failed(NAME, "the tenant's streams", crate::gpu::GpuError::NoDevice));
+            return Err(gpu::failed(
+                NAME,
+                "the tenant's streams",
+                crate::gpu::GpuError::NoDevice,
+            ));
         }
         Ok(Loaded {
             sessions: sessions.into(),
@@ -267,7 +276,8 @@ impl Running {
             // SAFETY: the slot's memory on this device, of the largest shape; it outlives the execution.
             unsafe { call.input(number, place(address, port.element, shape)) }?;
         }
-        for (number, ((address, port), shape)) in written.iter().zip(&ports.outputs).zip(outputs).enumerate() {
+        for (number, ((address, port), shape)) in written.iter().zip(&ports.outputs).zip(outputs).enumerate()
+        {
             // SAFETY: as above.
             unsafe { call.output(number, Some(place(address, port.element, shape))) }?;
         }
@@ -283,9 +293,8 @@ impl Execution for Running {
                 *shape = stated;
             }
         }
-        let network = &self.sessions[0].session.ports().network.clone();
         self.say(inputs, outputs)
-            .map_err(|error| failed(NAME, network, &error))
+            .map_err(|error| failed(NAME, &self.sessions[0].session.ports().network, &error))
     }
 
     fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {

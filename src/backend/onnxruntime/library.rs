@@ -61,7 +61,10 @@ impl std::error::Error for NotFound {}
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no ONNX Runtime 1.{OLDEST} or later that can be used was found")?;
+        write!(
+            f,
+            "no ONNX Runtime 1.{OLDEST} or later that can be used was found"
+        )?;
         for problem in &self.refused {
             write!(f, "\n  unusable: {problem}")?;
         }
@@ -130,7 +133,8 @@ fn open(file: &Path) -> Result<Library, Unusable> {
         let words = error_text(&error);
         match file.components().count() == 1 && words.contains("No such file") {
             true => Unusable::Absent,
-            false => Unusable::Refused(format!("{}: {words}", file.display())),
+            // The loader's words begin with the file.
+            false => Unusable::Refused(words),
         }
     })?;
     let refused = |file: &Path, problem: String| Unusable::Refused(format!("{}: {problem}", file.display()));
@@ -174,14 +178,18 @@ fn ask(handle: &libloading::Library) -> Result<(String, Option<PathBuf>), String
         .into_owned();
     // SAFETY: as above; a level that it does not have is answered with null. Levels below its own it has all.
     if !is_new_enough(&version) || unsafe { (base.GetApi)(OLDEST) }.is_null() {
-        return Err(format!("it is ONNX Runtime {version}, and jetlag needs 1.{OLDEST} or later"));
+        return Err(format!(
+            "it is ONNX Runtime {version}, and jetlag needs 1.{OLDEST} or later"
+        ));
     }
     Ok((version, loaded_from(answered.addr())))
 }
 
 /// Asked before the API is, since an older library writes to stderr of a level that it does not have.
 fn is_new_enough(version: &str) -> bool {
-    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    let mut numbers = version
+        .split('.')
+        .map(|number| number.parse::<u32>().unwrap_or(0));
     (numbers.next(), numbers.next()) >= (Some(1), Some(OLDEST))
 }
 
@@ -343,6 +351,11 @@ mod tests {
         search.explicit(VARIABLE, root.path());
         let names = ["libonnxruntime.so.1", "libonnxruntime.so.1.31.1"].map(|name| wheel.join(name));
         assert_eq!(search.found, names);
-        assert!(search.places.iter().all(|(place, _)| place.ends_with("(from JETLAG_ONNXRUNTIME)")));
+        assert!(
+            search
+                .places
+                .iter()
+                .all(|(place, _)| place.ends_with("(from JETLAG_ONNXRUNTIME)"))
+        );
     }
 }

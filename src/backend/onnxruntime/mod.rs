@@ -87,6 +87,8 @@ mod tests {
         ] {
             assert!(is_out_of_memory(words), "{words}");
         }
-        assert!(!is_out_of_memory("Non-zero status code returned while running Reshape node"));
+        assert!(!is_out_of_memory(
+            "Non-zero status code returned while running Reshape node"
+        ));
     }
 }

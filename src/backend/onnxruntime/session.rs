@@ -236,13 +236,41 @@ const ELEMENTS: [(ElementType, TensorElementType, sys::ONNXTensorElementDataType
     use TensorElementType as Theirs;
     use sys::ONNXTensorElementDataType as Raw;
     [
-        (ElementType::F32, Theirs::Float32, Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT),
-        (ElementType::F16, Theirs::Float16, Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16),
-        (ElementType::I8, Theirs::Int8, Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8),
-        (ElementType::U8, Theirs::Uint8, Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8),
-        (ElementType::I32, Theirs::Int32, Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32),
-        (ElementType::I64, Theirs::Int64, Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64),
-        (ElementType::Bool, Theirs::Bool, Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL),
+        (
+            ElementType::F32,
+            Theirs::Float32,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+        ),
+        (
+            ElementType::F16,
+            Theirs::Float16,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16,
+        ),
+        (
+            ElementType::I8,
+            Theirs::Int8,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,
+        ),
+        (
+            ElementType::U8,
+            Theirs::Uint8,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8,
+        ),
+        (
+            ElementType::I32,
+            Theirs::Int32,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,
+        ),
+        (
+            ElementType::I64,
+            Theirs::Int64,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,
+        ),
+        (
+            ElementType::Bool,
+            Theirs::Bool,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL,
+        ),
     ]
 };
 
@@ -274,6 +302,10 @@ mod tests {
         assert_eq!(named("voxels", &ports, &inputs), Some(40));
         assert_eq!(named("points", &ports, &inputs), Some(9));
         assert_eq!(named("boxes", &ports, &inputs), None);
-        assert_eq!(named("", &ports, &inputs), None, "nameless ones have nothing to do with each other");
+        assert_eq!(
+            named("", &ports, &inputs),
+            None,
+            "nameless ones have nothing to do with each other"
+        );
     }
 }

@@ -12,7 +12,9 @@ use tensorrt_dyn::{
 use super::build::type_name;
 use super::inspect::Needs;
 use super::matching;
-use crate::backend::gpu::{self, Claim, Described, Execution, Location, Network, Options, Port, Ports, SharedGpu};
+use crate::backend::gpu::{
+    self, Claim, Described, Execution, Location, Network, Options, Port, Ports, SharedGpu,
+};
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
 use crate::engine::manifest::{self, PlanManifest};
 use crate::gpu::{DeviceMemory, Gpu, Stream};
