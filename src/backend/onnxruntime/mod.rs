@@ -30,11 +30,11 @@ use super::BackendError;
 /// ONNX Runtime's failure as a backend's; full memory is told apart, since other tenants may go on.
 fn refused(backend: &'static str, network: &str, error: &ort::Error) -> BackendError {
     match is_out_of_memory(error.message()) {
-        true => out_of_memory(backend, network, error.message()),
+        true => out_of_memory(backend, network, error.message().trim()),
         false => BackendError::Load {
             network: network.to_owned(),
             backend,
-            problem: error.message().to_owned(),
+            problem: error.message().trim().to_owned(),
         },
     }
 }
@@ -42,11 +42,11 @@ fn refused(backend: &'static str, network: &str, error: &ort::Error) -> BackendE
 /// The same while a frame is executed.
 fn failed(backend: &'static str, network: &str, error: &ort::Error) -> BackendError {
     match is_out_of_memory(error.message()) {
-        true => out_of_memory(backend, network, error.message()),
+        true => out_of_memory(backend, network, error.message().trim()),
         false => BackendError::Execute {
             network: network.to_owned(),
             backend,
-            problem: error.message().to_owned(),
+            problem: error.message().trim().to_owned(),
         },
     }
 }
