@@ -1,8 +1,8 @@
 //! Tenants on ONNX Runtime, on the processor or on a GPU through its CUDA provider: the framework that TensorRT is
 //! compared with. docs/onnxruntime.md.
 //!
-//! The library is found and loaded at run time ([`library`]). A [`session`] is a loaded network with what it reads and
-//! writes; a [`call`] is its inputs and outputs for one frame in flight, lying in the slot's memory, so that nothing is
+//! The library is found and loaded at run time ([`find`]). A session is a loaded network with what it reads and writes; a
+//! call is its inputs and outputs for one frame in flight, lying in the slot's memory, so that nothing is
 //! copied. [`CpuProvider`] has slots of its own; [`CudaProvider`] is a [`gpu::Network`](super::gpu::Network), so that
 //! slots, streams and stamps are those of every GPU tenant. The only place that sees the crate `ort`.
 //!
