@@ -134,11 +134,23 @@ impl Session {
         inputs: &[*const sys::OrtValue],
         outputs: &mut [*mut sys::OrtValue],
     ) -> Result<(), BackendError> {
-        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let (reads, writes) = (&self.input_names.pointers, &self.output_names.pointers);
         // The library reads as many names as tensors.
-        assert_eq!((inputs.len(), outputs.len()), (reads.len(), writes.len()));
-        // SAFETY: names, tensors and options are alive; the session is this thread's while it is locked.
+        if (inputs.len(), outputs.len()) != (reads.len(), writes.len()) {
+            return Err(BackendError::Execute {
+                network: self.ports.network.clone(),
+                backend: self.backend,
+                problem: format!(
+                    "it takes {} tensors and gives {}, and {} and {} were given",
+                    reads.len(),
+                    writes.len(),
+                    inputs.len(),
+                    outputs.len()
+                ),
+            });
+        }
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: names (as many as tensors), tensors and options are alive; the session is this thread's while it is locked.
         let status = unsafe {
             (ort::api().Run)(
                 session.ptr().cast_mut(),
