@@ -5,7 +5,8 @@
 //!
 //! - [`units`], [`clock`] and [`nearest`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
 //! - [`source`], [`detector`] ← tensor; [`engine`] ← units; [`gpu`] ← nothing of ours
-//! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`)
+//! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
+//!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`)
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
 //! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything

@@ -3,6 +3,7 @@
 //! Everything is tried for every tenant before anything is given up, so that all problems are told at once.
 
 mod gpu;
+mod onnxruntime;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -158,7 +159,9 @@ fn one(
                 backend
             },
         ),
-        BackendChoice::OnnxRuntime { .. } => Err("this jetlag was built without ONNX Runtime".to_owned()),
+        BackendChoice::OnnxRuntime { provider, threads } => {
+            onnxruntime::backend(scenario, number, devices, *provider, *threads)
+        }
     };
     let backend = backend.map_err(|problem| problems.push(problem)).ok();
     let program = over_plans.as_ref().unwrap_or(program);
