@@ -7,6 +7,7 @@
 //! - [`source`], [`detector`] ← tensor; [`engine`] ← units; [`gpu`] ← nothing of ours
 //! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`)
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
+//! - [`deploy`] ← scenario, detector's specs, engine's network files
 //! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
@@ -17,6 +18,7 @@ pub mod board;
 pub mod cli;
 pub mod clock;
 pub mod commands;
+pub mod deploy;
 pub mod detector;
 pub mod embedded;
 pub mod engine;
