@@ -55,7 +55,7 @@ while ! $ending; do
   # A signal ends `wait` early: the file is finished once the recorder has gone.
   if $ending; then
     wait "$child"
-    code=$?
+    break
   fi
   child=
   case $code in
