@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs an aarch64 jetlag here, under qemu's user emulation: version, doctor, the demo on the cpu backend (its run file
-# read by the jetlag of this machine, if there is one), a tegrastats log; then the tests of both crates, built for aarch64.
+# read by the jetlag of this machine, if there is one), a tegrastats log; deploying it over ssh; then the tests of both
+# crates, built for aarch64.
 # Emulation says that the code is right, and nothing about time.
 #
 #   scripts/cross_check.sh [--jetlag BINARY] [--without-tests]      default: builds it with scripts/cross.sh
@@ -66,6 +67,13 @@ lines=$(grep -c VDD_IN "$folder/lines") || fail "the log gave no rail"
 [ "$lines" = "$(wc -l <tests/boards/tegrastats.log)" ] || fail "$lines readings of VDD_IN"
 
 $tests || exit 0
+step "deploying it to a board on loopback"
+if [ -x /usr/sbin/sshd ]; then
+  JETLAG_AARCH64=$binary cargo test --quiet ${JETLAG_PROFILE:---release} --test deploy -- aarch64
+else
+  echo "   skipped: no sshd (Debian: openssh-server)"
+fi
+
 step "the tests of both crates"
 # The C++ double of TensorRT has to be aarch64 too; the linker's zig compiles it.
 cat >"$folder/c++" <<END

@@ -424,18 +424,21 @@ pub struct EvalArgs {
 #[derive(Debug, Subcommand)]
 pub enum ClocksCommand {
     /// Each clock: lowest, highest, now, and whether it is held.
+    #[command(after_help = "Example:  jetlag clocks show --format json")]
     Show {
         /// For people or for programs.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
     /// Hold every clock at its highest (takes root).
+    #[command(after_help = "Example:  sudo jetlag clocks max --mode 0")]
     Max {
         /// Set this power mode first (nvpmodel's id).
         #[arg(long, value_name = "ID")]
         mode: Option<u32>,
     },
     /// Put the clocks back as they were before `max`, or before a run that was killed (takes root).
+    #[command(after_help = "Example:  sudo jetlag clocks restore")]
     Restore,
 }
 

@@ -121,12 +121,12 @@ fn a_run_goes_on_when_the_connection_is_lost_and_is_fetched_later() {
     let Some(board) = TestBoard::start() else { return };
     let scenario = sim(&board);
     let child = board
-        .deploy(&[&scenario, "--no-doctor", "--set", "duration=4s"])
+        .deploy(&[&scenario, "--no-doctor", "--set", "duration=8s"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    board.wait_for_record();
+    board.wait_for_follower();
     board.cut_connections();
     let lost = child.wait_with_output().unwrap();
     let said = stderr(&lost);
@@ -150,7 +150,7 @@ fn a_run_goes_on_when_the_connection_is_lost_and_is_fetched_later() {
     assert!(fetched.status.success(), "{}", stderr(&fetched));
     let summary: Value = serde_json::from_slice(&fetched.stdout).unwrap();
     assert_eq!(
-        summary["tenants"][0]["frames"]["offered"], 200,
+        summary["tenants"][0]["frames"]["offered"], 400,
         "the run was not cut: {summary}"
     );
     assert_eq!(board.brought().len(), 1);

@@ -72,7 +72,12 @@ fn a_board_that_does_not_answer_is_told() {
         1,
         &["was not reached", "give its address"],
     );
-    assert_refused(&run("-oProxyCommand=touch x", &[]), 2, &["is no host"]);
+    // What would be an option of ssh is none of ours.
+    let option = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(["deploy", "--", "-oProxyCommand=true", &scenario])
+        .output()
+        .unwrap();
+    assert_refused(&option, 2, &["`-oProxyCommand=true` is no host"]);
 }
 
 #[test]

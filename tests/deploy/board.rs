@@ -10,17 +10,17 @@ use std::time::{Duration, Instant};
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// An sshd, its keys, and a folder that is the board's.
-pub struct TestBoard {
+pub(super) struct TestBoard {
     sshd: Child,
     port: u16,
     /// Everything of the test.
-    pub here: tempfile::TempDir,
+    pub(super) here: tempfile::TempDir,
 }
 
 impl TestBoard {
     /// Starts one; `None`, with a line that says so, where there is no sshd.
     #[allow(clippy::print_stderr, reason = "a skipped test says so")]
-    pub fn start() -> Option<TestBoard> {
+    pub(super) fn start() -> Option<TestBoard> {
         if !Path::new(SSHD).exists() || Command::new("ssh").arg("-V").output().is_err() {
             eprintln!("skipped: no sshd or no ssh (scripts/setup.sh --test installs them)");
             return None;
@@ -75,17 +75,17 @@ impl TestBoard {
     }
 
     /// A path of the test's own.
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.here.path().join(name)
     }
 
     /// `jetlag deploy localhost` with these arguments, knowing the host and having its key.
-    pub fn deploy(&self, arguments: &[&str]) -> Command {
+    pub(super) fn deploy(&self, arguments: &[&str]) -> Command {
         self.deploy_as("known", "user", arguments)
     }
 
     /// The same with other known hosts and another key.
-    pub fn deploy_as(&self, known: &str, key: &str, arguments: &[&str]) -> Command {
+    pub(super) fn deploy_as(&self, known: &str, key: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
         command.arg("deploy").arg("localhost").args(arguments);
         for option in [
@@ -110,7 +110,7 @@ impl TestBoard {
     }
 
     /// Writes a program that is ssh with a config in which this board has a name.
-    pub fn ssh_that_knows(&self, name: &str, program: &Path) {
+    pub(super) fn ssh_that_knows(&self, name: &str, program: &Path) {
         let config = self.path("ssh_config");
         let text = format!(
             "Host {name}\n  HostName localhost\n  AddressFamily inet\n  Port {}\n  UserKnownHostsFile {}\n  IdentityFile {}\n  \
@@ -126,12 +126,12 @@ impl TestBoard {
     }
 
     /// Runs it to its end.
-    pub fn run(&self, arguments: &[&str]) -> Output {
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
         self.deploy(arguments).output().unwrap()
     }
 
     /// Breaks every connection that there is; new ones are taken.
-    pub fn cut_connections(&self) {
+    pub(super) fn cut_connections(&self) {
         let sessions = children(self.sshd.id());
         assert!(!sessions.is_empty(), "nobody is connected");
         for session in sessions {
@@ -146,7 +146,7 @@ impl TestBoard {
     }
 
     /// The run files that were brought.
-    pub fn brought(&self) -> Vec<PathBuf> {
+    pub(super) fn brought(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("out")) else {
             return Vec::new();
         };
@@ -158,8 +158,30 @@ impl TestBoard {
         runs
     }
 
+    /// Waits until somebody is shown a run: until then, a connection that is lost is made anew.
+    pub(super) fn wait_for_follower(&self) {
+        let begun = Instant::now();
+        let runs = self.path("board/jetlag/runs");
+        let follows = |process: &Path| {
+            let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+            name.trim() == "tail"
+                && fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&runs))
+        };
+        while !fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .any(|entry| follows(&entry.path()))
+        {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "nobody follows the run"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Waits until a run has begun to record on the board.
-    pub fn wait_for_record(&self) {
+    pub(super) fn wait_for_record(&self) {
         let begun = Instant::now();
         loop {
             let runs = fs::read_dir(self.path("board/jetlag/runs")).into_iter().flatten();
@@ -201,6 +223,6 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 /// What it said on stderr.
-pub fn stderr(output: &Output) -> String {
+pub(super) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -105,7 +105,8 @@ fn follow(guide: &str, folder: &Path, path: &str, at_least: usize) {
 fn check(guide: &str, line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words.first() {
-        Some(&"jetlag") => {
+        // What another program fills in is seen when the line is run.
+        Some(&"jetlag") if !line.contains("$(") => {
             // `--version` and `--help` are no mistakes, although they end the parsing.
             let wrong = Cli::try_parse_from(&words)
                 .err()
@@ -126,6 +127,56 @@ fn check(guide: &str, line: &str) {
 fn path(folder: &Path) -> String {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_jetlag"), folder.join("jetlag")).unwrap();
     format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+/// The words of a line as a shell splits them.
+fn words(line: &str) -> Vec<String> {
+    let script = format!("printf '%s\\0' {line}");
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{line}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.split_terminator('\0').map(str::to_owned).collect()
+}
+
+/// Holds the examples of a command's help, and of those below it, against the definition.
+fn examples(command: &clap::Command, path: &str) {
+    let mut below = command
+        .get_subcommands()
+        .filter(|c| !c.is_hide_set() && c.get_name() != "help")
+        .peekable();
+    if below.peek().is_some() {
+        below.for_each(|c| examples(c, &format!("{path} {}", c.get_name())));
+        return;
+    }
+    let help = command
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let mut found = 0;
+    for line in help.lines() {
+        // Behind an example, two blanks and more may say what it is for.
+        let Some(at) = line.find("jetlag ") else { continue };
+        for part in line[at..]
+            .split(['&', ';'])
+            .filter_map(|part| part.find("jetlag ").map(|at| &part[at..]))
+        {
+            let example = part.split("   ").next().unwrap_or_default();
+            if example.contains('…') {
+                continue;
+            }
+            let wrong = Cli::try_parse_from(words(example))
+                .err()
+                .filter(|e| e.use_stderr());
+            assert!(wrong.is_none(), "{path}: `{example}`: {}", wrong.unwrap());
+            found += 1;
+        }
+    }
+    assert!(found > 0, "{path} --help has no example");
+}
+
+#[test]
+fn every_verb_s_help_has_an_example_that_parses() {
+    examples(&<Cli as clap::CommandFactory>::command(), "jetlag");
 }
 
 #[test]
