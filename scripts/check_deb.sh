@@ -104,7 +104,7 @@ bash -n "$tree/usr/share/bash-completion/completions/jetlag"
 if command -v systemd-analyze >/dev/null; then
   for unit in jetlag-monitor.service jetlag-scenario@.service; do
     # What the clean tree lacks of systemd's own is not ours to have.
-    said=$(systemd-analyze verify --man=no --root="$tree" "/lib/systemd/system/$unit" 2>&1 | grep "$unit" | grep -v 'Unit .* not found' || true)
+    said=$(systemd-analyze verify --man=no --root="$tree" "/usr/lib/systemd/system/$unit" 2>&1 | grep "$unit" | grep -v 'Unit .* not found' || true)
     [ -z "$said" ] || fail "$unit: $said"
   done
 fi

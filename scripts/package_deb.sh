@@ -57,10 +57,10 @@ done
 put 755 jetson/record.sh /usr/share/jetlag/jetson/record.sh
 for unit in jetlag-monitor.service jetlag-scenario@.service; do
   filled "jetson/systemd/$unit" >"$tree/unit"
-  put 644 "$tree/unit" "/lib/systemd/system/$unit"
+  put 644 "$tree/unit" "/usr/lib/systemd/system/$unit"
   rm "$tree/unit"
 done
-put 644 jetson/60-jetlag.rules /lib/udev/rules.d/60-jetlag.rules
+put 644 jetson/60-jetlag.rules /usr/lib/udev/rules.d/60-jetlag.rules
 put 644 jetson/default.env /etc/default/jetlag
 for page in "$documents"/man/*.1; do
   put 644 "$page" "/usr/share/man/man1/$(basename "$page")"
@@ -107,7 +107,7 @@ cat >"$tree/DEBIAN/postinst" <<'END'
 #!/bin/sh
 set -e
 if [ "$1" = configure ]; then
-  # Who may read the processors' energy counters: see /lib/udev/rules.d/60-jetlag.rules.
+  # Who may read the processors' energy counters: see /usr/lib/udev/rules.d/60-jetlag.rules.
   if ! getent group jetlag >/dev/null && command -v groupadd >/dev/null; then groupadd --system jetlag; fi
   if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 fi

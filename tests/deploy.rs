@@ -52,7 +52,7 @@ fn the_demo_runs_on_the_board_and_only_what_changed_is_sent_again() {
     let demo = board.path("configs/demo.ron").display().to_string();
     let short = [
         "--set",
-        "duration=1s",
+        "duration=4s",
         "--set",
         "warmup=100ms",
         "--format",
@@ -62,7 +62,7 @@ fn the_demo_runs_on_the_board_and_only_what_changed_is_sent_again() {
     let first = deploy();
     let said = stderr(&first);
     assert!(matches!(first.status.code(), Some(0 | 3)), "{said}");
-    assert!(said.contains("copied 7 files"), "{said}");
+    assert!(said.contains("copied 7 of 7 files"), "{said}");
     let summary: Value = serde_json::from_slice(&first.stdout).unwrap();
     for tenant in summary["tenants"].as_array().unwrap() {
         assert!(tenant["frames"]["completed"].as_u64().unwrap() > 0, "{tenant}");
@@ -74,7 +74,7 @@ fn the_demo_runs_on_the_board_and_only_what_changed_is_sent_again() {
     std::thread::sleep(std::time::Duration::from_millis(1100));
     let second = deploy();
     assert!(
-        stderr(&second).contains("copied 0 files (0 B), 7 were there already"),
+        stderr(&second).contains("copied 0 of 7 files (0 B)"),
         "{}",
         stderr(&second)
     );
@@ -84,8 +84,15 @@ fn the_demo_runs_on_the_board_and_only_what_changed_is_sent_again() {
     let text = fs::read_to_string(&spec).unwrap();
     fs::write(&spec, format!("// changed\n{text}")).unwrap();
     let third = deploy();
-    assert!(stderr(&third).contains("copied 1 files"), "{}", stderr(&third));
+    assert!(
+        stderr(&third).contains("copied 1 of 7 files"),
+        "{}",
+        stderr(&third)
+    );
     assert_eq!(board.brought().len(), 3);
+    // What has been brought does not pile up there.
+    let there = fs::read_dir(board.path("board/jetlag/runs")).unwrap().count();
+    assert_eq!(there, 1, "runs on the board");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! ```text
 //! $ jetlag deploy nvidia@orin configs/demo.ron
 //! nvidia@orin: aarch64, 6 processors, glibc 2.35, 31.2 GiB free in /home/nvidia/jetlag
-//! copied 7 files (14.9 MiB), 0 were there already
+//! copied 7 of 7 files (14.9 MiB)
 //! !!  TensorRT: not found → Install TensorRT 8.5 or later (on Jetson: the nvidia-jetpack package), …
 //! running demo-20261121-140509
 //! …
@@ -101,8 +101,10 @@ fn start<'a>(
     payload.items.insert(binary);
     let sent = copy::send(host, &board.folder, board.free, &payload.items, &payload.folders)?;
     say(&format!(
-        "copied {} files ({}), {} were there already",
-        sent.files, sent.bytes, sent.kept
+        "copied {} of {} files ({})",
+        sent.files,
+        sent.files + sent.kept,
+        sent.bytes
     ));
     let jetlag = format!("{}/{BINARY}", board.folder);
     starts(args, host, board, &jetlag, &shown)?;
@@ -316,9 +318,9 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Resu
     if let Some(manifests) = &brought.manifests {
         say(&format!("manifests of its plans: {}", manifests.display()));
     }
+    let log = brought.log.as_deref().and_then(|path| std::fs::read(path).ok());
+    let said = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
     let Some(path) = &brought.run else {
-        let log = brought.log.as_deref().map(std::fs::read_to_string);
-        let said = log.and_then(Result::ok).unwrap_or_default();
         let code = match state {
             State::Ended(code) => format!("it ended with {code}"),
             _ => "it was cut off".to_owned(),

@@ -1,7 +1,7 @@
 # What `jetlag deploy` asks of a board, sent to its shell on standard input: sh -s -- VERB FOLDER ARGUMENTS...
 # Needs a POSIX shell, coreutils, findutils and tar. Below FOLDER:
 #   bin/jetlag  files/…  the PC's files under their own paths  plans/  the plan cache
-#   runs/NAME/  one run: NAME.mcap, log, summary, exit (its code, once it has ended)   last  the name of the last run
+#   runs/NAME/  one run: NAME.mcap, log, summary, exit (its code, once it has ended), fetched   last  the name of the last run
 verb=$1
 folder=$2
 shift 2
@@ -49,6 +49,10 @@ case $verb in
     ;;
   start) # NAME ROWS COLUMNS COMMAND: the command, quoted for a shell; rows 0 means without a terminal
     run=$folder/runs/$1
+    # What the PC has got already makes room.
+    for old in "$folder"/runs/*/fetched; do
+      [ -f "$old" ] && rm -rf -- "${old%/fetched}"
+    done
     mkdir "$run" && cd "$run" || exit 73
     : >log
     {
@@ -84,6 +88,9 @@ case $verb in
     for manifest in plans/*.plan.json; do
       [ -f "$manifest" ] && set -- "$@" "$manifest"
     done
-    tar -c -f - --exclude=go --exclude=pid --exclude=keeper --exclude=boot -- "$@"
+    tar -c -f - --exclude=go --exclude=pid --exclude=keeper --exclude=boot --exclude=fetched -- "$@"
+    ;;
+  fetched) # NAME: its files have arrived; they go when the next run starts
+    : >"$folder/runs/$1/fetched"
     ;;
 esac

@@ -255,6 +255,13 @@ impl<'a> RemoteRun<'a> {
         sent?;
         let moved = self.settle(&work, out);
         let _ = fs::remove_dir_all(&work);
+        // The board may forget a run that is here. Where that cannot be said, it only keeps it longer.
+        if moved.as_ref().is_ok_and(|brought| brought.run.is_some()) {
+            let _ = self.host.ask(
+                "marking the run as fetched",
+                &["fetched", self.folder, &self.name],
+            );
+        }
         moved
     }
 

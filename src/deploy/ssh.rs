@@ -10,6 +10,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::DeployError;
 
@@ -33,7 +34,10 @@ impl Host {
     /// # Errors
     /// [`DeployError::File`] where no private folder can be made for the connection.
     pub fn new(name: &str, options: &[String]) -> Result<Host, DeployError> {
-        let private = std::env::temp_dir().join(format!("jetlag-deploy-{}", std::process::id()));
+        // A process id comes again; what an earlier one left is not ours.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let private =
+            std::env::temp_dir().join(format!("jetlag-{}-{}", std::process::id(), now.subsec_nanos()));
         DirBuilder::new()
             .mode(0o700)
             .create(&private)
