@@ -88,11 +88,12 @@ else
   build=(cargo build) to=(--target "$target")
 fi
 
-# No path of this machine in the result, so that it is the same wherever it is built.
-rust_home=${CARGO_HOME:-$HOME/.cargo}
-sysroot=$(rustc --print sysroot)
-export RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=/jetlag --remap-path-prefix=$rust_home=/cargo --remap-path-prefix=$sysroot=/rust"
-export "CFLAGS_${target//-/_}=-ffile-prefix-map=$rust_home=/cargo -ffile-prefix-map=$PWD=/jetlag"
+# No path of this machine in the result, so that it is the same wherever it is built. (Encoded: paths may have blanks.)
+flags=${CARGO_ENCODED_RUSTFLAGS:-$(tr ' ' '\037' <<<"${RUSTFLAGS:-}" | tr -d '\n')}
+for mapped in "$PWD=/jetlag" "${CARGO_HOME:-$HOME/.cargo}=/cargo" "$(rustc --print sysroot)=/rust"; do
+  flags+="${flags:+$'\x1f'}--remap-path-prefix=$mapped"
+done
+export CARGO_ENCODED_RUSTFLAGS=$flags
 
 if [ "${#command[@]}" -gt 0 ]; then
   exec "${build[0]}" "${command[@]}" "${to[@]}"

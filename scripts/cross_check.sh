@@ -69,7 +69,7 @@ lines=$(grep -c VDD_IN "$folder/lines") || fail "the log gave no rail"
 $tests || exit 0
 step "deploying it to a board on loopback"
 if [ -x /usr/sbin/sshd ]; then
-  JETLAG_AARCH64=$binary cargo test --quiet ${JETLAG_PROFILE:---release} --test deploy -- aarch64
+  JETLAG_AARCH64=$binary cargo test --quiet "${JETLAG_PROFILE:---release}" --test deploy -- aarch64
 else
   echo "   skipped: no sshd (Debian: openssh-server)"
 fi
