@@ -82,6 +82,14 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, and the record has gaps"
     /// Make data to run detectors on.
     #[command(subcommand)]
     Data(DataCommand),
+    /// Run a scenario on a board that ssh reaches, and bring the run file back.
+    #[command(
+        after_help = "Examples:  scripts/cross.sh && jetlag deploy nvidia@orin configs/demo.ron
+           jetlag deploy nvidia@orin --fetch          the last run there, also after the connection was lost
+           jetlag deploy localhost configs/demo.ron --ssh-option Port=2222
+Exit codes: as for run; 1 also where the board was not reached"
+    )]
+    Deploy(DeployArgs),
     /// Hold the machine's clocks at their highest, and give them back as they were.
     #[command(subcommand)]
     #[command(
@@ -108,6 +116,46 @@ Exit codes: 0 nothing is missing; 1 something is that limits what can be measure
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+}
+
+/// What `deploy` takes.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// The board, as ssh knows it: nvidia@orin, or a name of ~/.ssh/config.
+    pub host: String,
+    /// The scenario (RON); its detectors, networks and data are brought along.
+    #[arg(required_unless_present = "fetch")]
+    pub scenario: Option<PathBuf>,
+    /// Bring back the last run that was started there, once it has ended; start nothing.
+    #[arg(long, conflicts_with_all = ["scenario", "sets", "detach"])]
+    pub fetch: bool,
+    /// Start the run and come back at once.
+    #[arg(long)]
+    pub detach: bool,
+    /// Override a field of the scenario; may be given again.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The jetlag for the board [default: what scripts/cross.sh built, or this one if the board is like this machine].
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// jetlag's folder on the board, from the home folder there.
+    #[arg(long, value_name = "DIR", default_value = "jetlag")]
+    pub folder: String,
+    /// The folder here for the run file, its log and the plans' manifests.
+    #[arg(short, long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Given to `ssh -o`; may be given again.
+    #[arg(long = "ssh-option", value_name = "NAME=VALUE")]
+    pub ssh_options: Vec<String>,
+    /// Do not examine the board first.
+    #[arg(long)]
+    pub no_doctor: bool,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Do not show the run while it goes on.
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// What `monitor` takes.
@@ -478,18 +526,21 @@ pub struct EvalArgs {
 #[derive(Debug, Subcommand)]
 pub enum ClocksCommand {
     /// Each clock: lowest, highest, now, and whether it is held.
+    #[command(after_help = "Example:  jetlag clocks show --format json")]
     Show {
         /// For people or for programs.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
     /// Hold every clock at its highest (takes root).
+    #[command(after_help = "Example:  sudo jetlag clocks max --mode 0")]
     Max {
         /// Set this power mode first (nvpmodel's id).
         #[arg(long, value_name = "ID")]
         mode: Option<u32>,
     },
     /// Put the clocks back as they were before `max`, or before a run that was killed (takes root).
+    #[command(after_help = "Example:  sudo jetlag clocks restore")]
     Restore,
 }
 

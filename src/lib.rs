@@ -9,6 +9,7 @@
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`)
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
+//! - [`deploy`] ← scenario, detector's specs, engine's network files
 //! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
@@ -19,6 +20,7 @@ pub mod board;
 pub mod cli;
 pub mod clock;
 pub mod commands;
+pub mod deploy;
 pub mod detector;
 pub mod embedded;
 pub mod engine;

@@ -8,6 +8,7 @@ mod calibration;
 pub mod clocks;
 pub mod compare;
 pub mod data;
+pub mod deploy;
 pub mod doctor;
 pub mod eval;
 pub mod export;
@@ -81,6 +82,7 @@ pub fn run(cli: Cli) -> u8 {
             seed,
             start,
         }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
+        Command::Deploy(args) => deploy::run(&args),
         Command::Clocks(command) => clocks::run(&command),
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),

@@ -147,7 +147,7 @@ fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
 }
 
 /// What is wrong with an expectation; the scenario's own message already quotes it.
-fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), String> {
+pub(super) fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), String> {
     let Err(error) = analysis::parse_expectation(text, tenants) else {
         return Ok(());
     };
