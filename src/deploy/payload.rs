@@ -55,6 +55,13 @@ impl Payload {
                     .paths
                     .push((format!("tenants.{}.detector", tenant.name), remote));
             }
+            if let BackendChoice::TensorRt { plans, .. } = &tenant.backend {
+                for (place, plan) in plans.iter().enumerate() {
+                    let remote = payload.file(plan)?;
+                    let field = format!("tenants.{}.backend.plans.{place}", tenant.name);
+                    payload.paths.push((field, remote));
+                }
+            }
             match &tenant.source {
                 SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => {
                     let remote = payload.folder(path)?;
@@ -245,6 +252,13 @@ mod tests {
             fs::write(root.join("s.ron"), scenario).unwrap();
             payload(&root.join("s.ron"))
         };
+        fs::write(root.join("c.plan"), "plan").unwrap();
+        let with_plan = "(tenants: [(name: \"c\", detector: \"builtin:camera\", source: Synthetic(Camera), \
+                         backend: TensorRt(plans: [\"c.plan\"]))])";
+        fs::write(root.join("s.ron"), with_plan).unwrap();
+        let brought = payload(&root.join("s.ron")).unwrap();
+        assert_eq!(brought.items.len(), 2, "the scenario and its plan");
+        assert!(brought.sets("/b")[0].starts_with("tenants.c.backend.plans.0=\"/b/"), "{:?}", brought.sets("/b"));
         let refused = copy(spec.replace("camera.onnx", &network.display().to_string())).unwrap_err();
         assert!(refused.to_string().contains("relative to the spec"), "{refused}");
         fs::copy(&network, root.join("camera.onnx")).unwrap();
