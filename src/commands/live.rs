@@ -150,7 +150,10 @@ pub(super) fn run(
                 &format!("cannot start: {error}; nothing is sampled"),
             );
         }
-        for finding in tenants.iter().filter_map(|live| Some(not_started(&live.runner.name, live.runner.failed.as_ref()?))) {
+        for finding in tenants
+            .iter()
+            .filter_map(|live| Some(not_started(&live.runner.name, live.runner.failed.as_ref()?)))
+        {
             let _ = notes.send(Event::Finding(finding));
         }
         measure_overhead(&mut overhead, stop, &notes);

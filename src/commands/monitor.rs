@@ -460,7 +460,7 @@ impl Recording {
                 seed: 0,
                 clock: ClockKind::Real,
                 sharing: Sharing::Streams,
-            mps: Mps::Auto,
+                mps: Mps::Auto,
                 release: Release::Sleep,
                 baseline: Baseline::default(),
                 matrix: None,

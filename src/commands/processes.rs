@@ -55,7 +55,8 @@ impl Processes {
         if let Some(how) = service.described() {
             log::info!("the tenants' processes share the GPU {how}");
         }
-        let program = std::env::current_exe().context("cannot find our own program for the tenants' processes")?;
+        let program =
+            std::env::current_exe().context("cannot find our own program for the tenants' processes")?;
         let start = |number| {
             TenantProcess::start(&program, scenario, number, service.pipe_directory()).with_context(|| {
                 let name = &scenario.tenants[number].name;
@@ -83,7 +84,11 @@ impl Processes {
                     self.failed.extend(failed.map(|problem| (child.number, problem)));
                 }
                 Ok(Answer::Refused { problems }) => {
-                    refused.extend(problems.iter().map(|problem| format!("tenant {}: {problem}", child.name)));
+                    refused.extend(
+                        problems
+                            .iter()
+                            .map(|problem| format!("tenant {}: {problem}", child.name)),
+                    );
                 }
                 Err(problem) => died.push(format!("tenant {}: {problem}", child.name)),
             }
@@ -167,7 +172,9 @@ impl Processes {
             if RealClock.now() > until && !killed {
                 killed = true;
                 self.each(&going.waiting, |child| {
-                    let problem = format!("its process did not end the phase within {patience} after its time, and is killed");
+                    let problem = format!(
+                        "its process did not end the phase within {patience} after its time, and is killed"
+                    );
                     note(notes, RealClock.now(), &child.name, &problem);
                     child.kill();
                 });
@@ -178,7 +185,10 @@ impl Processes {
     }
 
     fn each(&mut self, numbers: &[usize], what: impl FnMut(&mut TenantProcess)) {
-        let chosen = self.children.iter_mut().filter(|child| numbers.contains(&child.number));
+        let chosen = self
+            .children
+            .iter_mut()
+            .filter(|child| numbers.contains(&child.number));
         chosen.for_each(what);
     }
 
@@ -205,7 +215,10 @@ impl Processes {
             // Nobody is left to listen to, so nobody is there to wait for.
             Err(RecvTimeoutError::Disconnected) => {
                 let plan = going.plan;
-                let lost = going.waiting.drain(..).map(|number| failed(plan, number, plan.measured_from, 0));
+                let lost = going
+                    .waiting
+                    .drain(..)
+                    .map(|number| failed(plan, number, plan.measured_from, 0));
                 going.ended.extend(lost);
             }
         }
@@ -226,7 +239,12 @@ impl Processes {
             Some(problem) => format!("{problem}; {words}"),
             None => words,
         };
-        note(notes, RealClock.now(), &child.name, &format!("its process has ended: {how}"));
+        note(
+            notes,
+            RealClock.now(),
+            &child.name,
+            &format!("its process has ended: {how}"),
+        );
         let _ = notes.send(Event::Finding(died(&child.name, &how)));
     }
 

@@ -19,7 +19,9 @@ use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{Finding, Manifest, PROCESSES_FACT};
-use crate::scenario::{self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Sharing};
+use crate::scenario::{
+    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Sharing,
+};
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};

@@ -44,7 +44,8 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
     let mut orders = BufReader::new(socket.try_clone().context("cannot listen to the run")?);
     let mut line = String::new();
     orders.read_line(&mut line).context("cannot listen to the run")?;
-    let setup: Setup = serde_json::from_str(&line).context("tenant-process is started by `jetlag run`, not by hand")?;
+    let setup: Setup =
+        serde_json::from_str(&line).context("tenant-process is started by `jetlag run`, not by hand")?;
     let mut outbox = Outbox::default();
     let prepared = match prepare::alone(&setup.scenario, setup.tenant) {
         Ok(prepared) => prepared,
@@ -165,8 +166,14 @@ impl Obedient {
             lost_records: 0,
         };
         let run = AssertUnwindSafe(|| {
-            self.runner
-                .run(plan, &RealClock, stop, &mut self.front, &mut self.back, &self.notes)
+            self.runner.run(
+                plan,
+                &RealClock,
+                stop,
+                &mut self.front,
+                &mut self.back,
+                &self.notes,
+            )
         });
         let end = catch_unwind(run).unwrap_or_else(|_| {
             let problem = "panicked; please report it with the scenario";

@@ -252,6 +252,9 @@ mod tests {
             assert!(matches!(cut, Err(WireError::Cut)), "{length}: {cut:?}");
         }
         let strange = Inbox::new(&[1, 0, 0, 0, 200, 0][..]).next();
-        assert!(matches!(strange, Err(WireError::Strange { kind: 200, .. })), "{strange:?}");
+        assert!(
+            matches!(strange, Err(WireError::Strange { kind: 200, .. })),
+            "{strange:?}"
+        );
     }
 }

@@ -440,7 +440,11 @@ pub(super) fn sharing(r: &mut Reader, node: &Node, _: &str) -> Option<Sharing> {
 }
 
 fn mps(r: &mut Reader, node: &Node, _: &str) -> Option<Mps> {
-    let values = [("Auto", Mps::Auto), ("Required", Mps::Required), ("Off", Mps::Off)];
+    let values = [
+        ("Auto", Mps::Auto),
+        ("Required", Mps::Required),
+        ("Off", Mps::Off),
+    ];
     named(r, node, &MPS, &values)
 }
 

@@ -172,7 +172,12 @@ pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
         gpu: r.optional(fields, "gpu", Reader::whole),
         processes: r.optional(fields, "processes", Reader::whole),
         gpus: r.optional(fields, "gpus", |r, node, field| {
-            r.list(node, field, "a list of devices' numbers, such as [0, 1]", Reader::whole)
+            r.list(
+                node,
+                field,
+                "a list of devices' numbers, such as [0, 1]",
+                Reader::whole,
+            )
         }),
     }
 }

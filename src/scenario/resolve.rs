@@ -412,7 +412,8 @@ fn processes(typed: &ScenarioFile, r: &mut Reader) {
     {
         let kind = ProblemKind::Contradiction {
             what: "`sim_contention`".into(),
-            why: "under Processes each simulated tenant has a device of its own, and none slows another down".into(),
+            why: "under Processes each simulated tenant has a device of its own, and none slows another down"
+                .into(),
             advice: "leave it out, or take another way of sharing".into(),
         };
         r.report(&spot.place, kind);

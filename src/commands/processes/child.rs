@@ -127,7 +127,10 @@ impl TenantProcess {
             Ok(Some(Message::Text(text))) => {
                 serde_json::from_str(&text).map_err(|error| format!("its process answers `{text}`: {error}"))
             }
-            _ => Err(format!("its process ended before it was prepared: {}", self.last_words())),
+            _ => Err(format!(
+                "its process ended before it was prepared: {}",
+                self.last_words()
+            )),
         }
     }
 
@@ -139,7 +142,9 @@ impl TenantProcess {
         notes: Sender<Event>,
         news: Sender<(usize, News)>,
     ) -> std::io::Result<()> {
-        let Some(inbox) = self.inbox.take() else { return Ok(()) };
+        let Some(inbox) = self.inbox.take() else {
+            return Ok(());
+        };
         let (sink, feed) = recording::channel(self.number as u16, detections);
         feeds.push(feed);
         let listener = Listener {
@@ -218,7 +223,10 @@ impl TenantProcess {
             None => {
                 self.kill();
                 let _ = self.process.wait();
-                Err(format!("it did not end within {} s and was killed", ENDS_WITHIN.as_secs()))
+                Err(format!(
+                    "it did not end within {} s and was killed",
+                    ENDS_WITHIN.as_secs()
+                ))
             }
         };
         if let Some(reader) = self.reader.take() {
@@ -306,7 +314,9 @@ impl Listener {
                 record.lost_records += self.sink.take_lost();
                 let lists = self.sink.take_lost_detections();
                 if lists > 0 {
-                    let _ = self.notes.send(Event::Finding(lost_detections(&self.name, lists)));
+                    let _ = self
+                        .notes
+                        .send(Event::Finding(lost_detections(&self.name, lists)));
                 }
                 self.tell(News::Ended(record));
             }

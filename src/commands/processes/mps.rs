@@ -106,7 +106,12 @@ impl EmptyFolder {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
         }
-        .with_context(|| format!("`mps: Off` needs an empty folder, and cannot make {}", path.display()))?;
+        .with_context(|| {
+            format!(
+                "`mps: Off` needs an empty folder, and cannot make {}",
+                path.display()
+            )
+        })?;
         Ok(EmptyFolder { path })
     }
 }
