@@ -154,7 +154,7 @@ impl<R: Read> Inbox<R> {
     ///
     /// # Errors
     /// It was cut off, or is none of ours; nothing can be read after that.
-    pub fn next(&mut self) -> Result<Option<Message>, WireError> {
+    pub fn receive(&mut self) -> Result<Option<Message>, WireError> {
         let mut head = [0; HEAD];
         match self.fill(Part::Head(&mut head))? {
             0 => return Ok(None),
@@ -235,10 +235,10 @@ mod tests {
         let mut bytes = Vec::new();
         outbox.send(&mut bytes).unwrap();
         let mut inbox = Inbox::new(bytes.as_slice());
-        assert_eq!(inbox.next().unwrap(), Some(Message::Event(log())));
-        assert_eq!(inbox.next().unwrap(), Some(Message::Text("ready".to_owned())));
-        assert_eq!(inbox.next().unwrap(), Some(Message::Event(finding())));
-        assert_eq!(inbox.next().unwrap(), None);
+        assert_eq!(inbox.receive().unwrap(), Some(Message::Event(log())));
+        assert_eq!(inbox.receive().unwrap(), Some(Message::Text("ready".to_owned())));
+        assert_eq!(inbox.receive().unwrap(), Some(Message::Event(finding())));
+        assert_eq!(inbox.receive().unwrap(), None);
     }
 
     #[test]
@@ -248,10 +248,10 @@ mod tests {
         let mut bytes = Vec::new();
         outbox.send(&mut bytes).unwrap();
         for length in 1..bytes.len() {
-            let cut = Inbox::new(&bytes[..length]).next();
+            let cut = Inbox::new(&bytes[..length]).receive();
             assert!(matches!(cut, Err(WireError::Cut)), "{length}: {cut:?}");
         }
-        let strange = Inbox::new(&[1, 0, 0, 0, 200, 0][..]).next();
+        let strange = Inbox::new(&[1, 0, 0, 0, 200, 0][..]).receive();
         assert!(
             matches!(strange, Err(WireError::Strange { kind: 200, .. })),
             "{strange:?}"

@@ -120,7 +120,7 @@ impl TenantProcess {
     /// Waits until it is prepared, or says why it is not.
     pub(super) fn answer(&mut self) -> Result<Answer, String> {
         let came = match &mut self.inbox {
-            Some(inbox) => inbox.next(),
+            Some(inbox) => inbox.receive(),
             None => Ok(None),
         };
         match came {
@@ -291,7 +291,7 @@ struct Listener {
 impl Listener {
     fn run(mut self) {
         let end = loop {
-            match self.inbox.next() {
+            match self.inbox.receive() {
                 Ok(Some(message)) => self.take(message),
                 Ok(None) => break None,
                 Err(error) => break Some(error),
