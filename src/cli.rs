@@ -105,6 +105,9 @@ A scenario does it by itself with `clocks: Max`."
     /// Become another program that the kernel ends with the process that started it.
     #[command(hide = true)]
     WithParent(WithParentArgs),
+    /// Run one tenant of a scenario for the process that started it, under `sharing: Processes`.
+    #[command(hide = true)]
+    TenantProcess(TenantProcessArgs),
     /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means.
     #[command(after_help = "Example:  jetlag doctor --format json
 Exit codes: 0 nothing is missing; 1 something is that limits what can be measured")]
@@ -199,6 +202,15 @@ pub struct WithParentArgs {
     /// The program to become, and its arguments.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub program: Vec<std::ffi::OsString>,
+}
+
+/// What `tenant-process` takes.
+#[derive(Debug, Args)]
+pub struct TenantProcessArgs {
+    /// The process that it must not outlive.
+    pub parent: u32,
+    /// The tenant's name.
+    pub tenant: String,
 }
 
 /// What `run` takes.

@@ -47,7 +47,8 @@ pub use quantile::Quantile;
 pub use summary::Summary;
 
 use crate::record::{
-    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, Phase, RECORDING_WINDOW, WindowRecord,
+    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
+    WindowRecord,
 };
 use crate::scenario::{ClockKind, Release};
 use crate::units::{Nanos, Stamp};
@@ -244,6 +245,7 @@ impl Summarizer {
                     ClockKind::Real => "real",
                     ClockKind::Virtual => "virtual",
                 },
+                processes: self.manifest.machine.get(PROCESSES_FACT).cloned(),
                 exact,
             },
             tenants,

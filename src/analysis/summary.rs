@@ -89,6 +89,9 @@ pub struct RunSummary {
     pub latency: &'static str,
     /// `real` or `virtual`.
     pub clock: &'static str,
+    /// How tenants in processes of their own shared the GPU, where there were such: `time-sliced`, `under MPS (…)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<String>,
     /// Whether quantiles are exact; in very long runs they are within 0.0008 %.
     pub exact: bool,
 }

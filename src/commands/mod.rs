@@ -18,10 +18,12 @@ mod live_screen;
 pub mod monitor;
 mod phases;
 pub mod prepare;
+mod processes;
 pub mod progress;
 pub mod report;
 pub mod run;
 mod screen;
+pub mod tenant_process;
 mod trtexec;
 pub mod with_parent;
 
@@ -86,6 +88,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Clocks(command) => clocks::run(&command),
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
+        Command::TenantProcess(args) => tenant_process::run(&args),
         Command::Doctor { tensorrt, format } => doctor::run(tensorrt.as_deref(), format),
     };
     match outcome {

@@ -12,7 +12,7 @@ use super::DeployError;
 use crate::backend::NetworkSource;
 use crate::detector::spec;
 use crate::engine::network;
-use crate::scenario::{DetectorRef, Scenario, SourceSpec};
+use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec};
 
 /// A file to bring.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -258,7 +258,11 @@ mod tests {
         fs::write(root.join("s.ron"), with_plan).unwrap();
         let brought = payload(&root.join("s.ron")).unwrap();
         assert_eq!(brought.items.len(), 2, "the scenario and its plan");
-        assert!(brought.sets("/b")[0].starts_with("tenants.c.backend.plans.0=\"/b/"), "{:?}", brought.sets("/b"));
+        assert!(
+            brought.sets("/b")[0].starts_with("tenants.c.backend.plans.0=\"/b/"),
+            "{:?}",
+            brought.sets("/b")
+        );
         let refused = copy(spec.replace("camera.onnx", &network.display().to_string())).unwrap_err();
         assert!(refused.to_string().contains("relative to the spec"), "{refused}");
         fs::copy(&network, root.join("camera.onnx")).unwrap();

@@ -10,7 +10,7 @@ use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::tree::Node;
-use super::{ClockKind, Clocks, PointFormat, Release, Sensor, Sharing, TelemetrySource};
+use super::{ClockKind, Clocks, Mps, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
 #[derive(Debug, Default)]
@@ -21,6 +21,7 @@ pub(super) struct ScenarioFile {
     pub(super) seed: Read<u64>,
     pub(super) clock: Read<ClockKind>,
     pub(super) sharing: Read<Sharing>,
+    pub(super) mps: Read<Mps>,
     pub(super) release: Read<Release>,
     pub(super) baseline: Read<BaselineFile>,
     pub(super) matrix: Read<MatrixFile>,
@@ -159,6 +160,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "seed",
     "clock",
     "sharing",
+    "mps",
     "release",
     "baseline",
     "matrix",
@@ -190,6 +192,8 @@ const TENANT_FIELDS: &[&str] = &[
     "context_memory",
     "share",
     "gpu",
+    "processes",
+    "gpus",
 ];
 
 const fn plain(name: &'static str) -> Choice {
@@ -235,6 +239,12 @@ static SHARINGS: Choices = Choices {
         plain("Partition"),
         plain("Processes"),
     ],
+};
+
+static MPS: Choices = Choices {
+    what: "way with MPS",
+    default: "Auto",
+    all: &[plain("Auto"), plain("Required"), plain("Off")],
 };
 
 static HELD_CLOCKS: Choices = Choices {
@@ -372,6 +382,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         seed: r.optional(&fields, "seed", Reader::whole),
         clock: r.optional(&fields, "clock", clock),
         sharing: r.optional(&fields, "sharing", sharing),
+        mps: r.optional(&fields, "mps", mps),
         release: r.optional(&fields, "release", release),
         baseline: r.optional(&fields, "baseline", baseline),
         matrix: r.optional(&fields, "matrix", steps::read_matrix),
@@ -426,6 +437,15 @@ pub(super) fn sharing(r: &mut Reader, node: &Node, _: &str) -> Option<Sharing> {
         ("Processes", Sharing::Processes),
     ];
     named(r, node, &SHARINGS, &values)
+}
+
+fn mps(r: &mut Reader, node: &Node, _: &str) -> Option<Mps> {
+    let values = [
+        ("Auto", Mps::Auto),
+        ("Required", Mps::Required),
+        ("Off", Mps::Off),
+    ];
+    named(r, node, &MPS, &values)
 }
 
 fn point_format(r: &mut Reader, node: &Node, _: &str) -> Option<PointFormat> {

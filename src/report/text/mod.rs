@@ -100,10 +100,13 @@ fn verdict(summary: &Summary, style: &Style) -> String {
         (Verdict::Limited, n) => (Ink::Warn.paint("LIMITED", style), format!("by {n} findings")),
     };
     let mut text = format!("{}  {verdict}  {note}\n", Ink::Bold.paint(&run.name, style));
-    let about = format!(
+    let mut about = format!(
         "{:.1} s measured{simulated}; response time counts from release",
         run.duration_s
     );
+    if let Some(how) = &run.processes {
+        about += &format!("\neach tenant was a process of its own; they shared the GPU {how}");
+    }
     text.push_str(&Ink::Dim.paint(&about, style));
     text.push('\n');
     if !run.findings.is_empty() {
