@@ -9,6 +9,8 @@ mod bad_input;
 mod cuda;
 #[path = "gpu/processes.rs"]
 mod processes;
+#[path = "gpu/kit.rs"]
+mod kit;
 #[path = "gpu/scene.rs"]
 mod scene;
 #[path = "gpu/sharing.rs"]
