@@ -7,9 +7,13 @@
 mod bad_input;
 #[path = "common/cuda.rs"]
 mod cuda;
+#[path = "gpu/nvrtc.rs"]
+mod nvrtc;
 #[path = "gpu/scene.rs"]
 mod scene;
 #[path = "gpu/sharing.rs"]
 mod sharing;
 #[path = "gpu/stages.rs"]
 mod stages;
+#[path = "gpu/stress.rs"]
+mod stress;

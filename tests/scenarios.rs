@@ -121,8 +121,8 @@ fn a_resolved_scenario_survives_being_stored_in_a_run() {
 
 #[test]
 fn every_scenario_that_is_shipped_resolves_and_says_what_it_shows() {
-    let files = files("configs");
-    assert!(files.len() >= 5);
+    let files = [files("configs"), files("configs/sharing")].concat();
+    assert!(files.len() >= 6);
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(

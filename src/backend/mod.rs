@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod gpu;
 pub mod null;
 pub mod sim;
+pub mod stress;
 pub mod tensorrt;
 
 use std::path::PathBuf;

@@ -3,6 +3,7 @@
 //! Everything is tried for every tenant before anything is given up, so that all problems are told at once.
 
 mod gpu;
+mod stress;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -158,6 +159,7 @@ fn one(
                 backend
             },
         ),
+        BackendChoice::Stress(stress) => stress::backend(scenario, number, devices, *stress),
         BackendChoice::OnnxRuntime { .. } => Err("this jetlag was built without ONNX Runtime".to_owned()),
     };
     let backend = backend.map_err(|problem| problems.push(problem)).ok();

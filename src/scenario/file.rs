@@ -9,6 +9,7 @@ use super::gpu::{self, GpuFile, Provider};
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::steps::{self, MatrixFile, SweepFile};
+use super::stress::{self, StressFile};
 use super::tree::Node;
 use super::{ClockKind, Clocks, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
@@ -85,6 +86,7 @@ pub(super) enum BackendFile {
         provider: Read<Provider>,
         threads: Read<usize>,
     },
+    Stress(StressFile),
 }
 
 /// What may stand for a latency model.
@@ -280,6 +282,12 @@ static BACKENDS: Choices = Choices {
             &["provider", "threads"],
             0,
             "OnnxRuntime(provider: Cpu)",
+        ),
+        choice(
+            "Stress",
+            &["resource", "level", "burst"],
+            0,
+            "Stress(resource: Dram, level: 0.5)",
         ),
     ],
 };
@@ -555,6 +563,7 @@ fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
             provider: r.optional(&fields, "provider", gpu::provider),
             threads: r.optional(&fields, "threads", Reader::whole),
         },
+        "Stress" => BackendFile::Stress(stress::read(r, &fields)?),
         _ => BackendFile::Auto,
     })
 }

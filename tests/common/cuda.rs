@@ -161,6 +161,13 @@ pub(crate) fn tensorrt(era: char) -> Option<PathBuf> {
     double::era(era).map(|double| double.folder.clone())
 }
 
+/// The folder for `JETLAG_NVRTC` with NVRTC's double, if it can be made here.
+#[allow(dead_code, reason = "each test binary uses some")]
+pub(crate) fn nvrtc() -> Option<PathBuf> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    double::library("libnvrtc.so.12", &sources, &["nvrtc"], &[])
+}
+
 /// What the processes that wrote to this log called, and what they did not give back: one object each.
 #[allow(dead_code, reason = "each test binary uses some")]
 pub(crate) fn read_log(file: &Path) -> Vec<serde_json::Value> {

@@ -4,6 +4,8 @@
 //                                     spin's stated nanoseconds are busy time; its traffic takes none
 //   double_busy(u64 nanos)            the device is busy for so long
 //   double_add(u64 address, u32 n)    adds to the word there
+//   jetlag_load_*                     jetlag's loads (src/gpu/kernels/load.cu): busy for as long as their work takes on the
+//                                     device that control.h has in mind, 200 GB/s to memory and 400 GB/s from the cache
 #include "world.h"
 
 #include "numbers.h"
@@ -50,12 +52,34 @@ Time put(Arguments const& a, Place const&, Time start)
     });
 }
 
+Time loadCompute(Arguments const& a, Place const& place, Time start)
+{
+    bool const known = bytesAt(a[0], 4) != nullptr;
+    return busy(place, start, Nanos(known ? static_cast<int64_t>(a[1]) * 10 : 0));
+}
+
+Time loadDram(Arguments const& a, Place const& place, Time start)
+{
+    uint64_t const bytes = (a[4] + 1) * 16;
+    bool const known = bytesAt(a[0], bytes) != nullptr && bytesAt(a[1], bytes) != nullptr && (a[4] & (a[4] + 1)) == 0;
+    return busy(place, start, Nanos(known ? static_cast<int64_t>(a[3]) * 32 / 200 : 0));
+}
+
+Time loadL2(Arguments const& a, Place const& place, Time start)
+{
+    bool const known = bytesAt(a[0], (a[3] + 1) * 16) != nullptr && bytesAt(a[1], 4) != nullptr && (a[3] & (a[3] + 1)) == 0;
+    return busy(place, start, Nanos(known ? static_cast<int64_t>(a[2]) * 16 / 400 : 0));
+}
+
 Function const kKERNELS[] = {
     {"dbl_sum", {8, 8, 4, 8}, sum},
     {"dbl_spin", {8, 8, 8, 8}, spin},
     {"dbl_write", {8, 8, 4, 4, 8}, put},
     {"double_busy", {8}, spin},
     {"double_add", {8, 4}, add},
+    {"jetlag_load_compute", {8, 8}, loadCompute},
+    {"jetlag_load_dram", {8, 8, 8, 8, 8}, loadDram},
+    {"jetlag_load_l2", {8, 8, 8, 8}, loadL2},
 };
 
 CUresult load(CUmodule* into, void const* image)

@@ -143,6 +143,8 @@ impl Scene {
         command
             .current_dir(self.folder.path())
             .env("JETLAG_TENSORRT", cuda::tensorrt(self.era)?)
+            .env("JETLAG_NVRTC", cuda::nvrtc()?)
+            .env("JETLAG_CACHE", self.path("cache"))
             .args(arguments);
         Some(command.output().unwrap())
     }

@@ -6,6 +6,7 @@
 //! ONNX Runtime in `backend/onnxruntime`. Whose turn it is, where tenants take turns, is decided before submission
 //! (`tenant::gate`).
 
+mod kernels;
 mod lanes;
 mod layout;
 mod shared;
@@ -17,6 +18,7 @@ use crate::gpu::{GpuError, Stream};
 use crate::scenario::GpuUse;
 use crate::tensor::{ElementType, Shape};
 
+pub use kernels::{KernelError, kernels};
 pub use lanes::Lanes;
 pub use layout::{Layout, Location, Tensor};
 pub use shared::{Claim, SharedGpu};
