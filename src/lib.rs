@@ -8,7 +8,7 @@
 //! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`)
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
-//! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
+//! - [`trace`] ← record; [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
 
@@ -31,4 +31,5 @@ pub mod source;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
+pub mod trace;
 pub mod units;
