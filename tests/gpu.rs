@@ -7,6 +7,8 @@
 mod bad_input;
 #[path = "common/cuda.rs"]
 mod cuda;
+#[path = "gpu/device_steps.rs"]
+mod device_steps;
 #[path = "gpu/nvrtc.rs"]
 mod nvrtc;
 #[path = "gpu/scene.rs"]

@@ -1,7 +1,7 @@
 //! Kernels of our own: compiled code loaded into the device's context, and launches.
 //!
 //! A [`Module`] is code that [`super::Nvrtc`] made of a file in `kernels/`; a kernel holds its module. Which memory a kernel
-//! touches only its wrapper knows ([`super::LoadKernel`]), so launching is theirs, and nobody else can launch anything.
+//! touches only its wrapper knows ([`super::LoadKernel`], [`super::Scatter`]), so launching is theirs, and nobody else can launch anything.
 
 use std::ffi::{CStr, c_uint, c_void};
 use std::sync::Arc;
@@ -27,12 +27,18 @@ pub struct KernelSource {
 }
 
 /// All sources.
-pub const SOURCES: [KernelSource; 1] = [LOAD];
+pub const SOURCES: [KernelSource; 2] = [LOAD, SCATTER];
 
 /// Loads of one resource each.
 pub const LOAD: KernelSource = KernelSource {
     name: "load.cu",
     text: include_str!("kernels/load.cu"),
+};
+
+/// Pillar features onto a canvas.
+pub const SCATTER: KernelSource = KernelSource {
+    name: "scatter.cu",
+    text: include_str!("kernels/scatter.cu"),
 };
 
 /// Compiled code of one source on one device.

@@ -192,6 +192,7 @@ const TENANT_FIELDS: &[&str] = &[
     "context_memory",
     "share",
     "gpu",
+    "preprocess",
 ];
 
 const fn plain(name: &'static str) -> Choice {

@@ -25,6 +25,18 @@ pub struct GpuUse {
     pub share: Option<f64>,
     /// The device's number.
     pub gpu: u16,
+    /// Where steps between and before engines are done.
+    pub preprocess: Preprocess,
+}
+
+/// Where steps are done that a device could do as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Preprocess {
+    /// On the host.
+    #[default]
+    Host,
+    /// On the GPU, those that there are kernels for: PointPillars' scatter.
+    Gpu,
 }
 
 /// How inputs and outputs get across.
@@ -92,6 +104,7 @@ pub(super) struct GpuFile {
     context_memory: Read<ContextMemory>,
     share: Read<f64>,
     gpu: Read<u16>,
+    preprocess: Read<Preprocess>,
 }
 
 const fn plain(name: &'static str) -> Choice {
@@ -125,6 +138,12 @@ static CONTEXT_MEMORIES: Choices = Choices {
     what: "context memory",
     default: "Separate",
     all: &[plain("Separate"), plain("Shared")],
+};
+
+static PREPROCESSES: Choices = Choices {
+    what: "preprocess",
+    default: "Host",
+    all: &[plain("Host"), plain("Gpu")],
 };
 
 static PROVIDERS: Choices = Choices {
@@ -164,6 +183,12 @@ pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
         }),
         share: r.optional(fields, "share", Reader::number),
         gpu: r.optional(fields, "gpu", Reader::whole),
+        preprocess: r.optional(fields, "preprocess", |r, node, _| {
+            Some(match r.choice(node, &PREPROCESSES)?.0 {
+                "Gpu" => Preprocess::Gpu,
+                _ => Preprocess::Host,
+            })
+        }),
     }
 }
 
@@ -192,6 +217,7 @@ pub(super) fn resolve(typed: &GpuFile, label: &str, r: &mut Reader) -> GpuUse {
         context_memory: typed.context_memory.or_default(),
         share: typed.share.given().map(|spot| spot.value),
         gpu: typed.gpu.or(0),
+        preprocess: typed.preprocess.or_default(),
     }
 }
 

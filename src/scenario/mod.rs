@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
 
-pub use gpu::{ContextMemory, GpuUse, Graph, Provider, Sync, Transfer};
+pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
 pub use problems::{Place, Problem, ProblemKind, Problems};
 pub use resolve::{CheckExpectation, ResolveEnv, from_str, load};
 pub use stress::{Resource, Stress};

@@ -56,6 +56,12 @@ impl Control {
         self
     }
 
+    /// Any other variable of the process.
+    pub(crate) fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
     /// The driver's version, as 12040: below 12.4 it has no green contexts, below 12.5 no streams for them.
     pub(crate) fn driver(mut self, version: i32) -> Self {
         self.driver = version;

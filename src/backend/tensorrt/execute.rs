@@ -53,14 +53,20 @@ impl Backend for TensorRtBackend {
             scenario::ContextMemory::Separate => None,
             scenario::ContextMemory::Shared => Some(shared_memory(device, &plans)?),
         };
-        let networks: Vec<Box<dyn Network>> = plans
+        let mut networks: Vec<Box<dyn Network>> = plans
             .into_iter()
             .map(|mut plan| {
                 plan.memory.clone_from(&memory);
                 Box::new(plan) as Box<dyn Network>
             })
             .collect();
-        gpu::open(&self.shared, self.claim, program, &networks, slots, &self.options)
+        if self.options.gpu.preprocess == scenario::Preprocess::Host {
+            return gpu::open(&self.shared, self.claim, program, &networks, slots, &self.options);
+        }
+        let (program, finding) = gpu::fold(NAME, device, program, &mut networks);
+        let mut options = self.options.clone();
+        options.findings.extend(finding);
+        gpu::open(&self.shared, self.claim, &program, &networks, slots, &options)
     }
 }
 
