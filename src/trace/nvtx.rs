@@ -64,7 +64,6 @@ type Initialize = unsafe extern "C" fn(GetTable) -> c_int;
 
 /// A place where a tool puts a function.
 type Place = AtomicPtr<c_void>;
-const EMPTY: Place = AtomicPtr::new(std::ptr::null_mut());
 
 /// All places, and the table of each module's.
 struct Tables {
@@ -73,7 +72,7 @@ struct Tables {
 }
 
 static TABLES: Tables = Tables {
-    places: [const { [EMPTY; 16] }; 7],
+    places: [const { [const { Place::new(std::ptr::null_mut()) }; 16] }; 7],
     tables: OnceLock::new(),
 };
 

@@ -12,7 +12,9 @@ fn folder(release: &str) -> Option<PathBuf> {
         PathBuf::from,
     );
     let venv = root.join(format!("nvrtc-{release}"));
-    let python = std::fs::read_dir(venv.join("lib")).ok()?.flatten().next();
+    let python = std::fs::read_dir(venv.join("lib"))
+        .ok()
+        .and_then(|mut folders| folders.next()?.ok());
     let below = ["nvidia/cuda_nvrtc/lib", "nvidia/cu13/lib"];
     let found = python.and_then(|python| {
         let packages = python.path().join("site-packages");
@@ -22,6 +24,8 @@ fn folder(release: &str) -> Option<PathBuf> {
             .find(|folder| folder.is_dir())
     });
     if found.is_none() {
+        let required = std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_some();
+        assert!(!required, "{} holds no NVRTC", venv.display());
         eprintln!(
             "skipped: NVRTC {release} not found in {} (scripts/setup.sh --test makes it)",
             venv.display()
