@@ -2,7 +2,8 @@
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
 # the independent readers (Python packages, in .venv) that the tests hold the run file against, NVIDIA's TensorRT
-# and NVRTC libraries that need no GPU (Python wheels, in .venvs), and cargo-deny.
+# and NVRTC libraries that need no GPU and ONNX Runtime (Python wheels, in .venvs), a browser, qemu for the aarch64 build, ssh's
+# server for the tests of `jetlag deploy` (only where installing it starts no service), and cargo-deny.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,13 +21,20 @@ command -v cc >/dev/null || missing+=(build-essential)
 if $want_test; then
   command -v c++ >/dev/null || missing+=(g++) # for the tests' stand-in for TensorRT
   command -v valgrind >/dev/null || missing+=(valgrind) # for scripts/leak_check.sh
+  command -v chromium >/dev/null || missing+=(chromium) # opens the pages that `jetlag report --html` writes
   command -v python3 >/dev/null || missing+=(python3)
   python3 -c 'import venv, ensurepip' 2>/dev/null || missing+=(python3-venv)
+  # A board to deploy to, on loopback; scripts/cross_check.sh and check_deb.sh.
+  command -v ssh >/dev/null || missing+=(openssh-client)
+  # Where systemd runs, installing the server would open this machine to the network: that is for its owner to decide.
+  [ -x /usr/sbin/sshd ] || [ -d /run/systemd/system ] || missing+=(openssh-server)
+  command -v qemu-aarch64 >/dev/null || missing+=(qemu-user)
+  [ -e /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 ] || missing+=(libc6-arm64-cross)
 fi
 if [ "${#missing[@]}" -gt 0 ]; then
   echo "setup: installing ${missing[*]}"
   as_root apt-get update -qq
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}" >/dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
 if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
@@ -70,6 +78,7 @@ if $want_test; then
   # The compiler of CUDA C, which needs no GPU either: the last release that knows Xavier, and one that knows Thor.
   wheels nvrtc-12.9 nvidia-cuda-nvrtc-cu12==12.9.86
   wheels nvrtc-13 nvidia-cuda-nvrtc==13.5.37
+  wheels onnxruntime onnxruntime==1.31.1
   if ! command -v cargo-deny >/dev/null; then
     echo "setup: installing cargo-deny (some minutes)"
     cargo install --quiet --locked cargo-deny --version 0.20.2

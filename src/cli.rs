@@ -37,23 +37,15 @@ Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not ho
     /// Run the demo scenario from within the binary: no file needed.
     #[command(after_help = "Example:  jetlag demo --set duration=5s")]
     Demo(RunOptions),
-    /// Print the summary of a run file again.
+    /// Print the summary of a run file again, or write it as a page to look at.
     #[command(
-        after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --format json
+        after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --html demo.html
+           jetlag report before.mcap after.mcap --html both.html    compared, and one after the other
+           jetlag report fp32.mcap fp16.mcap --layers               time per layer, side by side
            jetlag report runs/demo.mcap --compat trtexec10 --tenant camera
-           jetlag report --from-trtexec times.json                      what trtexec --exportTimes wrote"
+           jetlag report --from-trtexec times.json                  what trtexec --exportTimes wrote"
     )]
-    Report {
-        /// The run file (.mcap), whole or cut off.
-        #[arg(required_unless_present = "from_trtexec")]
-        run: Option<PathBuf>,
-        /// For people or for programs.
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
-        #[command(flatten)]
-        #[allow(missing_docs, reason = "the options' own docs are shown")]
-        trtexec: TrtexecArgs,
-    },
+    Report(ReportArgs),
     /// Say which of two runs is faster and by how much, with intervals; or run two scenarios in turns and say it.
     #[command(after_help = "Examples:  jetlag compare runs/before.mcap runs/after.mcap
            jetlag compare --ab fp32.ron fp16.ron --rounds 5 --fail-if \"camera.response.p99 +5%\"
@@ -90,6 +82,14 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, and the record has gaps"
     /// Make data to run detectors on.
     #[command(subcommand)]
     Data(DataCommand),
+    /// Run a scenario on a board that ssh reaches, and bring the run file back.
+    #[command(
+        after_help = "Examples:  scripts/cross.sh && jetlag deploy nvidia@orin configs/demo.ron
+           jetlag deploy nvidia@orin --fetch          the last run there, also after the connection was lost
+           jetlag deploy localhost configs/demo.ron --ssh-option Port=2222
+Exit codes: as for run; 1 also where the board was not reached"
+    )]
+    Deploy(DeployArgs),
     /// Hold the machine's clocks at their highest, and give them back as they were.
     #[command(subcommand)]
     #[command(
@@ -105,6 +105,9 @@ A scenario does it by itself with `clocks: Max`."
     /// Become another program that the kernel ends with the process that started it.
     #[command(hide = true)]
     WithParent(WithParentArgs),
+    /// Run one tenant of a scenario for the process that started it, under `sharing: Processes`.
+    #[command(hide = true)]
+    TenantProcess(TenantProcessArgs),
     /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means.
     #[command(after_help = "Example:  jetlag doctor --format json
 Exit codes: 0 nothing is missing; 1 something is that limits what can be measured")]
@@ -116,6 +119,46 @@ Exit codes: 0 nothing is missing; 1 something is that limits what can be measure
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+}
+
+/// What `deploy` takes.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// The board, as ssh knows it: nvidia@orin, or a name of ~/.ssh/config.
+    pub host: String,
+    /// The scenario (RON); its detectors, networks and data are brought along.
+    #[arg(required_unless_present = "fetch")]
+    pub scenario: Option<PathBuf>,
+    /// Bring back the last run that was started there, once it has ended; start nothing.
+    #[arg(long, conflicts_with_all = ["scenario", "sets", "detach"])]
+    pub fetch: bool,
+    /// Start the run and come back at once.
+    #[arg(long)]
+    pub detach: bool,
+    /// Override a field of the scenario; may be given again.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The jetlag for the board [default: what scripts/cross.sh built, or this one if the board is like this machine].
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// jetlag's folder on the board, from the home folder there.
+    #[arg(long, value_name = "DIR", default_value = "jetlag")]
+    pub folder: String,
+    /// The folder here for the run file, its log and the plans' manifests.
+    #[arg(short, long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Given to `ssh -o`; may be given again.
+    #[arg(long = "ssh-option", value_name = "NAME=VALUE")]
+    pub ssh_options: Vec<String>,
+    /// Do not examine the board first.
+    #[arg(long)]
+    pub no_doctor: bool,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Do not show the run while it goes on.
+    #[arg(short, long)]
+    pub quiet: bool,
 }
 
 /// What `monitor` takes.
@@ -161,6 +204,15 @@ pub struct WithParentArgs {
     pub program: Vec<std::ffi::OsString>,
 }
 
+/// What `tenant-process` takes.
+#[derive(Debug, Args)]
+pub struct TenantProcessArgs {
+    /// The process that it must not outlive.
+    pub parent: u32,
+    /// The tenant's name.
+    pub tenant: String,
+}
+
 /// What `run` takes.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -198,6 +250,26 @@ pub struct RunOptions {
     pub quiet: bool,
 }
 
+/// What `report` takes.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run files (.mcap), whole or cut off; several are compared with the first.
+    #[arg(value_name = "RUN", required_unless_present = "from_trtexec")]
+    pub runs: Vec<PathBuf>,
+    /// Write one self-contained page instead of printing.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Time per layer and per operator alone, of two runs side by side.
+    #[arg(long, conflicts_with = "html")]
+    pub layers: bool,
+    /// For people or for programs; programs get an array where there are several runs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub trtexec: TrtexecArgs,
+}
+
 /// What `compare` takes.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
@@ -229,17 +301,17 @@ pub struct CompareArgs {
 }
 
 /// What `report` takes to speak trtexec's language.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct TrtexecArgs {
     /// Print trtexec's own performance summary, by its definitions, instead of ours.
-    #[arg(long, value_enum, value_name = "VERSION")]
+    #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers"])]
     pub compat: Option<Compat>,
     /// Only this tenant (with --compat).
-    #[arg(long, value_name = "NAME", requires = "compat", requires = "run")]
+    #[arg(long, value_name = "NAME", requires = "compat", requires = "runs")]
     pub tenant: Option<String>,
     /// Print trtexec's summary of a file that trtexec --exportTimes wrote; after that of a run, where one is named
     /// [its definitions: --compat, else trtexec10].
-    #[arg(long, value_name = "TIMES.json")]
+    #[arg(long, value_name = "TIMES.json", conflicts_with_all = ["html", "layers"])]
     pub from_trtexec: Option<PathBuf>,
 }
 
@@ -466,18 +538,21 @@ pub struct EvalArgs {
 #[derive(Debug, Subcommand)]
 pub enum ClocksCommand {
     /// Each clock: lowest, highest, now, and whether it is held.
+    #[command(after_help = "Example:  jetlag clocks show --format json")]
     Show {
         /// For people or for programs.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
     /// Hold every clock at its highest (takes root).
+    #[command(after_help = "Example:  sudo jetlag clocks max --mode 0")]
     Max {
         /// Set this power mode first (nvpmodel's id).
         #[arg(long, value_name = "ID")]
         mode: Option<u32>,
     },
     /// Put the clocks back as they were before `max`, or before a run that was killed (takes root).
+    #[command(after_help = "Example:  sudo jetlag clocks restore")]
     Restore,
 }
 

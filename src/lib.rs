@@ -5,9 +5,11 @@
 //!
 //! - [`units`], [`clock`] and [`nearest`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
 //! - [`source`], [`detector`] ← tensor; [`engine`] ← units; [`gpu`] ← nothing of ours
-//! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`)
+//! - [`backend`] ← engine, tensor, clock, gpu (only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
+//!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`)
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
+//! - [`deploy`] ← scenario, detector's specs, engine's network files
 //! - [`trace`] ← record; [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
@@ -18,6 +20,7 @@ pub mod board;
 pub mod cli;
 pub mod clock;
 pub mod commands;
+pub mod deploy;
 pub mod detector;
 pub mod embedded;
 pub mod engine;

@@ -1,5 +1,5 @@
 //! Tenants on a GPU: the whole program over the doubles of the CUDA driver and of TensorRT, so that every call of the
-//! driver is really made. What only a real device can show is measured by scripts/gpu.
+//! driver is really made; and tenants in processes of their own, on any backend. What only a real device can show is measured by scripts/gpu.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,6 +11,8 @@ mod cuda;
 mod device_steps;
 #[path = "gpu/nvrtc.rs"]
 mod nvrtc;
+#[path = "gpu/processes.rs"]
+mod processes;
 #[path = "gpu/scene.rs"]
 mod scene;
 #[path = "gpu/sharing.rs"]

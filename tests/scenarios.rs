@@ -121,9 +121,9 @@ fn a_resolved_scenario_survives_being_stored_in_a_run() {
 
 #[test]
 fn every_scenario_that_is_shipped_resolves_and_says_what_it_shows() {
-    let files = [files("configs"), files("configs/sharing")].concat();
-    assert!(files.len() >= 6);
-    for path in files {
+    let shipped = ["configs", "configs/gpu", "configs/sharing", "jetson/scenarios"].map(files);
+    assert!(shipped.concat().len() > 20);
+    for path in shipped.concat() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(
             text.starts_with("// "),

@@ -59,8 +59,42 @@ fn share(points: &[Point], fulfils: impl Fn(f64) -> bool) -> f64 {
     count as f64 / points.len().max(1) as f64
 }
 
+/// Whether a signal tells that something was slowed down.
+pub(super) fn tells_throttling(track: &Track) -> bool {
+    is_throttle_reasons(track)
+        || slowed_by_heat(track).is_some()
+        || track.signal.signal.ends_with("_over_current")
+}
+
+/// Whether a reading of such a signal says that it was.
+pub(super) fn is_throttled(track: &Track, value: f64) -> bool {
+    match is_throttle_reasons(track) {
+        true => value as u64 & (THERMAL | POWER | HARDWARE) != 0,
+        false => value > 0.0,
+    }
+}
+
+/// Whether a signal is the clock that a GPU computes with.
+pub(super) fn is_gpu_clock(track: &Track) -> bool {
+    let name = track.signal.signal.as_str();
+    let of_gpu = name == "gpu_frequency" || (name.starts_with("gpu") && name.ends_with("sm_frequency"));
+    of_gpu && track.signal.unit == "mhz"
+}
+
+fn is_throttle_reasons(track: &Track) -> bool {
+    track.signal.unit == "bits" && track.signal.signal.ends_with("throttle_reasons")
+}
+
+/// What a cooling device slows down. A fan that turns slows nothing down.
+fn slowed_by_heat(track: &Track) -> Option<&str> {
+    let name = track.signal.signal.strip_suffix("_cooling")?;
+    let lower = name.to_ascii_lowercase();
+    let fan = lower.contains("fan") || lower.contains("pwm");
+    (track.signal.unit == "state" && !fan).then_some(name)
+}
+
 fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    if track.signal.unit != "bits" || !track.signal.signal.ends_with("throttle_reasons") {
+    if !is_throttle_reasons(track) {
         return None;
     }
     let points = track.within(window);
@@ -109,12 +143,7 @@ fn gpu_name(signal: &str) -> String {
 }
 
 fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    let name = track.signal.signal.strip_suffix("_cooling")?;
-    let lower = name.to_ascii_lowercase();
-    // A fan that turns slows nothing down.
-    if track.signal.unit != "state" || lower.contains("fan") || lower.contains("pwm") {
-        return None;
-    }
+    let name = slowed_by_heat(track)?;
     let used = share(track.within(window), |state| state > 0.0);
     (used > 0.0).then(|| {
         let message = format!(
@@ -153,9 +182,7 @@ fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
 }
 
 fn clock(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    let name = track.signal.signal.as_str();
-    let of_gpu = name == "gpu_frequency" || (name.starts_with("gpu") && name.ends_with("sm_frequency"));
-    if !of_gpu || track.signal.unit != "mhz" {
+    if !is_gpu_clock(track) {
         return None;
     }
     // Zero is a GPU that is switched off between frames, and no clock.
@@ -173,7 +200,7 @@ fn clock(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
     let third = running.len() / 3;
     let mean = |part: &[Point]| part.iter().map(|p| p.value).sum::<f64>() / part.len().max(1) as f64;
     let (early, late) = (mean(&running[..third]), mean(&running[running.len() - third..]));
-    let gpu = gpu_name(name);
+    let gpu = gpu_name(&track.signal.signal);
     let (code, message) = if third > 0 && late < early * (1.0 - CLOCK_SHARE) {
         (
             "clock-fell",

@@ -43,6 +43,27 @@ impl Histogram {
         }
         found
     }
+
+    /// How many durations are at most each of these bounds (ascending), each taken for the middle of its bin.
+    pub(super) fn counts_up_to(&self, bounds: &[i64]) -> Vec<u64> {
+        let mut wanted = bounds.iter().copied().peekable();
+        let mut counts = Vec::with_capacity(bounds.len());
+        let mut seen = 0;
+        for (octave, bins) in self.octaves.iter().enumerate() {
+            for (bin, &count) in bins.iter().flat_map(|bins| bins.iter().enumerate()) {
+                if count == 0 {
+                    continue;
+                }
+                let middle = middle(octave, bin);
+                while wanted.next_if(|&bound| bound < middle).is_some() {
+                    counts.push(seen);
+                }
+                seen += u64::from(count);
+            }
+        }
+        counts.resize(bounds.len(), seen);
+        counts
+    }
 }
 
 /// Octave 0 holds 0..2¹⁶, octave k above it 2¹⁵⁺ᵏ..2¹⁶⁺ᵏ.

@@ -18,9 +18,12 @@ mod findings;
 mod histogram;
 mod host;
 pub mod interference;
+pub mod layers;
 pub mod live;
 mod metric;
-mod nodes;
+pub mod nodes;
+mod outliers;
+pub mod plot;
 mod power;
 mod predictability;
 mod quantile;
@@ -34,6 +37,7 @@ mod timeline;
 pub mod trace;
 mod track;
 pub mod trtexec;
+mod watch;
 pub mod waterfall;
 
 use std::collections::HashSet;
@@ -43,18 +47,21 @@ pub use quantile::Quantile;
 pub use summary::Summary;
 
 use crate::record::{
-    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, Phase, RECORDING_WINDOW, WindowRecord,
+    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
+    WindowRecord,
 };
 use crate::scenario::{ClockKind, Release};
 use crate::units::{Nanos, Stamp};
 use host::HostReadings;
 use interference::Phases;
+use plot::Drawn;
 use power::Power;
 use series::Series;
 use steady::Signals;
 use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
 use tenant::{Gathered, Samples, TenantFacts};
 use track::Tracks;
+use watch::Watch;
 
 /// Durations that are kept as they are, 8 bytes each, before series turn into histograms: about 900 000
 /// frames, which is a night at 30 Hz.
@@ -67,6 +74,7 @@ const EXACT_DURATIONS: u64 = 8 << 20;
 pub struct Summarizer {
     manifest: Manifest,
     tenants: Vec<Gathered>,
+    watch: Watch,
     overhead: Series,
     host: HostReadings,
     tracks: Tracks,
@@ -89,6 +97,7 @@ impl Summarizer {
                 .iter()
                 .map(|_| Gathered::default())
                 .collect(),
+            watch: Watch::new(manifest.scenario.tenants.len()),
             overhead: Series::default(),
             host: HostReadings::default(),
             tracks: Tracks::default(),
@@ -116,6 +125,7 @@ impl Summarizer {
                 } else if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
                     self.kept += tenant.frame(frame, self.late_after, exact);
                     self.kept += self.phases.frame(frame, exact);
+                    self.watch.frame(frame);
                 }
             }
             Event::Phase(phase) => {
@@ -146,7 +156,7 @@ impl Summarizer {
     pub fn finish(mut self, incomplete: Option<String>) -> Summary {
         let exact = self.kept <= self.exact_limit;
         let scenario = &self.manifest.scenario;
-        let finished: Vec<(TenantSummary, TenantFacts, Samples)> = self
+        let finished: Vec<(TenantSummary, TenantFacts, Samples, Drawn)> = self
             .tenants
             .into_iter()
             .zip(&scenario.tenants)
@@ -154,11 +164,13 @@ impl Summarizer {
             .map(|((gathered, scenario), manifest)| gathered.finish(scenario, manifest, &self.signals))
             .collect();
         let (mut tenants, mut facts, mut samples) = (Vec::new(), Vec::new(), Vec::new());
-        for ((summary, mut fact, sample), number) in finished.into_iter().zip(0..) {
+        let mut drawn = Vec::new();
+        for ((summary, mut fact, sample, plot), number) in finished.into_iter().zip(0..) {
             fact.lost_elsewhere = fact.lost_elsewhere.saturating_add(self.phases.lost(number));
             tenants.push(summary);
             facts.push(fact);
             samples.push(sample);
+            drawn.push(plot);
         }
         self.phases.sort();
         let interference = interference::summarize(scenario, &self.phases, &samples);
@@ -178,6 +190,8 @@ impl Summarizer {
         let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let tracks = self.tracks.finish();
         let duty_cycle = duty::summarize(scenario, &self.phases, &samples, &tracks);
+        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
+        let plots = plot::plots(drawn, &tracks, window);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
             power::summarize(&tracks, window, named(IDLE_WINDOW), asked_idle)
@@ -231,6 +245,7 @@ impl Summarizer {
                     ClockKind::Real => "real",
                     ClockKind::Virtual => "virtual",
                 },
+                processes: self.manifest.machine.get(PROCESSES_FACT).cloned(),
                 exact,
             },
             tenants,
@@ -240,6 +255,7 @@ impl Summarizer {
             energy: power.energy,
             interference,
             duty_cycle,
+            plots,
         }
     }
 }

@@ -164,8 +164,19 @@ impl Distribution {
             .map(Nanos)
     }
 
+    /// How many values are at most each of these bounds (ascending); of bins those whose middle is.
+    pub(super) fn counts_up_to(&self, bounds: &[i64]) -> Vec<u64> {
+        match &self.0.values {
+            Values::Exact(values) => bounds
+                .iter()
+                .map(|&bound| values.partition_point(|&ns| ns <= bound) as u64)
+                .collect(),
+            Values::Binned(histogram) => histogram.counts_up_to(bounds),
+        }
+    }
+
     /// The values of these ranks (1-based, ascending, at most `count`).
-    fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
+    pub(super) fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
         match &self.0.values {
             Values::Exact(values) => ranks.iter().map(|&rank| values[rank as usize - 1]).collect(),
             Values::Binned(histogram) => {

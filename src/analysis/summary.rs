@@ -9,6 +9,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 pub use super::duty::DutyCycle;
 pub use super::interference::Interference;
+pub use super::plot::Plots;
 pub use super::waterfall::Waterfall;
 pub use crate::record::{Finding, Stage};
 
@@ -41,6 +42,9 @@ pub struct Summary {
     pub interference: Interference,
     /// One tenant at several rates, where that was asked for.
     pub duty_cycle: Option<DutyCycle>,
+    /// What is drawn of the run; not in the machine form.
+    #[serde(skip)]
+    pub plots: Plots,
 }
 
 impl Summary {
@@ -85,6 +89,9 @@ pub struct RunSummary {
     pub latency: &'static str,
     /// `real` or `virtual`.
     pub clock: &'static str,
+    /// How tenants in processes of their own shared the GPU, where there were such: `time-sliced`, `under MPS (…)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes: Option<String>,
     /// Whether quantiles are exact; in very long runs they are within 0.0008 %.
     pub exact: bool,
 }
@@ -147,10 +154,79 @@ pub struct TenantSummary {
     pub deadline_ms: Option<f64>,
     /// Each node of its networks, largest mean first; empty where time per node was not asked for.
     pub nodes: Vec<NodeSummary>,
+    /// The same by operator, largest mean first.
+    pub operators: Vec<OperatorSummary>,
     /// How predictable its response time is.
     pub predictability: Predictability,
     /// The parts of its response time, from release to result.
     pub waterfall: Waterfall,
+    /// Its slowest frames and why they were slow, the slowest first; frames that waited for one another are told once.
+    pub slowest: Vec<SlowFrame>,
+}
+
+/// A slow frame, and what was different while it ran.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct SlowFrame {
+    /// Its number among the tenant's releases.
+    pub sequence: u64,
+    /// Seconds after the start of the measured time at which it was released.
+    pub at_s: f64,
+    /// Its response time.
+    pub response_ms: f64,
+    /// The tenant's median.
+    pub usual_response_ms: f64,
+    /// Whether it is beyond the tenant's usual spread; where it is not, no cause is looked for.
+    pub beyond_spread: bool,
+    /// Frames among the slowest that were slow together with it, because they waited for one another; 1 is itself.
+    pub frames: u64,
+    /// The frame that it waited for, where waiting is what grew.
+    pub behind: Option<u64>,
+    /// How late its release was.
+    pub lateness_ms: f64,
+    /// How long it waited for earlier frames.
+    pub wait_ms: f64,
+    /// The part of its response time that grew most against its median.
+    pub grew: SlowPart,
+    /// Points or pixels that entered preprocessing.
+    pub input_size: u32,
+    /// The median of all frames.
+    pub usual_input_size: u32,
+    /// The other tenants; of a frame that waited, while the one that it waited for was served.
+    pub co_runners: Vec<ActiveCoRunner>,
+    /// Clock of the GPU.
+    pub clock_mhz: Option<f64>,
+    /// Its median.
+    pub usual_clock_mhz: Option<f64>,
+    /// The GPU's temperature, or the highest where it has none of its own.
+    pub temperature_c: Option<f64>,
+    /// Whether a GPU or processor was slowed down; `None` where nothing told.
+    pub throttled: Option<bool>,
+    /// `late-release`, `backlog`, `waited`, `throttled`, `low-clock`, `larger-input`, `co-runner`, or none that stands out.
+    pub cause: Option<&'static str>,
+    /// The same in a sentence.
+    pub explanation: String,
+}
+
+/// A part of a frame's response time against its median.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+pub struct SlowPart {
+    /// `lateness`, `wait`, a stage, or `notice`, as in [`Waterfall`].
+    pub name: &'static str,
+    /// What it took.
+    pub ms: f64,
+    /// What it usually takes.
+    pub usual_ms: f64,
+}
+
+/// How busy another tenant was during the time that a frame would usually have taken.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct ActiveCoRunner {
+    /// Which.
+    pub tenant: String,
+    /// Share of that time in which it was in service.
+    pub active: f64,
+    /// Share of usual frames for which that is at least half.
+    pub usually: f64,
 }
 
 /// How predictable a tenant's response time is, beyond `jitter_ms`, `cv`, `iqr_ms` and `worst_over_median`.
@@ -286,6 +362,19 @@ pub struct NodeSummary {
     pub mean_ms: f64,
     /// Its longest time in one of them.
     pub max_ms: f64,
+    /// Its share of the time of all the tenant's nodes.
+    pub share: f64,
+}
+
+/// What all nodes of one operator took together.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct OperatorSummary {
+    /// As in [`NodeSummary`].
+    pub operator: String,
+    /// Nodes of it.
+    pub layers: u64,
+    /// The sum of their means.
+    pub mean_ms: f64,
     /// Its share of the time of all the tenant's nodes.
     pub share: f64,
 }

@@ -1,6 +1,7 @@
 //! One tenant's frames (and nodes, where they were timed), gathered as they come and turned into its part of the summary.
 
 use super::nodes;
+use super::plot::{self, Drawn, Slices};
 use super::predictability::predictability;
 use super::series::{Distribution, Series};
 use super::stats::{interquartile_range, six_decimals, slowdown, stats};
@@ -33,6 +34,7 @@ pub(super) struct Gathered {
     alone_timeline: Timeline<1>,
     misses: Misses,
     waterfall: waterfall::Gathered,
+    slices: Slices,
 }
 
 /// A tenant's response times in one phase: as a whole, and in order of time.
@@ -127,6 +129,7 @@ impl Gathered {
             Outcome::Failed => self.frames.failed += 1,
         }
         self.frames.offered += 1;
+        self.slices.push(frame);
         if frame.missed() {
             self.frames.missed += 1;
             self.misses.note(frame.sequence);
@@ -162,13 +165,13 @@ impl Gathered {
         }
     }
 
-    /// The tenant's part of the summary, and the facts behind findings.
+    /// The tenant's part of the summary, the facts behind findings, and what is drawn of it.
     pub(super) fn finish(
         mut self,
         scenario: &Tenant,
         manifest: &TenantManifest,
         signals: &Signals,
-    ) -> (TenantSummary, TenantFacts, Samples) {
+    ) -> (TenantSummary, TenantFacts, Samples, Drawn) {
         let measured = self.measured();
         let facts = TenantFacts {
             late_releases: self.late_releases,
@@ -185,6 +188,7 @@ impl Gathered {
         let (responses, alone_in_order) = (in_order(RESPONSE), self.alone_timeline.values(RESPONSE));
         let response = self.response.finish();
         let alone = self.alone.finish();
+        let drawn = plot::drawn(self.slices, &response, &alone);
         let response_ms = stats(&response, &responses);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
         let steady = steady::judge(&timed, signals);
@@ -205,6 +209,7 @@ impl Gathered {
                 (sum, found.and_then(|(_, stats)| stats.p99))
             })
             .collect();
+        let nodes = nodes::summarize(self.nodes);
         let seconds = measured.as_secs_f64();
         let FrameCounts {
             offered,
@@ -239,7 +244,9 @@ impl Gathered {
             arrival: arrival_in_words(&scenario.arrival),
             closed_loop: matches!(scenario.arrival, Arrival::Closed),
             deadline_ms: scenario.deadline.map(Nanos::as_millis_f64),
-            nodes: nodes::summarize(self.nodes),
+            operators: nodes::by_operator(&nodes),
+            nodes,
+            slowest: Vec::new(),
         };
         let samples = Samples {
             together: Sample {
@@ -251,7 +258,7 @@ impl Gathered {
                 in_order: alone_in_order,
             },
         };
-        (summary, facts, samples)
+        (summary, facts, samples, drawn)
     }
 }
 

@@ -14,10 +14,10 @@ use crate::record::{FrameRecord, Stage};
 use crate::units::Nanos;
 
 /// How many parts there are: lateness, wait, eight stages, notice.
-const PARTS: usize = Stage::ALL.len() + 3;
+pub(super) const PARTS: usize = Stage::ALL.len() + 3;
 
 /// Their names, in the order of a frame's way.
-const NAMES: [&str; PARTS] = [
+pub(super) const NAMES: [&str; PARTS] = [
     "lateness",
     "wait",
     "acquire",
@@ -32,8 +32,8 @@ const NAMES: [&str; PARTS] = [
 ];
 
 /// Where the parts stand that are no stage.
-const LATENESS: usize = 0;
-const WAIT: usize = 1;
+pub(super) const LATENESS: usize = 0;
+pub(super) const WAIT: usize = 1;
 const NOTICE: usize = PARTS - 2;
 
 /// The response time of a tenant's completed frames, part by part.

@@ -10,6 +10,8 @@
 pub mod cpu;
 pub mod gpu;
 pub mod null;
+#[cfg(feature = "onnxruntime")]
+pub mod onnxruntime;
 pub mod sim;
 pub mod stress;
 pub mod tensorrt;

@@ -1,8 +1,8 @@
 //! `jetlag doctor`: what was found on this machine, what that means, and how to mend what is missing.
 //!
-//! Looks at files, and loads TensorRT and NVIDIA's management library to ask them what they are and answer; starts
-//! nothing, changes nothing, and needs no rights. The exit code is 1 where something is missing that limits what can
-//! be measured.
+//! Looks at files, and loads TensorRT, ONNX Runtime (where jetlag was built with it) and NVIDIA's management library to
+//! ask them what they are and answer; starts nothing, changes nothing, and needs no rights. The exit code is 1 where
+//! something is missing that limits what can be measured.
 
 use std::path::Path;
 
@@ -23,6 +23,10 @@ pub fn run(tensorrt: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     if let Some(opened) = asked.then(|| tensorrt_check(tensorrt)).flatten() {
         checks.retain(|check| check.subject != opened.subject);
         checks.push(opened);
+    }
+    #[cfg(feature = "onnxruntime")]
+    if roots.is_this_machine() {
+        checks.push(onnxruntime_check());
     }
     checks.extend(telemetry::examine(&roots));
     let mut out = Vec::new();
@@ -92,4 +96,47 @@ fn tensorrt_check(given: Option<&Path>) -> Option<Check> {
     };
     let meaning = format!("{from}: {meaning}{newer}");
     Some(check(status, found, from, meaning, fix))
+}
+
+/// ONNX Runtime as it answers itself: version, path, and whether it has the CUDA provider.
+#[cfg(feature = "onnxruntime")]
+fn onnxruntime_check() -> Check {
+    use crate::backend::onnxruntime::find;
+
+    let check = |status, found, from: String, meaning: String, fix| Check {
+        subject: "ONNX Runtime",
+        status,
+        found,
+        from,
+        meaning,
+        fix,
+    };
+    let install = "Install onnxruntime-gpu (CUDA) or onnxruntime (processor) with pip, or name a file or folder with \
+                   JETLAG_ONNXRUNTIME.";
+    match find(None) {
+        Ok(library) => {
+            let from = library.path().display().to_string();
+            let (meaning, fix) = match library.has_cuda() {
+                true => ("has the CUDA provider", None),
+                false => ("runs on the processor; it has no CUDA provider", Some(install)),
+            };
+            let status = match fix {
+                None => Status::Good,
+                Some(_) => Status::Note,
+            };
+            let meaning = format!("{from}: {meaning}");
+            check(status, Some(library.version().to_owned()), from, meaning, fix)
+        }
+        Err(missing) => match missing.refusal() {
+            Some(problem) => check(Status::Gap, None, "the loader".to_owned(), problem, Some(install)),
+            // Only tenants that ask for it need it.
+            None => check(
+                Status::Note,
+                None,
+                "the loader, the system's folders, Python environments".to_owned(),
+                "not found".to_owned(),
+                Some(install),
+            ),
+        },
+    }
 }

@@ -11,6 +11,7 @@ use anyhow::Context;
 use super::live_screen::LiveScreen;
 use super::phases::{RunPhase, phases};
 use super::prepare;
+use super::processes::Processes;
 use super::progress::Progress;
 use super::screen::{Screen, Stream};
 use crate::backend::null::NullBackend;
@@ -90,10 +91,12 @@ impl Watching {
     }
 }
 
-/// Runs all phases; what was recorded is in the file when it returns.
+/// Runs all phases; what was recorded is in the file when it returns. Where the tenants are `processes`, none is prepared
+/// here.
 pub(super) fn run(
     scenario: &Scenario,
     prepared: prepare::All,
+    mut processes: Option<Processes>,
     writer: RunWriter,
     stop: &Arc<AtomicBool>,
     watching: Watching,
@@ -110,6 +113,9 @@ pub(super) fn run(
     let depth = scenario.tenants.iter().map(|t| t.depth).max().unwrap_or(1);
     let mut overhead = Live::new(overhead_runner(depth)?, false, &mut feeds);
     let (notes, events) = channel();
+    if let Some(processes) = &mut processes {
+        processes.connect(scenario, &mut feeds, &notes)?;
+    }
     let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
     let total = (scenario.warmup + scenario.duration) * phases.len() as i64;
     let watcher = watching.watcher(&scenario.name, &names, total, stop);
@@ -144,7 +150,10 @@ pub(super) fn run(
                 &format!("cannot start: {error}; nothing is sampled"),
             );
         }
-        for finding in tenants.iter().filter_map(|live| not_started(&live.runner)) {
+        for finding in tenants
+            .iter()
+            .filter_map(|live| Some(not_started(&live.runner.name, live.runner.failed.as_ref()?)))
+        {
             let _ = notes.send(Event::Finding(finding));
         }
         measure_overhead(&mut overhead, stop, &notes);
@@ -152,6 +161,12 @@ pub(super) fn run(
             idle_baseline(idle, stop, &notes);
         }
         for phase in &phases {
+            if let Some(processes) = &mut processes {
+                for end in processes.together(scenario, phase, stop, &notes) {
+                    let _ = notes.send(Event::Phase(end));
+                }
+                continue;
+            }
             let chosen = tenants
                 .iter_mut()
                 .enumerate()
@@ -165,6 +180,9 @@ pub(super) fn run(
             for end in together(scenario, phase, chosen, stop, &notes) {
                 let _ = notes.send(Event::Phase(end));
             }
+        }
+        if let Some(processes) = processes {
+            processes.finish(&notes);
         }
         sampled.store(true, Ordering::Relaxed);
         // A sampler that panicked has left its samples; the record is what counts.
@@ -181,17 +199,13 @@ pub(super) fn run(
 }
 
 /// Told once, where the others go on without a tenant.
-fn not_started(runner: &Runner) -> Option<Finding> {
-    let problem = runner.failed.as_ref()?;
-    Some(Finding {
+pub(super) fn not_started(tenant: &str, problem: &str) -> Finding {
+    Finding {
         code: "not-started".to_owned(),
-        tenant: Some(runner.name.clone()),
-        message: format!(
-            "{} could not be opened, and the others ran without it: {problem}.",
-            runner.name
-        ),
+        tenant: Some(tenant.to_owned()),
+        message: format!("{tenant} could not be opened, and the others ran without it: {problem}."),
         advice: "Give the others less memory, or leave it out.".to_owned(),
-    })
+    }
 }
 
 /// A thread that debuggers and `top` show by this name (the kernel keeps 15 characters).

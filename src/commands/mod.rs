@@ -8,6 +8,7 @@ mod calibration;
 pub mod clocks;
 pub mod compare;
 pub mod data;
+pub mod deploy;
 pub mod doctor;
 pub mod eval;
 pub mod export;
@@ -17,10 +18,12 @@ mod live_screen;
 pub mod monitor;
 mod phases;
 pub mod prepare;
+mod processes;
 pub mod progress;
 pub mod report;
 pub mod run;
 mod screen;
+pub mod tenant_process;
 mod trtexec;
 pub mod with_parent;
 
@@ -66,9 +69,9 @@ pub fn run(cli: Cli) -> u8 {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         Command::Compare(args) => compare::run(&args),
-        Command::Report { run, format, trtexec } => match (&run, trtexec.compat, &trtexec.from_trtexec) {
-            (Some(run), None, None) => report::run(run, format),
-            _ => trtexec::run(run.as_deref(), &trtexec, format),
+        Command::Report(args) => match &args.trtexec {
+            trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => report::run(&args),
+            trtexec => trtexec::run(&args.runs, trtexec, args.format),
         },
         Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),
@@ -81,9 +84,11 @@ pub fn run(cli: Cli) -> u8 {
             seed,
             start,
         }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
+        Command::Deploy(args) => deploy::run(&args),
         Command::Clocks(command) => clocks::run(&command),
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
+        Command::TenantProcess(args) => tenant_process::run(&args),
         Command::Doctor { tensorrt, format } => doctor::run(tensorrt.as_deref(), format),
     };
     match outcome {

@@ -24,7 +24,7 @@ use crate::record::{
     Event, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, WindowRecord,
 };
 use crate::report::dashboard;
-use crate::scenario::{Baseline, ClockKind, Clocks, Release, Scenario, Sharing, Telemetry};
+use crate::scenario::{Baseline, ClockKind, Clocks, Mps, Release, Scenario, Sharing, Telemetry};
 use crate::telemetry::{self, tegrastats};
 use crate::units::{Nanos, Stamp, parse_duration};
 
@@ -460,6 +460,7 @@ impl Recording {
                 seed: 0,
                 clock: ClockKind::Real,
                 sharing: Sharing::Streams,
+                mps: Mps::Auto,
                 release: Release::Sleep,
                 baseline: Baseline::default(),
                 matrix: None,

@@ -3,6 +3,7 @@
 //! Everything is tried for every tenant before anything is given up, so that all problems are told at once.
 
 mod gpu;
+mod onnxruntime;
 mod stress;
 
 use std::path::Path;
@@ -65,6 +66,7 @@ pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
 }
 
 /// All tenants, and the devices that they share.
+#[derive(Default)]
 pub struct All {
     /// In the order of the scenario.
     pub tenants: Vec<Prepared>,
@@ -77,7 +79,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Vec<String>> {
     let device = SharedDevice::new(scenario.sim_contention);
     let mut prepared = Vec::new();
     let mut problems: Vec<String> = gpu::sharing_without_gpu(scenario);
-    let devices = Devices::open(scenario);
+    let devices = Devices::open(scenario, &scenario.tenants);
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(scenario, number, tenant, &device, &devices) {
             Ok(ready) => prepared.push(ready),
@@ -92,6 +94,20 @@ pub fn all(scenario: &Scenario) -> Result<All, Vec<String>> {
     } else {
         Err(problems)
     }
+}
+
+/// Prepares one tenant alone, for a process of its own.
+pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<String>> {
+    let Some(tenant) = scenario.tenants.get(number) else {
+        return Err(vec![format!("there is no tenant {number} in {}", scenario.name)]);
+    };
+    let device = SharedDevice::new(scenario.sim_contention);
+    let devices = Devices::open(scenario, std::slice::from_ref(tenant));
+    let ready = one(scenario, number, tenant, &device, &devices)?;
+    Ok(All {
+        tenants: vec![ready],
+        gpus: devices.into_opened(),
+    })
 }
 
 /// The seed of a tenant: its own for each, and the same in every phase.
@@ -160,7 +176,9 @@ fn one(
             },
         ),
         BackendChoice::Stress(stress) => stress::backend(scenario, number, devices, *stress),
-        BackendChoice::OnnxRuntime { .. } => Err("this jetlag was built without ONNX Runtime".to_owned()),
+        BackendChoice::OnnxRuntime { provider, threads } => {
+            onnxruntime::backend(scenario, number, devices, *provider, *threads)
+        }
     };
     let backend = backend.map_err(|problem| problems.push(problem)).ok();
     let program = over_plans.as_ref().unwrap_or(program);

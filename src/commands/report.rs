@@ -1,4 +1,4 @@
-//! `jetlag report FILE`: the summary of a run file, for people or for programs.
+//! `jetlag report FILE…`: the summary of run files, for people or for programs, or as a page to look at.
 //!
 //! ```text
 //! $ jetlag report runs/two-detectors-20260101T120000.mcap
@@ -9,29 +9,106 @@
 //!
 //! `jetlag run` ends in the same two functions, so that a run and its report can never disagree.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
-use super::{Outcome, print};
-use crate::analysis::compare::{RunSample, RunSampler};
+use anyhow::Context;
+
+use super::{Outcome, print, say};
+use crate::analysis::compare::{RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary};
-use crate::cli::Format;
+use crate::cli::{Format, ReportArgs, TrtexecArgs};
 use crate::record::Event;
 use crate::record::reader::{Completeness, ReadError, RunReader};
 use crate::report::log::LogTally;
 use crate::report::{self, Style};
 use crate::units::Bytes;
 
-/// Prints the summary of a run file; the outcome tells what the exit code must.
-pub fn run(path: &Path, format: Format) -> anyhow::Result<Outcome> {
-    let summary = summarize_file(path)?;
+/// Prints the summaries of run files, or writes them as a page; the outcome tells what the exit code must.
+pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
+    if let Some(page) = &args.html {
+        return write_page(&args.runs, page);
+    }
+    let summaries: Vec<Summary> = args
+        .runs
+        .iter()
+        .map(|run| summarize_file(run))
+        .collect::<anyhow::Result<_>>()?;
     let mut out = Vec::new();
-    match format {
-        Format::Text => report::text::write(&summary, &mut out, &style())?,
-        Format::Json => report::json::write(&summary, &mut out)?,
+    match (args.format, &summaries[..]) {
+        (Format::Json, [one]) => report::json::write(one, &mut out)?,
+        (Format::Json, several) => {
+            serde_json::to_writer_pretty(&mut out, several)?;
+            out.push(b'\n');
+        }
+        (Format::Text, summaries) if args.layers => {
+            report::text::layers::write(summaries, &mut out, &style())?
+        }
+        (Format::Text, summaries) => {
+            for (number, summary) in summaries.iter().enumerate() {
+                if number > 0 {
+                    out.extend_from_slice(b"\n\n");
+                }
+                report::text::write(summary, &mut out, &style())?;
+            }
+        }
     }
     print(&String::from_utf8(out)?);
-    Ok(outcome(&summary))
+    Ok(worst(summaries.iter()))
+}
+
+/// Prints the summary of one run file.
+pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
+    run(&ReportArgs {
+        runs: vec![path.to_owned()],
+        html: None,
+        layers: false,
+        format,
+        trtexec: TrtexecArgs::default(),
+    })
+}
+
+/// Writes one page of all runs, several compared with the first.
+fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
+    let mut reported = Vec::with_capacity(runs.len());
+    let mut sides = Vec::new();
+    for run in runs {
+        let reader = open(run)?;
+        let manifest = reader.manifest().clone();
+        let summary = if runs.len() == 1 {
+            summarize(reader, run, |_| {})
+        } else {
+            let mut sampler = RunSampler::new(&manifest);
+            let summary = summarize(reader, run, |event| sampler.push(event));
+            let file = run.display().to_string();
+            sides.push(Side {
+                name: file.clone(),
+                files: vec![file],
+                runs: vec![sampler.finish(summary.clone())],
+            });
+            summary
+        };
+        reported.push(report::html::Reported { manifest, summary });
+    }
+    let compared = (sides.len() > 1).then(|| compare(&sides, &[]).map_err(|error| error.to_string()));
+    let mut out = Vec::new();
+    report::html::write(&reported, compared.as_ref(), &mut out)?;
+    std::fs::write(page, &out).with_context(|| format!("cannot write {}", page.display()))?;
+    say(&format!(
+        "{} ({}): open it in a browser",
+        page.display(),
+        Bytes(out.len() as u64)
+    ));
+    Ok(worst(reported.iter().map(|run| &run.summary)))
+}
+
+/// The outcome that says most of several runs.
+fn worst<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Outcome {
+    let outcomes: Vec<Outcome> = summaries.map(outcome).collect();
+    let worst = [Outcome::ExpectationBroken, Outcome::Gaps]
+        .into_iter()
+        .find(|outcome| outcomes.contains(outcome));
+    worst.unwrap_or(Outcome::Done)
 }
 
 /// Prints what the manifest of a run file says, its summary, and the lines of its log.

@@ -13,12 +13,15 @@ use anyhow::Context;
 
 use super::phases::{announcement, phases};
 use super::prepare::{self, Prepared};
+use super::processes::Processes;
 use super::{Outcome, WrongUse, live, report, say};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Finding, Manifest};
-use crate::scenario::{self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario};
+use crate::record::{Finding, Manifest, PROCESSES_FACT};
+use crate::scenario::{
+    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Sharing,
+};
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
@@ -50,9 +53,12 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         }
     }
     let path = run_file(&scenario, options.out.as_deref())?;
-    let prepared = prepare::all(&scenario).map_err(|problems| WrongUse(problems.join("\n       ")))?;
+    let (prepared, processes) = match scenario.sharing {
+        Sharing::Processes => (prepare::All::default(), Some(Processes::start(&scenario)?)),
+        _ => (prepare_all(&scenario)?, None),
+    };
     let held = hold_clocks(&scenario)?;
-    let manifest = manifest(&scenario, &prepared.tenants);
+    let manifest = manifest(&scenario, &prepared.tenants, processes.as_ref());
     let writer = RunWriter::create(&path, &manifest)?;
     let stop = stop_on_signals()?;
     if let Some(text) = announcement(&scenario, &phases(&scenario)) {
@@ -63,6 +69,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ClockKind::Real => live::run(
             &scenario,
             prepared,
+            processes,
             writer,
             &stop,
             live::Watching::asked(&options),
@@ -80,12 +87,16 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ));
         return Err(error);
     }
-    let outcome = report::run(&path, options.format)?;
+    let outcome = report::show(&path, options.format)?;
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted
     } else {
         outcome
     })
+}
+
+fn prepare_all(scenario: &Scenario) -> anyhow::Result<prepare::All> {
+    Ok(prepare::all(scenario).map_err(|problems| WrongUse(problems.join("\n       ")))?)
 }
 
 /// Gives back what a killed run left of the clocks, and holds them where the scenario asks for it. They are
@@ -147,7 +158,7 @@ fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
 }
 
 /// What is wrong with an expectation; the scenario's own message already quotes it.
-fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), String> {
+pub(super) fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), String> {
     let Err(error) = analysis::parse_expectation(text, tenants) else {
         return Ok(());
     };
@@ -242,7 +253,7 @@ pub(super) fn compact_utc(unix_seconds: u64) -> String {
     )
 }
 
-fn manifest(scenario: &Scenario, prepared: &[Prepared]) -> Manifest {
+fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Processes>) -> Manifest {
     let (anchor, anchor_unix_ns) = match scenario.clock {
         ClockKind::Virtual => (Stamp(0), 0),
         ClockKind::Real => {
@@ -252,14 +263,21 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared]) -> Manifest {
             (RealClock.now(), unix as i64)
         }
     };
+    let mut machine = board::facts(&board::Roots::system());
+    if let Some(how) = processes.and_then(Processes::shared_how) {
+        machine.insert(PROCESSES_FACT.to_owned(), how);
+    }
     Manifest {
         schema_major: crate::record::SCHEMA_MAJOR,
         schema_minor: crate::record::SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: std::env::args().collect(),
         scenario: scenario.clone(),
-        tenants: prepared.iter().map(|p| p.manifest.clone()).collect(),
-        machine: board::facts(&board::Roots::system()),
+        tenants: match processes {
+            Some(processes) => processes.manifests().to_vec(),
+            None => prepared.iter().map(|p| p.manifest.clone()).collect(),
+        },
+        machine,
         anchor,
         anchor_unix_ns,
     }

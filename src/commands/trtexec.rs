@@ -8,7 +8,7 @@
 //! …
 //! ```
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -17,14 +17,18 @@ use crate::analysis::trtexec::{self, Gatherer, Performance, Version};
 use crate::cli::{Compat, Format, TrtexecArgs};
 
 /// Prints one summary for each tenant of the run, and one for the file of times.
-pub(super) fn run(run: Option<&Path>, args: &TrtexecArgs, format: Format) -> anyhow::Result<Outcome> {
+pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyhow::Result<Outcome> {
     let version = match args.compat {
         Some(Compat::Trtexec11) => Version::Trtexec11,
         Some(Compat::Trtexec10) | None => Version::Trtexec10,
     };
     let (mut summaries, mut outcome) = (Vec::new(), Outcome::Done);
-    if let Some(run) = run {
-        (summaries, outcome) = of_run(run, args.tenant.as_deref(), version)?;
+    for run in runs {
+        let (of_run, ended) = of_run(run, args.tenant.as_deref(), version)?;
+        summaries.extend(of_run);
+        if ended != Outcome::Done {
+            outcome = ended;
+        }
     }
     if let Some(times) = &args.from_trtexec {
         let text = std::fs::read_to_string(times)

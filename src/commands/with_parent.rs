@@ -13,11 +13,16 @@ use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use super::Outcome;
 use crate::cli::WithParentArgs;
 
-/// Asks the kernel, and becomes the program; returns only if that fails.
-pub fn run(args: &WithParentArgs) -> anyhow::Result<Outcome> {
+/// Asks the kernel to kill this process when the thread that started it ends; whether the parent is still there.
+pub(super) fn tie(parent: u32) -> anyhow::Result<bool> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot be tied to its parent")?;
     // The parent may have died before the kernel was asked.
-    if getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()) != Some(args.parent) {
+    Ok(getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()) == Some(parent))
+}
+
+/// Asks the kernel, and becomes the program; returns only if that fails.
+pub fn run(args: &WithParentArgs) -> anyhow::Result<Outcome> {
+    if !tie(args.parent)? {
         return Ok(Outcome::Done);
     }
     let [program, rest @ ..] = args.program.as_slice() else {

@@ -15,8 +15,8 @@ use crate::board::{self, Roots};
 use crate::record::writer::{RecordError, RunWriter};
 use crate::record::{APPLICATION_BACKEND, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
 use crate::scenario::{
-    self, Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, Overload, Release, Scenario, Sharing,
-    SourceSpec, Telemetry,
+    self, Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, Mps, Overload, Release, Scenario,
+    Sharing, SourceSpec, Telemetry,
 };
 use crate::units::Nanos;
 
@@ -247,6 +247,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
             clocks: Clocks::AsIs,
             sim_contention: 0.0,
             watchdog: Nanos::ZERO,
+            mps: Mps::Auto,
             matrix: None,
             sweep: None,
             expect: Vec::new(),

@@ -8,6 +8,7 @@ mod container;
 mod message;
 pub mod reader;
 mod schema;
+pub mod wire;
 pub mod writer;
 
 pub use cdr::CdrError;
@@ -446,6 +447,10 @@ pub struct Manifest {
     /// … and the same moment in nanoseconds since 1970 (0 under the virtual clock).
     pub anchor_unix_ns: i64,
 }
+
+/// The fact of [`Manifest::machine`] that tells how tenants in processes of their own shared the GPU: `time-sliced`, or
+/// `under MPS` with the daemon's folder.
+pub const PROCESSES_FACT: &str = "processes";
 
 /// What a tenant ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

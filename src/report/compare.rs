@@ -91,7 +91,7 @@ fn findings(candidate: &Candidate, style: &Style) -> String {
 }
 
 /// What may be said of a figure, in a sentence.
-fn sentence(figure: &FigureComparison, label: &str) -> String {
+pub(super) fn sentence(figure: &FigureComparison, label: &str) -> String {
     let name = short_name(figure.figure);
     let share = figure.figure == "miss_rate";
     let size = |change: f64| amount(change.abs(), share);
@@ -185,13 +185,9 @@ fn figures(candidate: &Candidate, style: &Style) -> String {
         for figure in &tenant.figures {
             any = true;
             let share = figure.figure == "miss_rate";
-            let value = |value: Option<f64>| match (value, figure.unit) {
-                (None, _) => dim("–"),
-                (Some(value), "ratio") => (format!("{} %", digits(value * 100.0)), Ink::Plain),
-                (Some(value), unit) => (
-                    format!("{value:.3} {}", if unit == "mj" { "mJ" } else { unit }),
-                    Ink::Plain,
-                ),
+            let value = |value: Option<f64>| match value {
+                None => dim("–"),
+                Some(_) => (shown_figure(value, figure), Ink::Plain),
             };
             let sign = |change: f64| if change < 0.0 { "−" } else { "+" };
             let change = figure.change.map_or(dim("–"), |change| {
@@ -214,6 +210,15 @@ fn figures(candidate: &Candidate, style: &Style) -> String {
         }
     }
     if any { grid.render(style) } else { String::new() }
+}
+
+/// A figure with its unit.
+pub(super) fn shown_figure(value: Option<f64>, figure: &FigureComparison) -> String {
+    match (value, figure.unit) {
+        (None, _) => "–".to_owned(),
+        (Some(value), "ratio") => format!("{} %", digits(value * 100.0)),
+        (Some(value), unit) => format!("{value:.3} {}", if unit == "mj" { "mJ" } else { unit }),
+    }
 }
 
 fn notes(candidate: &Candidate, style: &Style) -> String {

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod dashboard;
 pub mod doctor;
 pub mod export;
+pub mod html;
 pub mod inspect;
 pub mod json;
 pub mod log;

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use crate::analysis::layers;
 use crate::backend::tensorrt::inspect::PlanFacts;
 use crate::engine::cache::Listed;
 use crate::engine::manifest::PlanManifest;
@@ -315,6 +316,13 @@ fn loaded(out: &mut String, facts: &PlanFacts) {
             names.len() - MOST_LAYERS
         );
     }
+    for finding in layers::findings(&facts.layer_information) {
+        let _ = writeln!(
+            out,
+            "\n  {}: {}\n    → {}",
+            finding.code, finding.message, finding.advice
+        );
+    }
 }
 
 /// Each layer on a line: its type and name where the plan is detailed, its name else.
@@ -342,6 +350,7 @@ pub fn plan_json(view: &PlanView<'_>) -> Value {
         "manifest_error": view.manifest.err(),
         "engine": view.loaded.ok(),
         "engine_error": view.loaded.err(),
+        "findings": view.loaded.map_or_else(|_| Vec::new(), |facts| layers::findings(&facts.layer_information)),
     })
 }
 

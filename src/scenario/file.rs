@@ -11,7 +11,7 @@ use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stress::{self, StressFile};
 use super::tree::Node;
-use super::{ClockKind, Clocks, PointFormat, Release, Sensor, Sharing, TelemetrySource};
+use super::{ClockKind, Clocks, Mps, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
 #[derive(Debug, Default)]
@@ -22,6 +22,7 @@ pub(super) struct ScenarioFile {
     pub(super) seed: Read<u64>,
     pub(super) clock: Read<ClockKind>,
     pub(super) sharing: Read<Sharing>,
+    pub(super) mps: Read<Mps>,
     pub(super) release: Read<Release>,
     pub(super) baseline: Read<BaselineFile>,
     pub(super) matrix: Read<MatrixFile>,
@@ -161,6 +162,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "seed",
     "clock",
     "sharing",
+    "mps",
     "release",
     "baseline",
     "matrix",
@@ -193,6 +195,8 @@ const TENANT_FIELDS: &[&str] = &[
     "share",
     "gpu",
     "preprocess",
+    "processes",
+    "gpus",
 ];
 
 const fn plain(name: &'static str) -> Choice {
@@ -238,6 +242,12 @@ static SHARINGS: Choices = Choices {
         plain("Partition"),
         plain("Processes"),
     ],
+};
+
+static MPS: Choices = Choices {
+    what: "way with MPS",
+    default: "Auto",
+    all: &[plain("Auto"), plain("Required"), plain("Off")],
 };
 
 static HELD_CLOCKS: Choices = Choices {
@@ -381,6 +391,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         seed: r.optional(&fields, "seed", Reader::whole),
         clock: r.optional(&fields, "clock", clock),
         sharing: r.optional(&fields, "sharing", sharing),
+        mps: r.optional(&fields, "mps", mps),
         release: r.optional(&fields, "release", release),
         baseline: r.optional(&fields, "baseline", baseline),
         matrix: r.optional(&fields, "matrix", steps::read_matrix),
@@ -435,6 +446,15 @@ pub(super) fn sharing(r: &mut Reader, node: &Node, _: &str) -> Option<Sharing> {
         ("Processes", Sharing::Processes),
     ];
     named(r, node, &SHARINGS, &values)
+}
+
+fn mps(r: &mut Reader, node: &Node, _: &str) -> Option<Mps> {
+    let values = [
+        ("Auto", Mps::Auto),
+        ("Required", Mps::Required),
+        ("Off", Mps::Off),
+    ];
+    named(r, node, &MPS, &values)
 }
 
 fn point_format(r: &mut Reader, node: &Node, _: &str) -> Option<PointFormat> {

@@ -95,6 +95,10 @@ pub enum Provider {
     Cpu,
 }
 
+/// More than any machine has.
+pub(super) const DEVICES: u16 = 64;
+pub(super) const A_DEVICE: &str = "a device's number, from 0 to 63";
+
 /// As typed.
 #[derive(Debug, Default)]
 pub(super) struct GpuFile {
@@ -103,8 +107,10 @@ pub(super) struct GpuFile {
     sync: Read<Sync>,
     context_memory: Read<ContextMemory>,
     share: Read<f64>,
-    gpu: Read<u16>,
+    pub(super) gpu: Read<u16>,
     preprocess: Read<Preprocess>,
+    pub(super) processes: Read<usize>,
+    pub(super) gpus: Read<Vec<Spot<u16>>>,
 }
 
 const fn plain(name: &'static str) -> Choice {
@@ -189,6 +195,15 @@ pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
                 _ => Preprocess::Host,
             })
         }),
+        processes: r.optional(fields, "processes", Reader::whole),
+        gpus: r.optional(fields, "gpus", |r, node, field| {
+            r.list(
+                node,
+                field,
+                "a list of devices' numbers, such as [0, 1]",
+                Reader::whole,
+            )
+        }),
     }
 }
 
@@ -208,7 +223,7 @@ pub(super) fn resolve(typed: &GpuFile, label: &str, r: &mut Reader) -> GpuUse {
         require(r, spot, ok, of("share"), wanted);
     }
     if let Some(spot) = typed.gpu.given() {
-        require(r, spot, spot.value < 64, of("gpu"), "a device's number, from 0");
+        require(r, spot, spot.value < DEVICES, of("gpu"), A_DEVICE);
     }
     GpuUse {
         transfer: typed.transfer.or_default(),

@@ -5,6 +5,7 @@
 //! turns that into the [`Scenario`] of this module (`resolve`, `tenant`), reporting all [`Problems`] at once.
 //! The rest of the program sees only what is here; it is stored in the run file as it stands.
 
+mod copies;
 mod file;
 mod gpu;
 mod problems;
@@ -42,6 +43,9 @@ pub struct Scenario {
     pub clock: ClockKind,
     /// How tenants share the device.
     pub sharing: Sharing,
+    /// Under `Processes`: whether NVIDIA's Multi-Process Service is used.
+    #[serde(default)]
+    pub mps: Mps,
     /// How releases wait.
     pub release: Release,
     /// What is measured before the tenants run together.
@@ -109,6 +113,18 @@ pub enum Sharing {
     Edf,
     Partition,
     Processes,
+}
+
+/// Whether tenants in processes of their own share the GPU through NVIDIA's Multi-Process Service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mps {
+    /// Where its daemon runs; time-sliced elsewhere.
+    #[default]
+    Auto,
+    /// Without its daemon the run does not start.
+    Required,
+    /// Time-sliced, with a daemon or without.
+    Off,
 }
 
 /// How a tenant waits for a release.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::units::Nanos;
 
+use super::copies;
 use super::file::{self, ScenarioFile};
 use super::gpu;
 use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
@@ -15,7 +16,9 @@ use super::read::{Read, Reader};
 use super::steps;
 use super::tenant::resolve_tenant;
 use super::tree;
-use super::{BackendChoice, Baseline, ClockKind, Clocks, Release, Scenario, Sharing, Telemetry, set};
+use super::{
+    BackendChoice, Baseline, ClockKind, Clocks, Mps, Release, Scenario, Sharing, Telemetry, Tenant, set,
+};
 
 /// Says what is wrong with an expectation, given the names of the tenants.
 pub type CheckExpectation = fn(&str, &[&str]) -> Result<(), String>;
@@ -176,16 +179,16 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
                 clock,
                 end: warmup + duration,
             };
-            spot.value
-                .iter()
-                .enumerate()
-                .map(|(index, tenant)| resolve_tenant(tenant, index, &whole, context, r))
-                .collect()
+            let resolved = spot.value.iter().enumerate();
+            let resolved = resolved.map(|(index, tenant)| resolve_tenant(tenant, index, &whole, context, r));
+            let resolved = resolved.collect();
+            copies::expand(&spot.value, resolved, typed.sharing.or_default(), r)
         }
     };
     if let Some(spot) = typed.sharing.given() {
         sharing(spot, clock, r);
     }
+    processes(typed, r);
     if let Some(typed) = &typed.tenants {
         gpu::shares(typed.value.iter().map(|tenant| &tenant.gpu), r);
     }
@@ -221,6 +224,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         seed,
         clock,
         sharing: typed.sharing.or(Sharing::Streams),
+        mps: typed.mps.or_default(),
         release: typed.release.or(Release::Sleep),
         baseline: baseline(typed, r),
         matrix: steps::matrix(
@@ -235,7 +239,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         clocks: typed.clocks.or(Clocks::AsIs),
         sim_contention: typed.sim_contention.or(0.0),
         watchdog: typed.watchdog.or(super::default_watchdog()),
-        expect: expectations(typed, context.env, r),
+        expect: expectations(typed, &tenants, context.env, r),
         tenants,
     }
 }
@@ -388,6 +392,34 @@ pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {
     }
 }
 
+/// What only processes of their own have, and what they cannot have.
+fn processes(typed: &ScenarioFile, r: &mut Reader) {
+    let sharing = typed.sharing.or_default();
+    if let Some(spot) = typed.mps.given()
+        && sharing != Sharing::Processes
+        && spot.value != Mps::Auto
+    {
+        let kind = ProblemKind::Contradiction {
+            what: "`mps`".into(),
+            why: format!("MPS is between processes, and under {sharing:?} all tenants are in one"),
+            advice: "set sharing: Processes, or leave it out".into(),
+        };
+        r.report(&spot.place, kind);
+    }
+    if let Some(spot) = typed.sim_contention.given()
+        && sharing == Sharing::Processes
+        && spot.value != 0.0
+    {
+        let kind = ProblemKind::Contradiction {
+            what: "`sim_contention`".into(),
+            why: "under Processes each simulated tenant has a device of its own, and none slows another down"
+                .into(),
+            advice: "leave it out, or take another way of sharing".into(),
+        };
+        r.report(&spot.place, kind);
+    }
+}
+
 fn baseline(typed: &ScenarioFile, r: &mut Reader) -> Baseline {
     let Some(spot) = typed.baseline.given() else {
         return Baseline::default();
@@ -430,16 +462,12 @@ fn telemetry(typed: &ScenarioFile, r: &mut Reader) -> Telemetry {
     }
 }
 
-fn expectations(typed: &ScenarioFile, env: &ResolveEnv, r: &mut Reader) -> Vec<String> {
+fn expectations(typed: &ScenarioFile, tenants: &[Tenant], env: &ResolveEnv, r: &mut Reader) -> Vec<String> {
     let list = typed.expect.given().map_or(&[][..], |spot| &spot.value);
     // Without the tenants' names every expectation would look wrong.
-    if let (Some(check), Some(tenants)) = (env.check_expectation, &typed.tenants) {
-        let names: Vec<&str> = tenants
-            .value
-            .iter()
-            .filter_map(|tenant| tenant.name.as_ref())
-            .map(|spot| spot.value.as_str())
-            .collect();
+    if let (Some(check), Some(_)) = (env.check_expectation, &typed.tenants) {
+        let names = tenants.iter().map(|tenant| tenant.name.as_str());
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         for spot in list {
             if let Err(problem) = check(&spot.value, &names) {
                 let text = shown(&spot.value);

@@ -80,6 +80,13 @@ pub(super) fn matrix(
             ways.push(spot.value);
         }
     }
+    if ways.len() > 1 && ways.contains(&Sharing::Processes) {
+        let why = "Processes cannot be mixed with other ways of sharing in one run: its tenants are processes of their own \
+                   from the start";
+        let advice = "make two scenarios of it, and set them side by side with jetlag compare";
+        let place = typed.sharing.given().map_or(place, |list| &list.place);
+        contradiction(r, place, "matrix", why, advice);
+    }
     let groups = typed.inputs.given().map_or(&[][..], |list| &list.value);
     if let Some(spot) = typed.inputs.given()
         && spot.value.len() < 2

@@ -1,4 +1,4 @@
-//! The host's own quantities: processor load and clock, memory, and what this process takes of them.
+//! The host's own quantities: processor load and clock, memory, and what this run takes of them.
 //!
 //! All of it is read from files of the kernel's that stay open: sysinfo opens its files each time, refuses to
 //! look at processors more often than every 200 ms, and would hand out the old reading again. The kernel
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::time::{ClockId, clock_gettime};
 
+use super::children::Children;
 use super::file::NumberFile;
 use super::{Sampler, SamplerError};
 use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
@@ -20,7 +21,7 @@ pub const SOURCE: &str = "host";
 /// Samples the host. Signals: `cpu_load`, `cpu<n>_load` (percent busy since the last reading),
 /// `cpu<n>_frequency` (mhz, where the kernel says), `cpu<n>_online` (flag, where a processor can be switched
 /// off), `memory_used`, `memory_available`, `own_memory`
-/// (bytes), `own_cpu_load` (percent of all processors since the last reading).
+/// (bytes), `own_cpu_load` (percent of all processors since the last reading, its tenants' processes included).
 pub struct Host {
     period: Nanos,
     stat: PathBuf,
@@ -38,6 +39,7 @@ pub struct Host {
     /// When switches were last looked at: they move by hand.
     switches_due: Stamp,
     process: Option<(Stamp, Nanos)>,
+    tenants: Children,
 }
 
 /// Counters of one processor, in ticks since boot.
@@ -62,6 +64,8 @@ impl Host {
             text: String::new(),
             switches_due: Stamp(i64::MIN),
             process: None,
+            // The main thread has the process's own number.
+            tenants: Children::of(rustix::process::getpid()),
         }
     }
 
@@ -104,7 +108,7 @@ impl Host {
                 signal: reading.signal.clone(),
                 unit: reading.unit.clone(),
                 origin: match reading.signal.as_str() {
-                    "own_cpu_load" => "CLOCK_PROCESS_CPUTIME_ID",
+                    "own_cpu_load" => "CLOCK_PROCESS_CPUTIME_ID; of tenants' processes /proc/*/stat",
                     "own_memory" => "/proc/self/statm",
                     "memory_used" | "memory_available" => "/proc/meminfo",
                     _ if load => "/proc/stat",
@@ -138,7 +142,7 @@ impl Host {
 
     fn process(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
         let t = clock_gettime(ClockId::ProcessCPUTime);
-        let used = Nanos(t.tv_sec * 1_000_000_000 + t.tv_nsec);
+        let used = Nanos(t.tv_sec * 1_000_000_000 + t.tv_nsec) + self.tenants.used();
         let before = self.process.replace((at, used));
         // Of all processors together, as `cpu_load` is, so that the two can be subtracted.
         let processors = self.loads.len().saturating_sub(1).max(1) as f64;

@@ -5,6 +5,7 @@
 //! What is sampled is in one file a source; [`find`] looks for what a machine has. What readings mean is the
 //! analysis's affair.
 
+mod children;
 pub mod clocks;
 mod emc;
 mod examine;

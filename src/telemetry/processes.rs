@@ -1,7 +1,8 @@
 //! Which programs use the processors: those that take more than a twentieth of one, by name.
 //!
 //! The finding that the host is busy can then say with what. Looking at every process is not cheap, so it is
-//! done every two seconds at most; jetlag itself is left out, and so is what took less.
+//! done every two seconds at most; jetlag itself is left out, its tenants'
+//! processes too, and so is what took less.
 
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
@@ -56,9 +57,11 @@ impl Sampler for Processes {
             return Ok(());
         }
         let mut loads: Vec<(String, f64)> = Vec::new();
+        let own_name = self.own.and_then(|own| Some(self.system.process(own)?.name()));
         for (pid, process) in self.system.processes() {
             let load = f64::from(process.cpu_usage());
-            if load <= 0.0 || Some(*pid) == self.own {
+            let tenant = process.parent() == self.own && Some(process.name()) == own_name;
+            if load <= 0.0 || Some(*pid) == self.own || tenant {
                 continue;
             }
             let name = process.name().to_string_lossy();

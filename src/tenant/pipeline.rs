@@ -20,6 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Sender;
 
+use serde::{Deserialize, Serialize};
+
 use super::arrival::Releases;
 use super::failures::{Failures, note};
 use super::gate::Gate;
@@ -72,7 +74,7 @@ pub struct Runner {
 }
 
 /// What a phase prescribes to all its tenants.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PhasePlan {
     /// Which phase.
     pub phase: Phase,
@@ -217,7 +219,7 @@ impl Runner {
     }
 }
 
-fn lost_detections(tenant: &str, lists: u64) -> Finding {
+pub(crate) fn lost_detections(tenant: &str, lists: u64) -> Finding {
     Finding {
         code: "lost-detections".to_owned(),
         tenant: Some(tenant.to_owned()),

@@ -77,6 +77,9 @@ impl RecordSink {
     }
     /// Records what was found in a frame; all of it or, where the queue has no room, none.
     pub fn detections(&mut self, record: &FrameRecord, found: &[Detection]) {
+        self.found(record.sequence, record.source_index, record.finished, found);
+    }
+    fn found(&mut self, sequence: u64, source_index: u64, at: Stamp, found: &[Detection]) {
         let Some(queue) = &mut self.detections else { return };
         let Ok(chunk) = queue.write_chunk_uninit(found.len()) else {
             self.lost_detections += 1;
@@ -84,12 +87,16 @@ impl RecordSink {
         };
         let last = found.len().saturating_sub(1);
         chunk.fill_from_iter(found.iter().enumerate().map(|(i, &detection)| DetectionItem {
-            sequence: record.sequence,
-            source_index: record.source_index,
-            at: record.finished,
+            sequence,
+            source_index,
+            at,
             following: (last - i) as u32,
             detection,
         }));
+    }
+    /// Passes on what another process found in a frame, as [`detections`](Self::detections) does.
+    pub fn pass_on(&mut self, found: &DetectionsRecord) {
+        self.found(found.sequence, found.source_index, found.at, &found.detections);
     }
     /// Frame records that found the queue full since this was last asked.
     pub fn take_lost(&mut self) -> u64 {

@@ -125,6 +125,13 @@ impl Control {
         self.set("FAIL", orders.join(","))
     }
 
+    /// Where an MPS daemon would listen.
+    pub(crate) fn mps(mut self, folder: &Path) -> Self {
+        self.variables
+            .push(("CUDA_MPS_PIPE_DIRECTORY".to_owned(), folder.into()));
+        self
+    }
+
     /// Where the log goes; see [`read_log`].
     pub(crate) fn log(self, file: &Path) -> Self {
         self.set("LOG", file)

@@ -46,6 +46,7 @@ pub(crate) fn manifest() -> Manifest {
                 sources: None,
             },
             clocks: Clocks::AsIs,
+            mps: Default::default(),
             sim_contention: 0.5,
             watchdog: Nanos::from_secs(10),
             expect: vec!["camera.response.p99 < 33ms".into()],

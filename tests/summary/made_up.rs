@@ -82,6 +82,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             },
             clocks: Clocks::AsIs,
             watchdog: Nanos::from_secs(10),
+            mps: Default::default(),
             sim_contention: 0.0,
             expect: Vec::new(),
             tenants,

@@ -317,8 +317,10 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "closed_loop",
             "deadline_ms",
             "nodes",
+            "operators",
             "predictability",
-            "waterfall"
+            "waterfall",
+            "slowest"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");

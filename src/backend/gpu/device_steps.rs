@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Execution, KernelError, Location, Network, Port, Ports, failed, kernels};
+use super::{Described, Execution, KernelError, Location, Network, Port, Ports, failed, kernels};
 use crate::backend::{BackendError, DeviceStep, Program, Step};
 use crate::gpu::{CanvasShape, Gpu, Module, SCATTER, Scatter, Span, Stream};
 use crate::record::Finding;
@@ -94,7 +94,7 @@ impl ScatterNetwork {
     }
 }
 
-impl Network for ScatterNetwork {
+impl Described for ScatterNetwork {
     fn ports(&self) -> &Ports {
         &self.ports
     }
@@ -102,7 +102,9 @@ impl Network for ScatterNetwork {
     fn output_shapes(&self, _: &[Shape]) -> Result<Vec<Shape>, BackendError> {
         Ok(vec![self.canvas()?])
     }
+}
 
+impl Network for ScatterNetwork {
     fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError> {
         let span = |location: &Location| Span {
             address: location.device,

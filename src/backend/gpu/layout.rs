@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Network, Port};
+use super::{Described, Port};
 use crate::backend::{BackendError, Program, Step, TensorSpec};
 use crate::gpu::{DeviceMemory, PinnedAddress};
 use crate::tensor::{ElementType, Shape};
@@ -93,10 +93,10 @@ impl Layout {
     /// # Errors
     /// Every tensor of an engine that does not fit what the detector or an earlier engine makes of it, in one message
     /// each engine.
-    pub fn new(
+    pub fn new<N: Described + ?Sized>(
         backend: &'static str,
         program: &Program,
-        networks: &[Box<dyn Network>],
+        networks: &[Box<N>],
         zero_copy: bool,
     ) -> Result<Self, BackendError> {
         let mut making = Making {
@@ -155,7 +155,11 @@ struct Making {
 }
 
 impl Making {
-    fn engine(&mut self, engine: usize, network: &dyn Network) -> Result<EngineUse, BackendError> {
+    fn engine<N: Described + ?Sized>(
+        &mut self,
+        engine: usize,
+        network: &N,
+    ) -> Result<EngineUse, BackendError> {
         let ports = network.ports();
         let mut problems = Vec::new();
         let mut inputs = Vec::new();

@@ -22,7 +22,7 @@ use crate::tensor::{ElementType, Shape};
 pub use device_steps::fold;
 pub use kernels::{KernelError, kernels};
 pub use lanes::Lanes;
-pub use layout::{Layout, Location, Tensor};
+pub use layout::{EngineUse, Layout, Location, Segment, Tensor, Work};
 pub use shared::{Claim, SharedGpu};
 pub use slot::open;
 
@@ -50,13 +50,17 @@ pub struct Ports {
     pub outputs: Vec<Port>,
 }
 
-/// A loaded network, from which slots make what executes for them.
-pub trait Network {
+/// A loaded network as a [`Layout`] needs it.
+pub trait Described {
     /// What it reads and writes.
     fn ports(&self) -> &Ports;
     /// The shapes of its outputs for inputs of these shapes, in the order of the ports; a size that only the data decide
     /// is an error that says so.
     fn output_shapes(&self, inputs: &[Shape]) -> Result<Vec<Shape>, BackendError>;
+}
+
+/// A loaded network, from which slots make what executes for them.
+pub trait Network: Described {
     /// An execution of its own for one slot, over this memory (inputs, then outputs, in the order of the ports).
     fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError>;
 }
@@ -66,7 +70,7 @@ pub trait Execution: Send {
     /// The shapes of this frame's inputs, and room for those of its outputs, in the order of the ports. Called only
     /// where an input is dynamic, and when a shape differs from the frame before.
     fn reshape(&mut self, inputs: &[Shape], outputs: &mut [Shape]) -> Result<(), BackendError>;
-    /// Puts one inference on the stream and returns.
+    /// Puts one inference on the stream, which is one of those that the slots were opened with, and returns.
     fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError>;
     /// Whether its enqueueing can be captured as a CUDA graph.
     fn can_be_captured(&self) -> bool {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::layout::{Location, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch};
-use super::{Claim, Lanes, Layout, Network, Options, SharedGpu, failed};
+use super::{Lanes, Layout, Network, Options, SharedGpu, failed};
 use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Sync};
@@ -24,13 +24,13 @@ use crate::scenario::{self, Sharing, Transfer};
 use crate::tensor::{HostTensor, TensorSet};
 use crate::units::{Nanos, Stamp};
 
-/// Opens `slots` slots of a program whose networks are loaded.
+/// Opens `slots` slots of a program whose networks are loaded, on the streams that [`SharedGpu::lanes`] lent.
 ///
 /// # Errors
 /// The engines do not fit the program, or the device's memory is full.
 pub fn open(
     shared: &Arc<SharedGpu>,
-    claim: Claim,
+    ways: Vec<(Sharing, Lanes)>,
     program: &Program,
     networks: &[Box<dyn Network>],
     slots: usize,
@@ -41,10 +41,9 @@ pub fn open(
         Transfer::ZeroCopy => true,
         Transfer::Copy => false,
     };
-    let lacks = |error| failed(options.backend, "the tenant's streams", error);
     let tenant = Tenant {
         layout: Layout::new(options.backend, program, networks, zero_copy)?,
-        ways: shared.lanes(claim, slots).map_err(lacks)?,
+        ways,
         clock: shared.clock_map(),
         gpu: Arc::clone(shared.gpu()),
         zero_copy,
@@ -131,7 +130,7 @@ impl GpuSlot {
                 .map(|place| layout.tensors[*place].max_shape)
                 .collect()
         };
-        let mut pieces = Vec::new();
+        let (mut pieces, mut findings) = (Vec::new(), Vec::new());
         for work in &layout.work {
             let segment = match work {
                 Work::Segment(segment) => segment,
@@ -162,7 +161,12 @@ impl GpuSlot {
                 scenario::Graph::On => true,
                 scenario::Graph::Auto => segment.engines.iter().all(|engine| !engine.is_dynamic),
             };
-            let stretch = Stretch::new(gpu, segment, executions, wants_graph).map_err(lacks)?;
+            let can_be_captured = executions.iter().all(|bound| bound.execution.can_be_captured());
+            if options.gpu.graph == scenario::Graph::On && !can_be_captured {
+                findings.push(never_captured(options.backend));
+            }
+            let stretch =
+                Stretch::new(gpu, segment, executions, wants_graph && can_be_captured).map_err(lacks)?;
             pieces.push(Piece::Stretch(Box::new(stretch)));
         }
         let Some((_, lanes)) = ways.first() else {
@@ -185,7 +189,7 @@ impl GpuSlot {
             },
             options: options.clone(),
             layer_times: Vec::new(),
-            findings: Vec::new(),
+            findings,
             gpu: Arc::clone(gpu),
         })
     }
@@ -267,6 +271,18 @@ impl GpuSlot {
             // What failed was reported already.
             let _ = stream.synchronize();
         }
+    }
+}
+
+fn never_captured(backend: &'static str) -> Finding {
+    Finding {
+        code: "no-graph".to_owned(),
+        tenant: None,
+        message: format!(
+            "{backend}'s work is not captured as a CUDA graph, not at all or not while layers are timed, and is enqueued frame \
+             by frame."
+        ),
+        advice: "Set `graph: Off`.".to_owned(),
     }
 }
 

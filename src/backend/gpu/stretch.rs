@@ -88,10 +88,9 @@ impl Stretch {
         executions: Vec<Bound>,
         wants_graph: bool,
     ) -> Result<Self, GpuError> {
-        let can_be_captured = executions.iter().all(|bound| bound.execution.can_be_captured());
         Ok(Stretch {
             segment: segment.clone(),
-            graph: match wants_graph && can_be_captured {
+            graph: match wants_graph {
                 true => Captured::Wanted { is_warm: false },
                 false => Captured::No,
             },

@@ -12,7 +12,9 @@ use tensorrt_dyn::{
 use super::build::type_name;
 use super::inspect::Needs;
 use super::matching;
-use crate::backend::gpu::{self, Claim, Execution, Location, Network, Options, Port, Ports, SharedGpu};
+use crate::backend::gpu::{
+    self, Claim, Described, Execution, Location, Network, Options, Port, Ports, SharedGpu,
+};
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
 use crate::engine::manifest::{self, PlanManifest};
 use crate::gpu::{DeviceMemory, Gpu, Stream};
@@ -60,13 +62,17 @@ impl Backend for TensorRtBackend {
                 Box::new(plan) as Box<dyn Network>
             })
             .collect();
+        let ways = self
+            .shared
+            .lanes(self.claim, slots)
+            .map_err(|error| gpu::failed(NAME, "the tenant's streams", error))?;
         if self.options.gpu.preprocess == scenario::Preprocess::Host {
-            return gpu::open(&self.shared, self.claim, program, &networks, slots, &self.options);
+            return gpu::open(&self.shared, ways, program, &networks, slots, &self.options);
         }
         let (program, finding) = gpu::fold(NAME, device, program, &mut networks);
         let mut options = self.options.clone();
         options.findings.extend(finding);
-        gpu::open(&self.shared, self.claim, &program, &networks, slots, &options)
+        gpu::open(&self.shared, ways, &program, &networks, slots, &options)
     }
 }
 
@@ -286,7 +292,7 @@ fn shape_of(context: &ExecutionContext, name: &CStr, network: &str) -> Result<Sh
     })
 }
 
-impl Network for Loaded {
+impl Described for Loaded {
     fn ports(&self) -> &Ports {
         &self.ports
     }
@@ -298,7 +304,9 @@ impl Network for Loaded {
         let shape = |name: &CString| shape_of(&context, name, &self.ports.network);
         self.output_names().iter().map(shape).collect()
     }
+}
 
+impl Network for Loaded {
     fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError> {
         let mut context = match &self.memory {
             None => self.context(ContextMemory::Own)?,

@@ -21,10 +21,10 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// Opens every device that a tenant names; what is in the way is told when a tenant asks for its device.
-    pub(super) fn open(scenario: &Scenario) -> Self {
+    /// Opens every device that one of these tenants names; what is in the way is told when a tenant asks for its device.
+    pub(super) fn open(scenario: &Scenario, tenants: &[Tenant]) -> Self {
         let mut claims: BTreeMap<u16, Vec<Claim>> = BTreeMap::new();
-        for tenant in scenario.tenants.iter().filter(|tenant| tenant.backend.uses_gpu()) {
+        for tenant in tenants.iter().filter(|tenant| tenant.backend.uses_gpu()) {
             let claims = claims.entry(tenant.gpu.gpu).or_default();
             claims.push(claim(tenant, claims.len()));
         }

@@ -5,12 +5,14 @@
 
 mod duty;
 mod interference;
+pub mod layers;
 mod nodes;
 pub(in crate::report) mod number;
+mod plots;
 mod power;
 mod predictability;
 mod table;
-mod waterfall;
+pub(in crate::report) mod waterfall;
 
 use std::io::{self, Write};
 
@@ -27,6 +29,8 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
     let sections = [
         verdict(summary, style),
         responses(summary, style),
+        plots::over_time(summary, style),
+        plots::spread(summary, style),
         frames(summary, style),
         waterfall::section(summary, style),
         nodes::section(summary, style),
@@ -38,6 +42,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         duty::section(summary, style),
         predictability::section(summary, style),
         power::section(summary, style),
+        plots::slowest(summary, style),
         expectations(summary, style),
         footer(summary, style),
     ];
@@ -95,10 +100,13 @@ fn verdict(summary: &Summary, style: &Style) -> String {
         (Verdict::Limited, n) => (Ink::Warn.paint("LIMITED", style), format!("by {n} findings")),
     };
     let mut text = format!("{}  {verdict}  {note}\n", Ink::Bold.paint(&run.name, style));
-    let about = format!(
+    let mut about = format!(
         "{:.1} s measured{simulated}; response time counts from release",
         run.duration_s
     );
+    if let Some(how) = &run.processes {
+        about += &format!("\neach tenant was a process of its own; they shared the GPU {how}");
+    }
     text.push_str(&Ink::Dim.paint(&about, style));
     text.push('\n');
     if !run.findings.is_empty() {
@@ -300,7 +308,8 @@ fn expectations(summary: &Summary, style: &Style) -> String {
     heading("EXPECTATIONS", &note, style) + &grid.render(style)
 }
 
-fn value_of(result: &ExpectationResult) -> String {
+/// What was found, with its unit.
+pub(super) fn value_of(result: &ExpectationResult) -> String {
     or_unknown(result.value.zip(result.unit), |(value, unit)| match unit {
         Unit::Ms => format!("{} ms", short(value)),
         Unit::Fps => format!("{} /s", short(value)),

@@ -75,7 +75,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
 }
 
 /// The largest part by name, and what makes the slowest frames slow.
-fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
+pub(in crate::report) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
     let waterfall = &tenant.waterfall;
     let largest = waterfall
         .parts

@@ -1,0 +1,44 @@
+//! Writes the man pages and shell completions of `jetlag` into a folder, from the definition of its command line:
+//!
+//! ```text
+//! cargo run --release --example documents -- target/documents
+//! ```
+//!
+//! An example and no verb: what only packages need stays out of the binary, and so do the two libraries.
+
+#![allow(clippy::print_stderr, reason = "an example is a program of its own")]
+
+use std::fs;
+use std::io::Result;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use jetlag::cli::Cli;
+
+fn main() -> ExitCode {
+    let Some(out) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: documents FOLDER");
+        return ExitCode::from(2);
+    };
+    match write(&out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("documents: {}: {error}", out.display());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write(out: &std::path::Path) -> Result<()> {
+    let (man, completions) = (out.join("man"), out.join("completions"));
+    fs::create_dir_all(&man)?;
+    fs::create_dir_all(&completions)?;
+    // One page a verb, as git has it: jetlag(1), jetlag-run(1), jetlag-cache-clean(1), …
+    clap_mangen::generate_to(Cli::command(), &man)?;
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        clap_complete::generate_to(shell, &mut Cli::command(), "jetlag", &completions)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Takes away what jetson/install.sh put there. Recordings and plans stay unless --purge is given.
+#
+#   jetson/uninstall.sh [--purge]                  for this user, from ~/.local
+#   sudo jetson/uninstall.sh --system [--purge]    from /usr/local; stops and disables the units
+#
+# --prefix DIR, --root DIR: as for the installer
+set -eu
+system=false purge=false prefix='' root=''
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --system) system=true ;;
+    --purge) purge=true ;;
+    --prefix) prefix=${2:-}; shift ;;
+    --root) root=${2:-}; shift ;;
+    *) sed -n '2,/^set -e/{/^set -e/d;s/^# \{0,1\}//;p;}' "$0" >&2; exit 2 ;;
+  esac
+  shift
+done
+if [ -z "$prefix" ]; then
+  if $system; then prefix=/usr/local; else prefix=$HOME/.local; fi
+fi
+manifest=$root$prefix/share/jetlag/installed
+if [ ! -f "$manifest" ]; then
+  echo "uninstall: nothing was installed to $root$prefix by install.sh ($manifest is missing); try --system or --prefix" >&2
+  exit 1
+fi
+if $system && [ -z "$root" ] && [ -d /run/systemd/system ]; then
+  systemctl disable --now jetlag-monitor.service 2>/dev/null || true
+  for unit in $(systemctl list-unit-files --plain --no-legend 'jetlag-scenario@*' 2>/dev/null | cut -d' ' -f1); do
+    [ "$unit" = jetlag-scenario@.service ] || systemctl disable "$unit" 2>/dev/null || true
+  done
+fi
+while read -r file; do
+  [ "$file" = /etc/default/jetlag ] && ! $purge && continue
+  rm -f -- "$root$file"
+done <"$manifest"
+rm -f "$manifest"
+# Our own folders, unless somebody put something there.
+find "$root$prefix/share/jetlag" -depth -type d -exec rmdir {} \; 2>/dev/null || true
+if $purge; then
+  if $system; then
+    rm -rf "$root/var/lib/jetlag" "$root/var/lib/private/jetlag" "$root/etc/default/jetlag"
+    if [ -z "$root" ]; then groupdel jetlag 2>/dev/null || true; fi
+  else
+    rm -rf "$root${XDG_CACHE_HOME:-$HOME/.cache}/jetlag"
+  fi
+fi
+if $system && [ -z "$root" ] && [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
+echo "uninstall: done" >&2

@@ -1,0 +1,337 @@
+//! What the layers of a built engine say about it: rules that point at known trouble.
+//!
+//! They read what TensorRT's engine inspector tells: names alone, or each layer's type, tensors and formats where the
+//! plan was built with `--profiling-verbosity detailed`. Each is a suspicion with what to try, not a measurement: how
+//! much time a layer takes, the profile says.
+
+use serde_json::Value;
+
+use crate::record::Finding;
+
+/// Reformat layers that every engine may have: at its inputs and outputs.
+const USUAL_REFORMATS: usize = 2;
+/// Layers in a row of another precision that are an island rather than a part.
+const ISLAND: usize = 3;
+/// Bytes that tensor cores read at once; channels that do not fill them are padded.
+const ALIGNED_BYTES: u64 = 16;
+/// Channels up to which an input is an image and nobody's mistake.
+const IMAGE_CHANNELS: u64 = 4;
+/// Names given as examples.
+const EXAMPLES: usize = 3;
+
+/// One layer, as far as it is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Layer {
+    name: String,
+    /// Its type; empty where only names are kept.
+    kind: String,
+    precision: Option<Precision>,
+    /// Channels that come in and go out.
+    channels: Option<(u64, u64)>,
+    /// Whether each channel is computed by itself, so that channels need no alignment.
+    grouped: bool,
+}
+
+/// Formats of numbers, as inspectors write them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precision {
+    Fp32,
+    Fp16,
+    Bf16,
+    Int8,
+    Fp8,
+}
+
+impl Precision {
+    fn named(format: &str) -> Option<Self> {
+        let format = format.to_ascii_lowercase();
+        let known = [
+            (&["bf16", "bfloat16"][..], Precision::Bf16),
+            (&["fp16", "half"], Precision::Fp16),
+            (&["int8"], Precision::Int8),
+            (&["fp8"], Precision::Fp8),
+            (&["fp32", "float"], Precision::Fp32),
+        ];
+        let found = known
+            .into_iter()
+            .find(|(names, _)| names.iter().any(|name| format.contains(name)));
+        found.map(|(_, precision)| precision)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Precision::Fp32 => "FP32",
+            Precision::Fp16 => "FP16",
+            Precision::Bf16 => "BF16",
+            Precision::Int8 => "INT8",
+            Precision::Fp8 => "FP8",
+        }
+    }
+
+    /// Channels that fill what is read at once.
+    fn aligned_channels(self) -> u64 {
+        ALIGNED_BYTES
+            / match self {
+                Precision::Fp32 => 4,
+                Precision::Fp16 | Precision::Bf16 => 2,
+                Precision::Int8 | Precision::Fp8 => 1,
+            }
+    }
+}
+
+/// What the layers of an engine, as its inspector tells them, point at.
+pub fn findings(inspected: &Value) -> Vec<Finding> {
+    let layers: Vec<Layer> = inspected["Layers"]
+        .as_array()
+        .map(|layers| layers.iter().filter_map(layer).collect())
+        .unwrap_or_default();
+    [reformats(&layers), islands(&layers), unaligned(&layers)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn layer(told: &Value) -> Option<Layer> {
+    if let Some(name) = told.as_str() {
+        return Some(Layer {
+            name: name.to_owned(),
+            ..Layer::default()
+        });
+    }
+    let kind = ["LayerType", "ParameterType"]
+        .iter()
+        .find_map(|key| told[*key].as_str());
+    let first = |side: &str| told[side].as_array().and_then(|tensors| tensors.first()).cloned();
+    let format = |tensor: &Value| tensor["Format/Datatype"].as_str().and_then(Precision::named);
+    let (input, output) = (first("Inputs"), first("Outputs"));
+    let channels = |tensor: &Option<Value>| tensor.as_ref()?["Dimensions"].as_array()?.get(1)?.as_u64();
+    let (inwards, outwards) = (channels(&input), channels(&output));
+    Some(Layer {
+        name: told["Name"].as_str()?.to_owned(),
+        kind: kind.unwrap_or_default().to_owned(),
+        // A layer computes in what it reads; what it writes may be meant for the next.
+        precision: input
+            .as_ref()
+            .and_then(format)
+            .or_else(|| output.as_ref().and_then(format)),
+        channels: inwards.zip(outwards),
+        grouped: told["Groups"].as_u64().is_some_and(|groups| groups > 1),
+    })
+}
+
+impl Layer {
+    fn is_reformat(&self) -> bool {
+        self.kind.eq_ignore_ascii_case("reformat") || self.name.starts_with("Reformatting CopyNode")
+    }
+
+    fn is_convolution(&self) -> bool {
+        self.kind.to_ascii_lowercase().contains("convolution")
+    }
+}
+
+fn finding(code: &str, message: String, advice: &str) -> Finding {
+    Finding {
+        code: code.to_owned(),
+        tenant: None,
+        message,
+        advice: advice.to_owned(),
+    }
+}
+
+fn examples(layers: &[&Layer]) -> String {
+    let names: Vec<&str> = layers
+        .iter()
+        .take(EXAMPLES)
+        .map(|layer| layer.name.as_str())
+        .collect();
+    let more = if layers.len() > EXAMPLES { ", …" } else { "" };
+    format!("{}{more}", names.join(", "))
+}
+
+fn reformats(layers: &[Layer]) -> Option<Finding> {
+    let found: Vec<&Layer> = layers.iter().filter(|layer| layer.is_reformat()).collect();
+    (found.len() > USUAL_REFORMATS).then(|| {
+        let message = format!(
+            "{} of {} layers only change the layout or the number format of tensors: {}.",
+            found.len(),
+            layers.len(),
+            examples(&found)
+        );
+        let advice = "Look at what stands on both sides of them: one precision throughout, or an operator that \
+                      takes the neighbour's layout, removes them. The profile tells what they take.";
+        finding("reformat-layers", message, advice)
+    })
+}
+
+/// Few layers of a wider precision between others that are narrower.
+fn islands(layers: &[Layer]) -> Option<Finding> {
+    let known: Vec<(&Layer, Precision)> = layers
+        .iter()
+        .filter(|layer| !layer.is_reformat())
+        .filter_map(|layer| Some((layer, layer.precision?)))
+        .collect();
+    let runs: Vec<&[(&Layer, Precision)]> = known.chunk_by(|a, b| a.1 == b.1).collect();
+    let is_island = |window: &&[&[(&Layer, Precision)]]| {
+        let [before, run, after] = window else {
+            return false;
+        };
+        let around = before[0].1;
+        around == after[0].1
+            && run.len() <= ISLAND
+            && run[0].1.aligned_channels() < around.aligned_channels()
+            && before.len().min(after.len()) >= run.len()
+    };
+    let found: Vec<_> = runs.windows(3).filter(is_island).collect();
+    let first = found.first()?;
+    let all: Vec<&Layer> = found
+        .iter()
+        .flat_map(|window| window[1].iter().map(|(layer, _)| *layer))
+        .collect();
+    let message = format!(
+        "{} {} in {} between layers in {}: {}.",
+        all.len(),
+        if all.len() == 1 {
+            "layer computes"
+        } else {
+            "layers compute"
+        },
+        first[1][0].1.name(),
+        first[0][0].1.name(),
+        examples(&all)
+    );
+    let advice = "Each such island converts its tensors twice. Let these layers compute in their neighbours' precision if \
+                  the detector's accuracy holds (`jetlag eval`).";
+    Some(finding("precision-islands", message, advice))
+}
+
+fn unaligned(layers: &[Layer]) -> Option<Finding> {
+    let misses = |layer: &&Layer| {
+        let (Some(precision), Some((inwards, outwards))) = (layer.precision, layer.channels) else {
+            return false;
+        };
+        let unit = precision.aligned_channels();
+        let input = inwards > IMAGE_CHANNELS && !inwards.is_multiple_of(unit);
+        layer.is_convolution() && !layer.grouped && (input || !outwards.is_multiple_of(unit))
+    };
+    let found: Vec<&Layer> = layers.iter().filter(misses).collect();
+    let first = found.first()?;
+    let (precision, (inwards, outwards)) = (first.precision?, first.channels?);
+    let message = format!(
+        "{} {} channels that are no multiple of what tensor cores read at once, such as {inwards} to {outwards} where \
+         {} takes multiples of {}: {}.",
+        found.len(),
+        if found.len() == 1 {
+            "convolution has"
+        } else {
+            "convolutions have"
+        },
+        precision.name(),
+        precision.aligned_channels(),
+        examples(&found)
+    );
+    let advice = "Their channels are padded and computed for nothing: widths that are multiples of it cost the same. A head's last \
+                  layer cannot always be helped.";
+    Some(finding("unaligned-convolutions", message, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn conv(name: &str, format: &str, inwards: u64, outwards: u64) -> Value {
+        json!({
+            "Name": name,
+            "LayerType": "CaskConvolution",
+            "Groups": 1,
+            "Inputs": [{ "Name": "x", "Location": "Device", "Dimensions": [1, inwards, 80, 80], "Format/Datatype": format }],
+            "Outputs": [{ "Name": "y", "Location": "Device", "Dimensions": [1, outwards, 80, 80], "Format/Datatype": format }],
+        })
+    }
+
+    fn reformat(name: &str) -> Value {
+        json!({ "Name": name, "LayerType": "Reformat" })
+    }
+
+    fn codes(layers: Vec<Value>) -> Vec<String> {
+        findings(&json!({ "Layers": layers }))
+            .into_iter()
+            .map(|found| found.code)
+            .collect()
+    }
+
+    const HALF: &str = "Channel major FP16 format where channel % 8 == 0";
+    const FLOAT: &str = "Row major linear FP32";
+
+    #[test]
+    fn a_sound_engine_has_no_finding() {
+        let layers = vec![
+            reformat("Reformatting CopyNode for Input Tensor 0 to conv1"),
+            conv("conv1", HALF, 3, 32),
+            conv("conv2", HALF, 32, 64),
+            conv("conv3", HALF, 64, 64),
+            reformat("Reformatting CopyNode for Output Tensor 0 to conv3"),
+        ];
+        assert!(codes(layers).is_empty());
+        assert!(findings(&Value::Null).is_empty() && codes(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn reformats_are_counted_also_where_only_names_are_known() {
+        let names = (0..4).map(|n| json!(format!("Reformatting CopyNode for Input Tensor {n} to add")));
+        let layers: Vec<Value> = names.chain([json!("conv1 + relu")]).collect();
+        let found = findings(&json!({ "Layers": layers }));
+        assert_eq!(found[0].code, "reformat-layers");
+        assert!(
+            found[0].message.starts_with("4 of 5 layers"),
+            "{}",
+            found[0].message
+        );
+    }
+
+    #[test]
+    fn few_wide_layers_between_narrow_ones_are_an_island_and_a_wide_head_is_none() {
+        let island = vec![
+            conv("a", HALF, 32, 32),
+            conv("b", HALF, 32, 32),
+            conv("softmax", FLOAT, 32, 32),
+            conv("c", "Half", 32, 32),
+            conv("d", "Half", 32, 32),
+        ];
+        let found = findings(&json!({ "Layers": island }));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].code, "precision-islands");
+        assert!(
+            found[0]
+                .message
+                .contains("in FP32 between layers in FP16: softmax"),
+            "{}",
+            found[0].message
+        );
+        let head = vec![
+            conv("a", HALF, 32, 32),
+            conv("b", HALF, 32, 32),
+            conv("head", FLOAT, 32, 32),
+        ];
+        assert!(codes(head).is_empty());
+        // Narrow between wide ones is what someone asked for.
+        let narrow = vec![
+            conv("a", FLOAT, 32, 32),
+            conv("b", HALF, 32, 32),
+            conv("c", FLOAT, 32, 32),
+        ];
+        assert!(codes(narrow).is_empty());
+    }
+
+    #[test]
+    fn channels_are_held_against_the_precision_and_images_and_groups_are_excused() {
+        assert_eq!(codes(vec![conv("a", HALF, 50, 25)]), ["unaligned-convolutions"]);
+        assert_eq!(codes(vec![conv("a", "Int8", 24, 32)]), ["unaligned-convolutions"]);
+        assert!(codes(vec![conv("a", HALF, 24, 32)]).is_empty());
+        assert!(codes(vec![conv("image", HALF, 3, 32)]).is_empty());
+        let mut depthwise = conv("depthwise", HALF, 50, 50);
+        depthwise["Groups"] = json!(50);
+        assert!(codes(vec![depthwise]).is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! The machine at one moment, from the readings nearest to it.
+
+use super::super::conditions;
+use super::super::track::{Point, Track, Tracks};
+use crate::units::Stamp;
+
+/// Clock, temperature and throttling by moment.
+pub(super) struct Machine<'a> {
+    throttling: Vec<Sensor<'a>>,
+    clock: Option<Sensor<'a>>,
+    temperature: Option<Sensor<'a>>,
+}
+
+/// A signal, and how far from a moment a reading may be to tell of it.
+struct Sensor<'a> {
+    track: &'a Track,
+    reach: i64,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(tracks: &'a Tracks) -> Self {
+        let most = |track: &Track| track.points().iter().map(|p| p.value).fold(f64::MIN, f64::max);
+        let hottest = |a: &&Track, b: &&Track| most(a).total_cmp(&most(b));
+        let of_gpu = |track: &&Track| track.signal.signal.to_ascii_lowercase().contains("gpu");
+        let warm = || tracks.iter().filter(|track| track.signal.unit == "c");
+        let throttling = tracks.iter().filter(|track| conditions::tells_throttling(track));
+        let clock = tracks.iter().find(|track| conditions::is_gpu_clock(track));
+        let temperature = warm()
+            .filter(of_gpu)
+            .max_by(hottest)
+            .or_else(|| warm().max_by(hottest));
+        Machine {
+            throttling: throttling.filter_map(Sensor::of).collect(),
+            clock: clock.and_then(Sensor::of),
+            temperature: temperature.and_then(Sensor::of),
+        }
+    }
+
+    pub(super) fn throttled(&self, at: Stamp) -> Option<bool> {
+        let states = self.throttling.iter().filter_map(|sensor| {
+            let reading = sensor.near(at)?;
+            Some(conditions::is_throttled(sensor.track, reading.high))
+        });
+        states.reduce(|a, b| a || b)
+    }
+
+    pub(super) fn clock(&self, at: Stamp) -> Option<f64> {
+        let reading = self.clock.as_ref()?.near(at)?;
+        // Zero is a GPU that is switched off between frames, and no clock.
+        Some(reading.value).filter(|mhz| *mhz > 0.0)
+    }
+
+    pub(super) fn temperature(&self, at: Stamp) -> Option<f64> {
+        Some(self.temperature.as_ref()?.near(at)?.value)
+    }
+}
+
+impl<'a> Sensor<'a> {
+    fn of(track: &'a Track) -> Option<Self> {
+        let period = track.spacing()?.0;
+        Some(Sensor {
+            track,
+            reach: period.saturating_add(period / 2),
+        })
+    }
+
+    /// The reading nearest to a moment, where there is one within reach.
+    fn near(&self, at: Stamp) -> Option<Point> {
+        let points = self.track.points();
+        let next = points.partition_point(|point| point.at < at);
+        let distance = |point: &Point| (point.at - at).0.saturating_abs();
+        let nearest = [next.checked_sub(1), Some(next)]
+            .into_iter()
+            .flatten()
+            .filter_map(|place| points.get(place))
+            .min_by_key(|point| distance(point))?;
+        (distance(nearest) <= self.reach).then_some(*nearest)
+    }
+}

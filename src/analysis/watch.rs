@@ -1,0 +1,349 @@
+//! The frames that are kept whole while all others go by: the slowest of each tenant, and a sample of its usual ones
+//! to hold them against. What they have in common and what not is judged in `outliers`.
+//!
+//! Of each kept frame it is also known which frames of the other tenants were in service at the same time, whether
+//! these were recorded before it or after, and which frames of its own tenant it waited for. Memory and time per frame
+//! are bounded: [`SLOWEST`] and at most [`USUAL`] frames a tenant, the latest [`RECENT`] frames of each, and at most
+//! [`MOST_BESIDE`] frames of another tenant beside a kept one.
+
+use std::collections::VecDeque;
+
+use crate::record::{FrameRecord, Outcome, Phase};
+use crate::units::{Nanos, Stamp};
+
+/// Slowest frames kept of a tenant.
+pub(super) const SLOWEST: usize = 64;
+/// Usual frames kept of a tenant at most: every one, then every second, every fourth, ….
+const USUAL: usize = 1024;
+/// Latest frames of a tenant that are remembered for those of others: records of one tenant may come this much ahead.
+const RECENT: usize = 1024;
+/// Frames of another tenant that are noted beside a kept one, the earliest.
+const MOST_BESIDE: usize = 8;
+/// A frame that started so long after its release, while its tenant did not wait for it, was not held up by another.
+const WAITED: Nanos = Nanos::from_micros(50);
+
+/// A stretch of time in which a frame was in service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) started: Stamp,
+    pub(super) finished: Stamp,
+}
+
+impl Span {
+    fn of(frame: &FrameRecord) -> Span {
+        Span {
+            started: frame.started,
+            finished: frame.finished,
+        }
+    }
+
+    fn meets(&self, other: Span) -> bool {
+        self.started < other.finished && other.started < self.finished
+    }
+}
+
+/// A frame that is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) frame: FrameRecord,
+    /// The first frame of the stretch in which the tenant was busy without a pause, this one included.
+    pub(super) head: u64,
+    /// The frame of that stretch that took longest, of those before this one.
+    pub(super) behind: Option<Behind>,
+    /// Frames of each tenant that were in service meanwhile; of its own none.
+    pub(super) beside: Vec<Vec<Span>>,
+}
+
+/// The frame that others waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Behind {
+    pub(super) sequence: u64,
+    pub(super) service: Nanos,
+}
+
+/// What is kept of one tenant.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watched {
+    /// The slowest, in no order.
+    pub(super) slowest: Vec<Kept>,
+    /// The shortest response among them, once there are as many as are kept.
+    to_beat: Option<Nanos>,
+    /// Every so many-th, in the order of their coming.
+    pub(super) usual: Vec<Kept>,
+    seen: u64,
+    every: u64,
+    recent: VecDeque<Span>,
+    busy: Option<Busy>,
+    /// For each other tenant: the latest moment at which one of its frames may still be beside a kept one.
+    open_until: Vec<Option<Stamp>>,
+}
+
+/// A stretch without a pause between frames.
+#[derive(Clone, Copy, Debug)]
+struct Busy {
+    head: u64,
+    longest: Behind,
+}
+
+/// All tenants.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watch {
+    tenants: Vec<Watched>,
+}
+
+impl Watch {
+    pub(super) fn new(tenants: usize) -> Self {
+        let watched = Watched {
+            every: 1,
+            open_until: vec![None; tenants],
+            ..Watched::default()
+        };
+        Watch {
+            tenants: vec![watched; tenants],
+        }
+    }
+
+    /// Takes in a frame; only those that were completed in the measured time can be kept.
+    pub(super) fn frame(&mut self, frame: &FrameRecord) {
+        let number = usize::from(frame.tenant);
+        let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
+        if frame.phase != Phase::Together || !served || number >= self.tenants.len() {
+            return;
+        }
+        let span = Span::of(frame);
+        self.note_beside(number, span);
+        let own = &mut self.tenants[number];
+        if own.recent.len() == RECENT {
+            own.recent.pop_front();
+        }
+        own.recent.push_back(span);
+        if frame.warmup || frame.outcome != Outcome::Completed {
+            return;
+        }
+        let (head, behind) = own.stretch(frame);
+        let usual = own.is_sampled();
+        let slow = own.to_beat.is_none_or(|least| frame.response() > least);
+        if !usual && !slow {
+            return;
+        }
+        let kept = Kept {
+            frame: *frame,
+            head,
+            behind,
+            beside: self.beside(number, span),
+        };
+        let own = &mut self.tenants[number];
+        own.open(&kept);
+        if usual {
+            own.usual.push(kept.clone());
+        }
+        if slow {
+            own.keep_among_slowest(kept);
+        }
+    }
+
+    /// Everything that was kept, by tenant.
+    pub(super) fn finish(self) -> Vec<Watched> {
+        self.tenants
+    }
+
+    /// Notes a frame beside those kept ones of other tenants that it meets.
+    fn note_beside(&mut self, number: usize, span: Span) {
+        for (other, tenant) in self.tenants.iter_mut().enumerate() {
+            let awaited = tenant.open_until.get(number).copied().flatten();
+            if other == number || awaited.is_none_or(|until| span.started >= until) {
+                continue;
+            }
+            let mut until: Option<Stamp> = None;
+            for kept in tenant.slowest.iter_mut().chain(&mut tenant.usual) {
+                let Some(beside) = kept.beside.get_mut(number) else {
+                    continue;
+                };
+                if beside.len() < MOST_BESIDE && span.meets(Span::of(&kept.frame)) {
+                    beside.push(span);
+                }
+                if beside.len() < MOST_BESIDE && span.started < kept.frame.finished {
+                    until = Some(until.map_or(kept.frame.finished, |known| known.max(kept.frame.finished)));
+                }
+            }
+            if let Some(place) = tenant.open_until.get_mut(number) {
+                *place = until;
+            }
+        }
+    }
+
+    /// The frames of other tenants, of those recorded already, that meet a span.
+    fn beside(&self, number: usize, span: Span) -> Vec<Vec<Span>> {
+        let all = self.tenants.iter().enumerate();
+        all.map(|(other, tenant)| {
+            if other == number {
+                return Vec::new();
+            }
+            // Frames of a tenant come in the order in which they finish.
+            let latest = tenant.recent.iter().rev();
+            let mut met: Vec<Span> = latest
+                .take_while(|known| known.finished > span.started)
+                .copied()
+                .filter(|known| known.meets(span))
+                .collect();
+            met.reverse();
+            met.truncate(MOST_BESIDE);
+            met
+        })
+        .collect()
+    }
+}
+
+impl Watched {
+    /// The stretch of service without a pause that a frame belongs to: its head, and the longest before this one.
+    fn stretch(&mut self, frame: &FrameRecord) -> (u64, Option<Behind>) {
+        let this = Behind {
+            sequence: frame.sequence,
+            service: frame.service(),
+        };
+        let waited = frame.queueing() - frame.lateness > WAITED;
+        match &mut self.busy {
+            Some(busy) if waited => {
+                let behind = busy.longest;
+                if this.service > busy.longest.service {
+                    busy.longest = this;
+                }
+                (busy.head, Some(behind))
+            }
+            _ => {
+                self.busy = Some(Busy {
+                    head: frame.sequence,
+                    longest: this,
+                });
+                (frame.sequence, None)
+            }
+        }
+    }
+
+    /// Whether the frame that comes now is one of the sample.
+    fn is_sampled(&mut self) -> bool {
+        let number = self.seen;
+        self.seen += 1;
+        if self.usual.len() == USUAL && number.is_multiple_of(self.every) {
+            self.every *= 2;
+            let mut place = 0;
+            self.usual.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+        }
+        number.is_multiple_of(self.every)
+    }
+
+    fn keep_among_slowest(&mut self, kept: Kept) {
+        if self.slowest.len() < SLOWEST {
+            self.slowest.push(kept);
+        } else if let Some(least) = self.slowest.iter_mut().min_by_key(|kept| kept.frame.response()) {
+            *least = kept;
+        }
+        if self.slowest.len() == SLOWEST {
+            self.to_beat = self.slowest.iter().map(|kept| kept.frame.response()).min();
+        }
+    }
+
+    fn open(&mut self, kept: &Kept) {
+        let finished = kept.frame.finished;
+        for (until, beside) in self.open_until.iter_mut().zip(&kept.beside) {
+            if beside.len() < MOST_BESIDE {
+                *until = Some(until.map_or(finished, |known| known.max(finished)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(tenant: u16, sequence: u64, [released, started, finished]: [i64; 3]) -> FrameRecord {
+        let stamp = |ms: i64| Stamp(ms * 1_000_000);
+        FrameRecord {
+            tenant,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence,
+            source_index: sequence,
+            released: stamp(released),
+            started: stamp(started),
+            finished: stamp(finished),
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+        }
+    }
+
+    #[test]
+    fn the_slowest_are_kept_and_a_sample_that_reaches_from_start_to_end() {
+        let mut watch = Watch::new(1);
+        for n in 0..100_000u64 {
+            let (at, took) = (n as i64 * 10, 2 + (n as i64 * 7_919) % 100_003 / 20_000);
+            let took = if n % 1_000 == 7 {
+                100 + n as i64 / 1_000
+            } else {
+                took
+            };
+            watch.frame(&frame(0, n, [at, at, at + took]));
+        }
+        let [watched] = &watch.finish()[..] else { panic!() };
+        let mut slowest: Vec<u64> = watched.slowest.iter().map(|kept| kept.frame.sequence).collect();
+        slowest.sort_unstable();
+        let expected: Vec<u64> = (36..100).map(|n| n * 1_000 + 7).collect();
+        assert_eq!(slowest, expected);
+        assert!((USUAL / 2..=USUAL).contains(&watched.usual.len()));
+        assert!(watched.usual.last().unwrap().frame.sequence > 99_000);
+    }
+
+    #[test]
+    fn frames_of_others_are_noted_whether_they_were_recorded_before_or_after() {
+        let mut watch = Watch::new(2);
+        watch.frame(&frame(1, 0, [0, 0, 5]));
+        watch.frame(&frame(1, 1, [10, 10, 22]));
+        watch.frame(&frame(0, 0, [20, 20, 40]));
+        watch.frame(&frame(1, 2, [30, 30, 50]));
+        watch.frame(&frame(1, 3, [40, 50, 60]));
+        let beside = watch.finish()[0].slowest[0].beside[1].clone();
+        let started: Vec<i64> = beside.iter().map(|span| span.started.0 / 1_000_000).collect();
+        assert_eq!(started, [10, 30]);
+    }
+
+    #[test]
+    fn frames_that_waited_know_the_one_that_held_them_up() {
+        let mut watch = Watch::new(1);
+        watch.frame(&frame(0, 0, [0, 0, 2]));
+        watch.frame(&frame(0, 1, [10, 10, 100]));
+        watch.frame(&frame(0, 2, [20, 100, 102]));
+        watch.frame(&frame(0, 3, [30, 102, 104]));
+        watch.frame(&frame(0, 4, [110, 110, 112]));
+        let kept = &watch.finish()[0].usual;
+        let behind: Vec<Option<u64>> = kept.iter().map(|k| k.behind.map(|b| b.sequence)).collect();
+        assert_eq!(behind, [None, None, Some(1), Some(1), None]);
+        let heads: Vec<u64> = kept.iter().map(|k| k.head).collect();
+        assert_eq!(heads, [0, 1, 1, 1, 4]);
+    }
+
+    #[test]
+    fn a_damaged_file_takes_neither_time_nor_memory() {
+        let mut watch = Watch::new(2);
+        for n in 0..20_000u64 {
+            let mut record = frame((n % 2) as u16, n, [0, 0, 0]);
+            (record.started, record.finished) = (Stamp(i64::MIN), Stamp(i64::MAX - n as i64));
+            watch.frame(&record);
+        }
+        for tenant in watch.finish() {
+            assert!(tenant.slowest.len() <= SLOWEST && tenant.usual.len() <= USUAL);
+            let kept = tenant.slowest.iter().chain(&tenant.usual);
+            assert!(
+                kept.flat_map(|kept| &kept.beside)
+                    .all(|beside| beside.len() <= MOST_BESIDE)
+            );
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! ONNX Runtime on the processor. As on the backend `cpu`, `submit` notes the time and `wait` executes, on the waiting
+//! thread and the session's own threads: the time between is the *queue* stage; there is no h2d and no d2h.
+//!
+//! Inputs are read and outputs written in the slot's own memory. Outputs whose size only the data decide are made by the
+//! library and taken over, without a copy.
+
+use std::sync::Arc;
+
+use ort::memory::MemoryInfo;
+use ort::session::{NoSelectedOutputs, RunOptions};
+
+use super::call::{Call, Place};
+use super::library::Library;
+use super::session::Session;
+use super::{failed, refused};
+use crate::backend::gpu::{Described, Layout, Ports, Tensor, Work};
+use crate::backend::{Backend, BackendError, HostStep, Program, Slot, StageTimes, Step};
+use crate::clock::{Clock, RealClock};
+use crate::tensor::{HostTensor, Shape, TensorSet};
+use crate::units::Stamp;
+
+const NAME: &str = "onnxruntime-cpu";
+
+/// Executes ONNX on the processor through ONNX Runtime.
+pub struct CpuProvider {
+    /// The library.
+    pub library: &'static Library,
+    /// Threads for one inference, of each network.
+    pub threads: usize,
+}
+
+struct Loaded(Arc<Session>);
+
+impl Described for Loaded {
+    fn ports(&self) -> &Ports {
+        self.0.ports()
+    }
+
+    /// What the network leaves open is set aside no memory for: the library makes it.
+    fn output_shapes(&self, inputs: &[Shape]) -> Result<Vec<Shape>, BackendError> {
+        let shape = |output| {
+            let dims = self.0.output_dims(output, inputs);
+            let dims: Vec<usize> = dims.into_iter().map(|dim| dim.unwrap_or(0)).collect();
+            Shape::new(&dims).ok_or_else(|| BackendError::Load {
+                network: self.ports().network.clone(),
+                backend: NAME,
+                problem: format!("an output has {} dimensions", dims.len()),
+            })
+        };
+        (0..self.ports().outputs.len()).map(shape).collect()
+    }
+}
+
+impl Backend for CpuProvider {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+        let load = |network| {
+            Session::load(NAME, self.library, network, self.threads.max(1), None)
+                .map(|session| Box::new(Loaded(Arc::new(session))))
+        };
+        let networks: Vec<Box<Loaded>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
+        let layout = Layout::new(NAME, program, &networks, true)?;
+        (0..slots)
+            .map(|_| Ok(Box::new(CpuSlot::new(program, &layout, &networks)?) as Box<dyn Slot>))
+            .collect()
+    }
+}
+
+/// An engine with its tensors' places in the slot.
+struct Bound {
+    session: Arc<Session>,
+    call: Call,
+    inputs: Vec<usize>,
+    outputs: Vec<usize>,
+    shapes: Vec<Shape>,
+}
+
+enum Piece {
+    Engine(Bound),
+    Host(Arc<dyn HostStep>),
+}
+
+struct CpuSlot {
+    /// First to go: calls hold addresses of the memory below.
+    pieces: Vec<Piece>,
+    options: RunOptions<NoSelectedOutputs>,
+    tensors: TensorSet,
+    submitted: Stamp,
+}
+
+impl CpuSlot {
+    fn new(program: &Program, layout: &Layout, networks: &[Box<Loaded>]) -> Result<Self, BackendError> {
+        let mut pieces = Vec::new();
+        for work in &layout.work {
+            let segment = match work {
+                Work::Segment(segment) => segment,
+                Work::Host(place) => {
+                    if let Some(Step::Host(step)) = program.steps.get(*place) {
+                        pieces.push(Piece::Host(Arc::clone(step)));
+                    }
+                    continue;
+                }
+            };
+            for engine in &segment.engines {
+                let session = &networks[engine.engine].0;
+                let info = host_memory().map_err(|error| refused(NAME, &session.ports().network, &error))?;
+                pieces.push(Piece::Engine(Bound {
+                    call: Call::new(session, info),
+                    session: Arc::clone(session),
+                    inputs: engine.inputs.clone(),
+                    outputs: engine.outputs.clone(),
+                    shapes: Vec::with_capacity(engine.inputs.len()),
+                }));
+            }
+        }
+        let zeroed =
+            |tensor: &Tensor| HostTensor::zeroed(tensor.name.clone(), tensor.element, tensor.max_shape);
+        Ok(CpuSlot {
+            pieces,
+            options: RunOptions::new().map_err(|error| refused(NAME, "the run's options", &error))?,
+            tensors: TensorSet::new(layout.tensors.iter().map(zeroed).collect()),
+            submitted: Stamp(0),
+        })
+    }
+}
+
+/// Of the ordinary heap.
+pub(super) fn host_memory() -> ort::Result<MemoryInfo<'static>> {
+    use ort::memory::{AllocationDevice, AllocatorType, MemoryType};
+    MemoryInfo::new(
+        AllocationDevice::CPU,
+        0,
+        AllocatorType::Device,
+        MemoryType::Default,
+    )
+}
+
+/// Where a tensor of this frame lies.
+pub(super) fn place_of(tensor: &mut HostTensor) -> Place {
+    Place {
+        element: tensor.element(),
+        shape: *tensor.shape(),
+        address: tensor.bytes_mut().as_mut_ptr() as u64,
+    }
+}
+
+impl Bound {
+    fn execute(
+        &mut self,
+        tensors: &mut TensorSet,
+        options: &RunOptions<NoSelectedOutputs>,
+    ) -> Result<(), BackendError> {
+        let Bound {
+            session,
+            call,
+            inputs,
+            outputs,
+            shapes,
+        } = self;
+        let network = &session.ports().network;
+        let fail = |error: ort::Error| failed(NAME, network, &error);
+        shapes.clear();
+        for (number, place) in inputs.iter().enumerate() {
+            let tensor = &mut tensors.as_mut_slice()[*place];
+            shapes.push(*tensor.shape());
+            // SAFETY: the slot's memory holds the tensor; a later frame tells the call where it lies then.
+            unsafe { call.input(number, place_of(tensor)) }.map_err(fail)?;
+        }
+        for (number, place) in outputs.iter().enumerate() {
+            let tensor = &mut tensors.as_mut_slice()[*place];
+            let at = match session.output_shape(number, shapes) {
+                Some(shape) => {
+                    tensor.set_shape(shape)?;
+                    Some(place_of(tensor))
+                }
+                None => None,
+            };
+            // SAFETY: as above.
+            unsafe { call.output(number, at) }.map_err(fail)?;
+        }
+        // SAFETY: all inputs were said; the slot is this thread's until the library returns, which is when it is done.
+        unsafe { call.run(session, options) }?;
+        for (number, place) in outputs.iter().enumerate() {
+            let tensor = &mut tensors.as_mut_slice()[*place];
+            if let Some((shape, memory)) = call.take_over(number, tensor.element()).map_err(fail)? {
+                tensor.replace(shape, Box::new(memory))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Slot for CpuSlot {
+    fn tensors(&self) -> &TensorSet {
+        &self.tensors
+    }
+    fn tensors_mut(&mut self) -> &mut TensorSet {
+        &mut self.tensors
+    }
+    fn submit(&mut self) -> Result<(), BackendError> {
+        self.submitted = RealClock.now();
+        Ok(())
+    }
+    fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        let began = RealClock.now();
+        for piece in &mut self.pieces {
+            match piece {
+                Piece::Engine(bound) => bound.execute(&mut self.tensors, &self.options)?,
+                Piece::Host(step) => step.run(&mut self.tensors)?,
+            }
+        }
+        let ended = RealClock.now();
+        Ok(StageTimes {
+            queue: Some(began - self.submitted),
+            compute: Some(ended - began),
+            ..StageTimes::default()
+        })
+    }
+}

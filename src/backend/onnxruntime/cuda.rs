@@ -1,0 +1,315 @@
+//! ONNX Runtime on a GPU: networks on its CUDA provider, over device memory and streams that are the slots'.
+//!
+//! A session enqueues on the one stream that it was made with. So there is a session for each stream that the ways of
+//! sharing lend the tenant: one, unless a run goes through several ways; each has its own weights and arena.
+//!
+//! Inputs and outputs are the slots' device memory, so the library copies nothing (a network that reads an input on the
+//! processor, a shape say, has it copied there by the library, which then waits). A run does not wait for the device:
+//! the slot's stamps and waits are on the same stream. What is captured as a CUDA graph is not decided here, so nothing
+//! is: the library may wait or allocate within a run.
+
+use std::sync::Arc;
+
+use ort::ep::{ArenaExtendStrategy, CUDA};
+use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
+use ort::session::{NoSelectedOutputs, RunOptions};
+
+use super::call::{Call, Place};
+use super::cpu::{host_memory, place_of};
+use super::library::Library;
+use super::session::Session;
+use super::{failed, refused};
+use crate::backend::gpu::{
+    self, Claim, Described, Execution, Lanes, Location, Network, Options, Ports, SharedGpu,
+};
+use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
+use crate::gpu::Stream;
+use crate::scenario::Sharing;
+use crate::tensor::{ElementType, HostTensor, Shape};
+
+const NAME: &str = "onnxruntime-cuda";
+
+/// Executes ONNX on a GPU through ONNX Runtime.
+pub struct CudaProvider {
+    /// The library.
+    pub library: &'static Library,
+    /// The device, as all tenants of the run share it.
+    pub shared: Arc<SharedGpu>,
+    /// What it brings to the sharing.
+    pub claim: Claim,
+    /// How its slots work.
+    pub options: Options,
+}
+
+impl Backend for CudaProvider {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+        let lacks = |error| gpu::failed(NAME, "the tenant's streams", error);
+        self.shared.gpu().bind().map_err(lacks)?;
+        let ways = self.shared.lanes(self.claim, slots).map_err(lacks)?;
+        let load = |network| {
+            self.load(network, &ways)
+                .map(|loaded| Box::new(loaded) as Box<dyn Network>)
+        };
+        let networks: Vec<Box<dyn Network>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
+        gpu::open(&self.shared, ways, program, &networks, slots, &self.options)
+    }
+}
+
+impl CudaProvider {
+    fn load(&self, network: &NetworkSource, ways: &[(Sharing, Lanes)]) -> Result<Loaded, BackendError> {
+        let device = i32::from(self.options.gpu.gpu);
+        let mut sessions: Vec<OnStream> = Vec::new();
+        for (_, lanes) in ways {
+            let stream = &lanes.compute;
+            if sessions.iter().any(|made| made.enqueues_on(stream)) {
+                continue;
+            }
+            let provider = CUDA::default()
+                .with_device_id(device)
+                // Other tenants need the memory that the default, the next power of two, would take and leave idle.
+                .with_arena_extend_strategy(ArenaExtendStrategy::SameAsRequested);
+            // SAFETY: a stream of this device, which `OnStream` keeps as long as the session.
+            let provider = unsafe { provider.with_compute_stream(stream.raw().cast()) };
+            sessions.push(OnStream {
+                // The threads are for what the provider leaves to the processor.
+                session: Session::load(NAME, self.library, network, 1, Some(provider.build()))
+                    .map_err(|error| of_provider(error, self.library))?,
+                stream: Arc::clone(stream),
+            });
+        }
+        if sessions.is_empty() {
+            return Err(gpu::failed(
+                NAME,
+                "the tenant's streams",
+                crate::gpu::GpuError::NoDevice,
+            ));
+        }
+        Ok(Loaded {
+            sessions: sessions.into(),
+            device,
+        })
+    }
+}
+
+/// What the library says when its provider's own libraries are missing names one file; this says what to do.
+fn of_provider(error: BackendError, library: &Library) -> BackendError {
+    match error {
+        BackendError::Load {
+            network,
+            backend,
+            problem,
+        } if problem.contains("libonnxruntime_providers") || problem.contains("CUDA execution provider") => {
+            BackendError::Load {
+                network,
+                backend,
+                problem: format!(
+                    "{problem}; ONNX Runtime {} ({}) found no CUDA and cuDNN that it was built for: install those, and name \
+                     their folders in LD_LIBRARY_PATH",
+                    library.version(),
+                    library.path().display()
+                ),
+            }
+        }
+        other => other,
+    }
+}
+
+/// A session with the stream that it enqueues on. The session goes first.
+struct OnStream {
+    session: Session,
+    stream: Arc<Stream>,
+}
+
+impl OnStream {
+    fn enqueues_on(&self, stream: &Stream) -> bool {
+        self.stream.raw() == stream.raw()
+    }
+}
+
+/// A network on every stream of the tenant.
+struct Loaded {
+    /// At least one.
+    sessions: Arc<[OnStream]>,
+    device: i32,
+}
+
+impl Loaded {
+    fn first(&self) -> &Session {
+        &self.sessions[0].session
+    }
+
+    fn refused(&self, error: &ort::Error) -> BackendError {
+        refused(NAME, &self.ports().network, error)
+    }
+
+    /// Executes once from host memory, waits, and answers the outputs' shapes. F32 and F16 inputs hold `filling`.
+    fn try_out(&self, session: &Session, inputs: &[Shape], filling: f32) -> Result<Vec<Shape>, BackendError> {
+        let refuse = |error: ort::Error| self.refused(&error);
+        let mut call = Call::new(session, host_memory().map_err(refuse)?);
+        let ports = self.ports();
+        let mut tensors = Vec::new();
+        for (number, (port, shape)) in ports.inputs.iter().zip(inputs).enumerate() {
+            let mut tensor = HostTensor::zeroed(port.name.clone(), port.element, *shape);
+            fill(&mut tensor, filling);
+            // SAFETY: the tensor is kept until after the call.
+            unsafe { call.input(number, place_of(&mut tensor)) }.map_err(refuse)?;
+            tensors.push(tensor);
+        }
+        let options: RunOptions<NoSelectedOutputs> = RunOptions::new().map_err(refuse)?;
+        // SAFETY: all inputs were said, and with these options the library waits for the device.
+        unsafe { call.run(session, &options) }?;
+        let mut shapes = Vec::new();
+        for (number, port) in ports.outputs.iter().enumerate() {
+            let taken = call.take_over(number, port.element).map_err(refuse)?;
+            shapes.extend(taken.map(|(shape, _)| shape));
+        }
+        Ok(shapes)
+    }
+}
+
+fn fill(tensor: &mut HostTensor, value: f32) {
+    let element = tensor.element();
+    let bytes = tensor.bytes_mut();
+    match element {
+        ElementType::F32 => bytes
+            .chunks_exact_mut(4)
+            .for_each(|element| element.copy_from_slice(&value.to_ne_bytes())),
+        // 0.5 in half precision; only its two values are ever asked for.
+        ElementType::F16 if value != 0.0 => bytes
+            .chunks_exact_mut(2)
+            .for_each(|element| element.copy_from_slice(&0x3800_u16.to_ne_bytes())),
+        _ => {}
+    }
+}
+
+impl Described for Loaded {
+    fn ports(&self) -> &Ports {
+        self.first().ports()
+    }
+
+    /// Executes every session once, which also makes it allocate and choose its kernels before the run. Where the network
+    /// does not say an output's size, that of two different frames has to agree.
+    fn output_shapes(&self, inputs: &[Shape]) -> Result<Vec<Shape>, BackendError> {
+        let mut shapes = Vec::new();
+        for made in self.sessions.iter() {
+            shapes = self.try_out(&made.session, inputs, 0.0)?;
+        }
+        let is_open = |output| self.first().output_shape(output, inputs).is_none();
+        let open: Vec<usize> = (0..shapes.len()).filter(|output| is_open(*output)).collect();
+        if open.is_empty() {
+            return Ok(shapes);
+        }
+        let others = self.try_out(self.first(), inputs, 0.5)?;
+        let has_dynamic_input = self.ports().inputs.iter().any(|port| port.shape.contains(&None));
+        let depends = |output: &&usize| has_dynamic_input || shapes[**output] != others[**output];
+        match open.iter().find(depends) {
+            None => Ok(shapes),
+            Some(output) => Err(BackendError::Load {
+                network: self.ports().network.clone(),
+                backend: NAME,
+                problem: format!(
+                    "the size of its output `{}` is not stated by the network and differs from frame to frame, which GPU \
+                     tenants do not take; end the network before that layer, give it fixed shapes, or run it with \
+                     OnnxRuntime(provider: Cpu)",
+                    self.ports().outputs[*output].name
+                ),
+            }),
+        }
+    }
+}
+
+impl Network for Loaded {
+    fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError> {
+        let refuse = |error: ort::Error| self.refused(&error);
+        let info = MemoryInfo::new(
+            AllocationDevice::CUDA,
+            self.device,
+            AllocatorType::Device,
+            MemoryType::Default,
+        );
+        let mut options = RunOptions::new().map_err(refuse)?;
+        options.disable_device_sync().map_err(refuse)?;
+        let mut running = Running {
+            call: Call::new(self.first(), info.map_err(refuse)?),
+            sessions: Arc::clone(&self.sessions),
+            memory: memory.iter().map(|location| location.device).collect(),
+            options,
+        };
+        let largest: Vec<Shape> = memory.iter().map(|location| location.max_shape).collect();
+        let (inputs, outputs) = largest.split_at(self.ports().inputs.len().min(largest.len()));
+        running.say(inputs, outputs).map_err(refuse)?;
+        Ok(Box::new(running))
+    }
+}
+
+/// A network over one slot's memory.
+struct Running {
+    /// First to go: it holds addresses that the slot frees after its executions.
+    call: Call,
+    sessions: Arc<[OnStream]>,
+    /// Addresses of inputs, then outputs, on the device.
+    memory: Vec<u64>,
+    options: RunOptions<NoSelectedOutputs>,
+}
+
+impl Running {
+    /// Tells the call where everything lies, in these shapes.
+    fn say(&mut self, inputs: &[Shape], outputs: &[Shape]) -> ort::Result<()> {
+        let Running {
+            call,
+            sessions,
+            memory,
+            ..
+        } = self;
+        let ports = sessions[0].session.ports();
+        let place = |address: &u64, element, shape: &Shape| Place {
+            address: *address,
+            element,
+            shape: *shape,
+        };
+        let (read, written) = memory.split_at(inputs.len());
+        for (number, ((address, port), shape)) in read.iter().zip(&ports.inputs).zip(inputs).enumerate() {
+            // SAFETY: the slot's memory on this device, of the largest shape; it outlives the execution.
+            unsafe { call.input(number, place(address, port.element, shape)) }?;
+        }
+        for (number, ((address, port), shape)) in written.iter().zip(&ports.outputs).zip(outputs).enumerate()
+        {
+            // SAFETY: as above.
+            unsafe { call.output(number, Some(place(address, port.element, shape))) }?;
+        }
+        Ok(())
+    }
+}
+
+impl Execution for Running {
+    fn reshape(&mut self, inputs: &[Shape], outputs: &mut [Shape]) -> Result<(), BackendError> {
+        for (number, shape) in outputs.iter_mut().enumerate() {
+            // Outputs without stated sizes were refused when the network was tried out.
+            if let Some(stated) = self.sessions[0].session.output_shape(number, inputs) {
+                *shape = stated;
+            }
+        }
+        self.say(inputs, outputs)
+            .map_err(|error| failed(NAME, &self.sessions[0].session.ports().network, &error))
+    }
+
+    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
+        let Some(made) = self.sessions.iter().find(|made| made.enqueues_on(stream)) else {
+            return Err(BackendError::Execute {
+                network: self.sessions[0].session.ports().network.clone(),
+                backend: NAME,
+                problem: "it has no session on this stream".to_owned(),
+            });
+        };
+        // SAFETY: everything was said in `bind`; the slot's memory is neither filled nor read before the slot was waited for.
+        unsafe { self.call.run(&made.session, &self.options) }
+    }
+
+    fn can_be_captured(&self) -> bool {
+        false
+    }
+}

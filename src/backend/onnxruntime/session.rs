@@ -1,0 +1,323 @@
+//! A loaded network: what it reads and writes, and the call that executes it.
+
+use std::ffi::{CString, c_char};
+use std::sync::{Mutex, PoisonError};
+
+use ort::AsPointer;
+use ort::ep::ExecutionProviderDispatch;
+use ort::logging::LogLevel;
+use ort::session::{NoSelectedOutputs, RunOptions};
+use ort::sys;
+use ort::value::{Outlet, TensorElementType};
+
+use super::library::Library;
+use super::{failed, refused};
+use crate::backend::gpu::{Port, Ports};
+use crate::backend::{BackendError, NetworkSource};
+use crate::tensor::{ElementType, Shape};
+
+/// A dimension as the network states it.
+#[derive(Clone, Debug, PartialEq)]
+enum Dim {
+    Fixed(usize),
+    /// Equal wherever the name is equal; empty if it has none.
+    Named(String),
+}
+
+/// Tensors by position, with their names as the C API takes them.
+struct Names {
+    /// Into `_owned`.
+    pointers: Vec<*const c_char>,
+    _owned: Vec<CString>,
+}
+
+// SAFETY: the pointers are into strings that the struct owns and nobody changes.
+unsafe impl Send for Names {}
+// SAFETY: as above.
+unsafe impl Sync for Names {}
+
+impl Names {
+    fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let owned: Vec<CString> = names.filter_map(|name| CString::new(name).ok()).collect();
+        Names {
+            pointers: owned.iter().map(|name| name.as_ptr()).collect(),
+            _owned: owned,
+        }
+    }
+}
+
+/// A network in ONNX Runtime. Its slots share it.
+pub(super) struct Session {
+    backend: &'static str,
+    ports: Ports,
+    inputs: Vec<Vec<Dim>>,
+    outputs: Vec<Vec<Dim>>,
+    input_names: Names,
+    output_names: Names,
+    /// The threads of a tenant take turns: the crate `ort` documents that `Run` is not safe from several at once.
+    session: Mutex<ort::session::Session>,
+}
+
+impl Session {
+    /// Loads a network with `threads` for one inference, on this provider or else the processor.
+    pub(super) fn load(
+        backend: &'static str,
+        library: &Library,
+        network: &NetworkSource,
+        threads: usize,
+        provider: Option<ExecutionProviderDispatch>,
+    ) -> Result<Self, BackendError> {
+        let name = network.to_string();
+        let loaded = load(library, network, threads, provider);
+        let session = loaded.map_err(|error| refused(backend, &name, &error))?;
+        let ports = |list: &[Outlet]| -> Result<Vec<(Port, Vec<Dim>)>, BackendError> {
+            let port = |outlet| {
+                port(outlet).map_err(|problem| BackendError::Load {
+                    network: name.clone(),
+                    backend,
+                    problem,
+                })
+            };
+            list.iter().map(port).collect()
+        };
+        let (inputs, input_dims): (Vec<Port>, Vec<_>) = ports(session.inputs())?.into_iter().unzip();
+        let (outputs, output_dims): (Vec<Port>, Vec<_>) = ports(session.outputs())?.into_iter().unzip();
+        Ok(Session {
+            backend,
+            input_names: Names::new(inputs.iter().map(|port| port.name.as_str())),
+            output_names: Names::new(outputs.iter().map(|port| port.name.as_str())),
+            ports: Ports {
+                network: name,
+                inputs,
+                outputs,
+            },
+            inputs: input_dims,
+            outputs: output_dims,
+            session: Mutex::new(session),
+        })
+    }
+
+    pub(super) fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    /// The shape of an output for inputs of these shapes; `None` for each dimension that the network's words leave open.
+    pub(super) fn output_dims(&self, output: usize, inputs: &[Shape]) -> Vec<Option<usize>> {
+        let known = |dim: &Dim| match dim {
+            Dim::Fixed(extent) => Some(*extent),
+            Dim::Named(name) => named(name, &self.inputs, inputs),
+        };
+        self.outputs[output].iter().map(known).collect()
+    }
+
+    /// The same without room for doubt: none if a dimension is open.
+    pub(super) fn output_shape(&self, output: usize, inputs: &[Shape]) -> Option<Shape> {
+        let mut held = [0; crate::tensor::MAX_RANK];
+        let dims = &self.outputs[output];
+        for (extent, dim) in held.get_mut(..dims.len())?.iter_mut().zip(dims) {
+            *extent = match dim {
+                Dim::Fixed(extent) => *extent,
+                Dim::Named(name) => named(name, &self.inputs, inputs)?,
+            };
+        }
+        Shape::new(&held[..dims.len()])
+    }
+
+    /// Executes once. Where an output's pointer is null, the library makes the tensor and leaves it there.
+    ///
+    /// # Safety
+    /// The pointers are to living tensors whose memory nobody else touches until the library is done with them: on
+    /// return, or, where `options` leave the device's work under way, when that is done.
+    pub(super) unsafe fn run(
+        &self,
+        options: &RunOptions<NoSelectedOutputs>,
+        inputs: &[*const sys::OrtValue],
+        outputs: &mut [*mut sys::OrtValue],
+    ) -> Result<(), BackendError> {
+        let (reads, writes) = (&self.input_names.pointers, &self.output_names.pointers);
+        // The library reads as many names as tensors.
+        if (inputs.len(), outputs.len()) != (reads.len(), writes.len()) {
+            return Err(BackendError::Execute {
+                network: self.ports.network.clone(),
+                backend: self.backend,
+                problem: format!(
+                    "it takes {} tensors and gives {}, and {} and {} were given",
+                    reads.len(),
+                    writes.len(),
+                    inputs.len(),
+                    outputs.len()
+                ),
+            });
+        }
+        let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: names (as many as tensors), tensors and options are alive; the session is this thread's while it is locked.
+        let status = unsafe {
+            (ort::api().Run)(
+                session.ptr().cast_mut(),
+                options.ptr(),
+                reads.as_ptr(),
+                inputs.as_ptr(),
+                inputs.len(),
+                writes.as_ptr(),
+                outputs.len(),
+                outputs.as_mut_ptr(),
+            )
+        };
+        // SAFETY: a status that the library just answered, taken once.
+        unsafe { ort::Error::result_from_status(status) }
+            .map_err(|error| failed(self.backend, &self.ports.network, &error))
+    }
+}
+
+fn load(
+    library: &Library,
+    network: &NetworkSource,
+    threads: usize,
+    provider: Option<ExecutionProviderDispatch>,
+) -> ort::Result<ort::session::Session> {
+    let mut builder = ort::session::Session::builder(library.environment())?
+        .with_intra_threads(threads)?
+        .with_inter_threads(1)?
+        .with_log_level(LogLevel::Warning)?;
+    if let Some(provider) = provider {
+        // Otherwise a provider that fails would leave the network on the processor without a word.
+        builder = builder.with_execution_providers([provider.error_on_failure()])?;
+    }
+    match network {
+        NetworkSource::File(path) => builder.commit_from_file(path),
+        NetworkSource::Embedded { bytes, .. } => builder.commit_from_memory(bytes),
+    }
+}
+
+/// The extent of a named dimension in this frame's inputs.
+fn named(name: &str, ports: &[Vec<Dim>], inputs: &[Shape]) -> Option<usize> {
+    if name.is_empty() {
+        return None;
+    }
+    ports.iter().zip(inputs).find_map(|(dims, shape)| {
+        let is_it = |dim: &Dim| matches!(dim, Dim::Named(own) if own == name);
+        shape.dims().get(dims.iter().position(is_it)?).copied()
+    })
+}
+
+fn port(outlet: &Outlet) -> Result<(Port, Vec<Dim>), String> {
+    let name = outlet.name().to_owned();
+    let ort::value::ValueType::Tensor {
+        ty,
+        shape,
+        dimension_symbols,
+    } = outlet.dtype()
+    else {
+        return Err(format!("`{name}` is no tensor but {}", outlet.dtype()));
+    };
+    let element = element(*ty).ok_or_else(|| {
+        format!("`{name}` holds {ty}, which jetlag does not exchange with the host; give the network another type there")
+    })?;
+    let dims: Vec<Dim> = shape
+        .iter()
+        .zip(dimension_symbols.iter())
+        .map(|(extent, symbol)| match usize::try_from(*extent) {
+            Ok(extent) => Dim::Fixed(extent),
+            Err(_) => Dim::Named(symbol.clone()),
+        })
+        .collect();
+    if dims.len() > crate::tensor::MAX_RANK {
+        return Err(format!(
+            "`{name}` has {} dimensions, and jetlag takes {} at most",
+            dims.len(),
+            crate::tensor::MAX_RANK
+        ));
+    }
+    let port = Port {
+        name,
+        element,
+        shape: dims
+            .iter()
+            .map(|dim| match dim {
+                Dim::Fixed(extent) => Some(*extent),
+                Dim::Named(_) => None,
+            })
+            .collect(),
+        is_on_host: false,
+    };
+    Ok((port, dims))
+}
+
+/// The types that both know.
+const ELEMENTS: [(ElementType, TensorElementType, sys::ONNXTensorElementDataType); 7] = {
+    use TensorElementType as Theirs;
+    use sys::ONNXTensorElementDataType as Raw;
+    [
+        (
+            ElementType::F32,
+            Theirs::Float32,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT,
+        ),
+        (
+            ElementType::F16,
+            Theirs::Float16,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16,
+        ),
+        (
+            ElementType::I8,
+            Theirs::Int8,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8,
+        ),
+        (
+            ElementType::U8,
+            Theirs::Uint8,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8,
+        ),
+        (
+            ElementType::I32,
+            Theirs::Int32,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32,
+        ),
+        (
+            ElementType::I64,
+            Theirs::Int64,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64,
+        ),
+        (
+            ElementType::Bool,
+            Theirs::Bool,
+            Raw::ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL,
+        ),
+    ]
+};
+
+fn element(theirs: TensorElementType) -> Option<ElementType> {
+    let same = ELEMENTS.iter().find(|(_, listed, _)| *listed == theirs);
+    same.map(|(ours, ..)| *ours)
+}
+
+pub(super) fn raw_element(ours: ElementType) -> sys::ONNXTensorElementDataType {
+    let same = ELEMENTS.iter().find(|(listed, ..)| *listed == ours);
+    same.map_or(
+        sys::ONNXTensorElementDataType::ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED,
+        |(.., raw)| *raw,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_dimension_is_that_of_the_input_which_has_the_name() {
+        let ports = [
+            vec![Dim::Fixed(1), Dim::Named("voxels".into())],
+            vec![Dim::Named(String::new()), Dim::Named("points".into())],
+        ];
+        let shape = |dims: &[usize]| Shape::new(dims).unwrap();
+        let inputs = [shape(&[1, 40]), shape(&[7, 9])];
+        assert_eq!(named("voxels", &ports, &inputs), Some(40));
+        assert_eq!(named("points", &ports, &inputs), Some(9));
+        assert_eq!(named("boxes", &ports, &inputs), None);
+        assert_eq!(
+            named("", &ports, &inputs),
+            None,
+            "nameless ones have nothing to do with each other"
+        );
+    }
+}

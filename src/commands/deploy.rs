@@ -1,0 +1,360 @@
+//! `jetlag deploy HOST SCENARIO`: a run on a board, from here.
+//!
+//! ```text
+//! $ jetlag deploy nvidia@orin configs/demo.ron
+//! nvidia@orin: aarch64, 6 processors, glibc 2.35, 31.2 GiB free in /home/nvidia/jetlag
+//! copied 7 of 7 files (14.9 MiB)
+//! !!  TensorRT: not found → Install TensorRT 8.5 or later (on Jetson: the nvidia-jetpack package), …
+//! running demo-20261121-140509
+//! …
+//! runs/demo-20261121-140509.mcap
+//! ```
+//!
+//! What is asked of the board is [`crate::deploy`]'s; here are the order, and what is said. The summary is made here,
+//! from the run file that was brought, by the code of `jetlag report`.
+
+use std::io::{IsTerminal, Read, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::run::{check_expectation, compact_utc, stop_on_signals};
+use super::{Outcome, WrongUse, report, say};
+use crate::cli::DeployArgs;
+use crate::deploy::DeployError;
+use crate::deploy::copy::{self, BINARY};
+use crate::deploy::payload::{self, Item, Payload};
+use crate::deploy::session::{self, Board, RemoteRun, State};
+use crate::deploy::ssh::Host;
+use crate::scenario::{self, ResolveEnv, Scenario};
+
+/// Runs a scenario on a board, or fetches the last run there.
+pub fn run(args: &DeployArgs) -> anyhow::Result<Outcome> {
+    if args.host.is_empty() || args.host.starts_with('-') {
+        return Err(WrongUse(format!(
+            "`{}` is no host; name one as ssh does, such as nvidia@orin",
+            args.host
+        ))
+        .into());
+    }
+    if let Some(scenario) = args.scenario.as_deref().filter(|path| !path.is_file()) {
+        return Err(WrongUse(format!("there is no scenario {}", scenario.display())).into());
+    }
+    let stop = stop_on_signals()?;
+    let host = Host::new(&args.host, &args.ssh_options)?;
+    let board = session::probe(&host, folder(args))?;
+    say(&format!(
+        "{}: {}, {} processors, glibc {}, {} free in {}",
+        args.host, board.machine, board.processors, board.glibc, board.free, board.folder
+    ));
+    let run = match &args.scenario {
+        Some(path) => start(args, &host, &board, path)?,
+        None => {
+            let Some((name, _)) = &board.last else {
+                return Err(DeployError::NoRun {
+                    host: args.host.clone(),
+                    folder: board.folder,
+                }
+                .into());
+            };
+            RemoteRun::named(&host, &board.folder, name)
+        }
+    };
+    if args.detach {
+        say(&format!(
+            "the run goes on there; fetch it with: jetlag deploy {} --fetch",
+            args.host
+        ));
+        return Ok(Outcome::Done);
+    }
+    finish(args, &run, &stop)
+}
+
+/// `~/x` and `x` are the same on the board, where paths start at home.
+fn folder(args: &DeployArgs) -> &str {
+    args.folder.strip_prefix("~/").unwrap_or(&args.folder)
+}
+
+/// Brings everything to the board, examines it, and starts the run.
+fn start<'a>(
+    args: &DeployArgs,
+    host: &'a Host,
+    board: &'a Board,
+    path: &Path,
+) -> anyhow::Result<RemoteRun<'a>> {
+    if let Some((name, State::Running)) = &board.last {
+        return Err(DeployError::Busy {
+            host: args.host.clone(),
+            name: name.clone(),
+        }
+        .into());
+    }
+    let scenario = resolve(args, board, path)?;
+    let binary = binary(args, board)?;
+    let mut payload = Payload::of(path, &scenario)?;
+    let shown = binary.local.display().to_string();
+    payload.items.insert(binary);
+    let sent = copy::send(host, &board.folder, board.free, &payload.items, &payload.folders)?;
+    say(&format!(
+        "copied {} of {} files ({})",
+        sent.files,
+        sent.files + sent.kept,
+        sent.bytes
+    ));
+    let jetlag = format!("{}/{BINARY}", board.folder);
+    starts(args, host, board, &jetlag, &shown)?;
+    if !args.no_doctor {
+        doctor(args, host, &jetlag)?;
+    }
+    let seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let name = format!("{}-{}", scenario.name, compact_utc(seconds));
+    let mut words = vec![
+        jetlag,
+        "run".to_owned(),
+        format!("{}/{}", board.folder, payload.scenario),
+        "--out".to_owned(),
+        format!("{0}/runs/{name}/{name}.mcap", board.folder),
+    ];
+    for set in payload.sets(&board.folder).iter().chain(&args.sets) {
+        words.extend(["--set".to_owned(), set.clone()]);
+    }
+    let terminal = terminal(args, board);
+    words.push(if terminal.is_some() { "--live" } else { "--quiet" }.to_owned());
+    say(&format!("running {name}"));
+    Ok(RemoteRun::start(host, &board.folder, &name, &words, terminal)?)
+}
+
+/// The scenario as the board will resolve it, so that its mistakes are told before anything is copied.
+fn resolve(args: &DeployArgs, board: &Board, path: &Path) -> anyhow::Result<Scenario> {
+    let env = ResolveEnv {
+        cpus: (0..board.processors).collect(),
+        // Whether they are there is for the board to say.
+        gpu: Some("the board's GPU".to_owned()),
+        tensorrt: Some("of the board".to_owned()),
+        check_expectation: Some(check_expectation),
+    };
+    let resolved = scenario::load(path, &args.sets, &env);
+    Ok(resolved.map_err(|problems| WrongUse(problems.to_string()))?)
+}
+
+/// The jetlag for the board: the one named, this one, or what `scripts/cross.sh` left below the current folder.
+fn binary(args: &DeployArgs, board: &Board) -> anyhow::Result<Item> {
+    let arch = cross_name(&board.machine);
+    let path = match &args.binary {
+        Some(path) => path.clone(),
+        None => {
+            let built = PathBuf::from(format!("target/{}-unknown-linux-gnu/dist/jetlag", board.machine));
+            if built.is_file() {
+                built
+            } else if board.machine == std::env::consts::ARCH {
+                std::env::current_exe().context("cannot tell where this program lies")?
+            } else {
+                return Err(DeployError::NoBinary {
+                    board_is: board.machine.clone(),
+                    tried: built.display().to_string(),
+                    arch,
+                }
+                .into());
+            }
+        }
+    };
+    let mut item = payload::item(&path)?;
+    BINARY.clone_into(&mut item.remote);
+    // What is no ELF file, such as a script that starts an emulator, is the board's to judge.
+    match elf_machine(&item.local)? {
+        Some((machine, shown)) if machine != board.machine => Err(DeployError::Architecture {
+            binary: path.display().to_string(),
+            binary_is: shown,
+            host: args.host.clone(),
+            board_is: board.machine.clone(),
+            arch,
+        }
+        .into()),
+        _ => Ok(item),
+    }
+}
+
+/// What `scripts/cross.sh` calls a machine.
+fn cross_name(machine: &str) -> &'static str {
+    if machine == "x86_64" { "amd64" } else { "arm64" }
+}
+
+/// The machine that an ELF file is for, as `uname -m` has it and as it is shown; none where it is no ELF file.
+fn elf_machine(path: &Path) -> anyhow::Result<Option<(&'static str, &'static str)>> {
+    let mut head = [0; 20];
+    let mut file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let elf = file.read_exact(&mut head).is_ok() && head.starts_with(b"\x7fELF");
+    // e_machine of the ELF header, little-endian on all machines that jetlag is built for.
+    Ok(elf.then(|| match u16::from_le_bytes([head[18], head[19]]) {
+        62 => ("x86_64", "x86-64"),
+        183 => ("aarch64", "aarch64"),
+        _ => ("other", "another kind of processor"),
+    }))
+}
+
+/// Whether the binary starts there; its loader says best what is in the way.
+fn starts(
+    args: &DeployArgs,
+    host: &Host,
+    board: &Board,
+    jetlag: &str,
+    shown: &str,
+) -> Result<(), DeployError> {
+    let call = host.start(&[jetlag, "--version"], Stdio::null(), Stdio::null())?;
+    let Err(error) = call.finish("starting jetlag") else {
+        return Ok(());
+    };
+    let DeployError::Board { said, .. } = &error else {
+        return Err(error);
+    };
+    let newest = said
+        .split('`')
+        .filter_map(|part| part.strip_prefix("GLIBC_")?.split('\'').next())
+        .max_by_key(|version| {
+            let numbers: Vec<u32> = version.split('.').filter_map(|n| n.parse().ok()).collect();
+            numbers
+        });
+    let arch = cross_name(&board.machine);
+    Err(match newest {
+        Some(needs) => DeployError::OldGlibc {
+            binary: shown.to_owned(),
+            needs: needs.to_owned(),
+            host: args.host.clone(),
+            has: board.glibc.clone(),
+            arch,
+        },
+        None => error,
+    })
+}
+
+/// Says what the board lacks; nothing of it keeps a run from starting.
+fn doctor(args: &DeployArgs, host: &Host, jetlag: &str) -> anyhow::Result<()> {
+    let mut call = host.start(
+        &[jetlag, "doctor", "--format", "json"],
+        Stdio::null(),
+        Stdio::piped(),
+    )?;
+    let mut text = String::new();
+    if let Some(mut out) = call.child.stdout.take() {
+        out.read_to_string(&mut text)?;
+    }
+    let ended = call.finish("the examination");
+    let Ok(document) = serde_json::from_str::<Value>(&text) else {
+        // Its exit code says that there are gaps; anything else that kept it from answering is an error.
+        ended?;
+        return Ok(());
+    };
+    let checks = document["checks"].as_array().map_or(&[][..], Vec::as_slice);
+    let of = |check: &Value, field: &str| check[field].as_str().unwrap_or_default().to_owned();
+    for gap in checks.iter().filter(|check| check["status"] == "gap") {
+        let fix = match of(gap, "fix") {
+            fix if fix.is_empty() => fix,
+            fix => format!(" → {fix}"),
+        };
+        say(&format!(
+            "!!  {}: {}{fix}",
+            of(gap, "subject"),
+            of(gap, "meaning")
+        ));
+    }
+    let lacks: Vec<&str> = ["CUDA driver", "TensorRT"]
+        .into_iter()
+        .filter(|subject| {
+            let check = checks.iter().find(|check| check["subject"] == *subject);
+            check.is_some_and(|check| check["found"].is_null())
+        })
+        .collect();
+    if !lacks.is_empty() {
+        say(&format!(
+            "{} has no {}: tenants with `backend: Auto` run on its processors. To measure its GPU, install JetPack's \
+             libraries there (sudo apt install nvidia-jetpack).",
+            args.host,
+            lacks.join(" and no ")
+        ));
+    }
+    Ok(())
+}
+
+/// The size of this terminal, where the dashboard can be shown on it.
+fn terminal(args: &DeployArgs, board: &Board) -> Option<(u16, u16)> {
+    if args.quiet || args.detach || !board.has_terminal || !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let (columns, rows) = ratatui::crossterm::terminal::size().ok()?;
+    Some((rows, columns))
+}
+
+/// Watches the run to its end, brings its files, and prints the summary.
+fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Result<Outcome> {
+    let screen = if args.quiet {
+        Stdio::null()
+    } else {
+        // The summary alone goes to stdout.
+        std::io::stderr().as_fd().try_clone_to_owned()?.into()
+    };
+    let fetched = run
+        .follow(screen, stop)
+        .and_then(|state| Ok((state, run.bring(&args.out)?)));
+    let (state, brought) = match fetched {
+        Ok(both) => both,
+        Err(error) => {
+            leave_dashboard();
+            if matches!(error, DeployError::Lost { .. }) {
+                say(&format!(
+                    "the run goes on there; fetch it with: jetlag deploy {} --fetch",
+                    args.host
+                ));
+            }
+            return Err(error.into());
+        }
+    };
+    if let Some(manifests) = &brought.manifests {
+        say(&format!("manifests of its plans: {}", manifests.display()));
+    }
+    let log = brought.log.as_deref().and_then(|path| std::fs::read(path).ok());
+    let said = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
+    let Some(path) = &brought.run else {
+        let code = match state {
+            State::Ended(code) => format!("it ended with {code}"),
+            _ => "it was cut off".to_owned(),
+        };
+        anyhow::bail!(
+            "the run on {} left no run file: {code}\n{}",
+            args.host,
+            said.trim()
+        );
+    };
+    say(&path.display().to_string());
+    let outcome = report::show(path, args.format)?;
+    match state {
+        State::Ended(0 | 3 | 4) => Ok(outcome),
+        State::Ended(130) => Ok(Outcome::Interrupted),
+        _ if stop.load(Ordering::Relaxed) => Ok(Outcome::Interrupted),
+        State::Ended(code) => {
+            anyhow::bail!(
+                "the run on {} ended with {code}; what it recorded is above",
+                args.host
+            )
+        }
+        _ => anyhow::bail!(
+            "the run on {} was cut off (the board went down, or it was killed); what it recorded is above",
+            args.host
+        ),
+    }
+}
+
+/// A dashboard that was cut off in the middle leaves this terminal as it was drawing.
+fn leave_dashboard() {
+    let mut err = std::io::stderr();
+    if err.is_terminal() {
+        // Leave the alternate screen, show the cursor, plain letters.
+        let _ = err.write_all(b"\x1b[?1049l\x1b[?25h\x1b[0m");
+    }
+}

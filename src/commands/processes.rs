@@ -1,0 +1,294 @@
+//! `sharing: Processes`: each tenant in a process of its own, and all that they record in one run file.
+//!
+//! The tenants' processes are this program again (`jetlag tenant-process`, in `commands::tenant_process`). They are started
+//! and prepared side by side, then led through the phases together with a common epoch: CLOCK_MONOTONIC is one clock for
+//! all processes. What they record comes over their sockets to the one recorder. A process that dies takes nobody with it:
+//! its tenant has failed, with what is known of its end.
+//!
+//! They stay in our process group, so that Ctrl-C reaches them as well; a stop that only we know of is passed on.
+
+mod child;
+mod mps;
+pub(super) mod words;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::phases::RunPhase;
+use super::{WrongUse, live};
+use crate::clock::{Clock, RealClock};
+use crate::record::{EndReason, Event, Finding, PhaseRecord, TenantManifest};
+use crate::scenario::Scenario;
+use crate::tenant::failures::note;
+use crate::tenant::pipeline::PhasePlan;
+use crate::tenant::recording::RecordFeed;
+use crate::units::{Nanos, Stamp};
+use child::{News, TenantProcess};
+use mps::Service;
+use words::{Answer, Order};
+
+/// Between the orders and the common epoch: time for every process to read its own.
+const LEAD: Nanos = Nanos::from_millis(50);
+/// How often it is looked whether the run was stopped.
+const LOOK: Duration = Duration::from_millis(20);
+/// A process that has not ended its phase this long after its watchdog must have hangs itself.
+const GRACE: Nanos = Nanos::from_secs(10);
+
+/// The tenants' processes, prepared.
+pub(super) struct Processes {
+    children: Vec<TenantProcess>,
+    manifests: Vec<TenantManifest>,
+    /// Why a tenant cannot run, by its number.
+    failed: Vec<(usize, String)>,
+    service: Service,
+    news: Option<Receiver<(usize, News)>>,
+}
+
+impl Processes {
+    /// Starts and prepares all tenants, or says everything that is in the way. To be called on the program's main
+    /// thread, with which the processes end.
+    pub(super) fn start(scenario: &Scenario) -> anyhow::Result<Processes> {
+        let service = Service::of(scenario)?;
+        if let Some(how) = service.described() {
+            log::info!("the tenants' processes share the GPU {how}");
+        }
+        let program =
+            std::env::current_exe().context("cannot find our own program for the tenants' processes")?;
+        let start = |number| {
+            TenantProcess::start(&program, scenario, number, service.pipe_directory()).with_context(|| {
+                let name = &scenario.tenants[number].name;
+                format!("tenant {name}: cannot start its process; lower the number of tenants")
+            })
+        };
+        let children: Vec<_> = (0..scenario.tenants.len()).map(start).collect::<Result<_, _>>()?;
+        let mut processes = Processes {
+            children,
+            manifests: Vec::new(),
+            failed: Vec::new(),
+            service,
+            news: None,
+        };
+        processes.prepare()?;
+        Ok(processes)
+    }
+
+    fn prepare(&mut self) -> anyhow::Result<()> {
+        let (mut refused, mut died) = (Vec::new(), Vec::new());
+        for child in &mut self.children {
+            match child.answer() {
+                Ok(Answer::Ready { manifest, failed }) => {
+                    self.manifests.push(manifest);
+                    self.failed.extend(failed.map(|problem| (child.number, problem)));
+                }
+                Ok(Answer::Refused { problems }) => {
+                    refused.extend(
+                        problems
+                            .iter()
+                            .map(|problem| format!("tenant {}: {problem}", child.name)),
+                    );
+                }
+                Err(problem) => died.push(format!("tenant {}: {problem}", child.name)),
+            }
+        }
+        if !died.is_empty() {
+            died.extend(refused);
+            anyhow::bail!("{}", died.join("\n       "));
+        }
+        match refused.is_empty() {
+            true => Ok(()),
+            false => Err(WrongUse(refused.join("\n       ")).into()),
+        }
+    }
+
+    /// What each tenant runs, in their order.
+    pub(super) fn manifests(&self) -> &[TenantManifest] {
+        &self.manifests
+    }
+
+    /// How they share the GPU; nothing where none uses one.
+    pub(super) fn shared_how(&self) -> Option<String> {
+        self.service.described()
+    }
+
+    /// Passes on what they record from now, and tells who cannot run.
+    pub(super) fn connect(
+        &mut self,
+        scenario: &Scenario,
+        feeds: &mut Vec<RecordFeed>,
+        notes: &Sender<Event>,
+    ) -> anyhow::Result<()> {
+        let (news, heard) = channel();
+        for child in &mut self.children {
+            let detections = scenario.tenants[child.number].record_detections;
+            child
+                .listen(detections, feeds, notes.clone(), news.clone())
+                .with_context(|| format!("cannot start the thread that listens to tenant {}", child.name))?;
+        }
+        self.news = Some(heard);
+        for (number, problem) in &self.failed {
+            let name = &scenario.tenants[*number].name;
+            let _ = notes.send(Event::Finding(live::not_started(name, problem)));
+        }
+        Ok(())
+    }
+
+    /// Leads the phase's tenants through it.
+    pub(super) fn together(
+        &mut self,
+        scenario: &Scenario,
+        phase: &RunPhase,
+        stop: &AtomicBool,
+        notes: &Sender<Event>,
+    ) -> Vec<PhaseRecord> {
+        let plan = phase.plan(scenario, RealClock.now() + LEAD);
+        let _ = notes.send(Event::PhaseSpec(phase.spec(plan.epoch)));
+        let mut going = Going {
+            plan,
+            waiting: Vec::new(),
+            ended: Vec::new(),
+        };
+        for &number in &phase.members {
+            let arrival = phase.arrival(scenario, number);
+            match self.children.get_mut(number).filter(|child| !child.gone) {
+                Some(child) => {
+                    child.order(&Order::Phase { plan, arrival });
+                    going.waiting.push(number);
+                }
+                None => going.ended.push(failed(plan, number, plan.measured_from, 0)),
+            }
+        }
+        let patience = scenario.watchdog + GRACE;
+        let (mut until, mut stopped, mut killed) = (plan.end + patience, false, false);
+        while !going.waiting.is_empty() {
+            self.hear(&mut going, notes);
+            if stop.load(Ordering::Relaxed) && !stopped {
+                stopped = true;
+                until = until.min(RealClock.now() + patience);
+                self.each(&going.waiting, |child| child.order(&Order::Stop));
+            }
+            if RealClock.now() > until && !killed {
+                killed = true;
+                self.each(&going.waiting, |child| {
+                    let problem = format!(
+                        "its process did not end the phase within {patience} after its time, and is killed"
+                    );
+                    note(notes, RealClock.now(), &child.name, &problem);
+                    child.kill();
+                });
+            }
+        }
+        going.ended.sort_by_key(|record| record.tenant);
+        going.ended
+    }
+
+    fn each(&mut self, numbers: &[usize], what: impl FnMut(&mut TenantProcess)) {
+        let chosen = self
+            .children
+            .iter_mut()
+            .filter(|child| numbers.contains(&child.number));
+        chosen.for_each(what);
+    }
+
+    /// Takes in the next news, if any come before it is time to look round.
+    fn hear(&mut self, going: &mut Going, notes: &Sender<Event>) {
+        let heard = match &self.news {
+            Some(news) => news.recv_timeout(LOOK),
+            None => Err(RecvTimeoutError::Disconnected),
+        };
+        match heard {
+            Ok((number, News::Ended(record))) => {
+                going.waiting.retain(|&waiting| waiting != number);
+                going.ended.push(record);
+            }
+            Ok((number, News::Gone { lost, problem })) => {
+                self.bury(number, problem, notes);
+                if going.waiting.contains(&number) {
+                    going.waiting.retain(|&waiting| waiting != number);
+                    let now = RealClock.now().clamp(going.plan.measured_from, going.plan.end);
+                    going.ended.push(failed(going.plan, number, now, lost));
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // Nobody is left to listen to, so nobody is there to wait for.
+            Err(RecvTimeoutError::Disconnected) => {
+                let plan = going.plan;
+                let lost = going
+                    .waiting
+                    .drain(..)
+                    .map(|number| failed(plan, number, plan.measured_from, 0));
+                going.ended.extend(lost);
+            }
+        }
+    }
+
+    /// Tells of a process's death.
+    fn bury(&mut self, number: usize, problem: Option<String>, notes: &Sender<Event>) {
+        let Some(child) = self.children.get_mut(number).filter(|child| !child.gone) else {
+            return;
+        };
+        child.gone = true;
+        if problem.is_some() {
+            // It may live, and nobody understands it.
+            child.kill();
+        }
+        let words = child.last_words();
+        let how = match problem {
+            Some(problem) => format!("{problem}; {words}"),
+            None => words,
+        };
+        note(
+            notes,
+            RealClock.now(),
+            &child.name,
+            &format!("its process has ended: {how}"),
+        );
+        let _ = notes.send(Event::Finding(died(&child.name, &how)));
+    }
+
+    /// Lets all end, after the last phase.
+    pub(super) fn finish(mut self, notes: &Sender<Event>) {
+        for child in self.children.iter_mut().filter(|child| !child.gone) {
+            if let Err(problem) = child.finish() {
+                let problem = format!("its process ended badly after its last phase: {problem}");
+                note(notes, RealClock.now(), &child.name, &problem);
+            }
+        }
+    }
+}
+
+/// A phase that goes on.
+struct Going {
+    plan: PhasePlan,
+    waiting: Vec<usize>,
+    ended: Vec<PhaseRecord>,
+}
+
+/// The phase of a tenant whose process is gone.
+fn failed(plan: PhasePlan, number: usize, measured_to: Stamp, lost_records: u64) -> PhaseRecord {
+    PhaseRecord {
+        tenant: number as u16,
+        phase: plan.phase,
+        epoch: plan.epoch,
+        measured_from: plan.measured_from,
+        measured_to,
+        reason: EndReason::Failed,
+        lost_records,
+    }
+}
+
+fn died(name: &str, how: &str) -> Finding {
+    Finding {
+        code: "process-died".to_owned(),
+        tenant: Some(name.to_owned()),
+        message: format!(
+            "{name}: its process ended in the middle of the run ({how}). What it had recorded is here, up to some 10 ms before \
+             its end; the others went on without it."
+        ),
+        advice: "Run it alone under sharing: Streams and see whether it ends there too; after SIGKILL look for the kernel's \
+                 out-of-memory killer (dmesg)."
+            .to_owned(),
+    }
+}

@@ -1,0 +1,143 @@
+//! NVIDIA's Multi-Process Service: whether its daemon runs, and how it is hidden from a tenant's process.
+//!
+//! A CUDA program uses the service when it finds a daemon's socket in the pipe directory, without being asked; so nothing
+//! has to be done to use it. Whether the daemon serves this user, and the server that it starts comes up, only the driver
+//! sees: what is told here is that a daemon answered.
+
+use std::io::ErrorKind;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use crate::commands::WrongUse;
+use crate::scenario::{Mps, Scenario};
+
+/// Where CUDA programs and the daemon meet.
+pub(super) const PIPE_DIRECTORY: &str = "CUDA_MPS_PIPE_DIRECTORY";
+/// Where they meet if that is not set.
+const USUAL_DIRECTORY: &str = "/tmp/nvidia-mps";
+
+/// How the processes of a run share the GPU.
+#[derive(Debug)]
+pub(super) enum Service {
+    /// No tenant uses one.
+    NoGpu,
+    /// Their contexts take turns.
+    TimeSliced,
+    /// As it would be found, and it must not be.
+    Hidden(EmptyFolder),
+    /// Through the daemon whose pipe directory this is.
+    Running(PathBuf),
+}
+
+impl Service {
+    /// As the scenario asks, and as it is here.
+    pub(super) fn of(scenario: &Scenario) -> anyhow::Result<Service> {
+        if !scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu()) {
+            if scenario.mps == Mps::Required {
+                let problem = "`mps: Required`, and no tenant runs on a GPU; leave it out, or give a tenant a backend that does";
+                return Err(WrongUse(problem.to_owned()).into());
+            }
+            return Ok(Service::NoGpu);
+        }
+        let folder = std::env::var_os(PIPE_DIRECTORY)
+            .filter(|folder| !folder.is_empty())
+            .map_or_else(|| PathBuf::from(USUAL_DIRECTORY), PathBuf::from);
+        let found = daemon(&folder);
+        match (scenario.mps, found) {
+            (Mps::Off, _) => EmptyFolder::make().map(Service::Hidden),
+            (_, Ok(())) => Ok(Service::Running(folder)),
+            (Mps::Auto, Err(_)) => Ok(Service::TimeSliced),
+            (Mps::Required, Err(why)) => Err(WrongUse(format!(
+                "`mps: Required`, and no MPS daemon answers: {why}. Start one with `nvidia-cuda-mps-control -d` as the user who \
+                 runs jetlag, and set {PIPE_DIRECTORY} for both where its folder is not {USUAL_DIRECTORY}; or take mps: Auto"
+            ))
+            .into()),
+        }
+    }
+
+    /// For the manifest and for people; nothing where no GPU is used.
+    pub(super) fn described(&self) -> Option<String> {
+        match self {
+            Service::NoGpu => None,
+            Service::TimeSliced | Service::Hidden(_) => Some("time-sliced".to_owned()),
+            Service::Running(folder) => Some(format!("under MPS ({})", folder.display())),
+        }
+    }
+
+    /// What a process's pipe directory must be, where it is not ours.
+    pub(super) fn pipe_directory(&self) -> Option<&Path> {
+        match self {
+            Service::Hidden(folder) => Some(&folder.path),
+            Service::NoGpu | Service::TimeSliced | Service::Running(_) => None,
+        }
+    }
+}
+
+/// Whether a daemon listens in this pipe directory; else why it is taken that none does.
+fn daemon(folder: &Path) -> Result<(), String> {
+    let control = folder.join("control");
+    match UnixStream::connect(&control) {
+        Ok(_) => Ok(()),
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound => Err(format!("there is no {}", control.display())),
+            ErrorKind::ConnectionRefused => Err(format!(
+                "{} is left of a daemon that has ended",
+                control.display()
+            )),
+            ErrorKind::PermissionDenied => Err(format!("{} is not for this user", control.display())),
+            // Somebody listens, with another kind of socket than ours.
+            _ if error.raw_os_error() == Some(rustix::io::Errno::PROTOTYPE.raw_os_error()) => Ok(()),
+            _ => Err(format!("{}: {error}", control.display())),
+        },
+    }
+}
+
+/// A folder without a daemon's socket, removed with this.
+#[derive(Debug)]
+pub(super) struct EmptyFolder {
+    path: PathBuf,
+}
+
+impl EmptyFolder {
+    fn make() -> anyhow::Result<EmptyFolder> {
+        use anyhow::Context;
+        let path = std::env::temp_dir().join(format!("jetlag-no-mps-{}", std::process::id()));
+        match std::fs::create_dir(&path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
+        .with_context(|| {
+            format!(
+                "`mps: Off` needs an empty folder, and cannot make {}",
+                path.display()
+            )
+        })?;
+        Ok(EmptyFolder { path })
+    }
+}
+
+impl Drop for EmptyFolder {
+    fn drop(&mut self) {
+        // Only an empty one goes; what somebody else put there stays.
+        let _ = std::fs::remove_dir(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_daemon_is_one_that_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let none = daemon(folder.path()).unwrap_err();
+        assert!(none.contains("there is no"), "{none}");
+        let listening = UnixListener::bind(folder.path().join("control")).unwrap();
+        assert_eq!(daemon(folder.path()), Ok(()));
+        drop(listening);
+        let left = daemon(folder.path()).unwrap_err();
+        assert!(left.contains("has ended"), "{left}");
+    }
+}

@@ -1,0 +1,96 @@
+# What `jetlag deploy` asks of a board, sent to its shell on standard input: sh -s -- VERB FOLDER ARGUMENTS...
+# Needs a POSIX shell, coreutils, findutils and tar. Below FOLDER:
+#   bin/jetlag  files/…  the PC's files under their own paths  plans/  the plan cache
+#   runs/NAME/  one run: NAME.mcap, log, summary, exit (its code, once it has ended), fetched   last  the name of the last run
+verb=$1
+folder=$2
+shift 2
+case $folder in /*) ;; *) folder=$HOME/$folder ;; esac
+
+boot() { cat /proc/sys/kernel/random/boot_id 2>/dev/null; }
+
+# The state of a run: ended, running, or lost (the board went down, or somebody killed it).
+state() {
+  run=$folder/runs/$1
+  if [ -f "$run/exit" ]; then
+    echo "ended $(cat "$run/exit")"
+  elif [ "$(cat "$run/boot" 2>/dev/null)" = "$(boot)" ] && kill -0 "$(cat "$run/keeper" 2>/dev/null)" 2>/dev/null; then
+    echo running
+  elif [ -f "$run/exit" ]; then # it ended between the two looks
+    echo "ended $(cat "$run/exit")"
+  else
+    echo lost
+  fi
+}
+
+case $verb in
+  probe)
+    echo "machine $(uname -m)"
+    echo "processors $(nproc)"
+    echo "glibc $(getconf GNU_LIBC_VERSION 2>/dev/null)"
+    mkdir -p "$folder/bin" "$folder/files" "$folder/plans" "$folder/runs" || exit 73
+    cd "$folder" || exit 73
+    echo "folder $(pwd -P)"
+    df -Pk . | while read -r _ _ _ free _; do echo "free_kib $free"; done
+    for program in find tar tail setsid; do
+      command -v "$program" >/dev/null || echo "missing $program"
+    done
+    command -v script >/dev/null && echo "pty yes"
+    if [ -f last ]; then
+      echo "last $(cat last)"
+      echo "state $(state "$(cat last)")"
+    fi
+    ;;
+  list)
+    cd "$folder" && find bin files -type f -printf '%T@ %s %p\0'
+    ;;
+  remove)
+    cd "$folder" && rm -f -- "$@"
+    ;;
+  start) # NAME ROWS COLUMNS COMMAND: the command, quoted for a shell; rows 0 means without a terminal
+    run=$folder/runs/$1
+    # What the PC has got already makes room.
+    for old in "$folder"/runs/*/fetched; do
+      [ -f "$old" ] && rm -rf -- "${old%/fetched}"
+    done
+    mkdir "$run" && cd "$run" || exit 73
+    : >log
+    {
+      [ "$2" = 0 ] || echo "stty rows $2 cols $3"
+      echo 'echo $$ >pid'
+      echo "exec $4 >summary"
+    } >go || exit 73
+    boot >boot
+    export JETLAG_CACHE="$folder/plans"
+    if [ "$2" = 0 ]; then
+      how='sh ./go 2>log'
+    else
+      how='script -q -f -e -c "sh ./go" log'
+    fi
+    # A session of its own: what becomes of the connection is nothing to it.
+    setsid sh -c "echo \$\$ >keeper; $how; echo \$? >exit.new; mv exit.new exit" </dev/null >/dev/null 2>&1 &
+    while [ ! -s keeper ]; do sleep 0.05; done
+    echo "$1" >"$folder/last.new" && mv "$folder/last.new" "$folder/last"
+    ;;
+  follow) # NAME: what the run says, until it ends
+    cd "$folder/runs/$1" || exit 66
+    tail -s 0.1 -c +1 -f --pid="$(cat keeper)" log 2>/dev/null
+    ;;
+  stop)
+    kill -INT "$(cat "$folder/runs/$1/pid")"
+    ;;
+  state)
+    state "$1"
+    ;;
+  bring) # NAME: the run's files and the plans' manifests, as a tar archive
+    cd "$folder" || exit 66
+    set -- "runs/$1"
+    for manifest in plans/*.plan.json; do
+      [ -f "$manifest" ] && set -- "$@" "$manifest"
+    done
+    tar -c -f - --exclude=go --exclude=pid --exclude=keeper --exclude=boot --exclude=fetched -- "$@"
+    ;;
+  fetched) # NAME: its files have arrived; they go when the next run starts
+    : >"$folder/runs/$1/fetched"
+    ;;
+esac

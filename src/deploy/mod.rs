@@ -1,0 +1,166 @@
+//! `jetlag deploy`'s half on this machine: what a scenario needs ([`payload`]), bringing it to a board ([`copy`]),
+//! and a run there that outlives the connection ([`session`]), all over the user's own `ssh` ([`ssh`]).
+//!
+//! Nothing is installed on the board but jetlag itself; what is asked of its shell is in `board.sh`. What is shown
+//! and in which order is the command's ([`crate::commands::deploy`]).
+
+pub mod copy;
+pub mod payload;
+pub mod session;
+pub mod ssh;
+
+use crate::units::Bytes;
+
+/// Why a deployment could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum DeployError {
+    /// This machine cannot start a program that is needed.
+    #[error("`{program}` cannot be started here: {error}; install it (Debian: {package})")]
+    NoProgram {
+        /// Its name.
+        program: &'static str,
+        /// The Debian package that has it.
+        package: &'static str,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// ssh reached no shell on the board.
+    #[error("{host} was not reached: {said}; {fix}")]
+    NotReached {
+        /// As given.
+        host: String,
+        /// ssh's own words.
+        said: String,
+        /// What to do.
+        fix: String,
+    },
+    /// The connection ended while something was under way.
+    #[error("the connection to {host} was lost ({said})")]
+    Lost {
+        /// As given.
+        host: String,
+        /// ssh's own words.
+        said: String,
+    },
+    /// The board's disk is full, or would be.
+    #[error("the disk of {host} is full: {found}; make room, or take another folder with --folder")]
+    DiskFull {
+        /// As given.
+        host: String,
+        /// What is free and what is wanted, or the board's own words.
+        found: String,
+    },
+    /// A command on the board failed.
+    #[error("{what} failed on {host}: {said}")]
+    Board {
+        /// What was attempted.
+        what: &'static str,
+        /// As given.
+        host: String,
+        /// The board's own words.
+        said: String,
+    },
+    /// The board lacks what deploying takes.
+    #[error("{host} has no `{program}`, which deploying takes; install it there (Debian, Ubuntu: {package})")]
+    BoardLacks {
+        /// As given.
+        host: String,
+        /// The program.
+        program: String,
+        /// The Debian package that has it.
+        package: &'static str,
+    },
+    /// The binary is for other processors than the board's.
+    #[error(
+        "{binary} is for {binary_is} and {host} is {board_is}; build it with `scripts/cross.sh --arch {arch}`, or name \
+         another with --binary"
+    )]
+    Architecture {
+        /// The binary's path.
+        binary: String,
+        /// What it is for.
+        binary_is: &'static str,
+        /// As given.
+        host: String,
+        /// The board's `uname -m`.
+        board_is: String,
+        /// What `cross.sh` calls it.
+        arch: &'static str,
+    },
+    /// No binary for the board is at hand.
+    #[error(
+        "no jetlag for {board_is} is at hand (looked for {tried}); build it with `scripts/cross.sh --arch {arch}`, or \
+         name one with --binary"
+    )]
+    NoBinary {
+        /// The board's `uname -m`.
+        board_is: String,
+        /// Where one was looked for.
+        tried: String,
+        /// What `cross.sh` calls it.
+        arch: &'static str,
+    },
+    /// The board's C library is older than the binary needs.
+    #[error(
+        "{binary} needs glibc {needs} and {host} has {has}; build one for glibc 2.31 with `scripts/cross.sh --arch {arch}`"
+    )]
+    OldGlibc {
+        /// The binary's path.
+        binary: String,
+        /// The newest version that it asked for.
+        needs: String,
+        /// As given.
+        host: String,
+        /// The board's version.
+        has: String,
+        /// What `cross.sh` calls the board's processors.
+        arch: &'static str,
+    },
+    /// A run is under way on the board.
+    #[error(
+        "the run {name} is still under way on {host}, and a second one would disturb it; wait for it with `jetlag deploy \
+         {host} --fetch`, and Ctrl-C there ends it"
+    )]
+    Busy {
+        /// As given.
+        host: String,
+        /// The run's name.
+        name: String,
+    },
+    /// There is nothing to fetch.
+    #[error("there is no run on {host} in {folder}; start one with `jetlag deploy {host} SCENARIO`")]
+    NoRun {
+        /// As given.
+        host: String,
+        /// The folder on the board.
+        folder: String,
+    },
+    /// A file of the scenario cannot be brought.
+    #[error("{path}: {problem}")]
+    File {
+        /// Which.
+        path: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+    /// What the board said was not understood.
+    #[error("{host} answered {said:?} when asked for {wanted}; is its login shell quiet and POSIX?")]
+    NotUnderstood {
+        /// As given.
+        host: String,
+        /// What was asked for.
+        wanted: &'static str,
+        /// The answer.
+        said: String,
+    },
+}
+
+impl DeployError {
+    /// The disk would be full: so much is free, so much is wanted.
+    fn would_be_full(host: &str, folder: &str, free: Bytes, wanted: Bytes) -> DeployError {
+        DeployError::DiskFull {
+            host: host.to_owned(),
+            found: format!("{free} are free in {folder}, and {wanted} are to be copied"),
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Which files a scenario needs, where they go on the board, and how the scenario finds them there.
+//!
+//! A file keeps its absolute path, below `files/` of the board's folder: what a detector's spec names relative to
+//! itself is then found as it is here. What the scenario itself names is overridden with `--set`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use super::DeployError;
+use crate::backend::NetworkSource;
+use crate::detector::spec;
+use crate::engine::network;
+use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec};
+
+/// A file to bring.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Item {
+    /// Here, absolute.
+    pub local: PathBuf,
+    /// Below the board's folder.
+    pub remote: String,
+    /// Length.
+    pub bytes: u64,
+    /// Whole seconds of its last change.
+    pub changed_s: i64,
+}
+
+/// What a scenario needs.
+#[derive(Debug, Default)]
+pub struct Payload {
+    /// Its files, by path.
+    pub items: BTreeSet<Item>,
+    /// Folders whose content on the board must be theirs and nothing more, below the board's folder.
+    pub folders: BTreeSet<String>,
+    /// The scenario on the board, below the board's folder.
+    pub scenario: String,
+    /// What the scenario names, for `--set`: the path in the scenario, and the file below the board's folder.
+    paths: Vec<(String, String)>,
+}
+
+impl Payload {
+    /// The files of a scenario that was read from `path`.
+    ///
+    /// # Errors
+    /// [`DeployError::File`]: a file that cannot be read, or that the board would look for in the wrong place.
+    pub fn of(path: &Path, scenario: &Scenario) -> Result<Payload, DeployError> {
+        let mut payload = Payload::default();
+        payload.scenario = payload.file(path)?;
+        for tenant in &scenario.tenants {
+            if let Some(DetectorRef::File(spec)) = &tenant.detector {
+                let remote = payload.detector(spec)?;
+                payload
+                    .paths
+                    .push((format!("tenants.{}.detector", tenant.name), remote));
+            }
+            if let BackendChoice::TensorRt { plans, .. } = &tenant.backend {
+                for (place, plan) in plans.iter().enumerate() {
+                    let remote = payload.file(plan)?;
+                    let field = format!("tenants.{}.backend.plans.{place}", tenant.name);
+                    payload.paths.push((field, remote));
+                }
+            }
+            match &tenant.source {
+                SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => {
+                    let remote = payload.folder(path)?;
+                    payload
+                        .paths
+                        .push((format!("tenants.{}.source.path", tenant.name), remote));
+                }
+                SourceSpec::Empty | SourceSpec::Synthetic { .. } => {}
+            }
+        }
+        Ok(payload)
+    }
+
+    /// The overrides under which the scenario finds its files, where `folder` is the board's.
+    pub fn sets(&self, folder: &str) -> Vec<String> {
+        self.paths
+            .iter()
+            // RON's strings are written as Rust's are.
+            .map(|(field, remote)| format!("{field}={:?}", format!("{folder}/{remote}")))
+            .collect()
+    }
+
+    fn file(&mut self, path: &Path) -> Result<String, DeployError> {
+        let item = item(path)?;
+        let remote = item.remote.clone();
+        self.items.insert(item);
+        Ok(remote)
+    }
+
+    fn folder(&mut self, path: &Path) -> Result<String, DeployError> {
+        let local = absolute(path)?;
+        let remote = remote_path(&local)?;
+        self.folders.insert(format!("{remote}/"));
+        let mut open = vec![local];
+        while let Some(folder) = open.pop() {
+            let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
+            for entry in entries {
+                let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
+                match fs::metadata(&path) {
+                    Ok(facts) if facts.is_dir() => open.push(path),
+                    Ok(facts) if facts.is_file() => {
+                        self.file(&path)?;
+                    }
+                    // Sockets, pipes and links to nowhere are no frames.
+                    _ => {}
+                }
+            }
+        }
+        Ok(remote)
+    }
+
+    /// A spec with its networks and their weights.
+    fn detector(&mut self, path: &Path) -> Result<String, DeployError> {
+        let detector = spec::load(path).map_err(|error| DeployError::File {
+            path: path.display().to_string(),
+            problem: error.to_string(),
+        })?;
+        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        for engine in &detector.program.engines {
+            let NetworkSource::File(network) = engine else {
+                continue;
+            };
+            let written = network.display().to_string();
+            if network.is_absolute() && text.contains(&written) {
+                return Err(DeployError::File {
+                    path: path.display().to_string(),
+                    problem: format!(
+                        "it names {written} by its absolute path, which the board does not have; write it relative to the spec"
+                    ),
+                });
+            }
+            self.file(network)?;
+            // Weights that lie in files of their own; what is no ONNX network has none.
+            for name in network::read(network)
+                .map(|facts| facts.external_data)
+                .unwrap_or_default()
+            {
+                self.file(&network.with_file_name(name))?;
+            }
+        }
+        self.file(path)
+    }
+}
+
+/// A file with its place on the board.
+///
+/// # Errors
+/// [`DeployError::File`] where it cannot be read.
+pub fn item(path: &Path) -> Result<Item, DeployError> {
+    let local = absolute(path)?;
+    let facts = fs::metadata(&local).map_err(|error| unreadable(&local, &error))?;
+    let changed = facts.modified().map_err(|error| unreadable(&local, &error))?;
+    let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(Item {
+        remote: remote_path(&local)?,
+        bytes: facts.len(),
+        changed_s: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        local,
+    })
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> DeployError {
+    DeployError::File {
+        path: path.display().to_string(),
+        problem: format!("cannot be read: {error}; the scenario needs it on the board"),
+    }
+}
+
+/// The path without `.` and `..`; links stay as they are, so that what is relative to them is too.
+fn absolute(path: &Path) -> Result<PathBuf, DeployError> {
+    let absolute = std::path::absolute(path).map_err(|error| unreadable(path, &error))?;
+    let mut plain = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    // Where `..` left a linked folder, the shorter path is another file's: then the real one is taken.
+    match (plain.canonicalize(), absolute.canonicalize()) {
+        (Ok(short), Ok(real)) if short == real => Ok(plain),
+        (_, Ok(real)) => Ok(real),
+        (_, Err(error)) => Err(unreadable(path, &error)),
+    }
+}
+
+fn remote_path(local: &Path) -> Result<String, DeployError> {
+    let text = local.to_str().ok_or_else(|| DeployError::File {
+        path: local.display().to_string(),
+        problem: "its name is not UTF-8; rename it".to_owned(),
+    })?;
+    Ok(format!("files{text}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{ResolveEnv, load};
+
+    fn payload(path: &Path) -> Result<Payload, DeployError> {
+        let scenario = load(path, &[], &ResolveEnv::of_this_machine()).unwrap();
+        Payload::of(path, &scenario)
+    }
+
+    #[test]
+    fn the_demo_needs_its_two_specs_and_three_networks() {
+        let payload = payload(Path::new("configs/demo.ron")).unwrap();
+        let here = std::env::current_dir().unwrap().display().to_string();
+        let mut names: Vec<&str> = payload
+            .items
+            .iter()
+            .map(|item| item.remote.strip_prefix(&format!("files{here}/")).unwrap())
+            .collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            [
+                "configs/demo.ron",
+                "engines/camera.onnx",
+                "engines/camera.ron",
+                "engines/lidar.ron",
+                "engines/lidar_backbone.onnx",
+                "engines/lidar_encoder.onnx",
+            ]
+        );
+        assert_eq!(
+            payload.sets("/home/n/jetlag")[0],
+            format!("tenants.camera.detector=\"/home/n/jetlag/files{here}/engines/camera.ron\"")
+        );
+    }
+
+    #[test]
+    fn a_source_s_folder_comes_whole_and_an_absolute_network_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("frames/more")).unwrap();
+        fs::write(root.join("frames/1.png"), "1").unwrap();
+        fs::write(root.join("frames/more/2.png"), "22").unwrap();
+        let network = Path::new("engines/camera.onnx").canonicalize().unwrap();
+        let spec = fs::read_to_string("engines/camera.ron").unwrap();
+        let copy = |spec: String| {
+            fs::write(root.join("camera.ron"), spec).unwrap();
+            let scenario =
+                "(tenants: [(name: \"c\", detector: \"camera.ron\", source: Images(path: \"frames\"))])";
+            fs::write(root.join("s.ron"), scenario).unwrap();
+            payload(&root.join("s.ron"))
+        };
+        fs::write(root.join("c.plan"), "plan").unwrap();
+        let with_plan = "(tenants: [(name: \"c\", detector: \"builtin:camera\", source: Synthetic(Camera), \
+                         backend: TensorRt(plans: [\"c.plan\"]))])";
+        fs::write(root.join("s.ron"), with_plan).unwrap();
+        let brought = payload(&root.join("s.ron")).unwrap();
+        assert_eq!(brought.items.len(), 2, "the scenario and its plan");
+        assert!(
+            brought.sets("/b")[0].starts_with("tenants.c.backend.plans.0=\"/b/"),
+            "{:?}",
+            brought.sets("/b")
+        );
+        let refused = copy(spec.replace("camera.onnx", &network.display().to_string())).unwrap_err();
+        assert!(refused.to_string().contains("relative to the spec"), "{refused}");
+        fs::copy(&network, root.join("camera.onnx")).unwrap();
+        let payload = copy(spec).unwrap();
+        let frames: Vec<u64> = payload
+            .items
+            .iter()
+            .filter(|item| item.remote.contains("/frames/"))
+            .map(|item| item.bytes)
+            .collect();
+        assert_eq!(frames, [1, 2]);
+        assert_eq!(payload.folders.len(), 1);
+    }
+}

@@ -1,0 +1,314 @@
+//! The user's own `ssh`, with its config, keys and agent; every call is an argument list.
+//!
+//! One connection is made and shared (ssh's ControlMaster), so that a password is asked for once. What ssh says
+//! goes through a file, since a shared connection that stays in the background would hold a pipe open.
+
+use std::ffi::OsString;
+use std::fs::{DirBuilder, File};
+use std::io::{Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::DeployError;
+
+/// What is asked of the board's shell.
+const BOARD: &str = include_str!("board.sh");
+/// ssh's own exit code where it is ssh that failed.
+const SSH_FAILED: i32 = 255;
+
+/// A board, as ssh knows it.
+pub struct Host {
+    name: String,
+    options: Vec<OsString>,
+    /// Socket of the shared connection, and what ssh says; removed in the end.
+    private: PathBuf,
+    calls: AtomicU32,
+}
+
+impl Host {
+    /// A board by the name that ssh takes (`user@host`, or one of its config); `options` are given to `ssh -o`.
+    ///
+    /// # Errors
+    /// [`DeployError::File`] where no private folder can be made for the connection.
+    pub fn new(name: &str, options: &[String]) -> Result<Host, DeployError> {
+        // A process id comes again; what an earlier one left is not ours.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let private =
+            std::env::temp_dir().join(format!("jetlag-{}-{}", std::process::id(), now.subsec_nanos()));
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&private)
+            .map_err(|error| DeployError::File {
+                path: private.display().to_string(),
+                problem: format!(
+                    "cannot make this folder for the connection: {error}; set TMPDIR to another"
+                ),
+            })?;
+        let mut arguments = Vec::new();
+        let mut option = |value: OsString| arguments.extend(["-o".into(), value]);
+        // The first value that ssh sees for an option is the one that counts: the user's come before ours.
+        options.iter().for_each(|value| option(value.into()));
+        let mut path = OsString::from("ControlPath=");
+        path.push(private.join("c"));
+        option(path);
+        for ours in [
+            "ControlMaster=auto",
+            "ControlPersist=30",
+            "ConnectTimeout=15",
+            // A board that has gone is noticed within 15 seconds.
+            "ServerAliveInterval=5",
+            "ServerAliveCountMax=3",
+        ] {
+            option(ours.into());
+        }
+        Ok(Host {
+            name: name.to_owned(),
+            options: arguments,
+            private,
+            calls: AtomicU32::new(0),
+        })
+    }
+
+    /// The name as given.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs `board.sh` with these words; its stdout.
+    ///
+    /// # Errors
+    /// What ssh or the board said, sorted by what can be done about it.
+    pub fn ask(&self, what: &'static str, words: &[&str]) -> Result<Vec<u8>, DeployError> {
+        let mut call = self.script(words, Stdio::piped())?;
+        let mut answer = Vec::new();
+        if let Some(mut out) = call.child.stdout.take() {
+            // A connection that breaks off shows in the exit code.
+            let _ = out.read_to_end(&mut answer);
+        }
+        call.finish(what)?;
+        Ok(answer)
+    }
+
+    /// Starts `board.sh` with these words; its stdout goes where it is told.
+    ///
+    /// # Errors
+    /// As [`Host::ask`].
+    pub fn script(&self, words: &[&str], stdout: Stdio) -> Result<Call<'_>, DeployError> {
+        let mut remote = vec!["sh", "-s", "--"];
+        remote.extend(words);
+        let mut call = self.start(&remote, Stdio::piped(), stdout)?;
+        if let Some(mut input) = call.child.stdin.take() {
+            // Where ssh has ended already, its exit code says more than this write.
+            let _ = input.write_all(BOARD.as_bytes());
+        }
+        Ok(call)
+    }
+
+    /// Starts a program on the board by its words.
+    ///
+    /// # Errors
+    /// [`DeployError::NoProgram`] where there is no ssh here.
+    pub fn start(&self, remote: &[&str], stdin: Stdio, stdout: Stdio) -> Result<Call<'_>, DeployError> {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        let said = self.private.join(format!("said-{number}"));
+        let log = File::create(&said).map_err(|error| DeployError::File {
+            path: said.display().to_string(),
+            problem: format!("cannot keep what ssh says: {error}"),
+        })?;
+        // The board's shell splits what ssh hands over, so each word is quoted for it.
+        let line: Vec<String> = remote.iter().map(|word| quote(word)).collect();
+        let child = Command::new("ssh")
+            .args(&self.options)
+            .arg("-T")
+            .arg("--")
+            .arg(&self.name)
+            .arg(line.join(" "))
+            .stdin(stdin)
+            .stdout(stdout)
+            .stderr(log)
+            .spawn()
+            .map_err(|error| DeployError::NoProgram {
+                program: "ssh",
+                package: "openssh-client",
+                error,
+            })?;
+        Ok(Call {
+            host: self,
+            child,
+            said,
+            first: number == 0,
+        })
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if self.private.join("c").exists() {
+            let _ = Command::new("ssh")
+                .args(&self.options)
+                .args(["-O", "exit", "--"])
+                .arg(&self.name)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+        }
+        let _ = std::fs::remove_dir_all(&self.private);
+    }
+}
+
+/// A program that runs on the board.
+pub struct Call<'a> {
+    host: &'a Host,
+    /// The local ssh.
+    pub child: Child,
+    said: PathBuf,
+    first: bool,
+}
+
+impl Call<'_> {
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// Its failure in plain words: the connection's, the disk's, or its own.
+    pub fn finish(mut self, what: &'static str) -> Result<(), DeployError> {
+        let status = self.child.wait().map_err(|error| DeployError::NoProgram {
+            program: "ssh",
+            package: "openssh-client",
+            error,
+        })?;
+        self.judge(what, status)
+    }
+
+    /// What an exit status means.
+    ///
+    /// # Errors
+    /// As [`Call::finish`].
+    pub fn judge(&self, what: &'static str, status: ExitStatus) -> Result<(), DeployError> {
+        if status.success() {
+            return Ok(());
+        }
+        let mut said = Vec::new();
+        if let Ok(mut file) = File::open(&self.said) {
+            let _ = file.read_to_end(&mut said);
+        }
+        let said = String::from_utf8_lossy(&said).trim().to_owned();
+        let host = self.host.name.clone();
+        // A signal ends ssh as a lost connection does.
+        if status.code().is_none_or(|code| code == SSH_FAILED) {
+            return Err(if self.first {
+                let (said, fix) = not_reached(&host, &said);
+                DeployError::NotReached { host, said, fix }
+            } else {
+                let said = last_line(&said);
+                DeployError::Lost { host, said }
+            });
+        }
+        let full = said.lines().find(|line| line.contains("No space left on device"));
+        Err(match full {
+            Some(line) => DeployError::DiskFull {
+                host,
+                found: line.trim().to_owned(),
+            },
+            None => DeployError::Board { what, host, said },
+        })
+    }
+}
+
+/// A word as a POSIX shell reads it back.
+pub fn quote(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+fn last_line(said: &str) -> String {
+    let last = said.lines().rev().find(|line| !line.trim().is_empty());
+    last.map_or_else(|| "ssh said nothing".to_owned(), |line| line.trim().to_owned())
+}
+
+/// ssh's words in short, and what to do.
+fn not_reached(host: &str, said: &str) -> (String, String) {
+    let bare = host.rsplit('@').next().unwrap_or(host);
+    let has = |phrase: &str| said.contains(phrase);
+    if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+        let said = "its host key is not the one that ssh remembers".to_owned();
+        let fix = format!(
+            "if the board was set up anew, run `ssh-keygen -R {bare}` and then `ssh {host}` once to accept the new key; if it \
+             was not, something else answers at that address"
+        );
+        return (said, fix);
+    }
+    let fix = if has("Host key verification failed") {
+        format!("run `ssh {host}` once and accept its key")
+    } else if has("Permission denied") || has("Too many authentication failures") {
+        format!("bring it your key with `ssh-copy-id {host}`, or name the right user as USER@HOST")
+    } else if has("Could not resolve hostname") {
+        "check the name, or give its address".to_owned()
+    } else if has("Connection refused") {
+        "start ssh's server there (sudo apt install openssh-server), or give its port with --ssh-option Port=N".to_owned()
+    } else if has("timed out") || has("No route to host") || has("Network is unreachable") {
+        "check that it is up and on this network".to_owned()
+    } else {
+        format!("find out with `ssh -v {host}`")
+    };
+    (last_line(said), fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_back_as_it_was() {
+        for word in [
+            "plain",
+            "",
+            "a b",
+            "it's",
+            "$HOME `x` \\ \"q\" *",
+            "tab\tnew\nline",
+        ] {
+            let output = Command::new("sh")
+                .args(["-c", &format!("printf %s {}", quote(word))])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+        }
+    }
+
+    #[test]
+    fn what_ssh_says_is_told_with_the_way_out() {
+        for (said, way_out) in [
+            (
+                "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n…\nHost key verification failed.",
+                "ssh-keygen -R orin",
+            ),
+            ("Host key verification failed.", "`ssh nvidia@orin` once"),
+            (
+                "nvidia@orin: Permission denied (publickey,password).",
+                "ssh-copy-id nvidia@orin",
+            ),
+            (
+                "ssh: Could not resolve hostname orin: Name or service not known",
+                "give its address",
+            ),
+            (
+                "ssh: connect to host orin port 22: Connection refused",
+                "openssh-server",
+            ),
+            (
+                "ssh: connect to host orin port 22: No route to host",
+                "on this network",
+            ),
+            (
+                "kex_exchange_identification: banner line too long",
+                "ssh -v nvidia@orin",
+            ),
+        ] {
+            let (_, fix) = not_reached("nvidia@orin", said);
+            assert!(fix.contains(way_out), "{said}: {fix}");
+        }
+    }
+}

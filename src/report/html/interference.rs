@@ -1,0 +1,209 @@
+//! Who slows whom: each tenant beside others against itself alone as a map of heat, what meeting another costs, and what
+//! idle gaps do.
+
+use super::view::{self, Block, Section, Table, cell, tenant_cell};
+use crate::analysis::duty::Clock;
+use crate::analysis::interference::{Cell, Way};
+use crate::analysis::summary::{Slowdown, Summary};
+use crate::report::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+
+/// A slowdown at which a cell is as warm as it gets.
+const HOTTEST: f64 = 3.0;
+
+/// The section; none where no tenant was measured alone.
+pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
+    let mut blocks: Vec<Block> = summary
+        .interference
+        .matrix
+        .iter()
+        .flat_map(|way| {
+            [
+                map(summary, way, "median", |slowdown| {
+                    (slowdown.p50, slowdown.ci95.p50)
+                }),
+                map(summary, way, "p99", |slowdown| (slowdown.p99, slowdown.ci95.p99)),
+            ]
+        })
+        .map(Block::Table)
+        .collect();
+    if blocks.is_empty() {
+        blocks.extend(together(summary).map(Block::Table));
+    }
+    blocks.extend(overlap(summary).map(Block::Table));
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-slowdown"),
+        title: "Slowdown",
+        note: "Response time beside others over response time alone, with 95 % interval; the warmer, the slower."
+            .to_owned(),
+        blocks,
+    })
+}
+
+type Pick = fn(&Slowdown) -> (Option<f64>, Option<[f64; 2]>);
+
+/// One row a tenant, one column for each that it ran beside.
+fn map(summary: &Summary, way: &Way, statistic: &str, pick: Pick) -> Table {
+    let mut beside: Vec<&[String]> = Vec::new();
+    for found in &way.cells {
+        if found.with.len() == 1 && !beside.contains(&found.with.as_slice()) {
+            beside.push(&found.with);
+        }
+    }
+    let everyone = way.cells.iter().any(|found| found.with.len() > 1);
+    let mut columns = vec!["tenant".to_owned()];
+    columns.extend(beside.iter().map(|with| format!("with {}", with.join(", "))));
+    if everyone {
+        columns.push("with all".to_owned());
+    }
+    let caption = format!("{statistic}, sharing {}", way.sharing);
+    let mut table = Table::new(caption, &columns);
+    for (number, tenant) in summary.tenants.iter().enumerate() {
+        let of_it = || way.cells.iter().filter(|found| found.tenant == tenant.name);
+        if of_it().next().is_none() {
+            continue;
+        }
+        let shown = |found: Option<&Cell>| match found {
+            Some(found) => {
+                let (slowdown, interval) = found.slowdown.as_ref().map_or((None, None), pick);
+                heat(slowdown, interval)
+            }
+            None => cell(""),
+        };
+        let mut row = vec![tenant_cell(&tenant.name, number)];
+        row.extend(
+            beside
+                .iter()
+                .map(|with| shown(of_it().find(|found| found.with == *with))),
+        );
+        if everyone {
+            row.push(shown(of_it().find(|found| found.with.len() > 1)));
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// Where no pairs were measured: each tenant with all others.
+fn together(summary: &Summary) -> Option<Table> {
+    let mut table = Table::new("With all others", &["tenant", "median", "p99", "#frames alone"]);
+    for (number, tenant) in summary.tenants.iter().enumerate() {
+        let Some(slowdown) = &tenant.slowdown else {
+            continue;
+        };
+        table.row(vec![
+            tenant_cell(&tenant.name, number),
+            heat(slowdown.p50, slowdown.ci95.p50),
+            heat(slowdown.p99, slowdown.ci95.p99),
+            cell(slowdown.alone_count.to_string()),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// A slowdown as a cell that is the warmer the slower; what it says is in its words.
+fn heat(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> view::Cell {
+    let warmth = slowdown.map_or(0.0, |x| ((x - 1.0) / (HOTTEST - 1.0)).clamp(0.0, 1.0) * 55.0);
+    view::Cell {
+        style: format!("--share:{warmth:.0}%"),
+        ..cell(or_unknown(slowdown, |x| format!("×{}", short(x))))
+            .note(interval.map_or(String::new(), |[low, high]| {
+                format!("{}–{}", short(low), short(high))
+            }))
+            .class("heat")
+    }
+}
+
+/// What meeting a co-runner costs a frame.
+fn overlap(summary: &Summary) -> Option<Table> {
+    let met = || {
+        summary
+            .interference
+            .overlap
+            .iter()
+            .filter(|overlap| overlap.frames > 0)
+    };
+    let unit =
+        TimeUnit::for_millis(met().filter_map(|overlap| overlap.without.p50_ms.or(overlap.beside.p50_ms)));
+    let caption = format!(
+        "While all ran together, {}: how much of its time a tenant met another, and what that costs a frame",
+        unit.name()
+    );
+    let mut table = Table::new(
+        caption,
+        &[
+            "tenant",
+            "beside",
+            "#of its time",
+            "#median without",
+            "#median beside",
+            "#cost",
+        ],
+    );
+    for overlap in met() {
+        let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));
+        let signed = |ms: f64| format!("{}{}", if ms < 0.0 { "−" } else { "+" }, unit.show(ms.abs()));
+        let number = summary
+            .tenants
+            .iter()
+            .position(|tenant| tenant.name == overlap.tenant);
+        let bounds = overlap.cost_ci95.map_or(String::new(), |[low, high]| {
+            format!("{} to {}", signed(low), signed(high))
+        });
+        table.row(vec![
+            tenant_cell(&overlap.tenant, number.unwrap_or_default()),
+            cell(&overlap.with),
+            cell(percent(overlap.mean_share)),
+            time(overlap.without.p50_ms),
+            time(overlap.beside.p50_ms),
+            cell(overlap.cost_ms.map_or(UNKNOWN.to_owned(), signed)).note(bounds),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// One tenant at several rates.
+pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
+    let duty = summary.duty_cycle.as_ref()?;
+    let unit = TimeUnit::for_millis(duty.steps.iter().filter_map(|step| step.response_ms.p50));
+    let caption = format!("{}, {}; clocks are means", duty.tenant, unit.name());
+    let mut table = Table::new(
+        caption,
+        &[
+            "rate",
+            "#idle",
+            "#median",
+            "#p99",
+            "#frames",
+            "#GPU clock",
+            "#CPU clock",
+        ],
+    );
+    for step in &duty.steps {
+        let stats = &step.response_ms;
+        let time = |value: Option<f64>, interval: Option<[f64; 2]>| {
+            let bounds = interval.map_or(String::new(), |bounds| unit.show_interval(bounds));
+            cell(or_unknown(value, |ms| unit.show(ms))).note(bounds)
+        };
+        let clock =
+            |clock: Option<Clock>| cell(or_unknown(clock, |clock| format!("{:.0} MHz", clock.mean_mhz)));
+        table.row(vec![
+            cell(
+                step.hz
+                    .map_or_else(|| "closed loop".to_owned(), |hz| format!("{hz} Hz")),
+            ),
+            cell(or_unknown(step.idle_share, percent)),
+            time(stats.p50, stats.ci95.p50),
+            time(stats.p99, stats.ci95.p99),
+            cell(stats.count.to_string()),
+            clock(step.gpu_clock),
+            clock(step.cpu_clock),
+        ]);
+    }
+    Some(Section {
+        id: format!("{prefix}-duty"),
+        title: "Duty cycle",
+        note: "The same tenant at several rates: what idle gaps between frames do to its response time."
+            .to_owned(),
+        blocks: vec![Block::Table(table)],
+    })
+}

@@ -1,0 +1,161 @@
+//! What the page's template is filled with: text that is ready to be read, in the order in which it is shown.
+
+/// Text in pieces, each with whether it is to be typed as it stands.
+pub(super) type Words = Vec<(bool, String)>;
+
+/// The pieces of a text whose commands and fields stand between backticks.
+pub(super) fn words(text: &str) -> Words {
+    let pieces = text.split('`').enumerate();
+    pieces
+        .map(|(place, piece)| (place % 2 == 1, piece.to_owned()))
+        .filter(|(_, piece)| !piece.is_empty())
+        .collect()
+}
+
+/// A part of the page with a heading.
+pub(super) struct Section {
+    pub(super) id: String,
+    pub(super) title: &'static str,
+    pub(super) note: String,
+    pub(super) blocks: Vec<Block>,
+}
+
+/// What a section is made of.
+pub(super) enum Block {
+    Text(Words),
+    /// Names and values; of a long value that it is.
+    Facts(Vec<(String, String, bool)>),
+    Cards(Vec<Card>),
+    /// Charts that stand beside one another where there is room.
+    Charts(Vec<Chart>),
+    Table(Table),
+}
+
+/// A tenant at a glance.
+pub(super) struct Card {
+    pub(super) colour: usize,
+    pub(super) name: String,
+    pub(super) what: String,
+    pub(super) figures: Vec<Glance>,
+}
+
+/// One figure of a card.
+pub(super) struct Glance {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    pub(super) unit: &'static str,
+    pub(super) note: String,
+    pub(super) alarm: bool,
+}
+
+/// A chart with its title and what its lines are.
+pub(super) struct Chart {
+    pub(super) title: String,
+    pub(super) keys: Vec<Key>,
+    pub(super) svg: String,
+}
+
+/// One line of a chart: the number of its colour or `other` or `alarm`, and what it is.
+pub(super) struct Key {
+    pub(super) colour: String,
+    pub(super) text: String,
+}
+
+impl Key {
+    pub(super) fn new(colour: impl ToString, text: impl Into<String>) -> Key {
+        Key {
+            colour: colour.to_string(),
+            text: text.into(),
+        }
+    }
+}
+
+/// A table whose first column names its rows.
+#[derive(Default)]
+pub(super) struct Table {
+    pub(super) caption: String,
+    pub(super) columns: Vec<Column>,
+    pub(super) rows: Vec<Vec<Cell>>,
+}
+
+/// A column, of numbers or of words.
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) number: bool,
+}
+
+/// A cell.
+#[derive(Default)]
+pub(super) struct Cell {
+    pub(super) text: String,
+    /// Small, below the text.
+    pub(super) note: String,
+    pub(super) class: String,
+    pub(super) style: String,
+    /// Whether a bar stands above the text; `style` says from where to where.
+    pub(super) bar: bool,
+}
+
+impl Table {
+    /// A table without rows; a column whose name begins with `#` is one of numbers.
+    pub(super) fn new<S: AsRef<str>>(caption: impl Into<String>, columns: &[S]) -> Table {
+        let columns = columns.iter().map(|name| {
+            let name = name.as_ref();
+            Column {
+                name: name.strip_prefix('#').unwrap_or(name).to_owned(),
+                number: name.starts_with('#'),
+            }
+        });
+        Table {
+            caption: caption.into(),
+            columns: columns.collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row of as many cells as there are columns.
+    pub(super) fn row(&mut self, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.columns.len());
+        self.rows.push(cells);
+    }
+}
+
+/// A cell of plain text.
+pub(super) fn cell(text: impl Into<String>) -> Cell {
+    Cell {
+        text: text.into(),
+        ..Cell::default()
+    }
+}
+
+/// The name of a tenant, which a row is about.
+pub(super) fn tenant_cell(name: &str, number: usize) -> Cell {
+    cell(name).class(&format!("name t{}", number % 8))
+}
+
+impl Cell {
+    pub(super) fn note(mut self, note: impl Into<String>) -> Cell {
+        self.note = note.into();
+        self
+    }
+
+    pub(super) fn class(mut self, class: &str) -> Cell {
+        self.class = class.to_owned();
+        self
+    }
+
+    /// A bar from one share of the cell's width, as long as another, in a tenant's colour.
+    pub(super) fn bar(from: f64, share: f64, colour: usize) -> Cell {
+        let percent = |share: f64| format!("{:.2}%", share.clamp(0.0, 1.0) * 100.0);
+        Cell {
+            style: format!(
+                "--from:{};--share:{}",
+                percent(from.min(1.0)),
+                percent(share.min(1.0 - from.clamp(0.0, 1.0)))
+            ),
+            class: format!("barcell t{}", colour % 8),
+            bar: true,
+            ..Cell::default()
+        }
+    }
+}

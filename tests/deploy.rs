@@ -1,0 +1,274 @@
+//! `jetlag deploy` against a real sshd on loopback: this machine is the board.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "deploy/bad_input.rs"]
+mod bad_input;
+#[path = "deploy/board.rs"]
+mod board;
+#[path = "deploy/guides.rs"]
+mod guides;
+#[path = "deploy/install.rs"]
+mod install;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use board::{TestBoard, stderr};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// Simulated tenants in real time: a run without networks, of the length that is asked for.
+const SIM: &str = "Scenario(name: \"sim\", warmup: \"0s\", telemetry: (interval: \"1s\"), tenants: [Tenant(name: \"camera\", \
+                   backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 50))])";
+
+/// Two frames of each of the demo's tenants, however long they take: no time is promised here, and emulation has none to give.
+const TWO_FRAMES: [&str; 14] = [
+    "--set",
+    "warmup=0s",
+    "--set",
+    "duration=10min",
+    "--set",
+    "tenants.camera.arrival=Closed",
+    "--set",
+    "tenants.camera.frames=2",
+    "--set",
+    "tenants.lidar.arrival=Closed",
+    "--set",
+    "tenants.lidar.frames=2",
+    "--format",
+    "json",
+];
+
+fn sim(board: &TestBoard) -> String {
+    let path = board.path("sim.ron");
+    fs::write(&path, SIM).unwrap();
+    path.display().to_string()
+}
+
+/// A program that starts jetlag on the board in its own way.
+fn wrapper(board: &TestBoard, line: &str) -> String {
+    let path = board.path("wrapper");
+    fs::write(&path, format!("#!/bin/sh\n{line}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn the_demo_runs_on_the_board_and_only_what_changed_is_sent_again() {
+    let Some(board) = TestBoard::start() else { return };
+    // A copy, so that one of its files can change.
+    for folder in ["configs", "engines"] {
+        let copied = Command::new("cp")
+            .args(["-r", folder])
+            .arg(board.here.path())
+            .status();
+        assert!(copied.unwrap().success());
+    }
+    let demo = board.path("configs/demo.ron").display().to_string();
+    let deploy = || board.run(&[&[demo.as_str()], &TWO_FRAMES[..]].concat());
+    let first = deploy();
+    let said = stderr(&first);
+    assert!(matches!(first.status.code(), Some(0 | 3)), "{said}");
+    assert!(said.contains("copied 7 of 7 files"), "{said}");
+    let summary: Value = serde_json::from_slice(&first.stdout).unwrap();
+    for tenant in summary["tenants"].as_array().unwrap() {
+        assert_eq!(tenant["frames"]["completed"], 2, "{tenant}");
+        assert!(tenant["detections"].as_u64().unwrap() > 0, "{tenant}");
+    }
+    assert_eq!(board.brought().len(), 1);
+
+    // Run names have whole seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let second = deploy();
+    assert!(
+        stderr(&second).contains("copied 0 of 7 files (0 B)"),
+        "{}",
+        stderr(&second)
+    );
+
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let spec = board.path("engines/camera.ron");
+    let text = fs::read_to_string(&spec).unwrap();
+    fs::write(&spec, format!("// changed\n{text}")).unwrap();
+    let third = deploy();
+    assert!(
+        stderr(&third).contains("copied 1 of 7 files"),
+        "{}",
+        stderr(&third)
+    );
+    assert_eq!(board.brought().len(), 3);
+    // What has been brought does not pile up there.
+    let there = fs::read_dir(board.path("board/jetlag/runs")).unwrap().count();
+    assert_eq!(there, 1, "runs on the board");
+}
+
+#[test]
+fn frames_that_are_gone_here_are_gone_on_the_board() {
+    let Some(board) = TestBoard::start() else { return };
+    let frames = board.path("frames");
+    fs::create_dir(&frames).unwrap();
+    for name in ["1.bin", "2.bin"] {
+        fs::write(frames.join(name), [0; 16 * 100]).unwrap();
+    }
+    let scenario = board.path("points.ron").display().to_string();
+    fs::write(
+        &scenario,
+        "(duration: \"200ms\", warmup: \"0s\", tenants: [(name: \"lidar\", backend: Null, source: Points(path: \"frames\"), \
+         arrival: Periodic(hz: 50))])",
+    )
+    .unwrap();
+    let first = board.run(&[&scenario]);
+    assert!(first.status.success(), "{}", stderr(&first));
+    let there = board
+        .path("board/jetlag/files")
+        .join(frames.strip_prefix("/").unwrap());
+    assert_eq!(fs::read_dir(&there).unwrap().count(), 2);
+    fs::remove_file(frames.join("2.bin")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let second = board.run(&[&scenario]);
+    assert!(second.status.success(), "{}", stderr(&second));
+    assert_eq!(fs::read_dir(&there).unwrap().count(), 1);
+}
+
+#[test]
+fn a_run_goes_on_when_the_connection_is_lost_and_is_fetched_later() {
+    let Some(board) = TestBoard::start() else { return };
+    let scenario = sim(&board);
+    let child = board
+        .deploy(&[&scenario, "--no-doctor", "--set", "duration=8s"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    board.wait_for_follower();
+    board.cut_connections();
+    let lost = child.wait_with_output().unwrap();
+    let said = stderr(&lost);
+    assert_eq!(lost.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("the run goes on there; fetch it with: jetlag deploy localhost --fetch"),
+        "{said}"
+    );
+    assert!(said.contains("the connection to localhost was lost"), "{said}");
+    assert!(board.brought().is_empty());
+
+    // It is still under way: a second one is refused, and the fetch waits for its end.
+    let busy = board.run(&[&scenario, "--no-doctor"]);
+    assert_eq!(busy.status.code(), Some(1));
+    assert!(
+        stderr(&busy).contains("is still under way on localhost"),
+        "{}",
+        stderr(&busy)
+    );
+    let fetched = board.run(&["--fetch", "--format", "json"]);
+    assert!(fetched.status.success(), "{}", stderr(&fetched));
+    let summary: Value = serde_json::from_slice(&fetched.stdout).unwrap();
+    assert_eq!(
+        summary["tenants"][0]["frames"]["offered"], 400,
+        "the run was not cut: {summary}"
+    );
+    assert_eq!(board.brought().len(), 1);
+}
+
+#[test]
+fn a_detached_run_is_ended_by_ctrl_c_of_whoever_fetches_it() {
+    let Some(board) = TestBoard::start() else { return };
+    let scenario = sim(&board);
+    let started = board.run(&[&scenario, "--detach", "--no-doctor", "--set", "duration=10min"]);
+    assert!(started.status.success(), "{}", stderr(&started));
+    board.wait_for_record();
+    let fetch = board
+        .deploy(&["--fetch", "--format", "json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    kill_process(Pid::from_child(&fetch), Signal::INT).unwrap();
+    let ended = fetch.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
+    let summary: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert!(
+        summary["tenants"][0]["frames"]["completed"].as_u64().unwrap() > 50,
+        "{summary}"
+    );
+}
+
+#[test]
+fn on_a_terminal_the_board_s_dashboard_is_shown() {
+    let Some(board) = TestBoard::start() else { return };
+    let scenario = sim(&board);
+    let command = board.deploy(&[&scenario, "--no-doctor", "--set", "duration=2s"]);
+    let words: Vec<String> = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(|word| format!("'{}'", word.to_str().unwrap()))
+        .collect();
+    let shown = Command::new("script")
+        .args([
+            "-q",
+            "-e",
+            "-c",
+            &format!("stty rows 30 cols 100; {}", words.join(" ")),
+        ])
+        .arg("/dev/null")
+        .stdin(Stdio::null())
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("TERM", "xterm")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.status.success(), "{text}");
+    let (before, after) = text.split_once("\x1b[?1049h").expect("the dashboard opens");
+    assert!(before.contains("running sim-"), "{before}");
+    let (dashboard, summary) = after.split_once("\x1b[?1049l").expect("and is left");
+    assert!(dashboard.contains("camera"), "{dashboard}");
+    assert!(summary.contains("RESPONSE TIME"), "{summary}");
+}
+
+#[test]
+fn a_board_without_cuda_is_told_what_that_means() {
+    let Some(board) = TestBoard::start() else { return };
+    let bare = board.path("bare");
+    fs::create_dir(&bare).unwrap();
+    let jetlag = env!("CARGO_BIN_EXE_jetlag");
+    let binary = wrapper(
+        &board,
+        &format!("JETLAG_ROOT={} exec {jetlag} \"$@\"", bare.display()),
+    );
+    let done = board.run(&[&sim(&board), "--binary", &binary, "--set", "duration=200ms"]);
+    let said = stderr(&done);
+    assert!(done.status.success(), "{said}");
+    assert!(
+        said.contains(
+            "localhost has no CUDA driver and no TensorRT: tenants with `backend: Auto` run on its"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("nvidia-jetpack"), "{said}");
+}
+
+/// With `JETLAG_AARCH64` naming a cross-built binary: scripts/cross_check.sh does that.
+#[test]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn an_aarch64_jetlag_runs_under_qemu_as_the_board_s() {
+    let Some(cross) = std::env::var_os("JETLAG_AARCH64") else {
+        eprintln!("skipped: JETLAG_AARCH64 names no binary (scripts/cross_check.sh does)");
+        return;
+    };
+    let Some(board) = TestBoard::start() else { return };
+    let cross = Path::new(&cross).canonicalize().unwrap();
+    let line = format!(
+        "exec qemu-aarch64 -L /usr/aarch64-linux-gnu {} \"$@\"",
+        cross.display()
+    );
+    let binary = wrapper(&board, &line);
+    let done = board.run(&[&["configs/demo.ron", "--binary", &binary], &TWO_FRAMES[..]].concat());
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{}", stderr(&done));
+    let summary: Value = serde_json::from_slice(&done.stdout).unwrap();
+    for tenant in summary["tenants"].as_array().unwrap() {
+        assert_eq!(tenant["frames"]["completed"], 2, "{tenant}");
+    }
+}

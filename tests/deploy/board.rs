@@ -1,0 +1,228 @@
+//! A board to deploy to: an sshd of our own on loopback, with keys made for the test.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SSHD: &str = "/usr/sbin/sshd";
+
+/// An sshd, its keys, and a folder that is the board's.
+pub(super) struct TestBoard {
+    sshd: Child,
+    port: u16,
+    /// Everything of the test.
+    pub(super) here: tempfile::TempDir,
+}
+
+impl TestBoard {
+    /// Starts one; `None`, with a line that says so, where there is no sshd.
+    #[allow(clippy::print_stderr, reason = "a skipped test says so")]
+    pub(super) fn start() -> Option<TestBoard> {
+        if !Path::new(SSHD).exists() || Command::new("ssh").arg("-V").output().is_err() {
+            eprintln!("skipped: no sshd or no ssh (scripts/setup.sh --test installs them)");
+            return None;
+        }
+        let here = tempfile::tempdir().unwrap();
+        let path = |name: &str| here.path().join(name);
+        for key in ["host", "user", "stranger"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-C", key, "-f"])
+                .arg(path(key))
+                .status()
+                .unwrap();
+            assert!(made.success());
+        }
+        fs::copy(path("user.pub"), path("authorized")).unwrap();
+        fs::create_dir(path("board")).unwrap();
+        // The folder where sshd confines what it does not trust yet; Debian's service makes it.
+        let _ = fs::create_dir_all("/run/sshd");
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        fs::write(
+            path("config"),
+            format!(
+                "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+                 PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSetEnv HOME={}\n",
+                path("host").display(),
+                path("authorized").display(),
+                path("board").display()
+            ),
+        )
+        .unwrap();
+        let log = fs::File::create(path("sshd.log")).unwrap();
+        let sshd = Command::new(SSHD)
+            .args(["-D", "-e", "-f"])
+            .arg(path("config"))
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let host = fs::read_to_string(path("host.pub")).unwrap();
+        fs::write(path("known"), format!("[localhost]:{port} {host}")).unwrap();
+        let board = TestBoard { sshd, port, here };
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "sshd does not answer");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(board)
+    }
+
+    /// A path of the test's own.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.here.path().join(name)
+    }
+
+    /// `jetlag deploy localhost` with these arguments, knowing the host and having its key.
+    pub(super) fn deploy(&self, arguments: &[&str]) -> Command {
+        self.deploy_as("known", "user", arguments)
+    }
+
+    /// The same with other known hosts and another key.
+    pub(super) fn deploy_as(&self, known: &str, key: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+        command.arg("deploy").arg("localhost").args(arguments);
+        for option in [
+            format!("Port={}", self.port),
+            format!("UserKnownHostsFile={}", self.path(known).display()),
+            format!("IdentityFile={}", self.path(key).display()),
+            "GlobalKnownHostsFile=/dev/null".to_owned(),
+            "IdentitiesOnly=yes".to_owned(),
+            "IdentityAgent=none".to_owned(),
+            "BatchMode=yes".to_owned(),
+            "AddressFamily=inet".to_owned(),
+        ] {
+            command.args(["--ssh-option", &option]);
+        }
+        command
+            .arg("--out")
+            .arg(self.path("out"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env_remove("RUST_LOG")
+            .env("NO_COLOR", "1");
+        command
+    }
+
+    /// Writes a program that is ssh with a config in which this board has a name.
+    pub(super) fn ssh_that_knows(&self, name: &str, program: &Path) {
+        let config = self.path("ssh_config");
+        let text = format!(
+            "Host {name}\n  HostName localhost\n  AddressFamily inet\n  Port {}\n  UserKnownHostsFile {}\n  IdentityFile {}\n  \
+             IdentitiesOnly yes\n  IdentityAgent none\n  BatchMode yes\n",
+            self.port,
+            self.path("known").display(),
+            self.path("user").display()
+        );
+        fs::write(&config, text).unwrap();
+        let line = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", config.display());
+        fs::write(program, line).unwrap();
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Runs it to its end.
+    pub(super) fn run(&self, arguments: &[&str]) -> Output {
+        self.deploy(arguments).output().unwrap()
+    }
+
+    /// Breaks every connection that there is; new ones are taken.
+    pub(super) fn cut_connections(&self) {
+        let sessions = children(self.sshd.id());
+        assert!(!sessions.is_empty(), "nobody is connected");
+        for session in sessions {
+            // The process that holds the connection, and, where rights were given up, its child.
+            for process in children(session).into_iter().chain([session]) {
+                let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+                if name.starts_with("sshd") {
+                    let _ = Command::new("kill").args(["-9", &process.to_string()]).status();
+                }
+            }
+        }
+    }
+
+    /// The run files that were brought.
+    pub(super) fn brought(&self) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(self.path("out")) else {
+            return Vec::new();
+        };
+        let mut runs: Vec<PathBuf> = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|e| e == "mcap"))
+            .collect();
+        runs.sort();
+        runs
+    }
+
+    /// Waits until somebody is shown a run: until then, a connection that is lost is made anew.
+    pub(super) fn wait_for_follower(&self) {
+        let begun = Instant::now();
+        let runs = self.path("board/jetlag/runs");
+        let follows = |process: &Path| {
+            let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+            name.trim() == "tail"
+                && fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&runs))
+        };
+        while !fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .any(|entry| follows(&entry.path()))
+        {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "nobody follows the run"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits until a run has begun to record on the board.
+    pub(super) fn wait_for_record(&self) {
+        let begun = Instant::now();
+        loop {
+            let runs = fs::read_dir(self.path("board/jetlag/runs")).into_iter().flatten();
+            let recording = runs
+                .flatten()
+                .flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten())
+                .any(|file| {
+                    file.path().extension().is_some_and(|e| e == "mcap")
+                        && file.metadata().is_ok_and(|facts| facts.len() > 0)
+                });
+            if recording {
+                return;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "the run does not begin"
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for TestBoard {
+    fn drop(&mut self) {
+        for session in children(self.sshd.id()) {
+            let _ = Command::new("kill").arg(session.to_string()).status();
+        }
+        let _ = self.sshd.kill();
+        let _ = self.sshd.wait();
+    }
+}
+
+fn children(parent: u32) -> Vec<u32> {
+    let tasks = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap_or_default();
+    tasks
+        .split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
+}
+
+/// What it said on stderr.
+pub(super) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

@@ -1,0 +1,178 @@
+//! jetson/install.sh, uninstall.sh and record.sh, below folders of the test's own.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+const JETLAG: &str = env!("CARGO_BIN_EXE_jetlag");
+
+fn script(name: &str, arguments: &[&str]) -> Output {
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("jetson").join(name))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.path().is_dir() {
+                true => open.push(entry.path()),
+                false => drop(found.insert(entry.path())),
+            }
+        }
+    }
+    found
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_user_s_install_runs_and_uninstalling_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = folder.path().join("local").display().to_string();
+    for _ in 0..2 {
+        let installed = script("install.sh", &["--prefix", &prefix, "--binary", JETLAG]);
+        assert!(installed.status.success(), "{}", stderr(&installed));
+    }
+    let run = Command::new(format!("{prefix}/bin/jetlag"))
+        .args([
+            "run",
+            &format!("{prefix}/share/jetlag/configs/demo.ron"),
+            "--dry-run",
+        ])
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", stderr(&run));
+    // Somebody's own file stays.
+    let own = folder.path().join("local/share/jetlag/configs/mine.ron");
+    fs::write(&own, "()").unwrap();
+    let removed = script("uninstall.sh", &["--prefix", &prefix]);
+    assert!(removed.status.success(), "{}", stderr(&removed));
+    assert_eq!(files(folder.path()), BTreeSet::from([own]));
+    let again = script("uninstall.sh", &["--prefix", &prefix]);
+    assert!(
+        stderr(&again).contains("nothing was installed"),
+        "{}",
+        stderr(&again)
+    );
+}
+
+#[test]
+fn a_system_install_has_units_that_name_what_was_installed() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().display().to_string();
+    let installed = script("install.sh", &["--system", "--root", &root, "--binary", JETLAG]);
+    assert!(installed.status.success(), "{}", stderr(&installed));
+    let unit = fs::read_to_string(folder.path().join("etc/systemd/system/jetlag-monitor.service")).unwrap();
+    assert!(!unit.contains('@'), "{unit}");
+    for line in unit.lines() {
+        let program = line
+            .strip_prefix("ExecStart=")
+            .or(line.strip_prefix("Environment=JETLAG="));
+        if let Some(program) = program {
+            let path = program.split(' ').next().unwrap();
+            assert!(
+                folder.path().join(path.trim_start_matches('/')).is_file(),
+                "{line}"
+            );
+        }
+    }
+    fs::write(
+        folder.path().join("etc/default/jetlag"),
+        "JETLAG_RECORD_EVERY=2h\n",
+    )
+    .unwrap();
+    let removed = script("uninstall.sh", &["--system", "--root", &root]);
+    assert!(removed.status.success(), "{}", stderr(&removed));
+    assert_eq!(
+        files(folder.path()),
+        BTreeSet::from([folder.path().join("etc/default/jetlag")])
+    );
+}
+
+#[test]
+fn a_binary_that_does_not_start_is_not_installed() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = folder.path().join("bad");
+    fs::write(&bad, "#!/bin/sh\necho no such processor >&2\nexit 1\n").unwrap();
+    fs::set_permissions(&bad, fs::Permissions::from_mode(0o755)).unwrap();
+    let prefix = folder.path().join("local");
+    let refused = script(
+        "install.sh",
+        &[
+            "--prefix",
+            prefix.to_str().unwrap(),
+            "--binary",
+            bad.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains("does not start on this machine: no such processor"),
+        "{}",
+        stderr(&refused)
+    );
+    assert!(!prefix.exists());
+}
+
+#[test]
+fn recordings_stay_within_their_bound_and_the_newest_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    // A jetlag whose recordings have 300 KiB, and names of whole seconds between them.
+    let jetlag = folder.path().join("jetlag");
+    fs::write(
+        &jetlag,
+        "#!/bin/sh\nhead -c 307200 /dev/urandom >\"$3\"\nsleep 1.05\n",
+    )
+    .unwrap();
+    fs::set_permissions(&jetlag, fs::Permissions::from_mode(0o755)).unwrap();
+    let records = folder.path().join("records");
+    let mut recorder = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("jetson/record.sh"))
+        .arg(&records)
+        .env("JETLAG", &jetlag)
+        .env("JETLAG_RECORD_LIMIT_MIB", "1")
+        .env("JETLAG_RECORD_KEEP_FREE_MIB", "1")
+        .spawn()
+        .unwrap();
+    let mut seen = BTreeSet::new();
+    let mut most = 0;
+    while seen.len() < 6 {
+        assert!(recorder.try_wait().unwrap().is_none(), "the recorder ended");
+        let there = files(&records);
+        most = most.max(
+            there
+                .iter()
+                .map(|file| fs::metadata(file).map_or(0, |facts| facts.len()))
+                .sum(),
+        );
+        seen.extend(there);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = Command::new("kill").arg(recorder.id().to_string()).status();
+    recorder.wait().unwrap();
+    assert!(most <= 1024 * 1024, "{most} bytes at once");
+    let left = files(&records);
+    let newest: BTreeSet<PathBuf> = seen.iter().rev().take(left.len()).cloned().collect();
+    assert_eq!(left, newest);
+}
+
+#[test]
+fn a_disk_without_room_is_said_and_not_filled() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("jetson/record.sh"))
+        .arg(folder.path())
+        .env("JETLAG", "/bin/false")
+        .env("JETLAG_RECORD_KEEP_FREE_MIB", "999999999")
+        .output()
+        .unwrap();
+    assert_eq!(full.status.code(), Some(1));
+    assert!(stderr(&full).contains("no room"), "{}", stderr(&full));
+}

@@ -1,0 +1,423 @@
+//! `sharing: Processes`: one run file of several processes, whatever becomes of each of them.
+
+use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use jetlag::record::{EndReason, Event, Outcome, Phase, PhaseRecord, RunReader};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+
+use super::cuda::Control;
+use super::scene::{Scene, camera, number};
+
+/// Longer than a process takes to come or go on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Two simulated tenants, one of them twice; `fields` are the scenario's.
+fn simulated(folder: &Path, fields: &str) -> PathBuf {
+    let text = format!(
+        "Scenario(sharing: Processes, warmup: \"200ms\", {fields} tenants: [
+            Tenant(name: \"fast\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(100), processes: 2),
+            Tenant(name: \"slow\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(50), deadline: \"20ms\"),
+        ])"
+    );
+    let path = folder.join("scenario.ron");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn jetlag(folder: &Path, scenario: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+    command
+        .current_dir(folder)
+        .args([
+            "run",
+            scenario.to_str().unwrap(),
+            "--out",
+            "run.mcap",
+            "--format",
+            "json",
+            "--quiet",
+        ])
+        .env_remove("RUST_LOG")
+        .env("NO_COLOR", "1");
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn summary(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {}", output.status, said(output)))
+}
+
+fn events(folder: &Path) -> Vec<Event> {
+    RunReader::open(&folder.join("run.mcap"))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect()
+}
+
+fn phase_records(events: &[Event], phase: Phase) -> Vec<PhaseRecord> {
+    let records = events.iter().filter_map(|event| match event {
+        Event::Phase(record) if record.phase == phase => Some(*record),
+        _ => None,
+    });
+    records.collect()
+}
+
+#[test]
+fn what_processes_record_comes_together_in_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"Scenario(sharing: Processes, duration: "2s", warmup: "200ms", baseline: (alone: true), tenants: [
+        Tenant(name: "model", backend: Sim(Fixed("2ms")), arrival: Periodic(100), processes: 2),
+        Tenant(
+            name: "camera", detector: "builtin:camera", source: Synthetic(sensor: Camera, scenes: 2),
+            backend: Cpu(threads: 1), arrival: Periodic(4), depth: 2,
+        ),
+    ])"#;
+    let scenario = folder.path().join("scenario.ron");
+    std::fs::write(&scenario, text).unwrap();
+    let output = jetlag(folder.path(), &scenario).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let summary = summary(&output);
+    let names: Vec<&str> = summary["tenants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["model", "model-2", "camera"]);
+    for model in ["model", "model-2"] {
+        assert!(number(&summary, model, "/frames/offered") >= 199.0, "{summary}");
+        assert!(
+            number(&summary, model, "/stages_ms/compute/min") >= 2.0,
+            "{summary}"
+        );
+    }
+    assert!(
+        number(&summary, "camera", "/detections") > 0.0,
+        "the network sees the scenes: {summary}"
+    );
+    assert_eq!(summary["run"].get("processes"), None, "no GPU is shared");
+    let events = events(folder.path());
+    let together = phase_records(&events, Phase::Together);
+    assert_eq!(together.len(), 3);
+    assert!(
+        together.iter().all(|record| record.epoch == together[0].epoch),
+        "one epoch: {together:?}"
+    );
+    assert!(
+        together
+            .iter()
+            .all(|record| record.reason == EndReason::Duration && record.lost_records == 0)
+    );
+    assert_eq!(phase_records(&events, Phase::Alone).len(), 3);
+    for tenant in 0..3 {
+        let sequences: Vec<u64> = events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Frame(frame) if frame.tenant == tenant && frame.phase == Phase::Together => {
+                    Some(frame.sequence)
+                }
+                _ => None,
+            })
+            .collect();
+        let all: Vec<u64> = (0..sequences.len() as u64).collect();
+        let mut sorted = sequences.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, all, "every release of tenant {tenant} is recorded once");
+    }
+    let specs: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::PhaseSpec(spec) => Some(spec.sharing.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(specs, ["Processes"; 4]);
+}
+
+/// The process of a tenant, once it is there.
+fn process_of(run: &Child, tenant: &str) -> Pid {
+    let wanted = format!("tenant-process\0{}\0{tenant}\0", run.id());
+    let begin = Instant::now();
+    loop {
+        let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+            let number = entry.ok()?.file_name().to_str()?.parse::<i32>().ok()?;
+            let line = std::fs::read(format!("/proc/{number}/cmdline")).ok()?;
+            String::from_utf8_lossy(&line).contains(&wanted).then_some(number)
+        });
+        if let Some(found) = processes.into_iter().next() {
+            return Pid::from_raw(found).unwrap();
+        }
+        assert!(begin.elapsed() < PATIENCE, "no process of {tenant} came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Starts a long run in a process group of its own, and lets it measure for a while.
+fn long(folder: &Path) -> (Child, [Pid; 3]) {
+    let scenario = simulated(folder, "duration: \"4s\",");
+    let run = jetlag(folder, &scenario)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let processes = ["fast", "fast-2", "slow"].map(|tenant| process_of(&run, tenant));
+    let begin = Instant::now();
+    // The first records of the tenants are in the file some time after the overhead's.
+    while std::fs::metadata(folder.join("run.mcap")).map_or(0, |file| file.len()) == 0 {
+        assert!(begin.elapsed() < PATIENCE, "the run did not begin");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(2_000));
+    (run, processes)
+}
+
+fn assert_gone(processes: [Pid; 3]) {
+    let begin = Instant::now();
+    let alive = |pid: Pid| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+        // One that nobody has waited for yet is dead as well.
+        status.is_ok_and(|status| !status.contains("State:\tZ"))
+    };
+    while processes.into_iter().any(alive) {
+        assert!(begin.elapsed() < PATIENCE, "processes are left: {processes:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_process_that_is_killed_takes_nobody_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (run, processes) = long(folder.path());
+    kill_process(processes[1], Signal::KILL).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let summary = summary(&output);
+    let findings = summary["run"]["findings"].as_array().unwrap();
+    let died = findings
+        .iter()
+        .find(|finding| finding["code"] == "process-died")
+        .unwrap();
+    assert_eq!(died["tenant"], "fast-2");
+    assert!(died["message"].as_str().unwrap().contains("SIGKILL"), "{died}");
+    assert!(
+        said(&output).contains("tenant fast-2: its process has ended: signal: 9 (SIGKILL)"),
+        "{}",
+        said(&output)
+    );
+    let completed = |tenant| number(&summary, tenant, "/frames/completed");
+    assert!(
+        (20.0..390.0).contains(&completed("fast-2")),
+        "up to its death: {summary}"
+    );
+    assert!(number(&summary, "fast", "/frames/offered") >= 399.0, "{summary}");
+    assert!(number(&summary, "slow", "/frames/offered") >= 199.0, "{summary}");
+    let mut records = phase_records(&events(folder.path()), Phase::Together);
+    records.sort_by_key(|record| record.tenant);
+    let reasons: Vec<EndReason> = records.iter().map(|record| record.reason).collect();
+    assert_eq!(
+        reasons,
+        [EndReason::Duration, EndReason::Failed, EndReason::Duration]
+    );
+    assert!(records[1].measured_to < records[0].measured_to, "{records:?}");
+    assert_gone(processes);
+}
+
+#[test]
+fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    // Of ten seconds' patience beyond the watchdog's time, no more than needed.
+    let scenario = simulated(folder.path(), "duration: \"2s\", watchdog: \"10ms\",");
+    let run = jetlag(folder.path(), &scenario)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let hung = process_of(&run, "slow");
+    std::thread::sleep(Duration::from_millis(800));
+    kill_process(hung, Signal::STOP).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let summary = summary(&output);
+    assert!(
+        said(&output).contains("tenant slow: its process did not end the phase"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(number(&summary, "fast", "/frames/offered"), 200.0);
+    let mut records = phase_records(&events(folder.path()), Phase::Together);
+    records.sort_by_key(|record| record.tenant);
+    let reasons: Vec<EndReason> = records.iter().map(|record| record.reason).collect();
+    assert_eq!(
+        reasons,
+        [EndReason::Duration, EndReason::Duration, EndReason::Failed]
+    );
+}
+
+#[test]
+fn ctrl_c_and_a_sigterm_that_only_the_run_gets_end_all_with_their_results() {
+    for to_all in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, processes) = long(folder.path());
+        let pid = Pid::from_child(&run);
+        match to_all {
+            true => kill_process_group(pid, Signal::INT).unwrap(),
+            false => kill_process(pid, Signal::TERM).unwrap(),
+        }
+        let begin = Instant::now();
+        let output = run.wait_with_output().unwrap();
+        assert!(begin.elapsed() < Duration::from_secs(8));
+        assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+        let summary = summary(&output);
+        for tenant in ["fast", "fast-2", "slow"] {
+            assert!(number(&summary, tenant, "/frames/completed") > 20.0, "{summary}");
+        }
+        assert!(
+            !summary["run"]["findings"].to_string().contains("process-died"),
+            "{summary}"
+        );
+        let records = phase_records(&events(folder.path()), Phase::Together);
+        assert!(
+            records
+                .iter()
+                .all(|record| record.reason == EndReason::Interrupted),
+            "{records:?}"
+        );
+        assert_gone(processes);
+    }
+}
+
+#[test]
+fn processes_end_with_a_run_that_is_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut run, processes) = long(folder.path());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_gone(processes);
+    let frames = RunReader::open(&folder.path().join("run.mcap")).unwrap().filter(|event| {
+        matches!(event, Ok(Event::Frame(frame)) if frame.outcome == Outcome::Completed && frame.tenant < 3)
+    });
+    assert!(frames.count() > 20, "what was recorded is there");
+}
+
+#[test]
+fn a_tenant_process_is_not_for_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_jetlag");
+    let help = Command::new(program).arg("--help").output().unwrap();
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("tenant-process"));
+    let mut command = Command::new(program);
+    command.args(["tenant-process", &std::process::id().to_string(), "camera"]);
+    let output = command
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// One camera on TensorRT's double, whose scenario has these fields and whose tenant has those.
+fn camera_alone(scene: &Scene, fields: &str, tenant: &str) -> PathBuf {
+    scene.plan("camera.plan", &camera(2_000));
+    scene.scenario(
+        &format!("sharing: Processes, {fields}"),
+        &format!("arrival: Periodic(50), {tenant}"),
+        "",
+    )
+}
+
+#[test]
+fn copies_are_dealt_out_to_devices() {
+    let Some(scene) = Scene::new() else { return };
+    let scenario = camera_alone(&scene, "mps: Off,", "processes: 3, gpus: [0, 1]");
+    let Some(summary) = scene.run(&Control::default().devices(2), &scenario) else {
+        return;
+    };
+    for tenant in ["camera", "camera-2", "camera-3"] {
+        assert!(number(&summary, tenant, "/frames/completed") >= 40.0, "{summary}");
+    }
+    let manifest = RunReader::open(&scene.path("run.mcap"))
+        .unwrap()
+        .manifest()
+        .clone();
+    let devices: Vec<u16> = manifest
+        .scenario
+        .tenants
+        .iter()
+        .map(|tenant| tenant.gpu.gpu)
+        .collect();
+    assert_eq!(devices, [0, 1, 0]);
+    // Where there is no second device it is the second copy that says so, before anything starts.
+    let path = scenario.to_str().unwrap();
+    let output = scene
+        .jetlag(&Control::default(), &["run", path, "--quiet"])
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(
+        said(&output).contains("tenant camera-2: there is no GPU 1"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn mps_is_found_hidden_and_missed() {
+    let Some(scene) = Scene::new() else { return };
+    let folder = scene.path("mps");
+    std::fs::create_dir(&folder).unwrap();
+    let control = Control::default().mps(&folder);
+    let shared = |mps: &str| {
+        let scenario = camera_alone(&scene, mps, "");
+        Some(
+            scene.run(&control, &scenario)?["run"]["processes"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        )
+    };
+    let Some(without) = shared("") else { return };
+    assert_eq!(without, "time-sliced");
+    let refused = |scenario: &Path| {
+        let output = scene
+            .jetlag(&control, &["run", scenario.to_str().unwrap(), "--quiet"])
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        said(&output)
+    };
+    let missed = refused(&camera_alone(&scene, "mps: Required,", ""));
+    assert!(missed.contains("no MPS daemon answers: there is no"), "{missed}");
+    assert!(missed.contains("nvidia-cuda-mps-control -d"), "{missed}");
+    let _daemon = UnixListener::bind(folder.join("control")).unwrap();
+    for mps in ["", "mps: Required,"] {
+        assert_eq!(shared(mps).unwrap(), format!("under MPS ({})", folder.display()));
+    }
+    assert_eq!(shared("mps: Off,").unwrap(), "time-sliced");
+    let text = scene.jetlag(&control, &["report", "run.mcap"]).unwrap();
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("they shared the GPU time-sliced"), "{text}");
+}
+
+#[test]
+fn an_engine_that_does_not_fit_is_told_by_the_tenants_name_before_the_run() {
+    let Some(scene) = Scene::new() else { return };
+    let scenario = camera_alone(&scene, "", "");
+    scene.plan("camera.plan", &camera(0).replace("1x3x64x64", "1x3x32x32"));
+    let Some(output) = scene.jetlag(
+        &Control::default(),
+        &["run", scenario.to_str().unwrap(), "--quiet"],
+    ) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(
+        said(&output).contains("tenant camera:") && said(&output).contains("its input `images`"),
+        "{}",
+        said(&output)
+    );
+}

@@ -1,0 +1,63 @@
+//! Tenants on ONNX Runtime's CPU provider, with the library of PyPI's wheel (`scripts/setup.sh --test` brings it), and
+//! every way in which library or network may not do. Built with the feature `onnxruntime`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "onnxruntime/bad_input.rs"]
+mod bad_input;
+#[path = "onnxruntime/networks.rs"]
+mod networks;
+#[path = "onnxruntime/runs.rs"]
+mod runs;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use jetlag::source::{Frame, Source};
+
+/// A Python environment with the wheel; a clear line where it is absent.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn environment() -> Option<PathBuf> {
+    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.venvs")),
+        PathBuf::from,
+    );
+    let folder = root.join("onnxruntime");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    assert!(
+        std::env::var_os("JETLAG_REQUIRE_ONNXRUNTIME").is_none(),
+        "{} not found",
+        folder.display()
+    );
+    eprintln!(
+        "skipped: {} not found (scripts/setup.sh --test makes it)",
+        folder.display()
+    );
+    None
+}
+
+/// The binary, with this library.
+fn jetlag(library: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(args)
+        .env("JETLAG_ONNXRUNTIME", library)
+        .env("NO_COLOR", "1")
+        .env_remove("RUST_LOG")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The next frame of a source, acquired and decoded as in a run.
+fn next_frame(source: &mut dyn Source) -> Frame {
+    let mut frame = Frame::default();
+    assert!(source.acquire(&mut frame).unwrap(), "the source ended early");
+    source.decode(&mut frame).unwrap();
+    frame
+}

@@ -1,0 +1,115 @@
+//! Libraries that are absent, too old, something else or without CUDA: one clear error, never a panic.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::{environment, jetlag, said};
+
+/// One tenant on this provider.
+fn run(library: &Path, provider: &str, out: &Path) -> Output {
+    let backend = format!("tenants.camera.backend=OnnxRuntime(provider: {provider})");
+    let out = out.join("run.mcap").display().to_string();
+    let args = ["run", "configs/demo.ron", "--out", &out, "--set", &backend];
+    jetlag(library, &[&args[..], &["--set", "duration=1s"]].concat())
+}
+
+fn assert_refused(output: &Output, phrases: &[&str]) {
+    let said = said(output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for phrase in phrases {
+        assert!(said.contains(phrase), "`{phrase}` is not in: {said}");
+    }
+    assert!(!said.contains("panicked"), "{said}");
+}
+
+/// A library made of this C.
+fn compiled(folder: &Path, source: &str) -> PathBuf {
+    let file = folder.join("libonnxruntime.so.1");
+    std::fs::write(folder.join("made.c"), source).unwrap();
+    let status = Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .arg(&file)
+        .arg(folder.join("made.c"))
+        .status()
+        .unwrap();
+    assert!(status.success());
+    file
+}
+
+#[test]
+fn without_a_library_every_place_is_named_and_how_to_install_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let phrases = [
+        "tenant camera: no ONNX Runtime 1.17 or later that can be used was found",
+        "/nowhere (from JETLAG_ONNXRUNTIME): no such folder",
+        "/nowhere/lib/python3*/site-packages (from JETLAG_ONNXRUNTIME): no onnxruntime",
+        "pip install onnxruntime",
+        "JETLAG_ONNXRUNTIME=FILE",
+    ];
+    assert_refused(&run(Path::new("/nowhere"), "Cpu", folder.path()), &phrases);
+}
+
+#[test]
+fn another_library_under_its_name_is_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = compiled(folder.path(), "int something_else(void) { return 1; }\n");
+    let phrase = format!(
+        "{}: it is no ONNX Runtime: it has no OrtGetApiBase",
+        file.display()
+    );
+    assert_refused(&run(folder.path(), "Cpu", folder.path()), &[&phrase]);
+    std::fs::write(&file, [b'x'; 4096]).unwrap();
+    let phrase = format!("unusable: {}: invalid ELF header", file.display());
+    assert_refused(&run(&file, "Cpu", folder.path()), &[&phrase]);
+}
+
+#[test]
+fn a_library_that_is_too_old_is_named_with_its_version() {
+    let stub = |version: &str| {
+        format!(
+            "static const void *api(unsigned level) {{ return 0; }}\n\
+             static const char *version(void) {{ return \"{version}\"; }}\n\
+             static const struct {{ const void *(*api)(unsigned); const char *(*version)(void); }} base = {{ api, version }};\n\
+             const void *OrtGetApiBase(void) {{ return &base; }}\n"
+        )
+    };
+    // The second claims to be new and has no such API all the same.
+    for version in ["1.16.3", "1.99.0"] {
+        let folder = tempfile::tempdir().unwrap();
+        compiled(folder.path(), &stub(version));
+        let phrase = format!("it is ONNX Runtime {version}, and jetlag needs 1.17 or later");
+        assert_refused(&run(folder.path(), "Cpu", folder.path()), &[&phrase]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    compiled(folder.path(), "void *OrtGetApiBase(void) { return 0; }\n");
+    assert_refused(
+        &run(folder.path(), "Cpu", folder.path()),
+        &["OrtGetApiBase answered nothing"],
+    );
+}
+
+#[test]
+fn cuda_is_not_asked_of_a_library_of_the_processor() {
+    let Some(library) = environment() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let phrases = [
+        "tenant camera: ONNX Runtime 1.",
+        "was built without its CUDA provider",
+        "onnxruntime-gpu",
+        "provider: Cpu",
+    ];
+    assert_refused(&run(&library, "Cuda", folder.path()), &phrases);
+    assert!(!folder.path().join("run.mcap").exists(), "nothing was started");
+}
+
+#[test]
+fn doctor_tells_what_was_found() {
+    let nowhere = jetlag(Path::new("/nowhere"), &["doctor"]);
+    let text = String::from_utf8_lossy(&nowhere.stdout).into_owned();
+    assert!(text.contains("!!  ONNX Runtime"), "{text}");
+    let Some(library) = environment() else { return };
+    let found = jetlag(&library, &["doctor"]);
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    assert!(text.contains("--  ONNX Runtime  1."), "{text}");
+    assert!(text.contains("no CUDA provider"), "{text}");
+}

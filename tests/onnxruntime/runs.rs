@@ -1,0 +1,51 @@
+//! A whole run of the demo on ONNX Runtime.
+
+use serde_json::Value;
+
+use super::{environment, jetlag, said};
+
+#[test]
+fn the_demo_runs_on_it_and_finds_what_the_embedded_backend_finds() {
+    let Some(library) = environment() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let detections = |backend: &str, name: &str| -> Vec<u64> {
+        let out = folder.path().join(format!("{name}.mcap")).display().to_string();
+        let sets: Vec<String> = ["camera", "lidar"]
+            .iter()
+            .flat_map(|tenant| {
+                [
+                    format!("tenants.{tenant}.backend={backend}"),
+                    // Frame by frame, so that every frame is served and both backends see the same ones.
+                    format!("tenants.{tenant}.arrival=Closed"),
+                    format!("tenants.{tenant}.frames=12"),
+                    format!("tenants.{tenant}.depth=2"),
+                ]
+            })
+            .chain([
+                "warmup=0s".to_owned(),
+                "duration=60s".to_owned(),
+                "expect=[]".to_owned(),
+            ])
+            .collect();
+        let mut args = vec!["run", "configs/demo.ron", "--out", &out, "--format", "json"];
+        args.extend(sets.iter().flat_map(|set| ["--set", set.as_str()]));
+        let output = jetlag(&library, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let tenants = summary["tenants"].as_array().unwrap();
+        tenants
+            .iter()
+            .map(|tenant| {
+                assert_eq!(tenant["backend"], name, "{tenant}");
+                tenant["detections"].as_u64().unwrap()
+            })
+            .collect()
+    };
+    let theirs = detections("OnnxRuntime(provider: Cpu)", "onnxruntime-cpu");
+    let ours = detections("Cpu(threads: 1)", "cpu");
+    assert!(ours.iter().all(|count| *count > 0), "{ours:?}");
+    for (a, b) in ours.iter().zip(&theirs) {
+        // A score on its threshold may round to either side.
+        assert!(a.abs_diff(*b) <= 2, "{ours:?} and {theirs:?}");
+    }
+}

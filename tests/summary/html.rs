@@ -1,0 +1,314 @@
+//! The page of a run: whole, self-contained, and without fault in a real browser.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use jetlag::record::{Event, Manifest, NodeRecord, Outcome, Phase, RailRole, SampleRecord, SignalRecord};
+use jetlag::report::html::{self, Reported};
+use jetlag::units::Nanos;
+
+use crate::made_up::{self, START};
+use crate::power;
+
+/// The demo with power, clocks, layers, misses, drops and a stall: everything that a page can show.
+fn rich() -> (Manifest, Vec<Event>) {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest
+        .machine
+        .insert("board".to_owned(), "Orin NX 16GB <made up>".to_owned());
+    manifest.scenario.baseline.idle = Some(Nanos::from_secs(4));
+    let lines = [
+        power::line("ina3221", "VDD_IN", RailRole::Total, power::module),
+        power::line("ina3221", "VDD_CPU_GPU_CV", RailRole::Part, |t| {
+            Some(5_000.0 + 900.0 * (t * 0.7).sin())
+        }),
+    ];
+    events.extend(power::record(&lines, 70));
+    for (signal, unit) in [("gpu_frequency", "mhz"), ("gpu", "c")] {
+        events.push(Event::Signal(SignalRecord {
+            source: "gpu".to_owned(),
+            signal: signal.to_owned(),
+            unit: unit.to_owned(),
+            ..SignalRecord::default()
+        }));
+        for i in 0..700 {
+            let value = match unit {
+                "mhz" if (300..340).contains(&i) => 612.0,
+                "mhz" => 918.0,
+                _ => 52.0 + (i as f64 / 90.0).sin(),
+            };
+            events.push(Event::Sample(SampleRecord {
+                at: START + Nanos::from_millis(100 * i),
+                source: "gpu".to_owned(),
+                signal: signal.to_owned(),
+                value: Some(value),
+                unit: unit.to_owned(),
+            }));
+        }
+    }
+    for event in &mut events {
+        let Event::Frame(frame) = event else { continue };
+        if frame.phase != Phase::Together || frame.tenant > 1 {
+            continue;
+        }
+        if frame.tenant == 1 && frame.sequence % 90 == 40 {
+            frame.outcome = Outcome::Dropped;
+        }
+        let slow = frame.tenant == 0 && (900..=1019).contains(&frame.sequence) && frame.sequence % 7 == 0;
+        if slow {
+            let more = Nanos::from_millis(120);
+            frame.finished = frame.finished + more;
+            frame.stages[5] = frame.stages[5].map(|compute| compute + more);
+        }
+    }
+    for layer in 0..30 {
+        events.push(Event::Node(NodeRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            name: format!("/backbone/stage.{layer}/conv/Conv"),
+            operator: ["Conv", "Conv+Relu", "Resize"][layer % 3].to_owned(),
+            count: 2100,
+            mean: Nanos::from_micros(900 - 20 * layer as i64),
+            max: Nanos::from_micros(2_000),
+        }));
+    }
+    (manifest, events)
+}
+
+fn page(manifest: &Manifest, events: &[Event]) -> String {
+    let summary = made_up::summarize(manifest, events);
+    let reported = Reported {
+        manifest: manifest.clone(),
+        summary,
+    };
+    let mut out = Vec::new();
+    html::write(&[reported], None, &mut out).expect("writing to memory");
+    String::from_utf8(out).expect("text")
+}
+
+fn assert_self_contained(page: &str) {
+    for foreign in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!page.contains(foreign), "the page refers to {foreign}");
+    }
+    let links = page.split("href=\"").skip(1);
+    assert!(
+        links.into_iter().all(|link| link.starts_with('#')),
+        "a link leads away"
+    );
+}
+
+#[test]
+fn a_page_has_every_section_in_order_and_needs_nothing_else() {
+    let (manifest, events) = rich();
+    let page = page(&manifest, &events);
+    if std::env::var_os("JETLAG_BLESS").is_some() {
+        // docs/report.png is a picture of it.
+        std::fs::write("target/report.html", &page).expect("target is writable");
+    }
+    assert_self_contained(&page);
+    assert!(page.len() < 3 << 20, "{} bytes", page.len());
+    let sections = [
+        "Expectations",
+        "Tenants",
+        "What ran where",
+        "Response time over time",
+        "Distribution",
+        "Where the time goes",
+        "Slowdown",
+        "Power and clocks",
+        "Energy",
+        "Slowest frames",
+        "Layers",
+    ];
+    let places: Vec<usize> = sections
+        .iter()
+        .map(|title| {
+            page.find(&format!("<h2>{title}</h2>"))
+                .unwrap_or_else(|| panic!("{title} is not there"))
+        })
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    // Two tenants over time, power, clocks, temperatures and energy, each for two widths; four of distributions.
+    assert_eq!(page.matches("<svg").count(), 2 * 6 + 4);
+    assert_eq!(
+        page.matches("<svg").count(),
+        page.matches("role=\"img\" aria-label=\"").count()
+    );
+    assert!(page.contains("Orin NX 16GB &#60;made up&#62;"), "text is escaped");
+    assert!(page.contains("918 MHz") || page.contains("612 MHz"));
+}
+
+#[test]
+fn a_run_of_which_little_is_known_says_so() {
+    let manifest = made_up::manifest(10, vec![made_up::tenant("camera", 30.0, 33.0)]);
+    let page = page(&manifest, &[]);
+    assert_self_contained(&page);
+    assert!(page.contains("No power, clock or temperature was sampled"));
+    assert!(!page.contains("<svg"), "nothing to be drawn");
+    assert!(page.contains("needs 662 frames"));
+}
+
+#[test]
+fn of_three_hundred_thousand_frames_the_page_is_small_and_every_spike_is_on_it() {
+    let spikes: Vec<u64> = (0..40).map(|n| 3_000 + n * 7_001).collect();
+    let mut events: Vec<Event> = (0..300_000u64)
+        .map(|i| {
+            let slow = if spikes.contains(&i) {
+                300_000 + i as i64 / 10
+            } else {
+                0
+            };
+            let service = Nanos::from_micros(9_000 + (i as i64 * 7_919) % 1_500 + slow);
+            Event::Frame(made_up::frame(
+                i,
+                Nanos::from_millis(33 * i as i64),
+                Nanos::ZERO,
+                service,
+            ))
+        })
+        .collect();
+    events.push(Event::Phase(made_up::end(0, Phase::Together, 9_900)));
+    let manifest = made_up::manifest(9_900, vec![made_up::tenant("camera", 30.0, 33.0)]);
+    let summary = made_up::summarize(&manifest, &events);
+    let slices = &summary.plots.tenants[0].over_time;
+    for spike in &spikes {
+        let at_s = 33e-3 * *spike as f64;
+        let ms = 9.0 + ((*spike * 7_919) % 1_500) as f64 / 1e3 + 300.0 + *spike as f64 / 1e4;
+        let slice = slices
+            .iter()
+            .find(|slice| slice.from_s <= at_s && at_s < slice.to_s)
+            .expect("a slice");
+        let high = slice.response_ms.expect("frames").high;
+        assert!((high - ms).abs() < 0.11, "{spike}: {high} for {ms}");
+    }
+    let highest = slices
+        .iter()
+        .filter_map(|slice| slice.response_ms)
+        .map(|r| r.high)
+        .fold(0.0, f64::max);
+    assert_eq!(Some(highest), summary.tenants[0].response_ms.max);
+    let page = page(&manifest, &events);
+    assert!(page.len() < 5 << 20, "{} bytes", page.len());
+    println!("{} bytes", page.len());
+}
+
+/// A browser, where one is installed; a test machine must have one where JETLAG_REQUIRE_BROWSER is set.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn browser() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let found = std::env::split_paths(&path)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|program| program.is_file());
+    assert!(
+        found.is_some() || std::env::var_os("JETLAG_REQUIRE_BROWSER").is_none(),
+        "JETLAG_REQUIRE_BROWSER is set and there is no chromium"
+    );
+    if found.is_none() {
+        eprintln!("skipped: no chromium was found in PATH");
+    }
+    found
+}
+
+/// Opens a page as from disk, with a profile of its own; what it came to as text, and what was logged.
+fn opened(browser: &Path, page: &Path, width: u32) -> (String, String) {
+    let profile = tempfile::tempdir().expect("a folder");
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args(["--enable-logging=stderr", "--virtual-time-budget=3000"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("--window-size={width},900"))
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .expect("the browser starts");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (manifest, events) = rich();
+    let written = folder.path().join("page.html");
+    // What was drawn and what overflows is written down by the page itself, where it can be read back.
+    let probe = "<script>addEventListener('load',function(){var d=document,s=[].filter.call(\
+                 d.querySelectorAll('svg'),function(s){var b=s.getBoundingClientRect();return b.width>200&&b.height>50&&\
+                 s.querySelectorAll('polyline,rect,polygon').length>3});d.body.dataset.shown=s.length;\
+                 d.body.dataset.over=d.documentElement.scrollWidth-d.documentElement.clientWidth;});</script></body>";
+    let text = page(&manifest, &events).replace("</body>", probe);
+    std::fs::write(&written, text).expect("the page is written");
+    for width in [1200, 500] {
+        let (dom, log) = opened(&browser, &written, width);
+        assert!(!log.contains("CONSOLE"), "{log}");
+        // Of each pair of widths one is shown: six charts, and four of distributions.
+        assert!(dom.contains("data-shown=\"10\""), "{width}: {}", tail(&dom));
+        assert!(
+            dom.contains("data-over=\"0\""),
+            "{width}: the page is wider than the window: {}",
+            tail(&dom)
+        );
+        assert!(dom.contains("id=\"tip\""), "the script ran");
+    }
+}
+
+#[test]
+fn a_simulated_run_becomes_a_page_and_two_are_compared_on_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let jetlag = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+            .args(args)
+            .current_dir(folder.path())
+            .output()
+            .expect("jetlag starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!said.contains("panicked"), "{said}");
+        (output.status.code(), said)
+    };
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/matrix.ron");
+    for (file, seed) in [("a.mcap", "seed=5"), ("b.mcap", "seed=6")] {
+        let (code, said) = jetlag(&["run", scenario, "--quiet", "--out", file, "--set", seed]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    let (code, said) = jetlag(&["report", "a.mcap", "b.mcap", "--html", "both.html"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("both.html"), "{said}");
+    let page = std::fs::read_to_string(folder.path().join("both.html")).expect("the page");
+    assert_self_contained(&page);
+    for part in [
+        "<h2>Comparison</h2>",
+        "with lidar",
+        "with all",
+        "id=\"run1-time\"",
+        "id=\"run2-time\"",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Three tenants beside two others and all, median and p99, in each of two runs.
+    assert_eq!(page.matches("heat\"").count(), 2 * 2 * 9);
+    let (code, said) = jetlag(&["report", "absent.mcap", "--html", "x.html"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("Name a run file") && !folder.path().join("x.html").exists());
+    let (code, said) = jetlag(&["report", "a.mcap", "--html", "no/such/folder/x.html"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("cannot write no/such/folder/x.html"), "{said}");
+    let (code, _) = jetlag(&["report", "a.mcap", "b.mcap", "--layers"]);
+    assert_eq!(code, Some(0));
+}
+
+fn tail(text: &str) -> &str {
+    let start = text.find("<body").unwrap_or(0);
+    text.get(start..start + 200).unwrap_or(text)
+}
