@@ -2,7 +2,7 @@
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
 # the independent readers (Python packages, in .venv) that the tests hold the run file against, NVIDIA's TensorRT
-# libraries that need no GPU and ONNX Runtime (Python wheels, in .venvs), a browser, qemu for the aarch64 build, ssh's
+# and NVRTC libraries that need no GPU and ONNX Runtime (Python wheels, in .venvs), a browser, qemu for the aarch64 build, ssh's
 # server for the tests of `jetlag deploy` (only where installing it starts no service), and cargo-deny.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -75,6 +75,9 @@ if $want_test; then
   rtx 1.4 1.4.0.76
   wheels lean-11.4 tensorrt-lean-cu13-libs==11.4.0.106
   wheels lean-10.16 tensorrt-lean-cu12-libs==10.16.1.11
+  # The compiler of CUDA C, which needs no GPU either: the last release that knows Xavier, and one that knows Thor.
+  wheels nvrtc-12.9 nvidia-cuda-nvrtc-cu12==12.9.86
+  wheels nvrtc-13 nvidia-cuda-nvrtc==13.5.37
   wheels onnxruntime onnxruntime==1.31.1
   if ! command -v cargo-deny >/dev/null; then
     echo "setup: installing cargo-deny (some minutes)"

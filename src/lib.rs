@@ -10,7 +10,7 @@
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
 //! - [`deploy`] ← scenario, detector's specs, engine's network files
-//! - [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
+//! - [`trace`] ← record; [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
 
@@ -34,4 +34,5 @@ pub mod source;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
+pub mod trace;
 pub mod units;

@@ -7,6 +7,10 @@
 mod bad_input;
 #[path = "common/cuda.rs"]
 mod cuda;
+#[path = "gpu/device_steps.rs"]
+mod device_steps;
+#[path = "gpu/nvrtc.rs"]
+mod nvrtc;
 #[path = "gpu/processes.rs"]
 mod processes;
 #[path = "gpu/kit.rs"]
@@ -17,3 +21,5 @@ mod scene;
 mod sharing;
 #[path = "gpu/stages.rs"]
 mod stages;
+#[path = "gpu/stress.rs"]
+mod stress;

@@ -13,6 +13,7 @@ pub mod null;
 #[cfg(feature = "onnxruntime")]
 pub mod onnxruntime;
 pub mod sim;
+pub mod stress;
 pub mod tensorrt;
 
 use std::path::PathBuf;
@@ -61,8 +62,32 @@ pub struct TensorSpec {
 pub trait HostStep: Send + Sync {
     /// Shown in inspect and in traces: `scatter`.
     fn name(&self) -> &str;
+    /// How a device can do the same instead; none where it cannot.
+    fn on_device(&self) -> Option<DeviceStep> {
+        None
+    }
     /// Does the work for one frame.
     fn run(&self, tensors: &mut TensorSet) -> Result<(), TensorError>;
+}
+
+/// Work of a host step as a device does it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceStep {
+    /// Pillar features onto a canvas.
+    Scatter(DeviceScatter),
+}
+
+/// A scatter by the names of its tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceScatter {
+    /// Features: `f32`, an engine's output.
+    pub features: String,
+    /// Cells of the pillars, x before y: `i32 [1, pillars, 2]`.
+    pub cells: String,
+    /// The canvas: `f32 [1, channels, y, x]`.
+    pub canvas: String,
+    /// Sizes of all three.
+    pub shape: crate::gpu::CanvasShape,
 }
 
 /// One step of a program.

@@ -161,7 +161,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Every two tenants, except two inputs of one detector.
+    /// Every two tenants, except two inputs of one detector, and two stressors: what they do to each other is no detector's affair.
     fn pairs(&self, matrix: &Matrix) -> Vec<Vec<usize>> {
         let tenants = &self.scenario.tenants;
         let group = |tenant: usize| {
@@ -172,6 +172,7 @@ impl Planner<'_> {
         let every = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
         every
             .filter(|&(a, b)| group(a).is_none() || group(a) != group(b))
+            .filter(|&(a, b)| tenants[a].stress().is_none() || tenants[b].stress().is_none())
             .map(|(a, b)| vec![a, b])
             .collect()
     }

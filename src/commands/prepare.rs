@@ -4,6 +4,7 @@
 
 mod gpu;
 mod onnxruntime;
+mod stress;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -174,6 +175,7 @@ fn one(
                 backend
             },
         ),
+        BackendChoice::Stress(stress) => stress::backend(scenario, number, devices, *stress),
         BackendChoice::OnnxRuntime { provider, threads } => {
             onnxruntime::backend(scenario, number, devices, *provider, *threads)
         }

@@ -303,7 +303,8 @@ fn simulated(
                 BackendChoice::Null => LatencyModel::Fixed(Nanos(1)),
                 BackendChoice::Cpu { .. }
                 | BackendChoice::TensorRt { .. }
-                | BackendChoice::OnnxRuntime { .. } => {
+                | BackendChoice::OnnxRuntime { .. }
+                | BackendChoice::Stress(_) => {
                     anyhow::bail!(
                         "tenant {}: its backend cannot run under the virtual clock; use Sim or `clock: Real`",
                         tenant.name

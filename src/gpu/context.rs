@@ -76,12 +76,33 @@ impl Gpu {
     /// # Errors
     /// The driver fails.
     pub fn multiprocessors(&self) -> Result<u32, GpuError> {
-        let attribute = sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-        let count = self
-            .context
-            .attribute(attribute)
-            .map_err(driver_failed("cuDeviceGetAttribute"))?;
+        let count = self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         Ok(u32::try_from(count).unwrap_or(0))
+    }
+
+    /// Threads that a multiprocessor holds at once.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn threads_per_multiprocessor(&self) -> Result<u32, GpuError> {
+        let count =
+            self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)?;
+        Ok(u32::try_from(count).unwrap_or(0))
+    }
+
+    /// Bytes of the second-level cache.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn l2_bytes(&self) -> Result<usize, GpuError> {
+        let bytes = self.attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?;
+        Ok(usize::try_from(bytes).unwrap_or(0))
+    }
+
+    fn attribute(&self, attribute: sys::CUdevice_attribute) -> Result<i32, GpuError> {
+        self.context
+            .attribute(attribute)
+            .map_err(driver_failed("cuDeviceGetAttribute"))
     }
 
     /// Waits until nothing is under way on the device for this process.

@@ -55,6 +55,16 @@ pub enum GpuError {
         /// Bytes free, where the driver tells.
         free: Option<u64>,
     },
+    /// A kernel's memory that is smaller than the kernel needs.
+    #[error("{what} have {found} bytes, and {wanted} are needed")]
+    TooSmall {
+        /// What is too small.
+        what: &'static str,
+        /// Bytes needed.
+        wanted: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
     /// A driver older than what is asked of it.
     #[error(
         "{what} needs a driver for CUDA {}, and this one serves {}; update the driver or share another way",

@@ -69,6 +69,16 @@ impl DeviceMemory {
     }
 }
 
+impl DeviceMemory {
+    /// Fills it with zeros and waits.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn clear(&self) -> Result<(), GpuError> {
+        self.fill(&vec![0; self.bytes])
+    }
+}
+
 impl Drop for DeviceMemory {
     fn drop(&mut self) {
         let _ = self.gpu.synchronize();

@@ -1,13 +1,13 @@
-//! CUDA, behind safe types: devices and their contexts, streams, events, memory, graphs, partitions, and where the
-//! device's moments lie on the host's line of time. Nothing of TensorRT here.
+//! CUDA, behind safe types: devices and their contexts, streams, events, memory, graphs, partitions, kernels
+//! of our own compiled at run time, and where the device's moments lie on the host's line of time. Nothing of TensorRT here.
 //!
 //! The driver is loaded at run time through `cudarc`, built for CUDA 11.4; it panics where there is no driver,
 //! so its presence is asked for first, in [`devices`] and nowhere else. Functions newer than 11.4 are asked for by name
 //! and version, in [`Partition`] alone.
 //!
 //! # Who keeps whom alive
-//! [`Gpu`] is the device's primary context; every stream, event, block of memory, graph and partition holds it. A stream
-//! holds its partition. Memory and graphs wait for the device before they are freed, so that whatever a stream still has
+//! [`Gpu`] is the device's primary context; every stream, event, block of memory, graph, module and partition holds it. A
+//! stream holds its partition, a kernel its module. Memory and graphs wait for the device before they are freed, so that whatever a stream still has
 //! under way finds its addresses; a hanging device hangs there, and the run's watchdog leaves such a tenant alone.
 //!
 //! # Threads
@@ -23,8 +23,12 @@ mod context;
 mod device;
 mod event;
 mod graph;
+mod kernels;
+mod load;
 mod memory;
+mod nvrtc;
 mod partition;
+mod scatter;
 mod stream;
 
 pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
@@ -32,6 +36,10 @@ pub use context::Gpu;
 pub use device::{Device, GpuError, devices, first};
 pub use event::{Event, Sync};
 pub use graph::Graph;
+pub use kernels::{KernelSource, LOAD, Module, SCATTER, SOURCES};
+pub use load::{Load, LoadKernel};
 pub use memory::{DeviceMemory, PinnedAddress, PinnedMemory, Uploads};
+pub use nvrtc::{Nvrtc, NvrtcError};
 pub use partition::Partition;
+pub use scatter::{CanvasShape, Scatter, Span};
 pub use stream::Stream;

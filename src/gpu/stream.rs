@@ -9,6 +9,7 @@ use super::device::driver_failed;
 use super::event::Event;
 use super::memory::{DeviceMemory, PinnedAddress};
 use super::partition::Partition;
+use super::scatter::Span;
 use super::{Gpu, GpuError};
 
 /// A stream that does not wait for the default one. The thread that uses it has bound its [`Gpu`].
@@ -106,6 +107,18 @@ impl Stream {
         unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_ptr().cast(), from.address(), bytes, self.raw) }
             .result()
             .map_err(driver_failed("cuMemcpyDtoHAsync"))
+    }
+
+    /// Fills the first `bytes` of device memory with zeros, in order with the stream.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn clear(&self, span: Span, bytes: usize) -> Result<(), GpuError> {
+        let bytes = bytes.min(span.bytes);
+        // SAFETY: the block holds as many bytes, and whoever gave it keeps it alive.
+        unsafe { sys::cuMemsetD8Async(span.address, 0, bytes, self.raw) }
+            .result()
+            .map_err(driver_failed("cuMemsetD8Async"))
     }
 
     /// Waits until all of its work is done.

@@ -9,6 +9,7 @@ use super::gpu::{self, GpuFile, Provider};
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choice, Choices, Fields, Read, Reader};
 use super::steps::{self, MatrixFile, SweepFile};
+use super::stress::{self, StressFile};
 use super::tree::Node;
 use super::{ClockKind, Clocks, Mps, PointFormat, Release, Sensor, Sharing, TelemetrySource};
 
@@ -86,6 +87,7 @@ pub(super) enum BackendFile {
         provider: Read<Provider>,
         threads: Read<usize>,
     },
+    Stress(StressFile),
 }
 
 /// What may stand for a latency model.
@@ -192,6 +194,7 @@ const TENANT_FIELDS: &[&str] = &[
     "context_memory",
     "share",
     "gpu",
+    "preprocess",
     "processes",
     "gpus",
 ];
@@ -290,6 +293,12 @@ static BACKENDS: Choices = Choices {
             &["provider", "threads"],
             0,
             "OnnxRuntime(provider: Cpu)",
+        ),
+        choice(
+            "Stress",
+            &["resource", "level", "burst"],
+            0,
+            "Stress(resource: Dram, level: 0.5)",
         ),
     ],
 };
@@ -575,6 +584,7 @@ fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
             provider: r.optional(&fields, "provider", gpu::provider),
             threads: r.optional(&fields, "threads", Reader::whole),
         },
+        "Stress" => BackendFile::Stress(stress::read(r, &fields)?),
         _ => BackendFile::Auto,
     })
 }

@@ -25,6 +25,18 @@ pub struct GpuUse {
     pub share: Option<f64>,
     /// The device's number.
     pub gpu: u16,
+    /// Where steps between and before engines are done.
+    pub preprocess: Preprocess,
+}
+
+/// Where steps are done that a device could do as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Preprocess {
+    /// On the host.
+    #[default]
+    Host,
+    /// On the GPU, those that there are kernels for: PointPillars' scatter.
+    Gpu,
 }
 
 /// How inputs and outputs get across.
@@ -96,6 +108,7 @@ pub(super) struct GpuFile {
     context_memory: Read<ContextMemory>,
     share: Read<f64>,
     pub(super) gpu: Read<u16>,
+    preprocess: Read<Preprocess>,
     pub(super) processes: Read<usize>,
     pub(super) gpus: Read<Vec<Spot<u16>>>,
 }
@@ -131,6 +144,12 @@ static CONTEXT_MEMORIES: Choices = Choices {
     what: "context memory",
     default: "Separate",
     all: &[plain("Separate"), plain("Shared")],
+};
+
+static PREPROCESSES: Choices = Choices {
+    what: "preprocess",
+    default: "Host",
+    all: &[plain("Host"), plain("Gpu")],
 };
 
 static PROVIDERS: Choices = Choices {
@@ -170,6 +189,12 @@ pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
         }),
         share: r.optional(fields, "share", Reader::number),
         gpu: r.optional(fields, "gpu", Reader::whole),
+        preprocess: r.optional(fields, "preprocess", |r, node, _| {
+            Some(match r.choice(node, &PREPROCESSES)?.0 {
+                "Gpu" => Preprocess::Gpu,
+                _ => Preprocess::Host,
+            })
+        }),
         processes: r.optional(fields, "processes", Reader::whole),
         gpus: r.optional(fields, "gpus", |r, node, field| {
             r.list(
@@ -207,6 +232,7 @@ pub(super) fn resolve(typed: &GpuFile, label: &str, r: &mut Reader) -> GpuUse {
         context_memory: typed.context_memory.or_default(),
         share: typed.share.given().map(|spot| spot.value),
         gpu: typed.gpu.or(0),
+        preprocess: typed.preprocess.or_default(),
     }
 }
 

@@ -13,6 +13,7 @@ mod read;
 mod resolve;
 mod set;
 mod steps;
+mod stress;
 mod tenant;
 mod tree;
 
@@ -22,9 +23,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
 
-pub use gpu::{ContextMemory, GpuUse, Graph, Provider, Sync, Transfer};
+pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
 pub use problems::{Place, Problem, ProblemKind, Problems};
 pub use resolve::{CheckExpectation, ResolveEnv, from_str, load};
+pub use stress::{Resource, Stress};
 
 /// A scenario, resolved.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -309,6 +311,8 @@ pub enum BackendChoice {
         /// Threads for one inference on the processor.
         threads: usize,
     },
+    /// No network: a load of one resource.
+    Stress(Stress),
     /// A seeded latency model.
     Sim(LatencyModel),
     /// Returns at once.
@@ -318,19 +322,24 @@ pub enum BackendChoice {
 impl BackendChoice {
     /// Whether it really executes the detector's networks.
     pub fn executes(&self) -> bool {
-        !matches!(self, BackendChoice::Sim(_) | BackendChoice::Null)
+        !matches!(
+            self,
+            BackendChoice::Stress(_) | BackendChoice::Sim(_) | BackendChoice::Null
+        )
     }
-    /// Whether it executes on a GPU.
+    /// Whether it works on a GPU.
     pub fn uses_gpu(&self) -> bool {
         match self {
             BackendChoice::TensorRt { .. } => true,
             BackendChoice::OnnxRuntime { provider, .. } => *provider == Provider::Cuda,
+            BackendChoice::Stress(stress) => stress.resource.is_on_gpu(),
             BackendChoice::Cpu { .. } | BackendChoice::Sim(_) | BackendChoice::Null => false,
         }
     }
-    /// For a stressor: the resource that it loads, and how much of it from 0 to 1. No backend of this version is one.
+    /// For a stressor: the resource that it loads, and how much of it from 0 to 1.
     pub fn load(&self) -> Option<(String, f64)> {
         match self {
+            BackendChoice::Stress(stress) => Some((format!("{:?}", stress.resource), stress.level)),
             BackendChoice::Cpu { .. }
             | BackendChoice::TensorRt { .. }
             | BackendChoice::OnnxRuntime { .. }

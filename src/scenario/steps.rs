@@ -148,6 +148,16 @@ pub(super) fn sweep(
         r.report(place, kind);
     }
     let tenant = tenants.iter().find(|tenant| tenant.name == name.value);
+    if tenant.is_some_and(|tenant| tenant.stress().is_some()) {
+        let why = "a stressor's `level` and `burst` say when its bursts are due";
+        let advice = "sweep a detector, or give several stressors of different levels and run --matrix";
+        let kind = ProblemKind::Contradiction {
+            what: "`tenant` of `sweep`".to_owned(),
+            why: why.to_owned(),
+            advice: advice.to_owned(),
+        };
+        r.report(&name.place, kind);
+    }
     let endless = |tenant: &Tenant| tenant.backend == BackendChoice::Null && tenant.frames.is_none();
     if closed && clock == ClockKind::Virtual && tenant.is_some_and(endless) {
         let why = "Null takes no time and a closed loop leaves no gaps, so virtual time would stand still";

@@ -10,6 +10,7 @@ use super::gpu;
 use super::problems::{Place, ProblemKind, Spot, shown};
 use super::read::{Read, Reader};
 use super::resolve::{Context, Whole, require};
+use super::stress;
 use super::{
     Arrival, BackendChoice, ClockKind, DetectorRef, LatencyModel, Overload, PointFormat, Sensor, SourceSpec,
     Tenant,
@@ -45,7 +46,13 @@ pub(super) fn resolve_tenant(
     let (backend, backend_reason) = tenant.backend(r);
     let detector = tenant.detector(r);
     let source = tenant.source(r);
-    let arrival = tenant.arrival(r);
+    let arrival = match &backend {
+        BackendChoice::Stress(stress) => {
+            tenant.stressor(r);
+            stress.arrival()
+        }
+        _ => tenant.arrival(r),
+    };
     let overload = tenant.overload(r);
     tenant.virtual_time(&backend, &arrival, r);
     if let Some(spot) = typed.deadline.given() {
@@ -72,6 +79,10 @@ pub(super) fn resolve_tenant(
         let wanted = "above zero; leave it out to run for the duration";
         require(r, spot, spot.value > 0, tenant.of("frames"), wanted);
     }
+    let depth = match &backend {
+        BackendChoice::Stress(stress) => stress.depth(),
+        _ => 1,
+    };
     Tenant {
         name: typed
             .name
@@ -86,7 +97,7 @@ pub(super) fn resolve_tenant(
         deadline: typed.deadline.given().map(|spot| spot.value),
         overload,
         priority: typed.priority.or(0),
-        depth: typed.depth.or(1),
+        depth: typed.depth.or(depth),
         cpus: tenant.cpus(r),
         record_detections: typed.record_detections.or(true),
         frames: typed.frames.given().map(|spot| spot.value),
@@ -113,7 +124,10 @@ impl One<'_> {
         match &self.typed.backend {
             Read::Wrong => None,
             Read::Absent => Some(false),
-            Read::Given(spot) => Some(matches!(spot.value, BackendFile::Sim(_) | BackendFile::Null)),
+            Read::Given(spot) => Some(matches!(
+                spot.value,
+                BackendFile::Sim(_) | BackendFile::Null | BackendFile::Stress(_)
+            )),
         }
     }
 
@@ -124,6 +138,7 @@ impl One<'_> {
         match value {
             BackendFile::Auto => self.auto(),
             BackendFile::Null => (BackendChoice::Null, None),
+            BackendFile::Stress(load) => (BackendChoice::Stress(stress::resolve(load, &self.label, r)), None),
             BackendFile::Sim(model) => (BackendChoice::Sim(self.latency(model, r)), None),
             BackendFile::Cpu { threads, profile } => {
                 self.threads(threads, r);
@@ -147,6 +162,20 @@ impl One<'_> {
                 (backend, None)
             }
         }
+    }
+
+    /// What a stressor cannot have.
+    fn stressor(&self, r: &mut Reader) {
+        let typed = self.typed;
+        let given = [
+            ("detector", typed.detector.given().map(|spot| &spot.place)),
+            ("source", typed.source.given().map(|spot| &spot.place)),
+            ("arrival", typed.arrival.given().map(|spot| &spot.place)),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(field, place)| Some((field, place?)));
+        stress::contradictions(given, &self.label, r);
     }
 
     fn threads(&self, threads: &Read<usize>, r: &mut Reader) {
@@ -275,7 +304,7 @@ impl One<'_> {
                         field: "detector",
                         owner: self.label.clone(),
                         example: "detector: \"engines/camera.ron\" (a spec), or \"builtin:camera\" or \
-                                  \"builtin:lidar\"; only the backends Sim and Null do without one"
+                                  \"builtin:lidar\"; only the backends Sim, Null and Stress do without one"
                             .into(),
                     };
                     r.report(&self.typed.place, kind);
@@ -560,7 +589,7 @@ impl One<'_> {
             Read::Given(spot) => &spot.place,
             _ => &self.typed.place,
         };
-        if self.simulates() == Some(false) {
+        if self.simulates() == Some(false) || matches!(backend, BackendChoice::Stress(_)) {
             let why = "under the Virtual clock every tenant must be simulated, and this one really computes";
             let advice = "give it backend: Sim(…) or Null, or take clock: Real";
             self.contradiction(r, place, "backend", why, advice);

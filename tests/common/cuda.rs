@@ -56,6 +56,12 @@ impl Control {
         self
     }
 
+    /// Any other variable of the process.
+    pub(crate) fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
     /// The driver's version, as 12040: below 12.4 it has no green contexts, below 12.5 no streams for them.
     pub(crate) fn driver(mut self, version: i32) -> Self {
         self.driver = version;
@@ -166,6 +172,13 @@ pub(crate) fn driver(control: &Control) -> Option<PathBuf> {
 #[allow(dead_code, reason = "each test binary uses some")]
 pub(crate) fn tensorrt(era: char) -> Option<PathBuf> {
     double::era(era).map(|double| double.folder.clone())
+}
+
+/// The folder for `JETLAG_NVRTC` with NVRTC's double, if it can be made here.
+#[allow(dead_code, reason = "each test binary uses some")]
+pub(crate) fn nvrtc() -> Option<PathBuf> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
+    double::library("libnvrtc.so.12", &sources, &["nvrtc"], &[])
 }
 
 /// What the processes that wrote to this log called, and what they did not give back: one object each.

@@ -4,6 +4,9 @@
 //                                     spin's stated nanoseconds are busy time; its traffic takes none
 //   double_busy(u64 nanos)            the device is busy for so long
 //   double_add(u64 address, u32 n)    adds to the word there
+//   jetlag_load_*                     jetlag's loads (src/gpu/kernels/load.cu): busy for as long as their work takes on the
+//                                     device that control.h has in mind, 200 GB/s to memory and 400 GB/s from the cache
+//   jetlag_scatter, jetlag_scatter_clear   jetlag's scatter (src/gpu/kernels/scatter.cu)
 #include "world.h"
 
 #include "numbers.h"
@@ -50,12 +53,70 @@ Time put(Arguments const& a, Place const&, Time start)
     });
 }
 
+Time loadCompute(Arguments const& a, Place const& place, Time start)
+{
+    bool const known = bytesAt(a[0], 4) != nullptr;
+    return busy(place, start, Nanos(known ? static_cast<int64_t>(a[1]) * 10 : 0));
+}
+
+Time loadDram(Arguments const& a, Place const& place, Time start)
+{
+    uint64_t const bytes = (a[4] + 1) * 16;
+    bool const known = bytesAt(a[0], bytes) != nullptr && bytesAt(a[1], bytes) != nullptr && (a[4] & (a[4] + 1)) == 0;
+    return busy(place, start, Nanos(known ? static_cast<int64_t>(a[3]) * 32 / 200 : 0));
+}
+
+Time loadL2(Arguments const& a, Place const& place, Time start)
+{
+    bool const known = bytesAt(a[0], (a[3] + 1) * 16) != nullptr && bytesAt(a[1], 4) != nullptr && (a[3] & (a[3] + 1)) == 0;
+    return busy(place, start, Nanos(known ? static_cast<int64_t>(a[2]) * 16 / 400 : 0));
+}
+
+Time scatterClear(Arguments const& a, Place const&, Time start)
+{
+    return measured(start, [&] {
+        auto* canvas = static_cast<float*>(bytesAt(a[0], a[3] * a[4] * 4));
+        auto const* written = static_cast<int32_t const*>(bytesAt(a[1], a[2] * 4));
+        for (uint64_t i = 0; canvas != nullptr && written != nullptr && i < a[2] * a[3]; ++i)
+            if (int32_t const cell = written[i / a[3]]; cell >= 0)
+                canvas[i % a[3] * a[4] + static_cast<uint64_t>(cell)] = 0;
+    });
+}
+
+Time scatter(Arguments const& a, Place const&, Time start)
+{
+    return measured(start, [&] {
+        uint64_t const pillars = a[4], rows = a[5], most = a[6], channels = a[7], width = a[8], area = a[9];
+        auto* canvas = static_cast<float*>(bytesAt(a[0], channels * area * 4));
+        auto* written = static_cast<int32_t*>(bytesAt(a[1], most * 4));
+        auto const* features = static_cast<float const*>(bytesAt(a[2], rows * channels * 4));
+        auto const* cells = static_cast<int32_t const*>(bytesAt(a[3], pillars * 8));
+        if (canvas == nullptr || written == nullptr || features == nullptr || cells == nullptr)
+            return;
+        for (uint64_t p = 0; p < most; ++p)
+        {
+            written[p] = -1;
+            if (p >= pillars || cells[2 * p] < 0)
+                continue;
+            uint64_t const cell = static_cast<uint64_t>(cells[2 * p + 1]) * width + static_cast<uint64_t>(cells[2 * p]);
+            written[p] = static_cast<int32_t>(cell);
+            for (uint64_t c = 0; c < channels; ++c)
+                canvas[c * area + cell] = features[a[10] != 0 ? c * rows + p : p * channels + c];
+        }
+    });
+}
+
 Function const kKERNELS[] = {
     {"dbl_sum", {8, 8, 4, 8}, sum},
     {"dbl_spin", {8, 8, 8, 8}, spin},
     {"dbl_write", {8, 8, 4, 4, 8}, put},
     {"double_busy", {8}, spin},
     {"double_add", {8, 4}, add},
+    {"jetlag_load_compute", {8, 8}, loadCompute},
+    {"jetlag_load_dram", {8, 8, 8, 8, 8}, loadDram},
+    {"jetlag_load_l2", {8, 8, 8, 8}, loadL2},
+    {"jetlag_scatter_clear", {8, 8, 8, 8, 8}, scatterClear},
+    {"jetlag_scatter", {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, scatter},
 };
 
 CUresult load(CUmodule* into, void const* image)

@@ -139,11 +139,14 @@ impl Scene {
     /// Runs jetlag beside the doubles. None where the driver's double cannot be made.
     pub(super) fn jetlag(&self, control: &Control, arguments: &[&str]) -> Option<Output> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
-        control.apply(&mut command)?;
         command
             .current_dir(self.folder.path())
             .env("JETLAG_TENSORRT", cuda::tensorrt(self.era)?)
+            .env("JETLAG_NVRTC", cuda::nvrtc()?)
+            .env("JETLAG_CACHE", self.path("cache"))
             .args(arguments);
+        // Its variables win.
+        control.apply(&mut command)?;
         Some(command.output().unwrap())
     }
 

@@ -6,6 +6,8 @@
 //! ONNX Runtime in `backend/onnxruntime`. Whose turn it is, where tenants take turns, is decided before submission
 //! (`tenant::gate`).
 
+mod device_steps;
+mod kernels;
 mod lanes;
 mod layout;
 mod shared;
@@ -17,6 +19,8 @@ use crate::gpu::{GpuError, Stream};
 use crate::scenario::GpuUse;
 use crate::tensor::{ElementType, Shape};
 
+pub use device_steps::fold;
+pub use kernels::{KernelError, kernels};
 pub use lanes::Lanes;
 pub use layout::{EngineUse, Layout, Location, Segment, Tensor, Work};
 pub use shared::{Claim, SharedGpu};
@@ -85,6 +89,8 @@ pub struct Options {
     pub gpu: GpuUse,
     /// The longest that a frame may take.
     pub watchdog: std::time::Duration,
+    /// What limits the tenant from the start; told by its first slot.
+    pub findings: Vec<crate::record::Finding>,
 }
 
 /// A failure of the device as a backend's.

@@ -49,9 +49,14 @@ pub fn open(
         zero_copy,
         options: options.clone(),
     };
-    (0..slots)
-        .map(|_| Ok(Box::new(GpuSlot::new(&tenant, program, networks)?) as Box<dyn Slot>))
-        .collect()
+    let slot = |number: usize| -> Result<Box<dyn Slot>, BackendError> {
+        let mut slot = GpuSlot::new(&tenant, program, networks)?;
+        if number == 0 {
+            slot.findings.extend(tenant.options.findings.iter().cloned());
+        }
+        Ok(Box::new(slot))
+    };
+    (0..slots).map(slot).collect()
 }
 
 /// What all slots of one tenant have in common.

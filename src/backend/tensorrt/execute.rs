@@ -55,7 +55,7 @@ impl Backend for TensorRtBackend {
             scenario::ContextMemory::Separate => None,
             scenario::ContextMemory::Shared => Some(shared_memory(device, &plans)?),
         };
-        let networks: Vec<Box<dyn Network>> = plans
+        let mut networks: Vec<Box<dyn Network>> = plans
             .into_iter()
             .map(|mut plan| {
                 plan.memory.clone_from(&memory);
@@ -66,7 +66,13 @@ impl Backend for TensorRtBackend {
             .shared
             .lanes(self.claim, slots)
             .map_err(|error| gpu::failed(NAME, "the tenant's streams", error))?;
-        gpu::open(&self.shared, ways, program, &networks, slots, &self.options)
+        if self.options.gpu.preprocess == scenario::Preprocess::Host {
+            return gpu::open(&self.shared, ways, program, &networks, slots, &self.options);
+        }
+        let (program, finding) = gpu::fold(NAME, device, program, &mut networks);
+        let mut options = self.options.clone();
+        options.findings.extend(finding);
+        gpu::open(&self.shared, ways, &program, &networks, slots, &options)
     }
 }
 

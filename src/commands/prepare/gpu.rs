@@ -126,6 +126,7 @@ pub(super) fn on_device(
             backend,
             gpu: tenant.gpu.clone(),
             watchdog: Duration::from_nanos(u64::try_from(scenario.watchdog.0).unwrap_or(0)),
+            findings: Vec::new(),
         },
     })
 }

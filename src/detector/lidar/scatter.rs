@@ -5,7 +5,8 @@
 //! flight. That tensor is one longer than a frame can need: the full length marks a slot that is new.
 
 use super::encode::{CELLS, dims};
-use crate::backend::HostStep;
+use crate::backend::{DeviceScatter, DeviceStep, HostStep};
+use crate::gpu::CanvasShape;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 
 /// Name of the tensor that keeps which cells of the canvas hold something: `i32 [1, pillars]`.
@@ -60,6 +61,20 @@ impl Scatter {
 impl HostStep for Scatter {
     fn name(&self) -> &str {
         "scatter"
+    }
+
+    fn on_device(&self) -> Option<DeviceStep> {
+        Some(DeviceStep::Scatter(DeviceScatter {
+            features: self.features.clone(),
+            cells: CELLS.to_owned(),
+            canvas: self.canvas.clone(),
+            shape: CanvasShape {
+                channels: self.channels,
+                cells: self.cells.map(|n| n as usize),
+                max_pillars: self.max_pillars,
+                channels_first: self.layout == FeatureLayout::ChannelsPillars,
+            },
+        }))
     }
 
     fn run(&self, tensors: &mut TensorSet) -> Result<(), TensorError> {

@@ -11,6 +11,7 @@ use crate::tenant::failures::Failures;
 use crate::tenant::gate::Gate;
 use crate::tenant::nodes::NodeTotals;
 use crate::tenant::recording::RecordSink;
+use crate::trace::traced;
 
 /// The back half of the pipeline: from submission to record.
 pub(super) struct Finish<'a> {
@@ -39,7 +40,10 @@ impl Finish<'_> {
             submitted,
         } = in_flight;
         self.found.clear();
-        let result = submitted.and_then(|()| slot.wait().map_err(|e| e.to_string()));
+        let result = submitted.and_then(|()| {
+            let _stage = traced(&record, self.name).stage("wait");
+            slot.wait().map_err(|e| e.to_string())
+        });
         if let Some(gate) = self.gate {
             gate.leave(record.tenant);
         }
@@ -90,9 +94,11 @@ impl Finish<'_> {
         record.finished = self.clock.now();
         if let Some(postprocess) = &mut self.postprocess {
             let began = record.finished;
-            postprocess
-                .run(slot.tensors(), carry, &mut self.found)
-                .map_err(|e| e.to_string())?;
+            let done = {
+                let _stage = traced(record, self.name).stage("postprocess");
+                postprocess.run(slot.tensors(), carry, &mut self.found)
+            };
+            done.map_err(|e| e.to_string())?;
             record.finished = self.clock.now();
             record.stages[Stage::Postprocess as usize] = Some(record.finished - began);
         }

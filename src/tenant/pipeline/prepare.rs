@@ -15,6 +15,7 @@ use crate::tenant::failures::Failures;
 use crate::tenant::gate::Gate;
 use crate::tenant::overload::{Release, WaitingLine};
 use crate::tenant::recording::RecordSink;
+use crate::trace::traced;
 use crate::units::{Nanos, Stamp};
 
 /// The last stretch of a wait that `Release::Spin` burns: longer than the usual wake-up latency of a timer.
@@ -96,7 +97,10 @@ impl Prepare<'_> {
             );
             record.stages[Stage::Queue as usize] = Some(self.clock.now() - came);
         }
-        let submitted = idle.slot.submit().map_err(|e| e.to_string());
+        let submitted = {
+            let _stage = traced(&record, self.name).stage("submit");
+            idle.slot.submit().map_err(|e| e.to_string())
+        };
         Next::Frame(InFlight {
             slot: idle.slot,
             carry: idle.carry,
@@ -119,17 +123,28 @@ impl Prepare<'_> {
         if passed > 0 {
             self.source.skip(passed).map_err(|e| e.to_string())?;
         }
-        if !self.source.acquire(&mut self.frame).map_err(|e| e.to_string())? {
+        let traced = traced(record, self.name);
+        let acquired = {
+            let _stage = traced.stage("acquire");
+            self.source.acquire(&mut self.frame)
+        };
+        if !acquired.map_err(|e| e.to_string())? {
             return Ok(false);
         }
         record.source_index = self.frame.index;
         record.stages[Stage::Acquire as usize] = lap(self.clock);
-        self.source.decode(&mut self.frame).map_err(|e| e.to_string())?;
+        let decoded = {
+            let _stage = traced.stage("decode");
+            self.source.decode(&mut self.frame)
+        };
+        decoded.map_err(|e| e.to_string())?;
         record.stages[Stage::Decode as usize] = lap(self.clock);
         if let Some(preprocess) = &mut self.preprocess {
-            record.input_size = preprocess
-                .run(&self.frame, idle.slot.tensors_mut(), &mut idle.carry)
-                .map_err(|e| e.to_string())?;
+            let made = {
+                let _stage = traced.stage("preprocess");
+                preprocess.run(&self.frame, idle.slot.tensors_mut(), &mut idle.carry)
+            };
+            record.input_size = made.map_err(|e| e.to_string())?;
             record.stages[Stage::Preprocess as usize] = lap(self.clock);
         }
         Ok(true)

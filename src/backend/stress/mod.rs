@@ -1,0 +1,126 @@
+//! Stressors: tenants without a detector, each frame of which is a burst of work on one resource.
+//!
+//! A burst is a fixed piece of work, found when the tenant is opened, before anybody else runs: as much as the resource does
+//! alone in the stated time. So beside others it takes longer, and its record shows what was achieved. When bursts are due
+//! is the arrival's affair (`scenario::Stress::arrival`). What loads what: `host` the processor and its memory, `device`
+//! the GPU.
+
+mod device;
+mod host;
+
+use std::sync::Arc;
+
+use super::gpu::{self, Claim, Options, SharedGpu};
+use super::{Backend, BackendError, Program, Slot};
+use crate::scenario::{Resource, Stress};
+use crate::units::Nanos;
+
+/// The backend's word in results.
+pub const NAME: &str = "stress";
+
+/// A GPU as a stressor uses it.
+pub struct OnGpu {
+    /// The device, as all tenants of the run share it.
+    pub shared: Arc<SharedGpu>,
+    /// What it brings to the sharing.
+    pub claim: Claim,
+    /// How its slots work.
+    pub options: Options,
+}
+
+/// Loads one resource.
+pub struct StressBackend {
+    /// What, and how much.
+    pub stress: Stress,
+    /// The GPU, for resources of one.
+    pub gpu: Option<OnGpu>,
+}
+
+impl Backend for StressBackend {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn open(&self, _: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+        let Stress { resource, burst, .. } = self.stress;
+        if !resource.is_on_gpu() {
+            return Ok(host::open(resource, burst, slots));
+        }
+        match &self.gpu {
+            Some(on) => device::open(on, resource, burst, slots),
+            None => Err(failed(resource, "it needs a GPU, and was given none".to_owned())),
+        }
+    }
+}
+
+fn failed(resource: Resource, problem: String) -> BackendError {
+    BackendError::Load {
+        network: format!("the load of {resource:?}"),
+        backend: NAME,
+        problem,
+    }
+}
+
+/// How close to `wanted` a burst has to come, as a part of it.
+const CLOSE: f64 = 0.03;
+/// For so long at least: clocks rise when work begins.
+const WARM: Nanos = Nanos::from_millis(60);
+/// Then it is taken as it is.
+const MOST_TRIALS: usize = 400;
+
+/// Work that takes `wanted`, from trials (`run` answers how long a piece of work took). What a resource does in a burst is
+/// taken as proportional to the work.
+fn calibrate<E>(wanted: Nanos, mut run: impl FnMut(u64) -> Result<Nanos, E>) -> Result<u64, E> {
+    let (mut work, mut spent, mut close) = (64_u64, Nanos::ZERO, 0);
+    for _ in 0..MOST_TRIALS {
+        let took = run(work)?.max(Nanos(1));
+        spent += took;
+        let ratio = wanted.0 as f64 / took.0 as f64;
+        close = if (ratio - 1.0).abs() < CLOSE { close + 1 } else { 0 };
+        if close >= 3 && spent >= WARM {
+            return Ok(work);
+        }
+        if close == 0 {
+            // Short trials are mostly overhead: no more than a leap at a time.
+            work = ((work as f64 * ratio.clamp(0.1, 16.0)).round() as u64).max(1);
+        }
+    }
+    log::warn!(
+        "a burst of {wanted} could not be met within {} %; the last trial's work is taken",
+        CLOSE * 100.0
+    );
+    Ok(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_is_found_that_takes_the_burst_beside_a_cost_of_its_own() {
+        let mut trials = 0;
+        let run = |work: u64| -> Result<Nanos, ()> {
+            trials += 1;
+            Ok(Nanos(5_000 + 7 * work as i64))
+        };
+        let wanted = Nanos::from_millis(1);
+        let work = calibrate(wanted, run).expect("no error");
+        let takes = 5_000.0 + 7.0 * work as f64;
+        assert!((takes / 1e6 - 1.0).abs() < CLOSE, "{takes} ns");
+        assert!((60..100).contains(&trials), "60 ms of trials: {trials}");
+    }
+
+    #[test]
+    fn a_load_of_the_gpu_without_one_is_an_error() {
+        let backend = StressBackend {
+            stress: Stress {
+                resource: Resource::Dram,
+                level: 0.5,
+                burst: Nanos::from_millis(1),
+            },
+            gpu: None,
+        };
+        let error = backend.open(&Program::default(), 1).err().expect("an error");
+        assert!(error.to_string().contains("the load of Dram"), "{error}");
+    }
+}

@@ -1,0 +1,360 @@
+//! NVRTC: CUDA C to code for one device, at run time.
+//!
+//! The library comes with the CUDA toolkit and is found by its name; nothing is linked. Its functions keep their types
+//! since CUDA 11.2, the oldest release that is looked for. What is compiled, and where the code is kept, is decided by
+//! others.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::path::{Path, PathBuf};
+
+use libloading::Library;
+
+type Program = *mut std::ffi::c_void;
+
+/// Why there is no code for the device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NvrtcError {
+    /// No library.
+    #[error(
+        "kernels of our own need NVRTC, and it was not found (looked for {}). It comes with the CUDA toolkit: package \
+         cuda-nvrtc-12-6 or nvidia-cuda-nvrtc-cu12 (pip) with the release of your driver; on a Jetson cuda-nvrtc, part of \
+         nvidia-jetpack. JETLAG_NVRTC names the library or its folder",
+        looked.join(", ")
+    )]
+    Missing {
+        /// Names and files, in order.
+        looked: Vec<String>,
+    },
+    /// A library that is not NVRTC, or too old.
+    #[error("{library} has no function {function}: it is not NVRTC of CUDA 11.2 or newer")]
+    NoFunction {
+        /// The library.
+        library: String,
+        /// What is missing.
+        function: &'static str,
+    },
+    /// The source is wrong.
+    #[error("NVRTC {version} cannot compile {name} for {architecture}: {log}")]
+    Compile {
+        /// The source's name.
+        name: String,
+        /// As `sm_87`.
+        architecture: String,
+        /// NVRTC's release.
+        version: String,
+        /// Its own words.
+        log: String,
+    },
+    /// It compiles for newer devices alone.
+    #[error("NVRTC {version} knows no device as old as compute capability {}.{}; an older release of the CUDA toolkit does", capability / 10, capability % 10)]
+    TooNew {
+        /// NVRTC's release.
+        version: String,
+        /// The device's.
+        capability: u16,
+    },
+    /// Any other failure.
+    #[error("NVRTC {version} failed at {call}: {problem}")]
+    Failed {
+        /// NVRTC's release.
+        version: String,
+        /// Its function.
+        call: &'static str,
+        /// Its own words.
+        problem: String,
+    },
+}
+
+macro_rules! functions {
+    ($($field:ident = $name:literal: fn($($argument:ty),*) -> $result:ty;)*) => {
+        struct Functions { $($field: unsafe extern "C" fn($($argument),*) -> $result,)* }
+        impl Functions {
+            fn of(library: &Library, shown: &str) -> Result<Self, NvrtcError> {
+                Ok(Self { $($field: {
+                    // SAFETY: the type is that of nvrtc.h since CUDA 11.2.
+                    *unsafe { library.get(concat!($name, "\0").as_bytes()) }.map_err(|_| NvrtcError::NoFunction {
+                        library: shown.to_owned(),
+                        function: $name,
+                    })?
+                },)* })
+            }
+        }
+    };
+}
+
+functions! {
+    version = "nvrtcVersion": fn(*mut c_int, *mut c_int) -> c_int;
+    error = "nvrtcGetErrorString": fn(c_int) -> *const c_char;
+    create = "nvrtcCreateProgram": fn(*mut Program, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char) -> c_int;
+    destroy = "nvrtcDestroyProgram": fn(*mut Program) -> c_int;
+    compile = "nvrtcCompileProgram": fn(Program, c_int, *const *const c_char) -> c_int;
+    log_size = "nvrtcGetProgramLogSize": fn(Program, *mut usize) -> c_int;
+    log = "nvrtcGetProgramLog": fn(Program, *mut c_char) -> c_int;
+    cubin_size = "nvrtcGetCUBINSize": fn(Program, *mut usize) -> c_int;
+    cubin = "nvrtcGetCUBIN": fn(Program, *mut c_char) -> c_int;
+    ptx_size = "nvrtcGetPTXSize": fn(Program, *mut usize) -> c_int;
+    ptx = "nvrtcGetPTX": fn(Program, *mut c_char) -> c_int;
+    count = "nvrtcGetNumSupportedArchs": fn(*mut c_int) -> c_int;
+    supported = "nvrtcGetSupportedArchs": fn(*mut c_int) -> c_int;
+}
+
+/// A loaded NVRTC.
+pub struct Nvrtc {
+    functions: Functions,
+    shown: String,
+    version: (c_int, c_int),
+    /// Compute capabilities that it compiles for, ascending, as 87 for 8.7.
+    supported: Vec<u16>,
+    /// Keeps the functions' addresses valid.
+    _library: Library,
+}
+
+impl std::fmt::Debug for Nvrtc {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NVRTC {} ({})", self.version(), self.shown)
+    }
+}
+
+/// `major` as in `libnvrtc.so.12`; releases of CUDA 11 from 11.2 on share one name.
+fn soname(major: i32) -> &'static [&'static str] {
+    match major {
+        11 => &["libnvrtc.so.11.2"],
+        12 => &["libnvrtc.so.12"],
+        13 => &["libnvrtc.so.13"],
+        14 => &["libnvrtc.so.14"],
+        _ => &[],
+    }
+}
+
+/// Where the library may be, the likeliest first: the driver's own release, then older ones, then newer ones.
+fn candidates(driver_cuda: i32, named: Option<&Path>) -> Vec<PathBuf> {
+    let driver = driver_cuda / 1000;
+    let mut majors: Vec<i32> = (11..=14).collect();
+    majors.sort_by_key(|major| (*major > driver, (driver - major).abs()));
+    let names: Vec<&str> = majors
+        .iter()
+        .flat_map(|major| soname(*major))
+        .copied()
+        .chain(["libnvrtc.so"])
+        .collect();
+    match named {
+        Some(folder) if folder.is_dir() => return names.iter().map(|name| folder.join(name)).collect(),
+        Some(file) => return vec![file.to_owned()],
+        None => {}
+    }
+    let target = match std::env::consts::ARCH {
+        "aarch64" => "/usr/local/cuda/targets/aarch64-linux/lib",
+        _ => "/usr/local/cuda/targets/x86_64-linux/lib",
+    };
+    let folders = [Path::new("/usr/local/cuda/lib64"), Path::new(target)];
+    let in_folders = folders
+        .iter()
+        .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+    names.iter().map(PathBuf::from).chain(in_folders).collect()
+}
+
+impl Nvrtc {
+    /// Finds the library that fits the driver (its CUDA version, as 12040 for 12.4): at `named` (a file or a folder), else
+    /// in `JETLAG_NVRTC`, else by name and in the toolkit's folder.
+    ///
+    /// # Errors
+    /// There is none, or what there is is not NVRTC.
+    pub fn find(driver_cuda: i32, named: Option<&Path>) -> Result<Self, NvrtcError> {
+        let from_environment = std::env::var_os("JETLAG_NVRTC")
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from);
+        let mut looked = Vec::new();
+        for path in candidates(driver_cuda, named.or(from_environment.as_deref())) {
+            // SAFETY: NVRTC's library runs nothing of note when it is loaded.
+            match unsafe { Library::new(&path) } {
+                Ok(library) => return Self::over(library, path.display().to_string()),
+                Err(_) => looked.push(path.display().to_string()),
+            }
+        }
+        Err(NvrtcError::Missing { looked })
+    }
+
+    fn over(library: Library, shown: String) -> Result<Self, NvrtcError> {
+        let functions = Functions::of(&library, &shown)?;
+        let (mut major, mut minor, mut count) = (0, 0, 0);
+        // SAFETY: writes two numbers.
+        let _ = unsafe { (functions.version)(&raw mut major, &raw mut minor) };
+        // SAFETY: writes one number.
+        let _ = unsafe { (functions.count)(&raw mut count) };
+        let mut found = vec![0; usize::try_from(count).unwrap_or(0)];
+        // SAFETY: writes as many numbers as were counted.
+        let _ = unsafe { (functions.supported)(found.as_mut_ptr()) };
+        Ok(Nvrtc {
+            functions,
+            shown,
+            version: (major, minor),
+            supported: found
+                .into_iter()
+                .filter_map(|arch| u16::try_from(arch).ok())
+                .collect(),
+            _library: library,
+        })
+    }
+
+    /// Its release: `12.9`.
+    pub fn version(&self) -> String {
+        format!("{}.{}", self.version.0, self.version.1)
+    }
+
+    /// What it compiles for: the device's own architecture (`sm_87`: machine code), or for a device that is newer than it
+    /// the newest that it knows (`compute_90`: PTX, which the driver translates).
+    ///
+    /// # Errors
+    /// The device is older than all that it knows.
+    pub fn architecture(&self, capability: u16) -> Result<String, NvrtcError> {
+        if self.supported.contains(&capability) {
+            return Ok(format!("sm_{capability}"));
+        }
+        let older = self.supported.iter().filter(|known| **known < capability).max();
+        match older {
+            Some(known) => Ok(format!("compute_{known}")),
+            None => Err(NvrtcError::TooNew {
+                version: self.version(),
+                capability,
+            }),
+        }
+    }
+
+    /// Compiles `source` for a device of this compute capability (87 for 8.7). The code ends with a zero, as the driver
+    /// wants it of PTX.
+    ///
+    /// # Errors
+    /// The source is wrong, with the compiler's words; or the device is not known.
+    pub fn compile(&self, name: &str, source: &str, capability: u16) -> Result<Vec<u8>, NvrtcError> {
+        let architecture = self.architecture(capability)?;
+        let failed = |log: String| NvrtcError::Compile {
+            name: name.to_owned(),
+            architecture: architecture.clone(),
+            version: self.version(),
+            log,
+        };
+        let text = |text: &str| CString::new(text).map_err(|_| failed("it has a zero byte".to_owned()));
+        let (source, shown) = (text(source)?, text(name)?);
+        let options = [
+            text(&format!("--gpu-architecture={architecture}"))?,
+            text("--std=c++14")?,
+        ];
+        let options: Vec<*const c_char> = options.iter().map(|option| option.as_ptr()).collect();
+        let mut program = Compiling {
+            nvrtc: self,
+            raw: std::ptr::null_mut(),
+        };
+        let none = std::ptr::null();
+        // SAFETY: both texts end with a zero; there are no headers.
+        let made = unsafe {
+            (self.functions.create)(
+                &raw mut program.raw,
+                source.as_ptr(),
+                shown.as_ptr(),
+                0,
+                none,
+                none,
+            )
+        };
+        self.check(made, "nvrtcCreateProgram")?;
+        // SAFETY: the program is alive, and there are as many options as said.
+        let compiled =
+            unsafe { (self.functions.compile)(program.raw, options.len() as c_int, options.as_ptr()) };
+        if compiled != 0 {
+            let log = program.bytes(self.functions.log_size, self.functions.log, "nvrtcGetProgramLog")?;
+            let log = String::from_utf8_lossy(&log);
+            return Err(failed(log.trim_matches(['\0', '\n', ' ']).to_owned()));
+        }
+        let mut code = match architecture.starts_with("sm_") {
+            true => program.bytes(self.functions.cubin_size, self.functions.cubin, "nvrtcGetCUBIN")?,
+            false => program.bytes(self.functions.ptx_size, self.functions.ptx, "nvrtcGetPTX")?,
+        };
+        code.push(0);
+        Ok(code)
+    }
+
+    fn check(&self, answer: c_int, call: &'static str) -> Result<(), NvrtcError> {
+        if answer == 0 {
+            return Ok(());
+        }
+        // SAFETY: answers a text of its own for every number.
+        let words = unsafe { (self.functions.error)(answer) };
+        let problem = match words.is_null() {
+            true => format!("error {answer}"),
+            // SAFETY: a text that ends with a zero and lives as long as the library.
+            false => unsafe { CStr::from_ptr(words) }.to_string_lossy().into_owned(),
+        };
+        Err(NvrtcError::Failed {
+            version: self.version(),
+            call,
+            problem,
+        })
+    }
+}
+
+/// A program between its creation and its end.
+struct Compiling<'a> {
+    nvrtc: &'a Nvrtc,
+    raw: Program,
+}
+
+type Size = unsafe extern "C" fn(Program, *mut usize) -> c_int;
+type Content = unsafe extern "C" fn(Program, *mut c_char) -> c_int;
+
+impl Compiling<'_> {
+    fn bytes(&self, size: Size, content: Content, call: &'static str) -> Result<Vec<u8>, NvrtcError> {
+        let mut length = 0;
+        // SAFETY: the program is alive; writes one number.
+        self.nvrtc
+            .check(unsafe { size(self.raw, &raw mut length) }, call)?;
+        let mut bytes = vec![0_u8; length];
+        // SAFETY: writes as many bytes as it just said.
+        self.nvrtc
+            .check(unsafe { content(self.raw, bytes.as_mut_ptr().cast()) }, call)?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Compiling<'_> {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: made by us and used no more.
+            let _ = unsafe { (self.nvrtc.functions.destroy)(&raw mut self.raw) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drivers_own_release_is_looked_for_first_and_newer_ones_last() {
+        let names = |driver| -> Vec<String> {
+            let all = candidates(driver, None);
+            all.iter()
+                .take(4)
+                .map(|path| path.display().to_string())
+                .collect()
+        };
+        assert_eq!(
+            names(12_040),
+            [
+                "libnvrtc.so.12",
+                "libnvrtc.so.11.2",
+                "libnvrtc.so.13",
+                "libnvrtc.so.14"
+            ]
+        );
+        assert_eq!(names(11_040)[0], "libnvrtc.so.11.2");
+        assert_eq!(names(13_000)[..2], ["libnvrtc.so.13", "libnvrtc.so.12"]);
+    }
+
+    #[test]
+    fn a_missing_library_is_told_with_where_it_was_looked_for() {
+        let error = Nvrtc::find(12_040, Some(Path::new("/nowhere/libnvrtc.so"))).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("looked for /nowhere/libnvrtc.so)"), "{said}");
+        assert!(said.contains("CUDA toolkit") && said.contains("Jetson"), "{said}");
+    }
+}

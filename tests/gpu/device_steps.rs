@@ -1,0 +1,196 @@
+//! Steps on the device instead of the host: the same bits, and no way back to the host between engines.
+
+use jetlag::backend::gpu::kernels;
+use jetlag::backend::{DeviceStep, HostStep};
+use jetlag::detector::lidar::encode::CELLS;
+use jetlag::detector::lidar::scatter::{FeatureLayout, Scatter as HostScatter};
+use jetlag::gpu::{DeviceMemory, Gpu, PinnedMemory, SCATTER, Scatter, Span, Stream};
+use jetlag::tensor::{ElementType, HostMemory, HostTensor, Shape, TensorSet};
+
+use super::cuda::{self, Control};
+use super::scene::{Scene, number};
+
+const CHANNELS: usize = 8;
+const NX: usize = 16;
+const NY: usize = 12;
+const MOST: usize = 64;
+
+fn span(memory: &DeviceMemory) -> Span {
+    Span {
+        address: memory.address(),
+        bytes: memory.bytes(),
+    }
+}
+
+/// Numbers without a pattern, the same each time.
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    *state >> 33
+}
+
+/// A frame's cells, no two alike, with rows behind them that only fill up.
+fn cells_of(pillars: usize, state: &mut u64) -> Vec<[i32; 2]> {
+    let mut all: Vec<usize> = (0..NX * NY).collect();
+    for last in (1..all.len()).rev() {
+        all.swap(last, random(state) as usize % (last + 1));
+    }
+    let mut cells: Vec<[i32; 2]> = all[..pillars]
+        .iter()
+        .map(|cell| [(cell % NX) as i32, (cell / NX) as i32])
+        .collect();
+    cells.extend([[-1, -1]; 2]);
+    cells
+}
+
+/// Frames of one slot on host and device, of both layouts; every canvas is the same to the bit.
+fn scatters_are_the_same() {
+    let gpu = Gpu::open(0).unwrap();
+    let module = kernels(&gpu, SCATTER).unwrap();
+    let stream = Stream::new(&gpu, 0).unwrap();
+    for layout in [FeatureLayout::PillarsChannels, FeatureLayout::ChannelsPillars] {
+        let host = HostScatter {
+            features: "features".to_owned(),
+            layout,
+            canvas: "canvas".to_owned(),
+            channels: CHANNELS,
+            cells: [NX as u32, NY as u32],
+            max_pillars: MOST,
+        };
+        let Some(DeviceStep::Scatter(step)) = host.on_device() else {
+            panic!("the scatter has kernels");
+        };
+        let dims = |dims: [usize; 3]| Shape::new(&dims).unwrap();
+        let mut set = TensorSet::default();
+        set.push(HostTensor::zeroed(
+            "features",
+            ElementType::F32,
+            dims([1, MOST, CHANNELS]),
+        ));
+        set.push(HostTensor::zeroed(CELLS, ElementType::I32, dims([1, MOST, 2])));
+        for (name, element, shape) in host.tensors() {
+            set.push(HostTensor::zeroed(name, element, shape));
+        }
+        let canvas_bytes = CHANNELS * NX * NY * 4;
+        let memory = |bytes| DeviceMemory::new(&gpu, bytes).unwrap();
+        let (features, cells, canvas) = (
+            memory(MOST * CHANNELS * 4),
+            memory(MOST * 8),
+            memory(canvas_bytes),
+        );
+        let mut device =
+            Scatter::new(&module, step.shape, span(&features), span(&cells), span(&canvas)).unwrap();
+        let back = PinnedMemory::new(&gpu, canvas_bytes, false).unwrap();
+        let mut state = 7;
+        for pillars in [40, 3, 0, MOST - 2, 17] {
+            let frame = cells_of(pillars, &mut state);
+            let rows = frame.len();
+            let tensor = set.get_mut(CELLS).unwrap();
+            tensor.set_shape(dims([1, rows, 2])).unwrap();
+            tensor.i32_mut().unwrap().copy_from_slice(frame.as_flattened());
+            cells.fill(tensor.bytes()).unwrap();
+            let tensor = set.get_mut("features").unwrap();
+            let shape = match layout {
+                FeatureLayout::PillarsChannels => dims([1, rows, CHANNELS]),
+                FeatureLayout::ChannelsPillars => dims([1, CHANNELS, rows]),
+            };
+            tensor.set_shape(shape).unwrap();
+            for value in tensor.f32_mut().unwrap() {
+                *value = f32::from_bits(0x3f80_0000 | (random(&mut state) as u32 & 0x7f_ffff)) - 1.5;
+            }
+            features.fill(tensor.bytes()).unwrap();
+            host.run(&mut set).unwrap();
+            device.enqueue(&stream, rows, rows).unwrap();
+            stream.download(&back.address(), &canvas, canvas_bytes).unwrap();
+            stream.synchronize().unwrap();
+            let wanted = set.get("canvas").unwrap().bytes();
+            assert!(
+                wanted == &back.bytes()[..canvas_bytes],
+                "{layout:?}, {pillars} pillars"
+            );
+            let filled = wanted.iter().any(|byte| *byte != 0);
+            assert_eq!(filled, pillars > 0, "the comparison is of something");
+        }
+        assert!(
+            device.enqueue(&stream, MOST + 1, MOST + 1).is_err(),
+            "more than there is room for"
+        );
+    }
+}
+
+/// With JETLAG_GPU=1 on the GPU and with the NVRTC of this machine, else on their doubles.
+#[test]
+fn the_device_scatters_as_the_host_to_the_bit() {
+    if std::env::var_os("JETLAG_GPU").is_some() {
+        return scatters_are_the_same();
+    }
+    let Some(nvrtc) = cuda::nvrtc() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let control = Control::default()
+        .variable("JETLAG_NVRTC", nvrtc)
+        .variable("JETLAG_CACHE", folder.path());
+    cuda::beside(
+        "device_steps::the_device_scatters_as_the_host_to_the_bit",
+        &control,
+        scatters_are_the_same,
+    );
+}
+
+#[test]
+fn a_lidar_detector_stays_on_the_device_between_its_engines() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 6_000);
+    let downloads = |preprocess: &str, graph: &str| -> Option<(f64, u64)> {
+        let log = scene.path(&format!("{preprocess}-{graph}.log"));
+        let lidar = format!("arrival: Periodic(20), preprocess: {preprocess}, graph: {graph}");
+        let scenario = scene.scenario("", "arrival: Periodic(5)", &lidar);
+        let summary = scene.run(&Control::default().log(&log), &scenario)?;
+        assert_eq!(number(&summary, "lidar", "/frames/failed"), 0.0, "{summary}");
+        let frames = number(&summary, "lidar", "/frames/completed");
+        assert!(frames >= 10.0, "{frames}");
+        let compute = number(&summary, "lidar", "/stages_ms/compute/min");
+        assert!(
+            (6.0..12.0).contains(&compute),
+            "both engines and the scatter: {compute}"
+        );
+        let log = cuda::read_log(&log);
+        let run = log
+            .iter()
+            .max_by_key(|entry| entry["operations"].as_u64())
+            .unwrap();
+        for kind in ["allocations", "graphs", "executable_graphs"] {
+            assert_eq!(run["live"][kind], 0, "{kind}: {run}");
+        }
+        let copies = run["calls"]["cuMemcpyDtoHAsync_v2"].as_f64().unwrap();
+        Some((copies / (frames * 1.2), run["live"]["modules"].as_u64().unwrap()))
+    };
+    let (Some((host, theirs)), Some((device, modules))) = (downloads("Host", "Off"), downloads("Gpu", "Off"))
+    else {
+        return;
+    };
+    // Two heads a frame either way; through the host the features as well.
+    assert!(host > device + 0.5, "{host} and {device} copies back a frame");
+    // The double of TensorRT keeps a module of its own.
+    assert_eq!(modules, theirs);
+    downloads("Gpu", "On");
+}
+
+#[test]
+fn without_nvrtc_the_step_stays_on_the_host_and_a_finding_says_so() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 2_000);
+    let scenario = scene.scenario(
+        "",
+        "arrival: Periodic(5)",
+        "arrival: Periodic(20), preprocess: Gpu",
+    );
+    let control = Control::default().variable("JETLAG_NVRTC", "/nowhere/libnvrtc.so.12");
+    let Some(summary) = scene.run(&control, &scenario) else {
+        return;
+    };
+    assert_eq!(number(&summary, "lidar", "/frames/failed"), 0.0);
+    let findings = summary["run"]["findings"].to_string();
+    assert!(
+        findings.contains("step-on-host") && findings.contains("its scatter stays on the host"),
+        "{findings}"
+    );
+}
