@@ -9,12 +9,12 @@ mod bad_input;
 mod cuda;
 #[path = "gpu/device_steps.rs"]
 mod device_steps;
+#[path = "gpu/kit.rs"]
+mod kit;
 #[path = "gpu/nvrtc.rs"]
 mod nvrtc;
 #[path = "gpu/processes.rs"]
 mod processes;
-#[path = "gpu/kit.rs"]
-mod kit;
 #[path = "gpu/scene.rs"]
 mod scene;
 #[path = "gpu/sharing.rs"]

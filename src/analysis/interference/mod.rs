@@ -2,7 +2,7 @@
 //! tenant alone, `overlap` sets a tenant's frames against its co-runners' within the measurement, `crossed` separates
 //! the effect of a tenant's input from that of its co-runner's, `sensitivity` reads the matrix by stressor.
 //!
-//! [`Phases`] gathers what the rest of the summary does not: the phases that have a number, and when each tenant was in
+//! `Phases` gathers what the rest of the summary does not: the phases that have a number, and when each tenant was in
 //! service. Definitions are in docs/measurement.md.
 
 mod bootstrap;

@@ -8,6 +8,7 @@
 //! the slot's stamps and waits are on the same stream. What is captured as a CUDA graph is not decided here, so nothing
 //! is: the library may wait or allocate within a run.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use ort::ep::{ArenaExtendStrategy, CUDA};
@@ -76,8 +77,10 @@ impl CudaProvider {
             let provider = unsafe { provider.with_compute_stream(stream.raw().cast()) };
             sessions.push(OnStream {
                 // The threads are for what the provider leaves to the processor.
-                session: Session::load(NAME, self.library, network, 1, Some(provider.build()))
-                    .map_err(|error| of_provider(error, self.library))?,
+                session: ManuallyDrop::new(
+                    Session::load(NAME, self.library, network, 1, Some(provider.build()))
+                        .map_err(|error| of_provider(error, self.library))?,
+                ),
                 stream: Arc::clone(stream),
             });
         }
@@ -118,9 +121,11 @@ fn of_provider(error: BackendError, library: &Library) -> BackendError {
     }
 }
 
-/// A session with the stream that it enqueues on. The session goes first.
+/// A session with the stream that it enqueues on. The session stays until the process ends: its destructor may be the last
+/// owner's in a callback of the device, where the library frees pinned memory, may not, and aborts (seen with 1.31.1). A
+/// process makes as many as its tenants have streams.
 struct OnStream {
-    session: Session,
+    session: ManuallyDrop<Session>,
     stream: Arc<Stream>,
 }
 

@@ -1,6 +1,6 @@
 //! Runs as one page that opens from disk: no network, no files beside it, and all of it readable without script.
 //!
-//! The markup is in `templates/`, which askama checks when jetlag is built; charts are drawn by [`charts`]. Figures and
+//! The markup is in `templates/`, which askama checks when jetlag is built; charts are drawn by `charts`. Figures and
 //! their words are the summary's, rounded as on the terminal.
 
 mod charts;
