@@ -39,6 +39,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
         postprocess: None,
         slots,
         failed: None,
+        watched: Default::default(),
         gate: None,
         arrival,
         overload: Overload::Queue { capacity: 1000 },

@@ -84,6 +84,7 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
         postprocess: None,
         slots,
         failed: None,
+        watched: Default::default(),
         gate: None,
         arrival,
         overload: Overload::DropOldest { queue: 2 },

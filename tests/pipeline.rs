@@ -166,6 +166,7 @@ impl Trial {
             postprocess: None,
             slots,
             failed: None,
+            watched: Default::default(),
             gate: None,
             arrival: Arrival::Closed,
             overload: Overload::Queue { capacity: 100 },

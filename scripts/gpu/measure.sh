@@ -67,16 +67,16 @@ detector() { echo "Tenant(name: \"$1\", detector: \"engines/$2.ron\", source: Sy
 onnxruntime() {
   export JETLAG_ONNXRUNTIME=$here/ort
   local ways='[Streams, SingleStream, Priority, RoundRobin, Exclusive, Edf, Partition]'
-  scenario two "duration: \"5s\", matrix: (sharing: $ways)," \
+  scenario two "duration: \"${EACH:-5}s\", matrix: (sharing: $ways)," \
     "$(detector camera camera Camera 'arrival: Periodic(100), deadline: "10ms", priority: 2, share: 0.5')" \
     "$(detector lidar lidar Lidar 'arrival: Closed')"
   run two two.ron
-  scenario four "duration: \"5s\", matrix: (sharing: $ways)," \
+  scenario four "duration: \"${EACH:-5}s\", matrix: (sharing: $ways)," \
     "$(detector camera camera Camera 'arrival: Periodic(100), deadline: "10ms", priority: 2, share: 0.4')" \
     "$(detector left camera Camera 'arrival: Closed')" "$(detector right camera Camera 'arrival: Closed')" \
     "$(detector lidar lidar Lidar 'arrival: Closed')"
-  for way in Streams SingleStream Priority Exclusive Edf Partition; do
-    scenario "four-$way" "duration: \"5s\", sharing: $way, baseline: (alone: true)," "$(sed -n 2,5p four.ron | sed 's/,$//' | paste -sd, -)"
+  for way in Streams Priority Edf Partition; do
+    scenario "four-$way" "duration: \"${EACH:-5}s\", sharing: $way, baseline: (alone: true)," "$(sed -n 2,5p four.ron | sed 's/,$//' | paste -sd, -)"
     run "four-$way" "four-$way.ron"
   done
   scenario ort 'duration: "8s",' "$(detector camera camera Camera 'arrival: Closed, depth: 2, sync: Spin')"

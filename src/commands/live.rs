@@ -2,9 +2,9 @@
 //! samplers. What the phases are is said in `run`; what a tenant does in them is in `tenant::pipeline`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, PoisonError};
 
 use anyhow::Context;
 
@@ -14,6 +14,8 @@ use super::prepare;
 use super::processes::Processes;
 use super::progress::Progress;
 use super::screen::{Screen, Stream};
+use super::watchdog::{self, Current, Ward};
+use crate::backend::gpu::SharedGpu;
 use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
 use crate::board::Roots;
@@ -21,7 +23,8 @@ use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{
-    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
+    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, SampleRecord,
+    WindowRecord,
 };
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
@@ -103,6 +106,7 @@ pub(super) fn run(
 ) -> anyhow::Result<()> {
     let clock = RealClock;
     let phases = phases(scenario);
+    let gpus = prepared.gpus;
     let mut feeds = Vec::new();
     let mut tenants: Vec<Live> = prepared
         .tenants
@@ -128,10 +132,32 @@ pub(super) fn run(
     };
     // Samplers stop first, so that what they say last is still recorded.
     let (sampled, done) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (recorded, current) = (AtomicBool::new(false), Current::default());
+    let wards = wards(scenario, &tenants);
     std::thread::scope(|scope| {
         let recording = named("recorder")
-            .spawn_scoped(scope, || recorder.run(&clock, &done, stop))
+            .spawn_scoped(scope, || {
+                let outcome = recorder.run(&clock, &done, stop);
+                recorded.store(true, Ordering::Release);
+                outcome
+            })
             .context("cannot start the recorder's thread")?;
+        if !wards.is_empty() {
+            let run = watchdog::Run {
+                current: &current,
+                notes: notes.clone(),
+                stop,
+                done: &done,
+                recorder: recording.thread().clone(),
+                recorded: &recorded,
+            };
+            let (wards, sampled) = (&wards, &sampled);
+            named("watchdog")
+                .spawn_scoped(scope, move || {
+                    watchdog::watch(wards, scenario.watchdog, &run, sampled)
+                })
+                .context("cannot start the watchdog's thread")?;
+        }
         let sampling = named("samplers").spawn_scoped(scope, {
             let notes = notes.clone();
             let sampled = &sampled;
@@ -177,8 +203,12 @@ pub(super) fn run(
                     tenant
                 })
                 .collect();
-            for end in together(scenario, phase, chosen, stop, &notes) {
+            for end in together(scenario, phase, chosen, &current, stop, &notes) {
                 let _ = notes.send(Event::Phase(end));
+            }
+            *current.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            for gpu in &gpus {
+                clock_residuals(gpu, &notes);
             }
         }
         if let Some(processes) = processes {
@@ -196,6 +226,33 @@ pub(super) fn run(
             )),
         }
     })
+}
+
+/// The tenants that a watchdog looks after: those on a device of this process.
+fn wards(scenario: &Scenario, tenants: &[Live]) -> Vec<Ward> {
+    tenants
+        .iter()
+        .zip(&scenario.tenants)
+        .filter(|(_, tenant)| tenant.backend.uses_gpu())
+        .map(|(live, tenant)| Ward {
+            tenant: live.runner.tenant,
+            name: tenant.name.clone(),
+            watched: Arc::clone(&live.runner.watched),
+        })
+        .collect()
+}
+
+/// How far the device's moments would have been off on the host's line before each renewal of the anchor.
+fn clock_residuals(gpu: &SharedGpu, notes: &Sender<Event>) {
+    for calibration in gpu.take_calibrations() {
+        let _ = notes.send(Event::Sample(SampleRecord {
+            at: calibration.at,
+            source: "gpu".to_owned(),
+            signal: "clock_residual".to_owned(),
+            value: Some(calibration.residual.0 as f64 / 1e3),
+            unit: "us".to_owned(),
+        }));
+    }
 }
 
 /// Told once, where the others go on without a tenant.
@@ -218,10 +275,13 @@ fn together(
     scenario: &Scenario,
     phase: &RunPhase,
     tenants: Vec<&mut Live>,
+    current: &Current,
     stop: &AtomicBool,
     notes: &Sender<Event>,
 ) -> Vec<PhaseRecord> {
     let plan = phase.plan(scenario, RealClock.now() + LEAD);
+    let members = tenants.iter().map(|live| live.runner.tenant).collect();
+    *current.lock().unwrap_or_else(PoisonError::into_inner) = Some((plan, members));
     let _ = notes.send(Event::PhaseSpec(phase.spec(plan.epoch)));
     let gate = Order::of(plan.sharing).map(|order| Arc::new(Gate::new(order, tenants.len())));
     std::thread::scope(|scope| {
@@ -309,6 +369,7 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         postprocess: None,
         slots: NullBackend.open(&Program::default(), depth)?,
         failed: None,
+        watched: Arc::default(),
         gate: None,
         arrival: Arrival::Closed,
         overload: Overload::Queue { capacity: 1 },

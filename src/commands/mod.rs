@@ -25,6 +25,7 @@ pub mod run;
 mod screen;
 pub mod tenant_process;
 mod trtexec;
+mod watchdog;
 pub mod with_parent;
 
 use crate::cli::{Cli, Command, DataCommand};

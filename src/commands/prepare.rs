@@ -224,6 +224,7 @@ fn one(
         postprocess,
         slots,
         failed,
+        watched: Arc::default(),
         gate: None,
         arrival: tenant.arrival,
         overload: tenant.overload,

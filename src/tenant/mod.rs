@@ -5,6 +5,7 @@
 //! - [`pipeline`]: drives a tenant on real threads against the real clock.
 //!   `nodes` adds up what each node of its networks took, where that was asked for.
 //! - [`gate`]: whose frame uses the device next, where tenants take turns.
+//! - [`watched`]: what a watchdog sees of a tenant.
 //! - [`simulate`]: drives simulated tenants under the virtual clock, as one event loop.
 //! - [`recording`]: the hot path's way to the recorder; [`recorder`]: the thread that takes it to the run file.
 //!
@@ -19,3 +20,4 @@ pub mod pipeline;
 pub mod recorder;
 pub mod recording;
 pub mod simulate;
+pub mod watched;

@@ -28,6 +28,7 @@ use super::gate::Gate;
 use super::nodes::NodeTotals;
 use super::overload::WaitingLine;
 use super::recording::RecordSink;
+use super::watched::Watched;
 use crate::backend::Slot;
 use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
@@ -55,6 +56,8 @@ pub struct Runner {
     pub slots: Vec<Box<dyn Slot>>,
     /// Why it cannot run, where it could not be opened and the others go on without it.
     pub failed: Option<String>,
+    /// What a watchdog sees of it.
+    pub watched: Arc<Watched>,
     /// Where it waits for its turn, where tenants take turns.
     pub gate: Option<Arc<Gate>>,
     /// When frames are due.
@@ -152,6 +155,7 @@ impl Runner {
             nodes: &mut nodes,
             failures: Failures::new(),
             gate: self.gate.as_deref(),
+            watched: &self.watched,
         };
         let releases = Releases::new(
             self.arrival,

@@ -120,3 +120,37 @@ fn a_device_that_fails_in_the_middle_ends_its_tenants_and_keeps_what_was_measure
     );
     assert_eq!(summary["run"]["verdict"], "limited");
 }
+
+/// The thread sleeps in the driver and never comes back: the run ends all the same, with what it measured.
+#[test]
+fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 1_000);
+    for sync in ["Block", "Spin"] {
+        let tenant = format!("arrival: Periodic(50), sync: {sync}");
+        let scenario = scene.scenario("watchdog: \"300ms\",", &tenant, "");
+        let began = std::time::Instant::now();
+        let arguments = ["run", scenario.to_str().unwrap(), "--quiet", "--out", "hung.mcap"];
+        let Some(output) = scene.jetlag(&Control::default().hang(150), &arguments) else {
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{sync}: {said}");
+        assert!(
+            said.contains("camera: the device was not done with frame"),
+            "{sync}: {said}"
+        );
+        assert!(began.elapsed().as_secs() < 30, "{sync}");
+        let report = ["report", "hung.mcap", "--format", "json"];
+        let output = scene.jetlag(&Control::default(), &report).unwrap();
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(
+            number(&summary, "camera", "/frames/failed") >= 1.0,
+            "{sync}: {summary}"
+        );
+        assert!(
+            summary["run"]["findings"].to_string().contains("device-hangs"),
+            "{sync}"
+        );
+    }
+}

@@ -71,7 +71,7 @@ impl Scene {
         Some(Scene { folder, era })
     }
 
-    /// TensorRT 10's.
+    /// The newest TensorRT's whose headers are at hand.
     pub(super) fn new() -> Option<Self> {
         Scene::of_era('C')
     }

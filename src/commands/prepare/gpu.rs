@@ -14,6 +14,9 @@ use crate::cli::{BuildArgs, Cli, Command};
 use crate::commands::build;
 use crate::scenario::{DetectorRef, Scenario, Sharing, Tenant};
 
+/// How much longer than the watchdog a waiting thread asks.
+const BEYOND_WATCHDOG: Duration = Duration::from_secs(5);
+
 /// The devices that a scenario's tenants run on, by number.
 #[derive(Default)]
 pub(super) struct Devices {
@@ -125,7 +128,8 @@ pub(super) fn on_device(
         options: Options {
             backend,
             gpu: tenant.gpu.clone(),
-            watchdog: Duration::from_nanos(u64::try_from(scenario.watchdog.0).unwrap_or(0)),
+            // The run's watchdog comes first: it saves what was recorded, where a thread that gives up only fails its frame.
+            watchdog: Duration::from_nanos(u64::try_from(scenario.watchdog.0).unwrap_or(0)) + BEYOND_WATCHDOG,
             findings: Vec::new(),
         },
     })

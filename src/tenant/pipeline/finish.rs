@@ -11,6 +11,7 @@ use crate::tenant::failures::Failures;
 use crate::tenant::gate::Gate;
 use crate::tenant::nodes::NodeTotals;
 use crate::tenant::recording::RecordSink;
+use crate::tenant::watched::Watched;
 use crate::trace::traced;
 
 /// The back half of the pipeline: from submission to record.
@@ -23,6 +24,7 @@ pub(super) struct Finish<'a> {
     pub(super) nodes: &'a mut NodeTotals,
     pub(super) failures: Failures,
     pub(super) gate: Option<&'a Gate>,
+    pub(super) watched: &'a Watched,
 }
 
 impl Finish<'_> {
@@ -42,8 +44,10 @@ impl Finish<'_> {
         self.found.clear();
         let result = submitted.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
+            self.watched.wait(self.clock.now(), &record);
             slot.wait().map_err(|e| e.to_string())
         });
+        self.watched.done();
         if let Some(gate) = self.gate {
             gate.leave(record.tenant);
         }

@@ -1,0 +1,110 @@
+//! Ends a run whose device hangs.
+//!
+//! A thread that waits asleep for such a device never comes back, nor does anything that would free its memory. So what was
+//! recorded is brought to the file, the user is told, and the program ends from here: the one place beside `main` that
+//! does so.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Thread;
+use std::time::Duration;
+
+use super::say;
+use crate::clock::{Clock, RealClock};
+use crate::record::{EndReason, Event, Finding, FrameRecord, Outcome, PhaseRecord};
+use crate::tenant::pipeline::PhasePlan;
+use crate::tenant::watched::Watched;
+use crate::units::Nanos;
+
+/// Between two looks.
+const LOOKS: Duration = Duration::from_millis(50);
+/// Beyond the limit, so that a wait that asks and finds it over itself comes first.
+const GRACE: Nanos = Nanos::from_millis(500);
+/// For the tenants that still run to end their frames, and for the recorder to write the last chunk.
+const CLOSING: Duration = Duration::from_millis(300);
+const WRITING: Duration = Duration::from_secs(10);
+
+/// A tenant on a device.
+pub(super) struct Ward {
+    pub(super) tenant: u16,
+    pub(super) name: String,
+    pub(super) watched: Arc<Watched>,
+}
+
+/// The phase at hand and its tenants.
+pub(super) type Current = Mutex<Option<(PhasePlan, Vec<u16>)>>;
+
+/// What ends a run.
+pub(super) struct Run<'a> {
+    pub(super) current: &'a Current,
+    pub(super) notes: Sender<Event>,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) done: &'a AtomicBool,
+    pub(super) recorder: Thread,
+    pub(super) recorded: &'a AtomicBool,
+}
+
+/// Looks until `ended`; does not come back from a device that hangs.
+pub(super) fn watch(wards: &[Ward], limit: Nanos, run: &Run<'_>, ended: &AtomicBool) {
+    while !ended.load(Ordering::Relaxed) {
+        std::thread::park_timeout(LOOKS);
+        let now = RealClock.now();
+        let hung = wards
+            .iter()
+            .find_map(|ward| Some((ward, ward.watched.overdue(now, limit + GRACE)?)));
+        if let Some((ward, frame)) = hung {
+            give_up(ward, frame, limit, run);
+        }
+    }
+}
+
+fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
+    let now = RealClock.now();
+    let message = format!(
+        "{}: the device was not done with frame {} after {limit} (`watchdog`), so the run ended.",
+        ward.name, frame.sequence
+    );
+    run.stop.store(true, Ordering::Relaxed);
+    let _ = run.notes.send(Event::Frame(FrameRecord {
+        outcome: Outcome::Failed,
+        finished: now,
+        ..frame
+    }));
+    let _ = run.notes.send(Event::Finding(Finding {
+        code: "device-hangs".to_owned(),
+        tenant: Some(ward.name.clone()),
+        message: message.clone(),
+        advice: "What was recorded before is kept. Look for the driver's words in the kernel's log (dmesg), or raise \
+                 `watchdog` if such a frame may take that long."
+            .to_owned(),
+    }));
+    std::thread::sleep(CLOSING);
+    let current = run.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    for tenant in current.iter().flat_map(|(_, members)| members) {
+        let Some((plan, _)) = &current else { break };
+        let _ = run.notes.send(Event::Phase(PhaseRecord {
+            tenant: *tenant,
+            phase: plan.phase,
+            epoch: plan.epoch,
+            measured_from: plan.measured_from,
+            measured_to: now.clamp(plan.measured_from, plan.end),
+            reason: match *tenant == ward.tenant {
+                true => EndReason::Failed,
+                false => EndReason::Interrupted,
+            },
+            lost_records: 0,
+        }));
+    }
+    run.done.store(true, Ordering::Release);
+    run.recorder.unpark();
+    let began = std::time::Instant::now();
+    while !run.recorded.load(Ordering::Acquire) && began.elapsed() < WRITING {
+        std::thread::sleep(LOOKS);
+    }
+    say(&format!(
+        "{message} What was recorded before is kept: jetlag report shows it"
+    ));
+    // Exit handlers of the driver would wait for the device.
+    signal_hook::low_level::exit(1)
+}
