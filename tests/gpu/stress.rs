@@ -32,9 +32,9 @@ fn each_load_takes_its_burst_alone_and_comes_as_often_as_its_level_says() {
             return;
         };
         let took = number(&summary, "load", &format!("/stages_ms/{stage}/p50"));
-        assert!((took - 10.0).abs() < 0.5, "{resource}: {took} ms");
+        assert!((took - 10.0).abs() < 1.0, "{resource}: {took} ms");
         let rate = number(&summary, "load", "/throughput_fps");
-        assert!((rate - 50.0).abs() < 3.0, "{resource}: {rate} bursts/s");
+        assert!((rate - 50.0).abs() < 8.0, "{resource}: {rate} bursts/s");
         assert_eq!(summary["tenants"][0]["backend"], "stress");
     }
 }
