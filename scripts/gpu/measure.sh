@@ -90,6 +90,7 @@ onnxruntime() {
 soak() {
   export JETLAG_TENSORRT=$here/tensorrt
   scenario soak "duration: \"$1s\"," "$(camera camera.plan 'arrival: Periodic(200), depth: 2, graph: On')" "$(lidar 'arrival: Periodic(60), depth: 2')"
+  mkdir -p runs
   (while sleep 10; do
     pid=$(pgrep -x jetlag | head -n 1) || break
     echo "$(awk '/VmRSS/ {print $2}' "/proc/$pid/status") $(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i 0)"

@@ -61,7 +61,7 @@ def detectors():
             t = tenant(run, "camera")
             device = sum(t["stages_ms"][s]["p50"] for s in ("h2d", "queue", "compute", "d2h") if s in t["stages_ms"])
             ours.append((t["throughput_fps"], device))
-            theirs.append((peer["throughput_fps"], peer["median_ms"]))
+            theirs.append((peer["throughput_hz"], peer["median_ms"]))
             print(f"round {round}: ours {ours[-1][0]:.1f} frames/s, stages {device:.4f} ms; peer {theirs[-1][0]:.1f}, {theirs[-1][1]:.4f} ms")
     if ours:
         print("throughput ratio, median:", f"{median(o[0] / t[0] for o, t in zip(ours, theirs)):.3f}")
