@@ -54,7 +54,7 @@ if [ -z "$tree" ]; then
     step "a clean $suite for $arch"
     rm -rf "$tree"
     mkdir -p target/trees
-    debootstrap --arch="$arch" --variant=minbase "$suite" "$tree" http://deb.debian.org/debian >"$work/debootstrap" ||
+    debootstrap --arch="$arch" --variant=minbase "$suite" "$tree" >"$work/debootstrap" ||
       { tail -n 20 "$work/debootstrap" >&2; fail "debootstrap failed"; }
     touch "$tree/made"
   fi
