@@ -5,8 +5,8 @@
 //!
 //! - [`units`], [`clock`] and [`nearest`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
 //! - [`source`], [`detector`] ← tensor; [`engine`] ← units; [`gpu`] ← units, clock, tensor
-//! - [`backend`] ← engine, tensor, clock, gpu, scenario (settings), record (findings) (only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
-//!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`)
+//! - [`backend`] ← engine, tensor, clock, gpu, scenario (settings), record (findings); only `backend/tensorrt` sees the
+//!   crate `tensorrt-dyn`, and only `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
 //! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
 //! - [`deploy`] ← scenario, detector's specs, engine's network files

@@ -40,11 +40,6 @@ impl Anchor {
     pub fn place(&self, event: &Event) -> Result<Stamp, GpuError> {
         Ok(self.host + event.since(&self.event)?)
     }
-
-    /// Half of the bracket within which it was set.
-    pub fn uncertainty(&self) -> Nanos {
-        self.uncertainty
-    }
 }
 
 /// One tenant's view of the newest anchor: a lock that only the tenant and, twice a second, the calibration take.

@@ -157,16 +157,6 @@ pub enum ProblemKind {
         /// Every path that was tried.
         tried: Vec<String>,
     },
-    /// Known, and not possible with this version.
-    #[error("{what} is not in this version{why}; use {instead}")]
-    NotInThisVersion {
-        /// The choice.
-        what: String,
-        /// What it needs: empty or " (needs …)".
-        why: String,
-        /// What can be written now.
-        instead: &'static str,
-    },
     /// Two values that exclude each other.
     #[error("{what}: {why}; {advice}")]
     Contradiction {

@@ -131,12 +131,6 @@ impl Layout {
             work,
         })
     }
-
-    /// Device memory of one frame: every tensor that an engine touches, by position.
-    pub fn device_bytes(&self) -> u64 {
-        let on_device = self.tensors.iter().filter(|tensor| tensor.is_on_device);
-        on_device.map(|tensor| tensor.bytes() as u64).sum()
-    }
 }
 
 fn of_host(spec: &TensorSpec) -> Tensor {
