@@ -333,7 +333,9 @@ impl Live {
             lost_records: 0,
         };
         let name = self.runner.name.clone();
+        let (gate, tenant) = (self.runner.gate.clone(), self.runner.tenant);
         let started = named(&name).spawn_scoped(scope, move || {
+            let _leaving = gate.as_ref().map(|gate| gate.leaving(tenant));
             let run = AssertUnwindSafe(|| {
                 self.runner
                     .run(plan, &RealClock, stop, &mut self.front, &mut self.back, notes)

@@ -135,6 +135,26 @@ impl Gate {
     }
 }
 
+/// Leaves the gate for a tenant when it goes, also where what happens meanwhile panics: others would wait for ever.
+#[derive(Debug)]
+pub struct Leaving<'a> {
+    gate: &'a Gate,
+    tenant: u16,
+}
+
+impl Gate {
+    /// What leaves for this tenant when it is dropped.
+    pub fn leaving(&self, tenant: u16) -> Leaving<'_> {
+        Leaving { gate: self, tenant }
+    }
+}
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.gate.leave(self.tenant);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,5 +221,17 @@ mod tests {
         gate.leave(9);
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(order.try_iter().collect::<Vec<_>>(), [1, 2, 0]);
+    }
+
+    #[test]
+    fn a_tenant_that_panics_inside_blocks_nobody() {
+        let gate = Gate::new(Order::Arrival, 2);
+        gate.enter(0, None);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _leaving = gate.leaving(0);
+            panic!("as a library's code might");
+        }));
+        assert!(panicked.is_err());
+        gate.enter(1, None); // Comes back, since nobody is inside.
     }
 }

@@ -42,15 +42,14 @@ impl Finish<'_> {
             submitted,
         } = in_flight;
         self.found.clear();
+        let leaving = self.gate.map(|gate| gate.leaving(record.tenant));
         let result = submitted.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
             self.watched.wait(self.clock.now(), &record);
             slot.wait().map_err(|e| e.to_string())
         });
         self.watched.done();
-        if let Some(gate) = self.gate {
-            gate.leave(record.tenant);
-        }
+        drop(leaving);
         match result.and_then(|times| self.result(times, slot.as_ref(), &carry, &mut record)) {
             Ok(()) => {
                 record.detections = self.found.len() as u32;
