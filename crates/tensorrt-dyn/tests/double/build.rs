@@ -45,7 +45,7 @@ const UNITS: [Unit; 3] = [
     },
     Unit {
         library: "infer",
-        files: &["bench"],
+        files: &["bench", "frames"],
         optimise: "-O2",
     },
 ];

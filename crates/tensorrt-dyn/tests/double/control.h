@@ -68,3 +68,8 @@ DOUBLE_API void double_reset();
 DOUBLE_API int64_t double_bench_enqueue(void* context, void* stream, uint64_t n);
 /// The same for setTensorAddress(name, address).
 DOUBLE_API int64_t double_bench_address(void* context, char const* name, void* address, uint64_t n);
+/// n frames in a closed loop on a stream of its own in the current device context: pinned copy in, enqueueV3, copy out,
+/// four stamps, asking for the last one, three stages read. Nanoseconds for all of them, or -1 if a call failed;
+/// `submitting`: those until everything was enqueued.
+DOUBLE_API int64_t double_bench_frames(void* context, char const* input, uint64_t input_bytes, char const* output,
+    uint64_t output_bytes, uint64_t n, int64_t* submitting);

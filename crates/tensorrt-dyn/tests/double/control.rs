@@ -180,4 +180,25 @@ impl Control {
         })
         .ok()
     }
+
+    /// Nanoseconds for n frames in a closed loop in the current device context, and of those until each was enqueued;
+    /// `None` if a call failed. An input and an output, each with its bytes.
+    ///
+    /// # Safety
+    /// `context` is a living IExecutionContext of this library, and a device context is current.
+    pub unsafe fn bench_frames(
+        &self,
+        context: *mut c_void,
+        input: (&CStr, u64),
+        output: (&CStr, u64),
+        n: u64,
+    ) -> Option<(u64, u64)> {
+        type Bench =
+            unsafe extern "C" fn(*mut c_void, *const c_char, u64, *const c_char, u64, u64, *mut i64) -> i64;
+        let bench = self.get::<Bench>("double_bench_frames");
+        let (mut submitting, [from, to]) = (0, [input.0.as_ptr(), output.0.as_ptr()]);
+        // SAFETY: the type is control.h's, the contexts the caller's promise.
+        let took = unsafe { bench(context, from, input.1, to, output.1, n, &raw mut submitting) };
+        u64::try_from(took).ok().zip(u64::try_from(submitting).ok())
+    }
 }
