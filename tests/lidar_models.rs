@@ -26,26 +26,8 @@ use serde_json::Value as Json;
 
 /// The spec of the KITTI pair, with one or the other backbone.
 fn kitti_car(backbone: &str) -> LidarSpec {
-    let text = format!(
-        r#"(
-            name: "pointpillars-kitti-car", classes: ["Car"],
-            range: (x: (0.0, 69.12), y: (-39.68, 39.68), z: (-3.0, 1.0)), voxel: (0.16, 0.16, 4.0),
-            max_points: 100, max_pillars: 12000,
-            encoder: (
-                network: "pfe.onnx", layout: Planes(first_centre: Some((0.1, -39.9))),
-                output: "pillar_features", output_layout: ChannelsPillars, channels: 64,
-            ),
-            scatter: (tensor: "spatial_features"),
-            backbone: (network: "{backbone}"),
-            head: Anchors(
-                boxes: "box_preds", classes: "cls_preds", directions: Some("dir_cls_preds"), stride: 2,
-                anchors: [(class: 0, size: (1.6, 3.9, 1.56), z: -1.0, rotations: [0.0, 1.57])],
-                drop_empty: true,
-            ),
-            score_threshold: 0.4, nms: (iou: 0.1, before: 1000, after: 300),
-        )"#
-    );
-    ron::from_str(&text).unwrap()
+    let text = include_str!("specs/pointpillars_kitti_car.ron").replace("rpn_fp32.onnx", backbone);
+    ron::from_str(&text.replace("Lidar(\n", "(\n")).unwrap()
 }
 
 /// A sweep through the source that users have, from among the others of its folder.

@@ -2,22 +2,40 @@
 # Measures GPU tenants: makes a kit where Rust and a C++ compiler are, and runs it where a GPU is.
 #
 #   scripts/gpu/measure.sh kit FOLDER     here: binary (with ONNX Runtime), the double of TensorRT, plans of known duration
-#   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, ways of sharing, processes
-#   FOLDER/measure.sh onnxruntime         there, with ONNX Runtime's library in FOLDER/ort: real detectors, and the peer
+#   FOLDER/measure.sh host                there: host work of a frame beside a bare C++ loop; device steps against the host's
+#   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, processes time-sliced and under MPS
 #   FOLDER/measure.sh soak SECONDS        there: memory of host and device over a long run
+# and with ONNX Runtime's library in FOLDER/ort, its Python package in FOLDER/python:
+#   FOLDER/measure.sh two, four           there: real detectors under each way of sharing
+#   FOLDER/measure.sh processes           there: the same in processes, time-sliced and under MPS
+#   FOLDER/measure.sh stressors           there: a detector beside each stressor
+#   FOLDER/measure.sh peer                there: the same network from Python's onnxruntime, in turns
+#   FOLDER/measure.sh several             there, with two GPUs: copies of a tenant on each
 #
-# Nothing of the card's settings is changed. Prints short tables; everything else is in FOLDER/runs.
+# Detectors are the demo's; with JETLAG_SHARED (the reference networks) at `kit`, YOLOX-nano, NanoDet and PointPillars (KITTI).
+# EACH is the length of a phase in seconds (8), GPU the number of the device (0). Nothing of the card's settings is changed.
+# Prints short tables; everything else is in FOLDER/runs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+each=${EACH:-8} gpu=${GPU:-0}
 
 kit() {
   cd "$here/../.."
-  mkdir -p "$1"
-  cargo build --release --features onnxruntime --bin jetlag
+  mkdir -p "$1/engines"
+  cargo build --release --features onnxruntime,nvtx --bin jetlag
+  cargo bench --bench gpu_frame --no-run
   JETLAG_GPU_KIT=$(realpath "$1") cargo test --test gpu kit::make_the_kit -- --ignored --exact
   cp target/release/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py} "$1/"
-  mkdir -p "$1/engines"
+  newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
+  cp "$(newest target/release/deps/gpu_frame-*)" "$1/gpu_frame"
+  cp "$(newest target/debug/deps/gpu-*)" "$1/gpu_tests"
   cp engines/*.{ron,onnx} "$1/engines/"
+  if [ -n "${JETLAG_SHARED:-}" ]; then
+    cp tests/specs/{yolox_nano,nanodet_m_416,pointpillars_kitti_car}.ron "$1/engines/"
+    cp "$JETLAG_SHARED"/data/models/{yolox_nano,nanodet_m_416}/*.onnx "$1/engines/"
+    cp "$JETLAG_SHARED"/data/models/pointpillars_kitti_car/{pfe,rpn_fp32}.onnx "$1/engines/"
+    chmod u+w "$1"/engines/*
+  fi
 }
 
 # run NAME SCENARIO [ARGUMENT…]: the summary goes to runs/NAME.json.
@@ -30,73 +48,158 @@ run() {
     [ $? = 3 ] || { echo "$name failed:"; tail -n 3 "runs/$name.log"; }
 }
 
-camera() { echo "Tenant(name: \"camera\", detector: \"camera.ron\", source: Synthetic(sensor: Camera, scenes: 1), record_detections: false, backend: TensorRt(plans: [\"$1\"]), $2)"; }
-lidar() { echo "Tenant(name: \"lidar\", detector: \"lidar.ron\", source: Synthetic(sensor: Lidar, scenes: 1), record_detections: false, backend: TensorRt(plans: [\"encoder.plan\", \"backbone.plan\"]), $1)"; }
 scenario() { # NAME FIELDS TENANT…
   local name=$1 fields=$2
   shift 2
-  { echo "Scenario(warmup: \"1s\", telemetry: (interval: \"200ms\"), $fields tenants: ["; printf '%s,\n' "$@"; echo '])'; } >"$name.ron"
+  { echo "Scenario(name: \"$name\", duration: \"${each}s\", warmup: \"1s\", telemetry: (interval: \"200ms\"), $fields tenants: ["; printf '%s,\n' "$@"; echo '])'; } >"$name.ron"
+}
+
+# A daemon of NVIDIA's Multi-Process Service for as long as this script runs.
+mps() {
+  local control
+  control=$(command -v nvidia-cuda-mps-control || ls /usr/local/nvidia/bin/nvidia-cuda-mps-control)
+  export CUDA_MPS_PIPE_DIRECTORY=$here/mps CUDA_MPS_LOG_DIRECTORY=$here/mps
+  mkdir -p "$here/mps"
+  "$control" -d
+  trap "echo quit | $control >/dev/null" EXIT
+}
+
+# Of known duration, on TensorRT's double.
+camera() { echo "Tenant(name: \"camera\", detector: \"camera.ron\", source: Synthetic(sensor: Camera, scenes: 1), record_detections: false, backend: TensorRt(plans: [\"$1\"]), gpu: $gpu, $2)"; }
+lidar() { echo "Tenant(name: \"lidar\", detector: \"lidar.ron\", source: Synthetic(sensor: Lidar, scenes: 1), record_detections: false, backend: TensorRt(plans: [\"encoder.plan\", \"backbone.plan\"]), gpu: $gpu, $1)"; }
+
+host() {
+  JETLAG_GPU=1 JETLAG_CACHE=$here/cache ./gpu_tests device_ || echo "device steps: not as the host's"
+  ./gpu_frame --bench "$here"/tensorrt/libnvinfer.so.*
 }
 
 tensorrt() {
   export JETLAG_TENSORRT=$here/tensorrt
-  local paced='arrival: Periodic(100), deadline: "10ms"' sync
+  local paced='arrival: Periodic(100), deadline: "10ms"' sync depth mode
   for sync in Block Spin Yield; do
-    scenario "three-$sync" 'duration: "8s",' "$(camera camera.plan "$paced, sync: $sync")"
-    scenario "five-$sync" 'duration: "8s",' "$(camera camera5.plan "$paced, sync: $sync")"
+    scenario "three-$sync" '' "$(camera camera.plan "$paced, sync: $sync")"
+    scenario "five-$sync" '' "$(camera camera5.plan "$paced, sync: $sync")"
     run "three-$sync" "three-$sync.ron"
     run "five-$sync" "five-$sync.ron"
   done
-  scenario loaded-three 'duration: "8s",' "$(camera camera.plan "$paced")" "$(camera traffic.plan 'arrival: Closed' | sed 's/"camera", det/"load", det/')"
-  scenario loaded-five 'duration: "8s",' "$(camera camera5.plan "$paced")" "$(camera traffic.plan 'arrival: Closed' | sed 's/"camera", det/"load", det/')"
+  local load
+  load=$(camera traffic.plan 'arrival: Closed' | sed 's/"camera", det/"load", det/')
+  scenario loaded-three '' "$(camera camera.plan "$paced")" "$load"
+  scenario loaded-five '' "$(camera camera5.plan "$paced")" "$load"
   run loaded-three loaded-three.ron
   run loaded-five loaded-five.ron
   for depth in 1 2 4; do
-    scenario "depth-$depth" 'duration: "6s",' "$(camera camera.plan "arrival: Closed, depth: $depth")"
+    scenario "depth-$depth" '' "$(camera camera.plan "arrival: Closed, depth: $depth")"
     run "depth-$depth" "depth-$depth.ron"
   done
-  scenario graph 'duration: "6s",' "$(camera camera.plan "$paced, graph: On")"
+  scenario graph '' "$(camera camera.plan "$paced, graph: On")"
   run graph graph.ron
-  scenario processes 'duration: "6s", sharing: Processes, baseline: (alone: true),' "$(camera camera.plan "$paced")" "$(lidar 'arrival: Periodic(50)')"
-  run processes processes.ron
+  local both=("$(camera camera.plan "$paced")" "$(lidar 'arrival: Periodic(50)')")
+  scenario slices 'sharing: Processes, mps: Off, baseline: (alone: true),' "${both[@]}"
+  run slices slices.ron
+  scenario mps 'sharing: Processes, mps: Required, baseline: (alone: true),' "${both[@]}"
+  (mps && run mps mps.ron)
   python3 table.py known runs
 }
 
-detector() { echo "Tenant(name: \"$1\", detector: \"engines/$2.ron\", source: Synthetic(sensor: $3, scenes: 4), record_detections: false, backend: OnnxRuntime(provider: Cuda), $4)"; }
+# On ONNX Runtime's CUDA provider: name, spec, sensor, fields.
+detector() { echo "Tenant(name: \"$1\", detector: \"engines/$2.ron\", source: Synthetic(sensor: $3, scenes: 4), record_detections: false, backend: OnnxRuntime(provider: Cuda), gpu: $gpu, $4)"; }
 
-onnxruntime() {
+# The tenant to be protected, the one that fills the device, and two more. Their shares are what `Partition` gives them.
+detectors() {
   export JETLAG_ONNXRUNTIME=$here/ort
-  local ways='[Streams, SingleStream, Priority, RoundRobin, Exclusive, Edf, Partition]'
-  scenario two "duration: \"${EACH:-5}s\", matrix: (sharing: $ways)," \
-    "$(detector camera camera Camera 'arrival: Periodic(100), deadline: "10ms", priority: 2, share: 0.5')" \
-    "$(detector lidar lidar Lidar 'arrival: Closed')"
-  run two two.ron
-  scenario four "duration: \"${EACH:-5}s\", matrix: (sharing: $ways)," \
-    "$(detector camera camera Camera 'arrival: Periodic(100), deadline: "10ms", priority: 2, share: 0.4')" \
-    "$(detector left camera Camera 'arrival: Closed')" "$(detector right camera Camera 'arrival: Closed')" \
-    "$(detector lidar lidar Lidar 'arrival: Closed')"
-  for way in Streams Priority Edf Partition; do
-    scenario "four-$way" "duration: \"${EACH:-5}s\", sharing: $way, baseline: (alone: true)," "$(sed -n 2,5p four.ron | sed 's/,$//' | paste -sd, -)"
+  local urgent='arrival: Periodic(100), deadline: "10ms", priority: 2' front=camera side=camera heavy=lidar
+  [ -e engines/yolox_nano.ron ] && front=yolox_nano side=nanodet_m_416 heavy=pointpillars_kitti_car
+  protected=$(detector front "$front" Camera "$urgent, share: 0.25")
+  others=("$(detector lidar "$heavy" Lidar 'arrival: Closed, depth: 2')")
+  [ "$1" = 2 ] || others+=("$(detector left "$side" Camera 'arrival: Periodic(50)')" "$(detector right "$side" Camera 'arrival: Periodic(50)')")
+}
+
+ways='Streams SingleStream Priority RoundRobin Exclusive Edf Partition'
+
+two() {
+  detectors 2
+  local way
+  for way in ${WAYS:-$ways}; do
+    scenario "two-$way" "sharing: $way, baseline: (alone: true)," "$protected" "${others[@]}"
+    run "two-$way" "two-$way.ron"
+  done
+  python3 table.py ways runs two
+}
+
+four() {
+  detectors 4
+  local way
+  for way in ${WAYS:-$ways}; do
+    scenario "four-$way" "sharing: $way, baseline: (alone: true)," "$protected" "${others[@]}"
     run "four-$way" "four-$way.ron"
   done
-  scenario ort 'duration: "8s",' "$(detector camera camera Camera 'arrival: Closed, depth: 2, sync: Spin')"
-  for round in 1 2 3; do
-    run "ort-$round" ort.ron
-    python3 ort_peer.py engines/camera.onnx --seconds 8 --warmup 1 >"runs/peer-$round.json" 2>"runs/peer-$round.log" || tail -n 3 "runs/peer-$round.log"
+  python3 table.py ways runs four
+}
+
+processes() {
+  local count
+  for count in 2 4; do
+    detectors $count
+    scenario "slices-$count" 'sharing: Processes, mps: Off, baseline: (alone: true),' "$protected" "${others[@]}"
+    run "slices-$count" "slices-$count.ron"
+    scenario "mps-$count" 'sharing: Processes, mps: Required, baseline: (alone: true),' "$protected" "${others[@]}"
+    (mps && run "mps-$count" "mps-$count.ron")
   done
-  python3 table.py detectors runs
+  python3 table.py ways runs slices
+  python3 table.py ways runs mps
+}
+
+stressors() {
+  detectors 2
+  local tenants=("$protected") resource level
+  for resource in Compute Dram L2 HostToDevice HostCpu HostMemory; do
+    for level in 0.5 1.0; do
+      tenants+=("Tenant(name: \"$resource-${level/./-}\", backend: Stress(resource: $resource, level: $level), gpu: $gpu)")
+    done
+  done
+  scenario stressors 'matrix: (sharing: [Streams]),' "${tenants[@]}"
+  run stressors stressors.ron
+  python3 table.py stressors runs
+}
+
+peer() {
+  export JETLAG_ONNXRUNTIME=$here/ort
+  local network round
+  for network in ${NETWORKS:-camera yolox_nano nanodet_m_416}; do
+    local file=engines/$network.onnx
+    [ "$network" = nanodet_m_416 ] && file=engines/nanodet_m.onnx
+    [ -e "$file" ] || continue
+    scenario "ours-$network" '' "$(detector camera "$network" Camera "arrival: Closed, depth: 2, sync: Spin${PEER_FIELDS:-}")"
+    for round in 1 2 3; do
+      run "ours-$network-$round" "ours-$network.ron"
+      PYTHONPATH=$here/python python3 ort_peer.py "$file" --device "$gpu" --seconds "$each" --warmup 1 \
+        >"runs/peer-$network-$round.json" 2>"runs/peer-$network-$round.log" || tail -n 3 "runs/peer-$network-$round.log"
+    done
+  done
+  python3 table.py peers runs
+}
+
+several() {
+  detectors 2
+  scenario several 'sharing: Processes, baseline: (alone: true),' "$(sed "s/gpu: $gpu/gpus: [0, 1], processes: 2/" <<<"${others[0]}")"
+  run several several.ron
+  scenario several-in-one '' "$protected" "$(sed "s/gpu: $gpu/gpu: 1/" <<<"${others[0]}")"
+  run several-in-one several-in-one.ron
+  python3 table.py ways runs several
 }
 
 soak() {
   export JETLAG_TENSORRT=$here/tensorrt
-  scenario soak "duration: \"$1s\"," "$(camera camera.plan 'arrival: Periodic(200), depth: 2, graph: On')" "$(lidar 'arrival: Periodic(60), depth: 2')"
+  scenario soak "" "$(camera camera.plan 'arrival: Periodic(200), depth: 2, graph: On')" "$(lidar 'arrival: Periodic(60), depth: 2')"
   mkdir -p runs
-  (while sleep 10; do
-    pid=$(pgrep -x jetlag | head -n 1) || break
-    echo "$(awk '/VmRSS/ {print $2}' "/proc/$pid/status") $(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i 0)"
-  done >runs/soak.memory) &
-  run soak soak.ron
-  wait
+  rm -f runs/soak.mcap
+  ./jetlag run soak.ron --quiet --format json --out runs/soak.mcap --set "duration=\"$1s\"" >runs/soak.json 2>runs/soak.log &
+  local pid=$!
+  while sleep 10 && [ -e "/proc/$pid/status" ]; do
+    echo "$(awk '/VmRSS/ {print $2}' "/proc/$pid/status") $(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "$gpu")"
+  done >runs/soak.memory
+  wait $pid || tail -n 3 runs/soak.log
   python3 table.py soak runs
 }
 

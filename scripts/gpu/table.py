@@ -42,29 +42,68 @@ def known():
     if run := summary("graph"):
         t = tenant(run, "camera")
         print(f"graph: compute p50 {ms(t['stages_ms']['compute']['p50'])}, findings {[f['code'] for f in run['run']['findings']]}")
-    if run := summary("processes"):
-        print("processes:", run["run"].get("processes"), [(t["name"], t["frames"]["completed"], t["slowdown"]) for t in run["tenants"]])
+    for case in ("slices", "mps"):
+        if run := summary(case):
+            print(f"{case}:", run["run"].get("processes"), [(t["name"], t["frames"]["completed"], t["slowdown"]) for t in run["tenants"]])
     if run := summary("three-Block"):
         print("own cost, null backend:", run["run"]["overhead_us"])
 
 
-def detectors():
-    if run := summary("two"):
-        print(json.dumps(run.get("interference"))[:6000])
-    for path in sorted(folder.glob("four-*.json")):
-        if run := summary(path.stem):
-            print(path.stem, [(t["name"], ms(t["response_ms"]["p50"]), ms(t["response_ms"]["p99"]), t["slowdown"]) for t in run["tenants"]])
-    ours, theirs = [], []
-    for round in (1, 2, 3):
-        run, peer = summary(f"ort-{round}"), summary(f"peer-{round}")
-        if run and peer:
+def ratio(slowdown, statistic):
+    """A slowdown with its interval, as `1.25 (1.08–1.42)`."""
+    if not slowdown or slowdown.get(statistic) is None:
+        return "–"
+    interval = (slowdown.get("ci95") or {}).get(statistic)
+    return f"{slowdown[statistic]:.2f}" + (f" ({interval[0]:.2f}–{interval[1]:.2f})" if interval else "")
+
+
+def ways(prefix):
+    """Each run whose name begins so: its tenants together, and beside their time alone."""
+    print(f"{'run':22s} {'tenant':10s} {'frames/s':>9s} {'p50 ms':>8s} {'p99 ms':>8s} {'miss':>6s}  slowdown of p50      of p99")
+    for path in sorted(folder.glob(f"{prefix}-*.json")) + sorted(folder.glob(f"{prefix}.json")):
+        if not (run := summary(path.stem)):
+            continue
+        for t in run["tenants"]:
+            response = t["response_ms"]
+            print(
+                f"{path.stem:22s} {t['name']:10s} {t['throughput_fps']:9.1f} {ms(response['p50']):>8s} {ms(response['p99']):>8s} "
+                f"{t['miss_rate']:6.3f}  {ratio(t['slowdown'], 'p50'):20s} {ratio(t['slowdown'], 'p99')}"
+            )
+        if processes := run["run"].get("processes"):
+            print(f"{'':22s} {processes}")
+
+
+def stressors():
+    run = summary("stressors")
+    for row in run["interference"]["sensitivity"]:
+        for point in row["points"]:
+            print(
+                f"{row['tenant']:10s} {row['resource']:14s} {point['level']:.1f}  p50 {ratio(point['slowdown'], 'p50'):20s} "
+                f"p99 {ratio(point['slowdown'], 'p99')}"
+            )
+    print([finding["code"] for finding in run["run"]["findings"]])
+
+
+def peers():
+    """Rounds in turns; a ratio is formed within each round, and is above 1 where jetlag is ahead."""
+    for first in sorted(folder.glob("peer-*-1.json")):
+        network, ratios, medians = first.stem[len("peer-") : -2], [], []
+        for round in (1, 2, 3):
+            run, peer = summary(f"ours-{network}-{round}"), summary(f"peer-{network}-{round}")
+            if not (run and peer):
+                continue
             t = tenant(run, "camera")
-            device = sum(t["stages_ms"][s]["p50"] for s in ("h2d", "queue", "compute", "d2h") if s in t["stages_ms"])
-            ours.append((t["throughput_fps"], device))
-            theirs.append((peer["throughput_hz"], peer["median_ms"]))
-            print(f"round {round}: ours {ours[-1][0]:.1f} frames/s, stages {device:.4f} ms; peer {theirs[-1][0]:.1f}, {theirs[-1][1]:.4f} ms")
-    if ours:
-        print("throughput ratio, median:", f"{median(o[0] / t[0] for o, t in zip(ours, theirs)):.3f}")
+            stages = t["stages_ms"]
+            device = sum(stages[s]["p50"] for s in ("h2d", "queue", "compute", "d2h") if s in stages)
+            ratios.append(t["throughput_fps"] / peer["throughput_hz"])
+            medians.append(peer["median_ms"] / device)
+            prepare = sum(stages[s]["p50"] for s in ("acquire", "decode", "preprocess") if s in stages)
+            print(
+                f"{network} {round}: ours {t['throughput_fps']:.1f} frames/s, h2d to d2h {device:.4f} ms (prepare {prepare:.4f}); "
+                f"peer {peer['throughput_hz']:.1f}, {peer['median_ms']:.4f} ms"
+            )
+        if ratios:
+            print(f"{network}: throughput × {median(ratios):.3f}, median × {median(medians):.3f}")
 
 
 def soak():
@@ -76,4 +115,5 @@ def soak():
 
 
 folder = Path(sys.argv[2])
-{"known": known, "detectors": detectors, "soak": soak}[sys.argv[1]]()
+tables = {"known": known, "ways": ways, "stressors": stressors, "peers": peers, "soak": soak}
+tables[sys.argv[1]](*sys.argv[3:])
