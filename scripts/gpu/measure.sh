@@ -23,7 +23,7 @@ kit() {
   cd "$here/../.."
   mkdir -p "$1/engines"
   cargo build --release --features onnxruntime,nvtx --bin jetlag
-  cargo bench --bench gpu_frame --no-run
+  cargo bench --features onnxruntime,nvtx --bench gpu_frame --no-run
   JETLAG_GPU_KIT=$(realpath "$1") cargo test --test gpu kit::make_the_kit -- --ignored --exact
   cp target/release/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py} "$1/"
   newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
