@@ -4,6 +4,8 @@
 //! (single producer, single consumer), so nothing is shared between tenants. When the recorder falls behind
 //! and a queue is full, the record is counted as lost and the run goes on.
 
+use std::mem::MaybeUninit;
+
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::detector::Detection;
@@ -43,9 +45,9 @@ pub struct RecordFeed {
 
 /// A pair of connected ends; with `detections`, found objects travel too.
 pub fn channel(tenant: u16, detections: bool) -> (RecordSink, RecordFeed) {
-    let (frame_in, frame_out) = RingBuffer::new(FRAME_CAPACITY);
+    let (frame_in, frame_out) = queue(FRAME_CAPACITY);
     let (detection_in, detection_out) = detections
-        .then(|| RingBuffer::new(DETECTION_CAPACITY))
+        .then(|| queue(DETECTION_CAPACITY))
         .map_or((None, None), |(p, c)| (Some(p), Some(c)));
     (
         RecordSink {
@@ -66,6 +68,18 @@ pub fn channel(tenant: u16, detections: bool) -> (RecordSink, RecordFeed) {
             },
         },
     )
+}
+
+/// A queue whose memory is there from the start: touched page by page as it fills for the first time, it would put page
+/// faults into frames, and make the process seem to grow for minutes.
+fn queue<T: Copy>(capacity: usize) -> (Producer<T>, Consumer<T>) {
+    let (mut producer, consumer) = RingBuffer::new(capacity);
+    if let Ok(mut all) = producer.write_chunk_uninit(capacity) {
+        let (first, second) = all.as_mut_slices();
+        first.fill(MaybeUninit::zeroed());
+        second.fill(MaybeUninit::zeroed());
+    }
+    (producer, consumer)
 }
 
 impl RecordSink {
