@@ -27,7 +27,8 @@ use serde_json::Value as Json;
 /// The spec of the KITTI pair, with one or the other backbone.
 fn kitti_car(backbone: &str) -> LidarSpec {
     let text = include_str!("specs/pointpillars_kitti_car.ron").replace("rpn_fp32.onnx", backbone);
-    ron::from_str(&text.replace("Lidar(\n", "(\n")).unwrap()
+    let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+    options.from_str(&text.replace("Lidar(\n", "(\n")).unwrap()
 }
 
 /// A sweep through the source that users have, from among the others of its folder.

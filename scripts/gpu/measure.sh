@@ -13,6 +13,7 @@
 #   FOLDER/measure.sh several             there, with two GPUs: copies of a tenant on each
 #
 # Detectors are the demo's; with JETLAG_SHARED (the reference networks) at `kit`, YOLOX-nano, NanoDet and PointPillars (KITTI).
+# The load is an untrained RetinaNet, made there with PyTorch.
 # EACH is the length of a phase in seconds (8), GPU the number of the device (0). Nothing of the card's settings is changed.
 # Prints short tables; everything else is in FOLDER/runs.
 set -euo pipefail
@@ -25,7 +26,7 @@ kit() {
   cargo build --release --features onnxruntime,nvtx --bin jetlag
   cargo bench --features onnxruntime,nvtx --bench gpu_frame --no-run
   JETLAG_GPU_KIT=$(realpath "$1") cargo test --test gpu kit::make_the_kit -- --ignored --exact
-  cp target/release/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py} "$1/"
+  cp target/release/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py,retinanet.py} "$1/"
   newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
   cp "$(newest target/release/deps/gpu_frame-*)" "$1/gpu_frame"
   cp "$(newest target/debug/deps/gpu-*)" "$1/gpu_tests"
@@ -69,7 +70,7 @@ camera() { echo "Tenant(name: \"camera\", detector: \"camera.ron\", source: Synt
 lidar() { echo "Tenant(name: \"lidar\", detector: \"lidar.ron\", source: Synthetic(sensor: Lidar, scenes: 1), record_detections: false, backend: TensorRt(plans: [\"encoder.plan\", \"backbone.plan\"]), gpu: $gpu, $1)"; }
 
 host() {
-  JETLAG_GPU=1 JETLAG_CACHE=$here/cache ./gpu_tests device_ || echo "device steps: not as the host's"
+  JETLAG_GPU=1 JETLAG_CACHE=$here/cache ./gpu_tests device_steps::the_device || echo "device steps: not as the host's"
   ./gpu_frame --bench "$here"/tensorrt/libnvinfer.so.*
 }
 
@@ -108,11 +109,12 @@ detector() { echo "Tenant(name: \"$1\", detector: \"engines/$2.ron\", source: Sy
 # The tenant to be protected, the one that fills the device, and two more. Their shares are what `Partition` gives them.
 detectors() {
   export JETLAG_ONNXRUNTIME=$here/ort
-  local urgent='arrival: Periodic(100), deadline: "10ms", priority: 2' front=camera side=camera heavy=lidar
-  [ -e engines/yolox_nano.ron ] && front=yolox_nano side=nanodet_m_416 heavy=pointpillars_kitti_car
+  local urgent='arrival: Periodic(100), deadline: "10ms", priority: 2' front=camera side=camera lidar=lidar
+  [ -e engines/yolox_nano.ron ] && front=yolox_nano side=nanodet_m_416 lidar=pointpillars_kitti_car
+  [ -e engines/retinanet.onnx ] || python3 retinanet.py engines/retinanet >retinanet.log 2>&1 || echo "no load: see retinanet.log"
   protected=$(detector front "$front" Camera "$urgent, share: 0.25")
-  others=("$(detector lidar "$heavy" Lidar 'arrival: Closed, depth: 2')")
-  [ "$1" = 2 ] || others+=("$(detector left "$side" Camera 'arrival: Periodic(50)')" "$(detector right "$side" Camera 'arrival: Periodic(50)')")
+  others=("$(detector load retinanet Camera 'arrival: Closed, depth: 2')")
+  [ "$1" = 2 ] || others+=("$(detector side "$side" Camera 'arrival: Periodic(50)')" "$(detector lidar "$lidar" Lidar 'arrival: Periodic(10)')")
 }
 
 ways='Streams SingleStream Priority RoundRobin Exclusive Edf Partition'
@@ -155,7 +157,7 @@ stressors() {
   local tenants=("$protected") resource level
   for resource in Compute Dram L2 HostToDevice HostCpu HostMemory; do
     for level in 0.5 1.0; do
-      tenants+=("Tenant(name: \"$resource-${level/./-}\", backend: Stress(resource: $resource, level: $level), gpu: $gpu)")
+      tenants+=("Tenant(name: \"$(tr '[:upper:].' '[:lower:]-' <<<"$resource-$level")\", backend: Stress(resource: $resource, level: $level), gpu: $gpu)")
     done
   done
   scenario stressors 'matrix: (sharing: [Streams]),' "${tenants[@]}"
@@ -194,7 +196,7 @@ soak() {
   scenario soak "" "$(camera camera.plan 'arrival: Periodic(200), depth: 2, graph: On')" "$(lidar 'arrival: Periodic(60), depth: 2')"
   mkdir -p runs
   rm -f runs/soak.mcap
-  ./jetlag run soak.ron --quiet --format json --out runs/soak.mcap --set "duration=\"$1s\"" >runs/soak.json 2>runs/soak.log &
+  ${SOAK:-./jetlag} run soak.ron --quiet --format json --out runs/soak.mcap --set "duration=\"$1s\"" >runs/soak.json 2>runs/soak.log &
   local pid=$!
   while sleep 10 && [ -e "/proc/$pid/status" ]; do
     echo "$(awk '/VmRSS/ {print $2}' "/proc/$pid/status") $(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "$gpu")"
