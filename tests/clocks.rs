@@ -189,6 +189,8 @@ fn a_card_is_held_through_nvml_and_released() {
     assert_eq!(refused.status.code(), Some(1));
     assert!(stderr(&refused).contains("takes root"), "{}", stderr(&refused));
     assert_eq!(files(root.path()), before);
+    // A file left behind would say that a person holds them, and runs would believe it.
+    assert!(!root.path().join(STATE).exists());
 }
 
 const SCENARIO: &str = "Scenario(name: \"held\", duration: \"20s\", warmup: \"0s\", clocks: Max, telemetry: (sources: [Host]), \
@@ -269,6 +271,85 @@ fn what_a_killed_run_left_is_put_back_by_restore_and_by_the_next_run() {
     let next = start(root.path(), &as_is).wait_with_output().unwrap();
     assert!(stderr(&next).contains("as they were again"), "{}", stderr(&next));
     assert_eq!(files(root.path()), before);
+}
+
+/// Panics where a line of the program's own log has certain words: a real panic, in the middle of a real run.
+struct PanicAt(String);
+
+impl log::Log for PanicAt {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+    fn log(&self, record: &log::Record<'_>) {
+        let line = record.args().to_string();
+        if line.contains(&self.0) {
+            // Seen by the other test: the clocks were held at this moment.
+            let held = fs::read_to_string(GPU).unwrap_or_default();
+            fs::write("held", held.trim()).unwrap();
+            panic!("made to panic at: {line}");
+        }
+    }
+    fn flush(&self) {}
+}
+
+const PANIC_AT: &str = "JETLAG_TEST_PANIC_AT";
+
+/// Not a test by itself: the program that the next test starts, in a board's folder.
+#[test]
+#[ignore = "started by a_panic_gives_the_clocks_back"]
+fn a_run_that_panics() {
+    use clap::Parser;
+    let Ok(words) = std::env::var(PANIC_AT) else {
+        return;
+    };
+    log::set_boxed_logger(Box::new(PanicAt(words))).unwrap();
+    log::set_max_level(log::LevelFilter::Info);
+    let arguments = ["jetlag", "run", "s.ron", "--quiet", "--out", "r.mcap"];
+    match jetlag::cli::Cli::try_parse_from(arguments).unwrap().command {
+        jetlag::cli::Command::Run(args) => {
+            let origin = jetlag::commands::run::Origin::File(args.scenario);
+            jetlag::commands::run::run(origin, args.options).unwrap();
+        }
+        _ => unreachable!(),
+    }
+}
+
+#[test]
+fn a_panic_gives_the_clocks_back() {
+    // On the thread that holds them, and on one of a tenant, whose frames fail (33 bytes are no points).
+    let tenant = "Tenant(name: \"n\", detector: \"builtin:lidar\", backend: Cpu(threads: 1), source: Points(\"points\"), \
+                  arrival: Periodic(hz: 20))])";
+    let broken = SCENARIO.split("Tenant(").next().unwrap().replace("20s", "1s") + tenant;
+    for (words, scenario, code) in [
+        ("clock settings changed", SCENARIO, 101),
+        ("33 bytes is not", broken.as_str(), 0),
+    ] {
+        let root = boards::board("agx-orin-r36");
+        let before = files(root.path());
+        fs::write(root.path().join("s.ron"), scenario).unwrap();
+        fs::create_dir(root.path().join("points")).unwrap();
+        fs::write(root.path().join("points/odd.bin"), [0u8; 33]).unwrap();
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_run_that_panics", "--ignored", "--nocapture"])
+            .env(PANIC_AT, words)
+            .env("JETLAG_ROOT", root.path())
+            .current_dir(root.path())
+            .output()
+            .unwrap();
+        assert!(
+            stderr(&output).contains("made to panic at"),
+            "{words}: {}",
+            stderr(&output)
+        );
+        assert_eq!(output.status.code(), Some(code), "{words}: {}", stderr(&output));
+        assert_eq!(
+            read(root.path(), "held"),
+            "612000000",
+            "they were held when it panicked"
+        );
+        assert_eq!(files(root.path()), before, "{words}");
+        assert!(!root.path().join(STATE).exists(), "{words}");
+    }
 }
 
 #[test]

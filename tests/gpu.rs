@@ -5,6 +5,8 @@
 
 #[path = "gpu/bad_input.rs"]
 mod bad_input;
+#[path = "common/boards.rs"]
+mod boards;
 #[path = "common/cuda.rs"]
 mod cuda;
 #[path = "gpu/device_steps.rs"]

@@ -48,8 +48,8 @@ pub struct LiveSignal {
     pub at: Stamp,
     /// The highest.
     pub peak: Option<f64>,
-    /// The latest ones, the oldest first.
-    pub history: VecDeque<f64>,
+    /// The latest ones, the oldest first; none where a reading had no value.
+    pub history: VecDeque<Option<f64>>,
 }
 
 /// One tenant.
@@ -95,11 +95,11 @@ impl LiveView {
                 signal.value = sample.value.filter(|value| value.is_finite());
                 if let Some(value) = signal.value {
                     signal.peak = Some(signal.peak.map_or(value, |peak| peak.max(value)));
-                    if signal.history.len() == HISTORY {
-                        signal.history.pop_front();
-                    }
-                    signal.history.push_back(value);
                 }
+                if signal.history.len() == HISTORY {
+                    signal.history.pop_front();
+                }
+                signal.history.push_back(signal.value);
             }
             Event::Signal(described) => {
                 let key = (described.source.clone(), described.signal.clone());
@@ -254,7 +254,7 @@ mod tests {
         let signal = &view.signals[&("s".to_owned(), "VDD_IN".to_owned())];
         assert_eq!(
             (signal.value, signal.peak, signal.history.len()),
-            (None, Some(9.0), 2)
+            (None, Some(9.0), 3)
         );
         view.event(&sample(60, "other", Some(1.0)));
         let shown: Vec<&str> = view.current().map(|(_, name, _)| name).collect();

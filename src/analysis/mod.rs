@@ -27,6 +27,7 @@ pub mod plot;
 mod power;
 mod predictability;
 mod quantile;
+mod sampling;
 mod series;
 mod stats;
 mod steady;
@@ -247,6 +248,7 @@ impl Summarizer {
                 },
                 processes: self.manifest.machine.get(PROCESSES_FACT).cloned(),
                 exact,
+                sampling: window.and_then(|window| sampling::summarize(&tracks, window)),
             },
             tenants,
             power: power.rails,

@@ -94,6 +94,26 @@ pub struct RunSummary {
     pub processes: Option<String>,
     /// Whether quantiles are exact; in very long runs they are within 0.0008 %.
     pub exact: bool,
+    /// What sampling cost, where it was read.
+    pub sampling: Option<Sampling>,
+}
+
+/// What the samplers' thread took of one core.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct Sampling {
+    /// All in all, handing over and waking included.
+    pub percent_of_core: f64,
+    /// Each sampler while it reads, the costliest first.
+    pub samplers: Vec<SamplerCost>,
+}
+
+/// What one sampler took.
+#[derive(Clone, Debug, PartialEq, DeriveSerialize)]
+pub struct SamplerCost {
+    /// Its word in logs and findings.
+    pub name: String,
+    /// Of one core.
+    pub percent_of_core: f64,
 }
 
 /// jetlag's own cost per frame, in microseconds.

@@ -422,15 +422,20 @@ pub(super) fn report_line(report: &SamplerReport) -> LogRecord {
         ticks,
         late,
         missed,
+        took,
+        over,
         ended,
     } = report;
+    let cost = 100.0 * took.as_secs_f64() / over.as_secs_f64().max(1e-9);
     let ended = ended
         .as_ref()
         .map_or(String::new(), |why| format!(", ended: {why}"));
     LogRecord {
         at: RealClock.now(),
         level: "info".to_owned(),
-        message: format!("sampler {name}: {ticks} readings, {late} late, {missed} missed{ended}"),
+        message: format!(
+            "sampler {name}: {ticks} readings, {late} late, {missed} missed, {cost:.3} % of one core{ended}"
+        ),
     }
 }
 

@@ -257,7 +257,8 @@ fn log_of_tegrastats(path: &Path, interval: Nanos, speed: f64) -> anyhow::Result
     std::fs::File::open(path)
         .map_err(|error| WrongUse(format!("cannot read {}: {error}", path.display())))?;
     let (sender, more) = std::sync::mpsc::sync_channel(64);
-    let mut source = Source::over(format!("{} (tegrastats log)", path.display()), false, more);
+    let name = path.file_name().unwrap_or(path.as_os_str()).display();
+    let mut source = Source::over(format!("{name} (tegrastats log)"), false, more);
     let counts = Arc::new(std::sync::Mutex::new(tegrastats::Readings::default()));
     source.counts = Some(counts.clone());
     source.file = path.display().to_string();
@@ -280,7 +281,8 @@ fn replay(path: &Path, speed: f64) -> anyhow::Result<Source> {
     let reader = RunReader::open(path).map_err(|error| WrongUse(error.to_string()))?;
     let manifest = reader.manifest().clone();
     let board = manifest.machine.get("board").or(manifest.machine.get("cpu"));
-    let title = format!("{} ({})", board.map_or("run", String::as_str), path.display());
+    let name = path.file_name().unwrap_or(path.as_os_str()).display();
+    let title = format!("{} ({name})", board.map_or("run", String::as_str));
     let (sender, more) = std::sync::mpsc::sync_channel(256);
     let mut source = Source::over(title, false, more);
     source.speed = speed;

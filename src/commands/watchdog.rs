@@ -5,14 +5,16 @@
 //! does so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
 use super::say;
+use crate::board::Roots;
 use crate::clock::{Clock, RealClock};
 use crate::record::{EndReason, Event, Finding, FrameRecord, Outcome, PhaseRecord};
+use crate::telemetry::clocks;
 use crate::tenant::pipeline::PhasePlan;
 use crate::tenant::watched::Watched;
 use crate::units::Nanos;
@@ -24,6 +26,8 @@ const GRACE: Nanos = Nanos::from_millis(500);
 /// For the tenants that still run to end their frames, and for the recorder to write the last chunk.
 const CLOSING: Duration = Duration::from_millis(300);
 const WRITING: Duration = Duration::from_secs(10);
+/// For the clocks to be given back: NVIDIA's library may hang with the device.
+const CLOCKS: Duration = Duration::from_secs(5);
 
 /// A tenant on a device.
 pub(super) struct Ward {
@@ -105,6 +109,19 @@ fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
     say(&format!(
         "{message} What was recorded before is kept: jetlag report shows it"
     ));
+    give_clocks_back();
     // Exit handlers of the driver would wait for the device.
     signal_hook::low_level::exit(1)
+}
+
+/// Clocks that this run holds are given back from here, since nothing is dropped any more.
+fn give_clocks_back() {
+    let (sender, done) = channel();
+    std::thread::spawn(move || sender.send(clocks::give_back_own(&Roots::system())));
+    let problem = match done.recv_timeout(CLOCKS) {
+        Ok(Ok(_)) => return,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "giving the clocks back takes too long".to_owned(),
+    };
+    say(&format!("{problem}; try: sudo jetlag clocks restore"));
 }

@@ -7,7 +7,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Paragraph, Sparkline};
+use ratatui::widgets::{Block, Borders, Paragraph, RenderDirection, Sparkline};
 
 use crate::analysis::live::{LiveSignal, LiveTenant, LiveView};
 use crate::record::{Phase, RailRole};
@@ -21,6 +21,16 @@ const BAR: Style = Style::new().fg(Color::Cyan);
 const UNKNOWN: &str = "–";
 /// Width of names of rails and loads.
 const NAME: usize = 16;
+/// Width of a rail's name and figures.
+const FIGURES: u16 = NAME as u16 + 19;
+/// Readings beside each other from which a history tells something.
+const TELLING: u16 = 24;
+/// Rows that a rail's history takes at most.
+const HIGHEST: u16 = 6;
+/// Width of a temperature with its name.
+const ZONE: u16 = 20;
+/// Sources that are of Jetson boards only.
+const JETSON_SOURCES: [&str; 5] = ["tegrastats", "ina3221", "ina3221x", "ina238", "gpu"];
 
 /// Draws everything; `keys` is the line of keys at the bottom, `state` a word on the right of the title.
 pub fn draw(frame: &mut Frame<'_>, view: &LiveView, state: &str, keys: &str) {
@@ -90,6 +100,8 @@ struct Parts<'v> {
     rails: Vec<(&'v str, &'v LiveSignal)>,
     /// Name, load, clock.
     loads: Vec<(String, Option<f64>, Option<&'v LiveSignal>)>,
+    /// Engines that are there and switched off.
+    off: Vec<String>,
     /// Load of each processor.
     cores: Vec<CoreLoad>,
     temperatures: Vec<(&'v str, &'v LiveSignal)>,
@@ -125,9 +137,11 @@ impl<'v> Parts<'v> {
         };
         rails.sort_by_key(|(_, s)| place(s.role));
         let mut loads: Vec<(String, Option<f64>, Option<&LiveSignal>)> = Vec::new();
-        let mut push = |shown: String, load: &str, clock: &str| {
+        // A Jetson has all three; what is not told of them (it may take root) is to be seen as such.
+        let jetson = all.iter().any(|(source, ..)| JETSON_SOURCES.contains(source));
+        let mut push = |shown: String, load: &str, clock: &str, always: bool| {
             let (found, clock) = (find(load), find(clock));
-            if found.is_some() || clock.is_some() {
+            if found.is_some() || clock.is_some() || always {
                 let value = found.and_then(|signal| signal.value);
                 loads.push((
                     shown,
@@ -136,27 +150,35 @@ impl<'v> Parts<'v> {
                 ));
             }
         };
-        push("GPU".into(), "gpu_load", "gpu_frequency");
+        push("GPU".into(), "gpu_load", "gpu_frequency", jetson);
         for n in 0..8 {
             push(
                 format!("GPU {n}"),
                 &format!("gpu{n}_load"),
                 &format!("gpu{n}_sm_frequency"),
+                false,
             );
         }
-        push("CPU".into(), "cpu_load", "cpu0_frequency");
-        push("EMC".into(), "emc_load", "emc_frequency");
-        for engine in [
-            "nvdla0", "nvdla1", "vic", "nvenc", "nvenc0", "nvdec", "nvdec0", "ofa", "pva0",
-        ] {
-            if value(&format!("{engine}_on")) == Some(1.0) {
-                push(
-                    engine.to_ascii_uppercase(),
-                    &format!("{engine}_load"),
-                    &format!("{engine}_frequency"),
-                );
-            }
+        push("CPU".into(), "cpu_load", "cpu0_frequency", jetson);
+        push("EMC".into(), "emc_load", "emc_frequency", jetson);
+        // Every engine that says whether it is on, the DLAs first; the audio processor is always on.
+        let mut engines: Vec<(&str, bool)> = all
+            .iter()
+            .filter(|(_, _, s)| s.unit == "flag")
+            .filter_map(|(_, name, s)| Some((name.strip_suffix("_on")?, s.value? != 0.0)))
+            .filter(|(engine, _)| *engine != "ape")
+            .collect();
+        engines.sort_by_key(|(engine, _)| !engine.contains("dla"));
+        for (engine, _) in engines.iter().filter(|(_, on)| *on) {
+            push(
+                engine.to_ascii_uppercase(),
+                &format!("{engine}_load"),
+                &format!("{engine}_frequency"),
+                true,
+            );
         }
+        let off = engines.iter().filter(|(_, on)| !*on);
+        let off = off.map(|(engine, _)| engine.to_ascii_uppercase()).collect();
         let cores = (0..256).map_while(|n| {
             let on = value(&format!("cpu{n}_online"));
             let load = find(&format!("cpu{n}_load"));
@@ -200,6 +222,7 @@ impl<'v> Parts<'v> {
         Parts {
             rails,
             loads,
+            off,
             cores,
             temperatures,
             memory,
@@ -219,7 +242,7 @@ fn title_line(frame: &mut Frame<'_>, area: Rect, view: &LiveView, state: &str) {
     };
     let right = format!("{phase}{state}  {:.0} s", view.elapsed().as_secs_f64());
     let room = usize::from(area.width).saturating_sub(right.chars().count() + 1);
-    let title: String = view.title.chars().take(room).collect();
+    let title = cut(&view.title, room);
     let gap = usize::from(area.width).saturating_sub(title.chars().count() + right.chars().count());
     let line = Line::from(vec![
         Span::styled(title, BOLD),
@@ -259,18 +282,20 @@ fn tenant_line(tenant: &LiveTenant) -> Line<'static> {
     ])
 }
 
+/// Rails as high as there is room for, so that a history can be read; temperatures below them.
 fn left_column(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
-    let temperatures = (parts.temperatures.len() as u16).div_ceil(2) + 1;
-    let [power, heat] = Layout::vertical([
-        Constraint::Min((parts.rails.len() as u16 + 1).max(3)),
-        Constraint::Max(temperatures.max(2)),
-    ])
-    .areas(area);
-    rails(frame, power, parts);
-    heat_lines(frame, heat, parts);
+    let columns = (area.width / ZONE).max(1);
+    let heat = (parts.temperatures.len() as u16).div_ceil(columns) + 1;
+    let count = parts.rails.len().max(1) as u16;
+    let height = (area.height.saturating_sub(heat + 2) / count).clamp(1, HIGHEST);
+    let power = 1 + count * height;
+    let blank = u16::from(power + 1 + heat <= area.height);
+    let [power, heat] = Layout::vertical([Constraint::Length(power + blank), Constraint::Min(0)]).areas(area);
+    rails(frame, power, parts, height);
+    heat_lines(frame, heat, parts, usize::from(columns));
 }
 
-fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
+fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, height: u16) {
     let [head, area] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     let title = Line::from(vec![Span::styled(
         format!("{:<NAME$}{:>9}{:>9}", "POWER", "now", "peak"),
@@ -282,15 +307,18 @@ fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
         frame.render_widget(Paragraph::new(Line::styled(text, DIM)), area);
         return;
     }
-    // As high as there is room for, so that a history can be read.
-    let height = (area.height / parts.rails.len() as u16).clamp(1, 3);
     let rows = Layout::vertical(parts.rails.iter().map(|_| Constraint::Length(height))).split(area);
     for ((name, signal), row) in parts.rails.iter().zip(rows.iter()) {
         if row.height == 0 {
             continue;
         }
-        let figures = NAME as u16 + 19;
-        let [text, graph] = Layout::horizontal([Constraint::Length(figures), Constraint::Min(0)]).areas(*row);
+        // Where little room is left beside the figures, the history goes below them.
+        let figures = Constraint::Length(FIGURES);
+        let [text, graph] = if height > 1 && row.width < FIGURES + TELLING {
+            Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(*row)
+        } else {
+            Layout::horizontal([figures, Constraint::Min(0)]).areas(*row)
+        };
         let style = if matters(signal.role) { BOLD } else { Style::new() };
         let line = Line::from(vec![
             Span::styled(format!("{:<NAME$}", cut(name, NAME - 1)), style),
@@ -306,34 +334,35 @@ fn matters(role: RailRole) -> bool {
     matches!(role, RailRole::Total | RailRole::Summand | RailRole::Input)
 }
 
+/// The latest reading at the right, so that the rails stand under each other in time; a reading without value is a
+/// column of dots.
 fn sparkline(frame: &mut Frame<'_>, area: Rect, signal: &LiveSignal) {
-    let room = usize::from(area.width.saturating_sub(3));
-    if room < 3 || signal.history.is_empty() {
+    if area.width < 6 || signal.history.is_empty() {
         return;
     }
-    let skip = signal.history.len().saturating_sub(room);
     // Rails may read a little below zero.
-    let values: Vec<u64> = signal
-        .history
-        .iter()
-        .skip(skip)
-        .map(|v| v.max(0.0) as u64)
-        .collect();
+    let latest_first = signal.history.iter().rev();
+    let values = latest_first.map(|reading| reading.map(|mw| mw.max(0.0) as u64));
     let most = signal.peak.unwrap_or(1.0).max(1.0) as u64;
     let graph = Rect {
-        x: area.x + 1,
-        width: area.width - 3,
+        width: area.width - 2,
         ..area
     };
-    frame.render_widget(Sparkline::default().data(&values).max(most).style(BAR), graph);
+    let graph_of = Sparkline::default()
+        .direction(RenderDirection::RightToLeft)
+        .absent_value_symbol("·")
+        .absent_value_style(DIM)
+        .data(values)
+        .max(most)
+        .style(BAR);
+    frame.render_widget(graph_of, graph);
 }
 
-fn heat_lines(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
+fn heat_lines(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, columns: usize) {
     let mut lines = vec![Line::styled("TEMPERATURE °C", DIM)];
     if parts.temperatures.is_empty() {
         lines[0] = Line::styled("no temperatures", DIM);
     }
-    let columns = if area.width >= 60 { 3 } else { 2 };
     for pair in parts.temperatures.chunks(columns) {
         let mut spans = Vec::new();
         for (name, signal) in pair {
@@ -363,12 +392,16 @@ fn right_column(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
         let clock = match mhz {
             Some(0.0) => "gated".to_owned(),
             Some(mhz) => format!("{mhz:.0} MHz"),
-            None => String::new(),
+            None => UNKNOWN.to_owned(),
         };
         lines.push(Line::from(vec![
             Span::raw(format!("{:<8}{:>6}{clock:>10} ", cut(name, 7), percent(load))),
             Span::styled(bar(load.unwrap_or(0.0) / 100.0, width.saturating_sub(27)), BAR),
         ]));
+    }
+    if !parts.off.is_empty() {
+        let text = format!("{:<8}{}", "off", parts.off.join(" "));
+        lines.push(Line::styled(cut(&text, width), DIM));
     }
     if !parts.cores.is_empty() {
         let cores: String = parts.cores.iter().map(level).collect();
@@ -505,6 +538,100 @@ mod tests {
             "{}",
             line(&view)
         );
+    }
+
+    #[test]
+    fn a_board_of_many_signals_fits_80_by_24_with_nothing_cut_off_unmarked() {
+        let mut values = vec![
+            ("VDD_GPU", Some(0.0), "mw"),
+            ("VDD_CPU_SOC_MSS", Some(5_887.0), "mw"),
+            ("VIN_SYS_5V0", Some(5_635.0), "mw"),
+            ("VIN", Some(19_780.0), "mw"),
+            ("gpu_frequency", Some(314.0), "mhz"),
+            ("cpu0_online", Some(1.0), "flag"),
+            ("cpu0_load", Some(15.0), "percent"),
+            ("cpu0_frequency", Some(972.0), "mhz"),
+            ("memory_used", Some(1.1e11), "bytes"),
+            ("memory_total", Some(1.3e11), "bytes"),
+            ("swap_used", Some(0.0), "bytes"),
+            ("nvdla1_on", Some(0.0), "flag"),
+            ("vic_on", Some(0.0), "flag"),
+            ("ape_on", Some(1.0), "flag"),
+        ];
+        let on = [
+            "nvenc0_on",
+            "nvenc1_on",
+            "nvdec0_on",
+            "nvdec1_on",
+            "nvjpg0_on",
+            "ofa_on",
+        ];
+        values.extend(on.map(|name| (name, Some(1.0), "flag")));
+        let zones = ["cpu", "gpu", "soc012", "soc345", "tj", "tboard", "tdiode"];
+        values.extend(zones.map(|zone| (zone, Some(38.9), "c")));
+        let mut view = view(&values);
+        view.title = "a-name-of-a-log-that-is-longer-than-the-line-has-room-for-beside-the-state.txt".into();
+        view.tenants.clear();
+        let shown = screen(&view, 80, 24);
+        for words in [
+            "VDD_GPU            0.00 W",
+            "VDD_CPU_SOC_MSS",
+            "VIN               19.78 W",
+            "NVDEC1",
+            "NVENC0",
+            "NVJPG0",
+            "OFA",
+            "off     NVDLA1 VIC",
+            "cores",
+            "swap",
+            "soc345",
+            "tdiode        38.9",
+            "q quit",
+            "beside-the-… live",
+        ] {
+            assert!(shown.contains(words), "{words}:\n{shown}");
+        }
+        assert!(!shown.contains("APE"), "{shown}");
+        // A Jetson has a memory controller; without its line nobody would see that it is not told.
+        let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
+        assert!(row("EMC ").matches(UNKNOWN).count() == 2, "{shown}");
+    }
+
+    #[test]
+    fn the_latest_reading_is_at_the_right_and_one_without_value_is_dots() {
+        let mut view = LiveView::new("x".into(), &[]);
+        let mut read = |at: i64, signal: &str, value: Option<f64>| {
+            view.event(&Event::Sample(SampleRecord {
+                at: Stamp(at * 1_000_000_000),
+                source: "ina3221".into(),
+                signal: signal.into(),
+                value,
+                unit: "mw".into(),
+            }));
+        };
+        for at in 0..5 {
+            read(at, "VDD_IN", Some(8_000.0));
+        }
+        read(3, "VDD_SOC", None);
+        read(4, "VDD_SOC", Some(2_000.0));
+        for (width, height) in [(80, 24), (160, 50)] {
+            let shown = screen(&view, width, height);
+            let rows: Vec<Vec<char>> = shown.lines().map(|line| line.chars().collect()).collect();
+            let column = |symbol: char| rows.iter().find_map(|row| row.iter().rposition(|c| *c == symbol));
+            let dots = column('·').unwrap();
+            let lowest = rows.iter().rfind(|row| row.contains(&'·')).unwrap();
+            assert_eq!(lowest[dots + 1], '█', "{shown}");
+            assert!(lowest[dots + 2..].iter().take(2).all(|c| *c == ' '), "{shown}");
+            // Of five readings the last stands over that of the other rail.
+            let first = rows
+                .iter()
+                .rfind(|row| row.iter().filter(|c| **c == '█').count() == 5);
+            assert_eq!(
+                first.unwrap().iter().rposition(|c| *c == '█'),
+                Some(dots + 1),
+                "{shown}"
+            );
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod children;
 pub mod clocks;
+mod cost;
 mod emc;
 mod examine;
 mod fan;
@@ -79,6 +80,9 @@ pub enum SamplerError {
         /// What is wrong with the last one.
         why: &'static str,
     },
+    /// A mistake of ours.
+    #[error("it panicked; please report it with what `jetlag doctor` says")]
+    Panicked,
     /// NVIDIA's management library does not answer any more.
     #[error("NVML does not answer any more: {0}")]
     Nvml(String),

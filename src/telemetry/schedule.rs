@@ -1,8 +1,10 @@
 //! When samplers run: each at epoch + k × period, however long a reading takes.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Sampler;
+use super::cost::{Costs, thread_time};
+use super::{Sampler, SamplerError};
 use crate::clock::Clock;
 use crate::record::{Event, Finding, LogRecord, SampleRecord};
 use crate::units::{Nanos, Stamp};
@@ -23,6 +25,10 @@ pub struct SamplerReport {
     pub late: u64,
     /// Readings that were not taken, because the next was due already.
     pub missed: u64,
+    /// Processor time that its readings took.
+    pub took: Nanos,
+    /// From the first tick until it ended, or all did.
+    pub over: Nanos,
     /// Why it ended before the run, if it did.
     pub ended: Option<String>,
 }
@@ -35,8 +41,8 @@ struct Scheduled {
 }
 
 /// Runs the samplers from `epoch` until `stop`, on the calling thread, and hands their readings to
-/// `emit`; a sampler that fails leaves an error in the log and a finding. Returns how each kept its
-/// schedule, in the order given.
+/// `emit`; a sampler that fails leaves an error in the log and a finding. What the sampling itself takes goes to `emit`
+/// too. Returns how each kept its schedule, in the order given.
 pub fn sampler_loop(
     samplers: Vec<Box<dyn Sampler>>,
     clock: &dyn Clock,
@@ -55,15 +61,21 @@ pub fn sampler_loop(
                 ticks: 0,
                 late: 0,
                 missed: 0,
+                took: Nanos::ZERO,
+                over: Nanos::ZERO,
                 ended: None,
             },
             sampler,
         })
         .collect();
+    let mut costs = Costs::new(scheduled.iter().map(|s| s.sampler.name()), epoch);
     let (mut readings, mut asides) = (Vec::new(), Vec::new());
     while !stop.load(Ordering::Relaxed) {
-        let running = scheduled.iter_mut().filter(|s| s.report.ended.is_none());
-        let Some(next) = running.min_by_key(|s| s.due) else {
+        let running = scheduled
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, s)| s.report.ended.is_none());
+        let Some((position, next)) = running.min_by_key(|(_, s)| s.due) else {
             break;
         };
         let now = clock.now();
@@ -71,22 +83,37 @@ pub fn sampler_loop(
             clock.sleep_until(next.due.min(now + STOP_LATENCY));
             continue;
         }
-        next.tick(now, &mut readings, &mut asides, emit);
-        next.advance(clock.now());
+        costs.add(position, next.tick(now, &mut readings, &mut asides, emit));
+        let now = clock.now();
+        next.report.over = now - epoch;
+        next.advance(now);
+        costs.state(now, false, emit);
+    }
+    if !scheduled.is_empty() {
+        costs.state(clock.now(), true, emit);
     }
     scheduled.into_iter().map(|s| s.report).collect()
 }
 
 impl Scheduled {
+    /// One reading, handed over; what it took.
     fn tick(
         &mut self,
         now: Stamp,
         readings: &mut Vec<SampleRecord>,
         asides: &mut Vec<Event>,
         emit: &mut dyn FnMut(Event),
-    ) {
-        let sampled = self.sampler.sample(now, readings);
-        self.sampler.asides(asides);
+    ) -> Nanos {
+        let begun = thread_time();
+        // The other samplers go on whatever one of them does.
+        let sampled = catch_unwind(AssertUnwindSafe(|| {
+            let sampled = self.sampler.sample(now, readings);
+            self.sampler.asides(asides);
+            sampled
+        }))
+        .unwrap_or(Err(SamplerError::Panicked));
+        let took = thread_time() - begun;
+        self.report.took += took;
         for aside in asides.drain(..) {
             emit(match aside {
                 // A sampler may have noted it before it knew the time.
@@ -120,6 +147,7 @@ impl Scheduled {
             }));
             self.report.ended = Some(error.to_string());
         }
+        took
     }
 
     /// On to the first tick that is still to come; those in between are missed.
@@ -134,7 +162,7 @@ impl Scheduled {
 mod tests {
     use super::*;
     use crate::clock::VirtualClock;
-    use crate::telemetry::SamplerError;
+    use crate::telemetry::cost;
     use std::sync::Arc;
 
     /// Takes `costs[k]` of virtual time at its k-th reading; stops the loop after the last.
@@ -198,16 +226,17 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
+    fn samples<'e>(events: &'e [Event], source: &'e str) -> impl Iterator<Item = &'e SampleRecord> {
+        events.iter().filter_map(move |event| match event {
+            Event::Sample(sample) if sample.source == source => Some(sample),
+            _ => None,
+        })
+    }
+
     #[test]
     fn readings_keep_to_the_schedule_whatever_they_cost() {
         let (reports, events) = run(&[30 * MS, 0, 99 * MS, MS], false);
-        let at: Vec<i64> = events
-            .iter()
-            .map(|e| match e {
-                Event::Sample(s) => s.at.0 / MS,
-                other => panic!("{other:?}"),
-            })
-            .collect();
+        let at: Vec<i64> = samples(&events, "costly").map(|s| s.at.0 / MS).collect();
         assert_eq!(at, [5, 105, 205, 305]);
         let report = &reports[0];
         assert_eq!((report.ticks, report.late, report.missed), (4, 0, 0));
@@ -218,7 +247,7 @@ mod tests {
     fn a_reading_that_overruns_its_period_makes_the_next_ones_missed() {
         // Due at 5, runs to 255: those of 105 and 205 are missed, 305 is on time.
         let (reports, events) = run(&[250 * MS, 0, 0], false);
-        assert_eq!(events.len(), 3);
+        assert_eq!(samples(&events, "costly").count(), 3);
         let report = &reports[0];
         assert_eq!((report.ticks, report.late, report.missed), (3, 0, 2));
     }
@@ -232,9 +261,99 @@ mod tests {
                 .as_deref()
                 .is_some_and(|why| why.contains("/sys/x"))
         );
-        assert_eq!(events.iter().filter(|e| matches!(e, Event::Sample(_))).count(), 2);
+        assert_eq!(samples(&events, "costly").count(), 2);
         assert!(matches!(&events[2], Event::Log(l) if l.level == "error" && l.message.contains("costly")));
         assert!(matches!(&events[3], Event::Finding(f) if f.code == "sampler-ended"));
+    }
+
+    /// Burns processor time, sleeps, or panics at its third reading.
+    struct Burner {
+        name: &'static str,
+        stop: Arc<AtomicBool>,
+        readings: u32,
+    }
+
+    impl Sampler for Burner {
+        fn name(&self) -> &str {
+            self.name
+        }
+        fn period(&self) -> Nanos {
+            Nanos::from_millis(100)
+        }
+        fn sample(&mut self, _: Stamp, _: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+            self.readings += 1;
+            match self.name {
+                "burns" => {
+                    let begun = thread_time();
+                    while thread_time() - begun < Nanos::from_millis(5) {}
+                }
+                "sleeps" => std::thread::sleep(std::time::Duration::from_millis(5)),
+                _ => assert!(self.readings < 3, "made to fail"),
+            }
+            if self.name == "burns" && self.readings == 25 {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            Ok(())
+        }
+    }
+
+    /// Under virtual time, in which 5 ms of every 100 are 5 % by arithmetic, however slow the machine is.
+    fn burn(names: &[&'static str]) -> (Vec<SamplerReport>, Vec<Event>) {
+        let clock = VirtualClock::default();
+        let stop = Arc::new(AtomicBool::new(false));
+        let samplers = names.iter().map(|name| {
+            Box::new(Burner {
+                name,
+                stop: stop.clone(),
+                readings: 0,
+            }) as Box<dyn Sampler>
+        });
+        let mut events = Vec::new();
+        let reports = sampler_loop(samplers.collect(), &clock, Stamp(0), &stop, &mut |e| {
+            events.push(e)
+        });
+        (reports, events)
+    }
+
+    #[test]
+    fn what_a_sampler_takes_of_a_core_is_stated_each_second_and_waiting_is_not_counted() {
+        let (reports, events) = burn(&["sleeps", "burns"]);
+        let of = |signal: &str| -> Vec<(i64, f64)> {
+            let found = samples(&events, cost::SOURCE).filter(|s| s.signal == signal);
+            found.map(|s| (s.at.0 / MS, s.value.unwrap())).collect()
+        };
+        let burnt = of("burns_cost");
+        let at: Vec<i64> = burnt.iter().map(|(at, _)| *at).collect();
+        // The last is of what was left when all ended.
+        assert_eq!(at, [1000, 2000, 2400]);
+        // Ten readings a second of at least 5 ms each.
+        assert!(burnt[..2].iter().all(|(_, cost)| *cost >= 5.0), "{burnt:?}");
+        for ((slept, burnt), all) in of("sleeps_cost").iter().zip(&burnt).zip(of(cost::ALL)) {
+            assert!(slept.1 < 2.0, "{slept:?}");
+            assert!(all.1 >= slept.1 + burnt.1, "{all:?}");
+        }
+        assert!(reports[1].took >= Nanos::from_millis(125) && reports[1].over == Nanos::from_millis(2400));
+        let described = events
+            .iter()
+            .filter(|e| matches!(e, Event::Signal(s) if s.source == cost::SOURCE));
+        assert_eq!(described.count(), 3, "each once");
+    }
+
+    #[test]
+    fn a_sampler_that_panics_ends_with_that_reason_and_the_others_go_on() {
+        let (reports, events) = burn(&["panics", "burns"]);
+        assert_eq!((reports[0].ticks, reports[1].ticks), (3, 25));
+        assert!(
+            reports[0]
+                .ended
+                .as_deref()
+                .is_some_and(|why| why.contains("panicked"))
+        );
+        assert!(
+            events
+                .iter()
+                .any(|e| matches!(e, Event::Finding(f) if f.code == "sampler-ended"))
+        );
     }
 
     #[test]

@@ -83,6 +83,8 @@ impl Tegrastats {
     }
 
     fn spawn(&self) -> std::io::Result<Running> {
+        // Asked first, because nobody hears what our own program says of it.
+        rustix::fs::access(&self.start.program, rustix::fs::Access::EXEC_OK)?;
         let interval = (self.period.0 / 1_000_000).max(1).to_string();
         let mut command = match &self.start.guard {
             Some(guard) => {

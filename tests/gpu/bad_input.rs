@@ -126,12 +126,20 @@ fn a_device_that_fails_in_the_middle_ends_its_tenants_and_keeps_what_was_measure
 fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(1_000, 1_000);
+    // Nothing is dropped when it ends: clocks are given back all the same.
+    let board = crate::boards::board("agx-orin-r36");
+    let clock = board.path().join("sys/class/devfreq/17000000.gpu/min_freq");
+    let lowest = std::fs::read_to_string(&clock).unwrap();
     for sync in ["Block", "Spin"] {
         let tenant = format!("arrival: Periodic(50), sync: {sync}");
-        let scenario = scene.scenario("watchdog: \"300ms\",", &tenant, "");
+        let scenario = scene.scenario("watchdog: \"300ms\", clocks: Max,", &tenant, "");
         let began = std::time::Instant::now();
         let arguments = ["run", scenario.to_str().unwrap(), "--quiet", "--out", "hung.mcap"];
-        let Some(output) = scene.jetlag(&Control::default().hang(150), &arguments) else {
+        let control = Control::default()
+            .hang(150)
+            .variable("JETLAG_ROOT", board.path())
+            .variable("RUST_LOG", "info");
+        let Some(output) = scene.jetlag(&control, &arguments) else {
             return;
         };
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -141,6 +149,13 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
             "{sync}: {said}"
         );
         assert!(began.elapsed().as_secs() < 30, "{sync}");
+        assert!(said.contains("clock settings changed"), "{sync}: {said}");
+        assert_eq!(
+            std::fs::read_to_string(&clock).unwrap().trim(),
+            lowest.trim(),
+            "{sync}"
+        );
+        assert!(!board.path().join("run/jetlag/clocks.json").exists(), "{sync}");
         let report = ["report", "hung.mcap", "--format", "json"];
         let output = scene.jetlag(&Control::default(), &report).unwrap();
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -6,7 +6,7 @@ use crate::analysis::plot::SignalPlot;
 use crate::analysis::summary::Summary;
 use crate::record::Manifest;
 use crate::report::text::number::{or_unknown, percent, short};
-use crate::report::text::value_of;
+use crate::report::text::{sampling_cost, value_of};
 use crate::units::Bytes;
 
 /// Values of more characters take the whole width.
@@ -72,6 +72,9 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
             "own cost",
             format!("p50 {}, p99 {} a frame", micros(own.p50), micros(own.p99)),
         );
+    }
+    if let Some(sampling) = &summary.run.sampling {
+        fact("sampling", sampling_cost(sampling));
     }
     if !manifest.command_line.is_empty() {
         fact("command", manifest.command_line.join(" "));

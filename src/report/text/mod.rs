@@ -17,7 +17,7 @@ pub(in crate::report) mod waterfall;
 use std::io::{self, Write};
 
 use super::Style;
-use crate::analysis::summary::{ExpectationResult, Stats, TenantSummary, Unit, Verdict};
+use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
 use crate::analysis::{Quantile, Summary};
 use crate::units::Bytes;
 use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
@@ -319,6 +319,14 @@ pub(super) fn value_of(result: &ExpectationResult) -> String {
     })
 }
 
+/// What sampling took of a core, and which sampler most of it.
+pub(super) fn sampling_cost(sampling: &Sampling) -> String {
+    let most = sampling.samplers.first().map_or(String::new(), |sampler| {
+        format!(", {} {:.2} %", sampler.name, sampler.percent_of_core)
+    });
+    format!("{:.2} % of one core{most}", sampling.percent_of_core)
+}
+
 fn footer(summary: &Summary, style: &Style) -> String {
     let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
     // Said again where the eye is when a long report has scrolled by.
@@ -336,6 +344,9 @@ fn footer(summary: &Summary, style: &Style) -> String {
             micros(own.p99)
         );
         grid.row(vec![dim("own cost"), plain(text)]);
+    }
+    if let Some(sampling) = &summary.run.sampling {
+        grid.row(vec![dim("sampling"), plain(sampling_cost(sampling))]);
     }
     if let Some(host) = summary.host {
         let mut parts = Vec::new();

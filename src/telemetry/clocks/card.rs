@@ -32,23 +32,28 @@ pub(super) fn plan(roots: &Roots) -> Option<(Nvml, Vec<Card>)> {
     (!cards.is_empty()).then_some((nvml, cards))
 }
 
-/// Holds each card at its highest clock; the card itself still slows down when it is too hot.
-pub(super) fn hold(nvml: &Nvml, cards: &[Card]) -> Result<(), ClockError> {
-    for card in cards {
-        let failed = |error: NvmlError| ClockError::Card {
-            index: card.index,
-            problem: problem(&error),
+/// Holds each card at its highest clock; the card itself still slows down when it is too hot. An error comes with the
+/// number of cards of which something was set.
+pub(super) fn hold(nvml: &Nvml, cards: &[Card]) -> Result<(), (usize, ClockError)> {
+    for (position, card) in cards.iter().enumerate() {
+        let failed = |touched: usize, error: NvmlError| {
+            let (index, problem) = (card.index, problem(&error));
+            (touched, ClockError::Card { index, problem })
         };
-        let mut device = nvml.device_by_index(card.index).map_err(failed)?;
+        let untouched = |error| failed(position, error);
+        let mut device = nvml.device_by_index(card.index).map_err(untouched)?;
+        let mut touched = position;
         // Without it a lock is forgotten as soon as nobody uses the card.
         if card.persistence == Some(false) {
-            device.set_persistent(true).map_err(failed)?;
+            device.set_persistent(true).map_err(untouched)?;
+            touched += 1;
         }
         let setting = GpuLockedClocksSetting::Numeric {
             min_clock_mhz: card.mhz,
             max_clock_mhz: card.mhz,
         };
-        device.set_gpu_locked_clocks(setting).map_err(failed)?;
+        let locked = device.set_gpu_locked_clocks(setting);
+        locked.map_err(|error| failed(touched, error))?;
     }
     Ok(())
 }

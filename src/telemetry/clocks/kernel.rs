@@ -127,5 +127,5 @@ pub(super) fn plan(roots: &Roots) -> Vec<Change> {
 /// Writes a setting.
 pub(super) fn write(roots: &Roots, path: &str, value: &str) -> Result<(), ClockError> {
     let file = roots.file(path);
-    fs::write(&file, value).map_err(|source| ClockError::Set { path: file, source })
+    fs::write(&file, value).map_err(|why| ClockError::Set { path: file, why })
 }

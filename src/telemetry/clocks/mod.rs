@@ -22,24 +22,35 @@ pub use kernel::{ClockRow, rows};
 use state::State;
 pub use state::{Change, STATE};
 
+// Clocks are given back on a panic because it unwinds.
+const _: () = assert!(cfg!(panic = "unwind"), "build with panic = \"unwind\"");
+
 /// Why clocks could not be set or given back.
 #[derive(Debug, thiserror::Error)]
 pub enum ClockError {
     /// A setting was refused.
-    #[error("cannot set {}: {source}{}", path.display(), advice(source))]
+    #[error("cannot set {}: {why}{}", path.display(), advice(why))]
     Set {
         /// Which file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        why: io::Error,
     },
     /// The state file could not be written, so nothing was changed.
-    #[error("cannot keep the earlier clocks in {}: {source}; nothing was changed{}", path.display(), advice(source))]
+    #[error("cannot keep the earlier clocks in {}: {why}; nothing was changed{}", path.display(), advice(why))]
     Keep {
         /// Where.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        why: io::Error,
+    },
+    /// The state file is there and cannot be read.
+    #[error("cannot read {}, which keeps the earlier clocks: {why}{}", path.display(), advice(why))]
+    Unread {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        why: io::Error,
     },
     /// The state file is there and cannot be understood.
     #[error("{} cannot be understood ({problem}); set clocks by hand (a reboot resets them) and remove it", path.display())]
@@ -176,7 +187,11 @@ pub fn max(roots: &Roots, mode: Option<u32>, owner: Option<u32>) -> Result<Held,
         kernel::write(roots, &change.path, &change.value)?;
     }
     if let Some((nvml, cards)) = cards {
-        card::hold(&nvml, &cards)?;
+        card::hold(&nvml, &cards).map_err(|(touched, error)| {
+            // What was not touched is not to be given back: the rights that it takes may be missing again.
+            state.cards.truncate(touched);
+            state.save(roots).err().unwrap_or(error)
+        })?;
     }
     Ok(held)
 }
@@ -189,8 +204,9 @@ pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
     let mut problems = Vec::new();
     problems.extend(card::give_back(roots, &state.cards));
     for change in state.changes.iter().rev() {
-        // A core that a power mode switched off has no clock to give back.
-        if roots.file(&change.path).exists() {
+        // A core that a power mode switched off has no clock to give back; and what is as it was takes no rights.
+        let now = roots.text(&change.path);
+        if roots.file(&change.path).exists() && now.as_ref() != Some(&change.earlier) {
             problems.extend(kernel::write(roots, &change.path, &change.earlier).err());
         }
     }
@@ -214,6 +230,14 @@ pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
 pub fn heal(roots: &Roots) -> Result<usize, ClockError> {
     match State::load(roots)? {
         Some(state) if state.owner.is_some_and(|pid| !alive(pid)) => restore(roots),
+        _ => Ok(0),
+    }
+}
+
+/// Gives back what this process holds, for where it ends without [`Held`] being dropped; how many settings that were.
+pub fn give_back_own(roots: &Roots) -> Result<usize, ClockError> {
+    match State::load(roots)? {
+        Some(state) if state.owner == Some(std::process::id()) => restore(roots),
         _ => Ok(0),
     }
 }

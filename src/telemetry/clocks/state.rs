@@ -64,16 +64,15 @@ impl State {
     /// What was left; none where nothing was.
     pub(super) fn load(roots: &Roots) -> Result<Option<State>, ClockError> {
         let path = State::path(roots);
-        let problem = |problem: String| ClockError::State {
-            path: path.clone(),
-            problem,
-        };
-        match fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text)
+        match fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)
                 .map(Some)
-                .map_err(|e| problem(e.to_string())),
+                .map_err(|error| ClockError::State {
+                    path,
+                    problem: error.to_string(),
+                }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(problem(error.to_string())),
+            Err(why) => Err(ClockError::Unread { path, why }),
         }
     }
 
@@ -90,9 +89,9 @@ impl State {
             file.sync_all()?;
             fs::rename(&partial, &path)
         };
-        write().map_err(|source| ClockError::Keep {
+        write().map_err(|why| ClockError::Keep {
             path: path.clone(),
-            source,
+            why,
         })
     }
 
