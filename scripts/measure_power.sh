@@ -1,6 +1,6 @@
 #!/bin/sh
-# Energy of a GPU under a changing load, as jetlag measures it: integrated power beside the card's own counter, the refresh
-# that is seen, and what jetlag's sampling costs. Changes no setting of the card.
+# Energy of a GPU under a changing load, as jetlag measures it at 10 Hz and at 100 Hz: integrated power beside the card's own
+# counter, the refresh that is seen, and what sampling costs of a core, source by source. Changes no setting of the card.
 #
 #   scripts/measure_power.sh [JETLAG] [SECONDS]      default: target/release/jetlag, 90
 #
@@ -48,7 +48,7 @@ result |= {"from_ns": begun_ns, "to_ns": time.monotonic_ns()}
 json.dump(result, open(out, "w"))
 PYTHON
 
-for interval in 100ms 20ms; do
+for interval in 100ms 10ms; do
     "$jetlag" monitor --interval $interval --duration "$((seconds + 25))s" --record "$folder/$interval.mcap" \
         --format json > "$folder/$interval.live" 2> "$folder/$interval.err" &
     monitor=$!
@@ -66,7 +66,7 @@ import json, pathlib, sys
 
 folder = pathlib.Path(sys.argv[1])
 print(f"{'interval':9} {'rail':22} {'from power':>12} {'counter':>12} {'differ by':>9} {'refresh':>9} {'seen':>6} {'readings':>8}")
-for interval in ("100ms", "20ms"):
+for interval in ("100ms", "10ms"):
     summary = json.load(open(folder / f"{interval}.json"))
     for rail in summary["power"]:
         if rail["source"] != "nvml":
@@ -104,9 +104,14 @@ for interval in ("100ms", "20ms"):
         words.append(f"counter {(at(energy, end) - at(energy, start)) / 1e3:.1f} J")
     words.append(f"zeus {load['zeus_j']:.1f} J" if "zeus_j" in load else "zeus not installed")
     print(" ".join(words))
+    # jetlag's own figure: processor time of the samplers' thread alone. Recording and JSON are in the next.
+    sampling = summary["run"]["sampling"]
+    if sampling:
+        parts = ", ".join(f"{s['name']} {s['percent_of_core']:.3f} %" for s in sampling["samplers"])
+        print(f"{interval:9} the samplers take {sampling['percent_of_core']:.3f} % of one core ({parts})")
     # The processors are counted by their own signals: in a container the machine's are in /proc/stat.
     names = {key for o in objects for key in o["signals"] if key.startswith("host/cpu") and key.endswith("_load")}
     cost = [value for _, value in series("host/own_cpu_load")]
     if cost:
-        print(f"{interval:9} sampling and recording take {sum(cost) / len(cost) * max(len(names) - 1, 1):.2f} % of one core")
+        print(f"{interval:9} the whole program, with recording and JSON, takes {sum(cost) / len(cost) * max(len(names) - 1, 1):.2f} % of one core")
 PYTHON

@@ -254,13 +254,52 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
         "{lines}"
     );
     assert!(output.status.success());
+    // One of two: the other goes on, and nothing of the lost one is 0.
+    fs::write(folder.join("state"), format!("{state}1/lost 1\n")).unwrap();
+    // It counts two devices and answers of one only.
+    let first = &objects(&monitor("500ms"))[0]["signals"];
+    assert_eq!(first["nvml/gpu0_power_instant"]["value"], 250_000.0);
+    assert!(first["nvml/gpu1_power_instant"].is_null());
+    fs::write(folder.join("state"), state).unwrap();
+    let arguments = [
+        "monitor",
+        "--duration",
+        "4s",
+        "--interval",
+        "50ms",
+        "--format",
+        "json",
+    ];
+    let child = jetlag(root.path(), &arguments)
+        .env("JETLAG_NVML", &nvml)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    fs::write(folder.join("state"), format!("{state}1/lost 1\n")).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let seen = objects(&output);
+    let finding = seen
+        .iter()
+        .find(|o| o["finding"]["code"] == "sampler-ended")
+        .unwrap();
+    assert!(
+        finding["finding"]["message"].as_str().unwrap().contains("GPU 1"),
+        "{finding}"
+    );
+    let last = &seen.iter().rfind(|o| o["signals"].is_object()).unwrap()["signals"];
+    assert_eq!(last["nvml/gpu0_power_instant"]["value"], 250_000.0);
+    assert!(last["nvml/gpu1_power_instant"]["value"].is_null(), "{last}");
     // A library that refuses to start, and one without a device.
     for state in ["init 9\n", "count 0\n"] {
         fs::write(folder.join("state"), state).unwrap();
         let output = monitor("300ms");
         assert!(
-            output.status.success() && !stdout(&output).contains("nvml/"),
-            "{state}"
+            output.status.success()
+                && stdout(&output).contains("host/")
+                && !stdout(&output).contains("nvml/"),
+            "{state}: {}",
+            stdout(&output)
         );
     }
 }

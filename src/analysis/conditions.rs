@@ -297,6 +297,7 @@ mod tests {
         let message = |bits| derive(&reasons(bits), window, true).remove(0).message;
         assert!(message(|i| if i < 31 { 64.0 } else { 0.0 }).contains("temperature in 31 %"));
         assert!(message(|_| 4.0).contains("power limit in 100 %"));
+        assert!(message(|_| 8.0).contains("by its hardware in 100 %"));
     }
 
     #[test]
@@ -333,6 +334,9 @@ mod tests {
             "settled"
         );
         assert!(codes(&zone(|i| 60.0 - i as f64 * 0.1)).is_empty(), "cooling");
+        let fan = |value: fn(i64) -> f64| tracks("fan", "fan_drive", "percent", value);
+        assert_eq!(codes(&fan(|i| 20.0 + i as f64 * 0.5)), ["temperature-rising"]);
+        assert!(codes(&fan(|i| 20.0 + (i as f64).min(30.0))).is_empty(), "settled");
     }
 
     #[test]

@@ -82,6 +82,10 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
             break;
         }
     }
+    // What came since the last object.
+    if let Show::Json(lines) = &mut show {
+        lines.events(&[], true);
+    }
     drop(show);
     let problem = source.problem();
     source.end();

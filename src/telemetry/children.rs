@@ -50,8 +50,8 @@ impl Children {
     }
 }
 
-/// User and system time of a process with all its threads, from its `stat`.
-fn ticks(process: u32) -> Option<u64> {
+/// User and system time of a process with all its threads, from its `stat`, in the kernel's ticks.
+pub(super) fn ticks(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The program's name is in parentheses and may hold anything; after it come the state and, as the 12th and 13th, the times.
     let (_, after) = stat.rsplit_once(')')?;

@@ -18,7 +18,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::{Sampler, SamplerError};
 use crate::board::{Roots, libraries};
-use crate::record::{Averaging, Event, LogRecord, RailRole, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, Finding, LogRecord, RailRole, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
@@ -266,6 +266,8 @@ struct Gpu {
     described: Vec<String>,
     /// NVML's stamp of the latest load of a process.
     loads_seen: Option<u64>,
+    /// Readings in a row without any answer.
+    silent: u32,
 }
 
 /// A question that the device answers.
@@ -396,11 +398,23 @@ impl NvmlSampler {
             slow,
             described: Vec::new(),
             loads_seen: None,
+            silent: 0,
         })
     }
 }
 
 impl Gpu {
+    /// A reading of a device that cannot be asked: nothing was measured.
+    fn unread(&self, at: Stamp, out: &mut Vec<SampleRecord>) {
+        out.extend(self.fast.iter().map(|asked| SampleRecord {
+            at,
+            source: SOURCE.to_owned(),
+            signal: asked.signal.clone(),
+            value: None,
+            unit: asked.query.unit.to_owned(),
+        }));
+    }
+
     /// What can be asked quickly; whether anything was answered.
     fn sample(&self, device: &Device<'_>, at: Stamp, slow: bool, out: &mut Vec<SampleRecord>) -> bool {
         let slow = self.slow.iter().filter(|_| slow);
@@ -466,6 +480,17 @@ impl Gpu {
     }
 }
 
+/// Of several devices one does not answer any more.
+fn silent_device(index: u32, why: &str) -> Finding {
+    Finding {
+        code: "sampler-ended".to_owned(),
+        tenant: None,
+        message: format!("the nvml sampler gets no answer of GPU {index} any more: {why}"),
+        advice: "The other GPUs are still sampled. See the kernel's log (dmesg) and nvidia-smi for what became of it."
+            .to_owned(),
+    }
+}
+
 /// What a process's signal means, and which program it is.
 fn process_signal(signal: &str, pid: u32, unit: &str) -> SignalRecord {
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm"));
@@ -503,14 +528,29 @@ impl Sampler for NvmlSampler {
         let mut last = "no answer".to_owned();
         for gpu in &mut self.devices {
             match self.nvml.device_by_index(gpu.index) {
-                Ok(device) => {
-                    answered |= gpu.sample(&device, at, slow, out);
+                Ok(device) if gpu.sample(&device, at, slow, out) => {
+                    gpu.silent = 0;
+                    answered = true;
                     if slow {
                         gpu.processes(&device, at, out, &mut self.asides);
                     }
                 }
-                Err(error) => last = sentence(&error),
+                asked => {
+                    if let Err(error) = asked {
+                        gpu.unread(at, out);
+                        last = sentence(&error);
+                    }
+                    gpu.silent += 1;
+                }
             }
+        }
+        // Where none answers, the sampler ends and says so itself.
+        for gpu in self
+            .devices
+            .iter()
+            .filter(|gpu| answered && gpu.silent == SILENT_READINGS)
+        {
+            self.asides.push(Event::Finding(silent_device(gpu.index, &last)));
         }
         self.silent = if answered { 0 } else { self.silent + 1 };
         if self.silent >= SILENT_READINGS {

@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
+use rustix::param::clock_ticks_per_second;
 use tegrastats_parser::{Activity, Core, Sample, parse_line};
 
+use super::children::ticks;
 use super::rails::role;
 use super::{Sampler, SamplerError};
 use crate::board::modules::{self, Rails};
@@ -26,6 +28,10 @@ use crate::units::{Nanos, Stamp};
 pub const SOURCE: &str = "tegrastats";
 /// Below this tegrastats costs processor time and repeats values.
 const SHORTEST_MS: i64 = 20;
+/// What tegrastats itself takes of one core (percent), from its `stat`; the kernel counts in ticks of 10 ms.
+const PROCESS_LOAD: &str = "process_load";
+/// Between two looks at that.
+const LOOKED_AT: Nanos = Nanos::from_secs(1);
 /// Times that it is started again.
 const RESTARTS: u32 = 5;
 /// Least time from one start to the next.
@@ -52,11 +58,32 @@ pub struct Tegrastats {
     not_before: Option<Stamp>,
     readings: Readings,
     asides: Vec<Event>,
+    load_described: bool,
 }
 
 struct Running {
     child: Child,
     lines: Receiver<(Stamp, String)>,
+    /// When its processor time was last looked at, and what it was.
+    used: Option<(Stamp, u64)>,
+}
+
+impl Running {
+    /// What the process took of one core since it was last asked; none before a second has passed.
+    fn load(&mut self, at: Stamp) -> Option<f64> {
+        let (then, before) = match self.used {
+            Some((then, _)) if at - then < LOOKED_AT => return None,
+            Some(used) => used,
+            None => {
+                self.used = Some((at, ticks(self.child.id())?));
+                return None;
+            }
+        };
+        let now = ticks(self.child.id())?;
+        self.used = Some((at, now));
+        let seconds = now.saturating_sub(before) as f64 / clock_ticks_per_second() as f64;
+        Some(100.0 * seconds / (at - then).as_secs_f64())
+    }
 }
 
 impl Drop for Running {
@@ -79,6 +106,7 @@ impl Tegrastats {
             not_before: None,
             readings: Readings::default(),
             asides: Vec::new(),
+            load_described: false,
         }
     }
 
@@ -116,7 +144,11 @@ impl Tegrastats {
                     }
                 })?;
         }
-        Ok(Running { child, lines })
+        Ok(Running {
+            child,
+            lines,
+            used: None,
+        })
     }
 
     fn note(&mut self, at: Stamp, level: &str, message: String) {
@@ -155,7 +187,19 @@ impl Sampler for Tegrastats {
             self.running = Some(running);
         }
         let mut ended = false;
-        if let Some(running) = &self.running {
+        if let Some(running) = &mut self.running {
+            if let Some(load) = running.load(at) {
+                if !std::mem::replace(&mut self.load_described, true) {
+                    self.asides.push(Event::Signal(process_load_signal()));
+                }
+                out.push(SampleRecord {
+                    at,
+                    source: SOURCE.to_owned(),
+                    signal: PROCESS_LOAD.to_owned(),
+                    value: Some(load),
+                    unit: "percent".to_owned(),
+                });
+            }
             loop {
                 match running.lines.try_recv() {
                     Ok((stamp, line)) => {
@@ -188,6 +232,19 @@ impl Sampler for Tegrastats {
     }
     fn asides(&mut self, out: &mut Vec<Event>) {
         out.append(&mut self.asides);
+    }
+}
+
+fn process_load_signal() -> SignalRecord {
+    SignalRecord {
+        source: SOURCE.to_owned(),
+        signal: PROCESS_LOAD.to_owned(),
+        unit: "percent".to_owned(),
+        origin: "/proc/*/stat of the process tegrastats; of one core".to_owned(),
+        period: Some(LOOKED_AT),
+        averaging: Averaging::Mean,
+        window: Some(LOOKED_AT),
+        ..SignalRecord::default()
     }
 }
 
@@ -429,6 +486,7 @@ mod tests {
             if let Err(error) = tegrastats.sample(Stamp(at), &mut out) {
                 return (out, Some(error));
             }
+            out.retain(|reading| reading.signal != PROCESS_LOAD);
             if !out.is_empty() {
                 break;
             }
@@ -500,6 +558,32 @@ mod tests {
         assert!(
             !Path::new(&format!("/proc/{pid}")).exists(),
             "killed and waited for"
+        );
+    }
+
+    #[test]
+    fn what_the_program_itself_takes_of_a_core_is_a_reading() {
+        let (_folder, path) = program("while :; do :; done");
+        let mut tegrastats = sampler(&path);
+        let mut out = Vec::new();
+        tegrastats.sample(Stamp(0), &mut out).unwrap();
+        let pid = tegrastats.running.as_ref().unwrap().child.id();
+        let (begun, first) = (std::time::Instant::now(), ticks(pid).unwrap());
+        while ticks(pid).unwrap() < first + 20 && begun.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        tegrastats.sample(Stamp(500_000_000), &mut out).unwrap();
+        assert!(out.is_empty(), "too soon to tell: {out:?}");
+        tegrastats.sample(Stamp(1_000_000_000), &mut out).unwrap();
+        // Twenty ticks of 10 ms, said to have gone by in a second.
+        assert_eq!(out.len(), 1);
+        assert!(out[0].value.unwrap() >= 20.0, "{out:?}");
+        let mut asides = Vec::new();
+        tegrastats.asides(&mut asides);
+        assert!(
+            asides
+                .iter()
+                .any(|a| matches!(a, Event::Signal(s) if s.signal == PROCESS_LOAD))
         );
     }
 

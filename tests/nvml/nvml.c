@@ -73,9 +73,8 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device)
     double lost;
     nvmlDeviceGetCount_v2(&count);
     if (index >= count) return INVALID_ARGUMENT;
-    if (get("lost", &lost) == SUCCESS) return 15;
     *device = (nvmlDevice_t)(long)(index + 1);
-    return SUCCESS;
+    return of(*device, "lost", &lost) == SUCCESS ? 15 : SUCCESS;
 }
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length) {
     (void)device;

@@ -272,6 +272,16 @@ fn a_window_too_short_for_the_sensor_and_gaps_in_the_readings_are_findings() {
     let finding = &summary.run.findings[0];
     assert_eq!(finding.code, "short-for-sensor");
     assert!(finding.advice.contains("80 s"), "{}", finding.advice);
+    // A card's sensor needs more renewals than a board's: 35 do for the one, and not for the other.
+    for (source, rail, findings) in [
+        ("ina3221", "VDD_IN", [].as_slice()),
+        ("nvml", "gpu0_power_instant", &["short-for-sensor"]),
+    ] {
+        let mut two_seconds = line(source, rail, RailRole::Total, module);
+        two_seconds.signal.refresh = Some(Nanos::from_millis(2_000));
+        two_seconds.signal.window = None;
+        assert_eq!(codes(&powered(&[two_seconds], 70)), findings);
+    }
     let gaps = line("ina3221", "VDD_IN", RailRole::Total, |t| {
         (!(20.0..40.0).contains(&t)).then_some(10_000.0)
     });
