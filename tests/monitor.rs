@@ -152,6 +152,17 @@ fn what_is_recorded_can_be_reported_and_replayed() {
         summary["energy"]["above_idle_mj"].is_null(),
         "idle was not measured"
     );
+    let sampling = &summary["run"]["sampling"];
+    let all = sampling["percent_of_core"].as_f64().unwrap();
+    let samplers = sampling["samplers"].as_array().unwrap();
+    assert!(all > 0.0 && all < 100.0, "{sampling}");
+    let rails = samplers
+        .iter()
+        .find(|sampler| sampler["name"] == "rails")
+        .unwrap();
+    assert!(rails["percent_of_core"].as_f64().unwrap() < all, "{sampling}");
+    let text = stdout(&run(root.path(), &["report", "board.mcap"]));
+    assert!(text.contains("% of one core"), "{text}");
     let replayed = run(
         root.path(),
         &["monitor", "--replay", "board.mcap", "--format", "json"],

@@ -492,8 +492,8 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     use super::*;
-    use crate::record::{Event, SampleRecord};
-    use crate::units::Stamp;
+    use crate::record::{Event, FrameRecord, Outcome, SampleRecord};
+    use crate::units::{Nanos, Stamp};
 
     fn view(values: &[(&str, Option<f64>, &str)]) -> LiveView {
         let mut view = LiveView::new("NVIDIA Jetson AGX Orin Developer Kit".into(), &["camera"]);
@@ -595,6 +595,52 @@ mod tests {
         // A Jetson has a memory controller; without its line nobody would see that it is not told.
         let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
         assert!(row("EMC ").matches(UNKNOWN).count() == 2, "{shown}");
+    }
+
+    #[test]
+    fn tenants_stand_above_the_board_with_what_became_of_their_frames() {
+        let mut view = view(&[("VDD_IN", Some(5_000.0), "mw")]);
+        for i in 0..800 {
+            let released = Stamp(i * 20_000_000);
+            let dropped = i % 100 == 99;
+            view.frame(&FrameRecord {
+                tenant: 0,
+                phase: Phase::Together,
+                warmup: false,
+                outcome: if dropped {
+                    Outcome::Dropped
+                } else {
+                    Outcome::Completed
+                },
+                sequence: i as u64,
+                source_index: 0,
+                released,
+                started: released,
+                // Every tenth takes 30 ms, which is too late.
+                finished: released + Nanos::from_millis(if i % 10 == 0 { 30 } else { 8 }),
+                lateness: Nanos::ZERO,
+                stages: [None; 8],
+                deadline: Some(Nanos::from_millis(20)),
+                detections: 0,
+                input_size: 0,
+            });
+        }
+        let shown = screen(&view, 80, 24);
+        let row = |name: &str| shown.lines().position(|line| line.starts_with(name)).unwrap();
+        assert!(
+            row("tenant") < row("camera") && row("camera") < row("POWER"),
+            "{shown}"
+        );
+        let figures: Vec<&str> = shown
+            .lines()
+            .nth(row("camera"))
+            .unwrap()
+            .split_whitespace()
+            .collect();
+        // A drop is a miss: 80 that were late, and 8.
+        assert_eq!(figures[2..], ["8.00", "30.00", "88", "8", "800"], "{shown}");
+        let rate: f64 = figures[1].parse().unwrap();
+        assert!((rate - 49.5).abs() < 0.7, "{shown}");
     }
 
     #[test]

@@ -36,7 +36,9 @@ impl Costs {
     /// From now on, of samplers of these names.
     pub(super) fn new<'n>(names: impl Iterator<Item = &'n str>, now: Stamp) -> Costs {
         Costs {
-            parts: names.map(|name| (format!("{}_cost", name.replace(' ', "_")), Nanos::ZERO)).collect(),
+            parts: names
+                .map(|name| (format!("{}_cost", name.replace(' ', "_")), Nanos::ZERO))
+                .collect(),
             since: now,
             thread_then: thread_time(),
             described: false,

@@ -1,0 +1,107 @@
+//! The dashboard on a terminal of its own: a pseudo-terminal, had through util-linux's `script`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[path = "common/boards.rs"]
+mod boards;
+
+/// Runs jetlag on a terminal of 80 × 24, presses `keys` once `awaited` is on it, and answers all that was drawn with the
+/// exit code. `None`, with a line that says so, where there is no `script`.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn on_a_terminal(root: &Path, arguments: &str, awaited: &str, keys: &str) -> Option<(String, i32)> {
+    let jetlag = env!("CARGO_BIN_EXE_jetlag");
+    let command = format!("stty rows 24 cols 80; exec '{jetlag}' {arguments}");
+    let started = Command::new("script")
+        .args([
+            "--quiet",
+            "--return",
+            "--flush",
+            "--command",
+            &command,
+            "/dev/null",
+        ])
+        .env("JETLAG_ROOT", root)
+        .env("TERM", "xterm-256color")
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = started else {
+        eprintln!("skipped: no `script` of util-linux to have a terminal from");
+        return None;
+    };
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let (mut drawn, mut buffer) = (Vec::new(), [0; 4096]);
+    let mut pressed = false;
+    loop {
+        let read = stdout.read(&mut buffer).unwrap_or(0);
+        if read == 0 {
+            break;
+        }
+        drawn.extend_from_slice(&buffer[..read]);
+        if !pressed && String::from_utf8_lossy(&drawn).contains(awaited) {
+            pressed = true;
+            std::thread::sleep(Duration::from_millis(1500));
+            stdin.write_all(keys.as_bytes()).unwrap();
+        }
+    }
+    let code = child.wait().unwrap().code().unwrap_or(-1);
+    Some((String::from_utf8_lossy(&drawn).into_owned(), code))
+}
+
+/// What gives the screen back: the other one, and the cursor.
+const GIVEN_BACK: [&str; 2] = ["\u{1b}[?1049l", "\u{1b}[?25h"];
+
+#[test]
+fn a_run_shows_its_tenants_above_the_board_and_q_ends_it_with_its_results() {
+    let root = boards::board("agx-orin-r36");
+    let scenario = "Scenario(name: \"two\", duration: \"60s\", warmup: \"0s\", telemetry: (interval: \"100ms\"), tenants: [\
+        Tenant(name: \"camera\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(hz: 50), deadline: \"20ms\"),\
+        Tenant(name: \"lidar\", backend: Sim(Fixed(\"60ms\")), arrival: Periodic(hz: 50), deadline: \"20ms\",\
+               overload: DropOldest(queue: 1))])";
+    fs::write(root.path().join("s.ron"), scenario).unwrap();
+    let arguments = "run s.ron --live --out r.mcap --format json > results.json";
+    let Some((drawn, code)) = on_a_terminal(root.path(), arguments, "VDD_GPU_SOC", "q") else {
+        return;
+    };
+    assert_eq!(code, 130, "{drawn}");
+    for words in [
+        "tenant", "rate /s", "p50 ms", "p99 ms", "missed", "dropped", "camera", "lidar", "q quit",
+    ] {
+        assert!(drawn.contains(words), "{words}: {drawn}");
+    }
+    let tenants = drawn.find("lidar").unwrap();
+    assert!(tenants < drawn.find("POWER").unwrap(), "{drawn}");
+    assert!(
+        GIVEN_BACK.iter().all(|sequence| drawn.contains(sequence)),
+        "{drawn}"
+    );
+    let results: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(root.path().join("results.json")).unwrap()).unwrap();
+    assert!(results["tenants"][1]["frames"]["dropped"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_log_is_replayed_until_q_is_pressed() {
+    let root = tempfile::tempdir().unwrap();
+    let log = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boards/tegrastats.log");
+    let arguments = format!("monitor --from-tegrastats '{log}' --speed 100");
+    let Some((drawn, code)) = on_a_terminal(root.path(), &arguments, "end of the recording", "q") else {
+        return;
+    };
+    assert_eq!(code, 0, "{drawn}");
+    assert!(
+        drawn.contains("tegrastats.log (tegrastats log)") && drawn.contains("POWER"),
+        "{drawn}"
+    );
+    assert!(
+        GIVEN_BACK.iter().all(|sequence| drawn.contains(sequence)),
+        "{drawn}"
+    );
+}
