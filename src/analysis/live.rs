@@ -23,6 +23,8 @@ const STALE: Nanos = Nanos::from_secs(15);
 pub struct LiveView {
     /// What is watched, in words.
     pub title: String,
+    /// Whether it is this machine now, and no recording.
+    pub live: bool,
     /// Each signal by source and name.
     pub signals: BTreeMap<(String, String), LiveSignal>,
     /// Each tenant, in the scenario's order.

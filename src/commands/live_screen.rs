@@ -21,7 +21,10 @@ impl LiveScreen {
     pub(super) fn new(screen: Screen, title: String, tenants: &[&str], stop: Arc<AtomicBool>) -> LiveScreen {
         LiveScreen {
             screen,
-            view: LiveView::new(title, tenants),
+            view: LiveView {
+                live: true,
+                ..LiveView::new(title, tenants)
+            },
             stop,
         }
     }

@@ -57,7 +57,11 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         Some(path) => Some(Recording::start(path, &source, interval)?),
         None => None,
     };
-    let mut show = Show::new(args.format, LiveView::new(source.title.clone(), &[]), source.live)?;
+    let view = LiveView {
+        live: source.live,
+        ..LiveView::new(source.title.clone(), &[])
+    };
+    let mut show = Show::new(args.format, view)?;
     if show.is_screen() {
         source.pace = source.pace.max(Pace::Time);
         source.look_every = POLL;
@@ -331,7 +335,8 @@ enum Show {
 }
 
 impl Show {
-    fn new(format: Format, view: LiveView, live: bool) -> anyhow::Result<Show> {
+    fn new(format: Format, view: LiveView) -> anyhow::Result<Show> {
+        let live = view.live;
         Ok(match format {
             Format::Json => Show::Json(JsonLines::new(live)),
             Format::Text if Stream::Out.is_terminal() => {

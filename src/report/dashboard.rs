@@ -55,7 +55,7 @@ pub fn draw(frame: &mut Frame<'_>, view: &LiveView, state: &str, keys: &str) {
     }
     let [left, right] =
         Layout::horizontal([Constraint::Percentage(52), Constraint::Percentage(48)]).areas(body);
-    left_column(frame, left, &parts);
+    left_column(frame, left, &parts, view.live);
     right_column(frame, right, &parts);
     if let Some(note) = view.notes.back() {
         frame.render_widget(Paragraph::new(Line::styled(format!("! {note}"), WARM)), notes);
@@ -283,7 +283,7 @@ fn tenant_line(tenant: &LiveTenant) -> Line<'static> {
 }
 
 /// Rails as high as there is room for, so that a history can be read; temperatures below them.
-fn left_column(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
+fn left_column(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, live: bool) {
     let columns = (area.width / ZONE).max(1);
     let heat = (parts.temperatures.len() as u16).div_ceil(columns) + 1;
     let count = parts.rails.len().max(1) as u16;
@@ -291,11 +291,11 @@ fn left_column(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>) {
     let power = 1 + count * height;
     let blank = u16::from(power + 1 + heat <= area.height);
     let [power, heat] = Layout::vertical([Constraint::Length(power + blank), Constraint::Min(0)]).areas(area);
-    rails(frame, power, parts, height);
+    rails(frame, power, parts, height, live);
     heat_lines(frame, heat, parts, usize::from(columns));
 }
 
-fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, height: u16) {
+fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, height: u16, live: bool) {
     let [head, area] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     let title = Line::from(vec![Span::styled(
         format!("{:<NAME$}{:>9}{:>9}", "POWER", "now", "peak"),
@@ -303,7 +303,11 @@ fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, height: u16) {
     )]);
     frame.render_widget(Paragraph::new(title), head);
     if parts.rails.is_empty() {
-        let text = "no power measured: see jetlag doctor";
+        // What a recording lacks, this machine's doctor cannot tell.
+        let text = match live {
+            true => "no power measured: see jetlag doctor",
+            false => "no power measured",
+        };
         frame.render_widget(Paragraph::new(Line::styled(text, DIM)), area);
         return;
     }
@@ -595,6 +599,11 @@ mod tests {
         // A Jetson has a memory controller; without its line nobody would see that it is not told.
         let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap();
         assert!(row("EMC ").matches(UNKNOWN).count() == 2, "{shown}");
+        // The doctor of this machine knows nothing of a recording's.
+        let mut bare = LiveView::new("x".into(), &[]);
+        assert!(!screen(&bare, 80, 24).contains("doctor"));
+        bare.live = true;
+        assert!(screen(&bare, 80, 24).contains("jetlag doctor"));
     }
 
     #[test]
