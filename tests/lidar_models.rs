@@ -273,6 +273,7 @@ fn on_ramp(name: &str, inputs: &[(&str, &[usize])], output: &str) {
                 max_shape: Shape::new(shape).unwrap(),
             })
             .collect(),
+        first: None,
     };
     let mut slot = try_open_slot(&program).unwrap();
     for (index, (name, _)) in inputs.iter().enumerate() {

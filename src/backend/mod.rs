@@ -70,11 +70,24 @@ pub trait HostStep: Send + Sync {
     fn run(&self, tensors: &mut TensorSet) -> Result<(), TensorError>;
 }
 
-/// Work of a host step as a device does it.
+/// Work of the host as a device does it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceStep {
+    /// An image fitted into a network's input.
+    Fit(DeviceFit),
     /// Pillar features onto a canvas.
     Scatter(DeviceScatter),
+}
+
+/// A fit by the names of its tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceFit {
+    /// What the host fills in place of the input: a block of `u8` as `gpu/kernels/fit.cu` reads it, in its largest size.
+    pub block: TensorSpec,
+    /// The input, `f32`: one of the program's host tensors.
+    pub input: String,
+    /// Sizes of both.
+    pub shape: crate::gpu::InputShape,
 }
 
 /// A scatter by the names of its tensors.
@@ -113,6 +126,9 @@ pub struct Program {
     /// touched by nobody but the host.
     /// Outputs of engines need not be listed: the backend adds them.
     pub host_tensors: Vec<TensorSpec>,
+    /// What a device can do before all of that, in place of the host: from less prepared tensors, which the backend then
+    /// sets aside instead of those that the step makes. Whether it does shows in the slot's tensors.
+    pub first: Option<DeviceStep>,
 }
 
 /// What the backend measured of one frame; `None` where a backend has no such stage.

@@ -10,6 +10,9 @@ use jetlag::tensor::{ElementType, HostMemory, HostTensor, Shape, TensorSet};
 use super::cuda::{self, Control};
 use super::scene::{Scene, number};
 
+#[path = "device_steps/fit.rs"]
+mod fit;
+
 const CHANNELS: usize = 8;
 const NX: usize = 16;
 const NY: usize = 12;
@@ -117,20 +120,24 @@ fn scatters_are_the_same() {
     }
 }
 
-/// With JETLAG_GPU=1 on the GPU and with the NVRTC of this machine, else on their doubles.
-#[test]
-fn the_device_scatters_as_the_host_to_the_bit() {
+/// Runs the body of the test of this name: with JETLAG_GPU=1 on the GPU and with the NVRTC of this machine, else on their
+/// doubles.
+fn on_the_device(test: &str, body: impl FnOnce()) {
     if std::env::var_os("JETLAG_GPU").is_some() {
-        return scatters_are_the_same();
+        return body();
     }
     let Some(nvrtc) = cuda::nvrtc() else { return };
     let folder = tempfile::tempdir().unwrap();
     let control = Control::default()
         .variable("JETLAG_NVRTC", nvrtc)
         .variable("JETLAG_CACHE", folder.path());
-    cuda::beside(
+    cuda::beside(test, &control, body);
+}
+
+#[test]
+fn the_device_scatters_as_the_host_to_the_bit() {
+    on_the_device(
         "device_steps::the_device_scatters_as_the_host_to_the_bit",
-        &control,
         scatters_are_the_same,
     );
 }

@@ -23,6 +23,8 @@ pub struct Tensor {
     pub max_shape: Shape,
     /// Whether an engine reads or writes it in device memory.
     pub is_on_device: bool,
+    /// Whether the host, or an engine there, reads or writes it. What only engines of one segment exchange is not.
+    pub is_on_host: bool,
 }
 
 impl Tensor {
@@ -35,8 +37,8 @@ impl Tensor {
 /// Where an engine finds a tensor.
 #[derive(Clone, Debug)]
 pub struct Location {
-    /// Its pinned memory.
-    pub host: PinnedAddress,
+    /// Its pinned memory; none where the host does not have it.
+    pub host: Option<PinnedAddress>,
     /// Its address on the device (that of the pinned memory, where the device reads it directly).
     pub device: u64,
     /// Its largest size in bytes.
@@ -126,6 +128,9 @@ impl Layout {
             }
         }
         making.close(&mut segment, &mut work, zero_copy);
+        for tensor in &mut making.tensors {
+            tensor.is_on_host |= !tensor.is_on_device;
+        }
         Ok(Layout {
             tensors: making.tensors,
             work,
@@ -139,6 +144,7 @@ fn of_host(spec: &TensorSpec) -> Tensor {
         element: spec.element,
         max_shape: spec.max_shape,
         is_on_device: false,
+        is_on_host: false,
     }
 }
 
@@ -163,7 +169,7 @@ impl Making {
                     if let Some(problem) = misfit(port, &self.tensors[place]) {
                         problems.push(problem);
                     }
-                    self.tensors[place].is_on_device |= !port.is_on_host;
+                    self.uses(place, port);
                     inputs.push(place);
                 }
                 None => problems.push(format!(
@@ -193,6 +199,7 @@ impl Making {
                     element: port.element,
                     max_shape,
                     is_on_device: !port.is_on_host,
+                    is_on_host: port.is_on_host,
                 });
             } else if self.tensors[place].bytes() < max_shape.len() * port.element.size() {
                 problems.push(format!(
@@ -200,7 +207,7 @@ impl Making {
                     port.name, self.tensors[place].max_shape
                 ));
             } else {
-                self.tensors[place].is_on_device |= !port.is_on_host;
+                self.uses(place, port);
             }
             outputs.push(place);
         }
@@ -213,6 +220,11 @@ impl Making {
             outputs,
             is_dynamic: ports.inputs.iter().any(|port| port.shape.contains(&None)),
         })
+    }
+
+    fn uses(&mut self, place: usize, port: &Port) {
+        self.tensors[place].is_on_device |= !port.is_on_host;
+        self.tensors[place].is_on_host |= port.is_on_host;
     }
 
     fn names(&self) -> String {
@@ -233,25 +245,30 @@ impl Making {
     }
 
     /// Ends a segment: what the host made goes in, what no later engine of it takes comes out.
-    fn close(&self, segment: &mut Segment, work: &mut Vec<Work>, zero_copy: bool) {
+    fn close(&mut self, segment: &mut Segment, work: &mut Vec<Work>, zero_copy: bool) {
         if segment.engines.is_empty() {
             return;
         }
         let mut segment = std::mem::take(segment);
-        if !zero_copy {
-            let (mut made, mut taken) = (Vec::new(), Vec::new());
-            for engine in &segment.engines {
-                for input in &engine.inputs {
-                    if made.contains(input) {
-                        taken.push(*input);
-                    } else if self.tensors[*input].is_on_device && !segment.uploads.contains(input) {
-                        segment.uploads.push(*input);
-                    }
+        let (mut made, mut taken) = (Vec::new(), Vec::new());
+        for engine in &segment.engines {
+            for input in &engine.inputs {
+                if made.contains(input) {
+                    taken.push(*input);
+                } else if self.tensors[*input].is_on_device && !segment.uploads.contains(input) {
+                    segment.uploads.push(*input);
                 }
-                made.extend(&engine.outputs);
             }
-            made.retain(|output| !taken.contains(output) && self.tensors[*output].is_on_device);
-            segment.downloads = made;
+            made.extend(&engine.outputs);
+        }
+        made.retain(|output| !taken.contains(output) && self.tensors[*output].is_on_device);
+        segment.downloads = made;
+        for place in segment.uploads.iter().chain(&segment.downloads) {
+            self.tensors[*place].is_on_host = true;
+        }
+        if zero_copy {
+            segment.uploads.clear();
+            segment.downloads.clear();
         }
         work.push(Work::Segment(segment));
     }
@@ -289,14 +306,16 @@ fn misfit(port: &Port, tensor: &Tensor) -> Option<String> {
     })
 }
 
-/// Device memory for each tensor that needs some.
+/// Device memory for each tensor that needs some: without copies, what the host does not have.
 pub(super) fn allocate(
     layout: &Layout,
     gpu: &std::sync::Arc<crate::gpu::Gpu>,
     zero_copy: bool,
 ) -> Result<Vec<Option<DeviceMemory>>, crate::gpu::GpuError> {
-    let needed =
-        |tensor: &Tensor| (tensor.is_on_device && !zero_copy).then(|| DeviceMemory::new(gpu, tensor.bytes()));
+    let needed = |tensor: &Tensor| {
+        let is_copied = !zero_copy || !tensor.is_on_host;
+        (tensor.is_on_device && is_copied).then(|| DeviceMemory::new(gpu, tensor.bytes()))
+    };
     layout
         .tensors
         .iter()

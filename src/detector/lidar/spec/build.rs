@@ -71,6 +71,7 @@ impl LidarSpec {
                 engines,
                 steps,
                 host_tensors,
+                first: None,
             },
             preprocess,
         })
