@@ -138,7 +138,7 @@ fn check_sweep(open: &mut Pipeline, sweep_file: &Path, reference: &Path, head: &
 
     let found = open.run(&frame);
     let tensors = open.slot.tensors();
-    let cells = &open.carry.pillars.cells;
+    let (cells, _) = tensors.get(CELLS).unwrap().i32().unwrap().as_chunks::<2>();
     assert_eq!(cells.len() as u64, reference["pillars"].as_u64().unwrap());
     let first = reference["first_pillars_xy"].as_array().unwrap();
     let counts = values(tensors, "num_points_per_pillar");
@@ -155,8 +155,8 @@ fn check_sweep(open: &mut Pipeline, sweep_file: &Path, reference: &Path, head: &
     }
     for (k, cell) in first.iter().enumerate() {
         assert_eq!(
-            cells[k].map(u64::from),
-            [0, 1].map(|n| cell[n].as_u64().unwrap()),
+            cells[k].map(i64::from),
+            [0, 1].map(|n| cell[n].as_i64().unwrap()),
             "pillar {k}"
         );
         assert_eq!(
@@ -273,7 +273,7 @@ fn on_ramp(name: &str, inputs: &[(&str, &[usize])], output: &str) {
                 max_shape: Shape::new(shape).unwrap(),
             })
             .collect(),
-        first: None,
+        ..Program::default()
     };
     let mut slot = try_open_slot(&program).unwrap();
     for (index, (name, _)) in inputs.iter().enumerate() {

@@ -70,13 +70,20 @@ pub trait HostStep: Send + Sync {
     fn run(&self, tensors: &mut TensorSet) -> Result<(), TensorError>;
 }
 
-/// Work of the host as a device does it.
+/// Work of a host step as a device does it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeviceStep {
-    /// An image fitted into a network's input.
-    Fit(DeviceFit),
     /// Pillar features onto a canvas.
     Scatter(DeviceScatter),
+}
+
+/// What comes before the first engine as a device does it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceInput {
+    /// An image fitted into a network's input.
+    Fit(DeviceFit),
+    /// Points to pillars and to an encoder's inputs.
+    Pillars(DevicePillars),
 }
 
 /// A fit by the names of its tensors.
@@ -88,6 +95,19 @@ pub struct DeviceFit {
     pub input: String,
     /// Sizes of both.
     pub shape: crate::gpu::InputShape,
+}
+
+/// A voxelisation by the names of its tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DevicePillars {
+    /// What the host fills in place of them: a block of words as `gpu/kernels/pillars.cu` reads it, in its largest size.
+    pub block: TensorSpec,
+    /// Cells of the pillars, x before y: `i32 [1, max_pillars, 2]`. One of the program's host tensors, as all of these are.
+    pub cells: String,
+    /// An encoder's inputs, `f32`.
+    pub tensors: Vec<(String, crate::gpu::PillarTensor)>,
+    /// What pillars are.
+    pub rules: crate::gpu::PillarRules,
 }
 
 /// A scatter by the names of its tensors.
@@ -128,7 +148,9 @@ pub struct Program {
     pub host_tensors: Vec<TensorSpec>,
     /// What a device can do before all of that, in place of the host: from less prepared tensors, which the backend then
     /// sets aside instead of those that the step makes. Whether it does shows in the slot's tensors.
-    pub first: Option<DeviceStep>,
+    pub first: Option<DeviceInput>,
+    /// Tensors that the host reads at the end, whatever engines make of them.
+    pub read_back: Vec<String>,
 }
 
 /// What the backend measured of one frame; `None` where a backend has no such stage.

@@ -27,7 +27,7 @@ pub struct KernelSource {
 }
 
 /// All sources.
-pub const SOURCES: [KernelSource; 3] = [LOAD, SCATTER, FIT];
+pub const SOURCES: [KernelSource; 4] = [LOAD, SCATTER, FIT, PILLARS];
 
 /// Loads of one resource each.
 pub const LOAD: KernelSource = KernelSource {
@@ -45,6 +45,12 @@ pub const SCATTER: KernelSource = KernelSource {
 pub const FIT: KernelSource = KernelSource {
     name: "fit.cu",
     text: include_str!("kernels/fit.cu"),
+};
+
+/// Points to pillars.
+pub const PILLARS: KernelSource = KernelSource {
+    name: "pillars.cu",
+    text: include_str!("kernels/pillars.cu"),
 };
 
 /// Compiled code of one source on one device.

@@ -6,7 +6,7 @@
 //   double_add(u64 address, u32 n)    adds to the word there
 //   jetlag_load_*                     jetlag's loads (src/gpu/kernels/load.cu): busy for as long as their work takes on the
 //                                     device that control.h has in mind, 200 GB/s to memory and 400 GB/s from the cache
-//   jetlag_scatter*, jetlag_fit       jetlag's own sources, compiled as C++ (device_code.h): what they take counts
+//   jetlag_scatter*, _fit, _pillars_* jetlag's own sources, compiled as C++ (device_code.h): what they take counts
 #include "world.h"
 
 #include "device_code.h"
@@ -77,6 +77,9 @@ Time loadL2(Arguments const& a, Place const& place, Time start)
 /// The bytes of each argument that is an address; 0: it is a number.
 using Sizes = std::vector<uint64_t>;
 
+/// Of the pillars' cells, which the setup says.
+constexpr uint64_t kCELLS = ~uint64_t{0};
+
 /// Runs a kernel of jetlag's, compiled from its own source, once for each thread; addresses become the host's.
 template <class... T>
 Time threads(void (*kernel)(T...), Arguments const& a, Sizes const& sizes, Time start)
@@ -106,6 +109,37 @@ Time fit(Arguments const& a, Place const&, Time start)
     return threads(device_code::jetlag_fit, a, {a[3] * a[4] * 12, a[2]}, start);
 }
 
+/// Those of jetlag_pillars_*, whose arguments begin with the setup and, unless `block` says otherwise, the working memory.
+/// Behind them come addresses or numbers; `more` are the bytes of the former.
+Sizes pillarSizes(Arguments const& a, bool block, Sizes const& more = {})
+{
+    using Setup = device_code::Setup;
+    Sizes sizes = {sizeof(Setup)};
+    if (auto const* setup = static_cast<Setup const*>(bytesAt(a[0], sizeof(Setup))))
+    {
+        if (block)
+            sizes.push_back(16 + uint64_t{setup->capacity} * 16);
+        sizes.push_back((setup->mean + 3 * uint64_t{setup->max_pillars}) * 4);
+        for (uint64_t const bytes : more)
+            sizes.push_back(bytes == kCELLS ? uint64_t{setup->max_pillars} * 8 : bytes);
+    }
+    return sizes;
+}
+
+template <auto kernel, bool block, bool cells = false> Time pillars(Arguments const& a, Place const&, Time start)
+{
+    return threads(kernel, a, pillarSizes(a, block, cells ? Sizes{kCELLS} : Sizes{}), start);
+}
+
+Time pillarsEncode(Arguments const& a, Place const&, Time start)
+{
+    Arguments rest = a;
+    rest.erase(rest.begin());
+    Sizes sizes = pillarSizes(rest, true, {kCELLS});
+    sizes.insert(sizes.begin(), 4);
+    return threads(device_code::jetlag_pillars_encode, a, sizes, start);
+}
+
 Function const kKERNELS[] = {
     {"dbl_sum", {8, 8, 4, 8}, sum},
     {"dbl_spin", {8, 8, 8, 8}, spin},
@@ -118,6 +152,18 @@ Function const kKERNELS[] = {
     {"jetlag_scatter_clear", {8, 8, 8, 8, 8}, scatterClear},
     {"jetlag_scatter", {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, scatter},
     {"jetlag_fit", {8, 8, 8, 8, 8, 8}, fit},
+    {"jetlag_pillars_clear", {8, 8, 8, 8}, pillars<device_code::jetlag_pillars_clear, true, true>},
+    {"jetlag_pillars_cells", {8, 8, 8}, pillars<device_code::jetlag_pillars_cells, true>},
+    {"jetlag_pillars_flags", {8, 8}, pillars<device_code::jetlag_pillars_flags, false>},
+    {"jetlag_pillars_tiles", {8, 8, 8, 8}, pillars<device_code::jetlag_pillars_tiles, false>},
+    {"jetlag_pillars_groups", {8, 8, 8}, pillars<device_code::jetlag_pillars_groups, false>},
+    {"jetlag_pillars_prefix", {8, 8, 8, 8, 8}, pillars<device_code::jetlag_pillars_prefix, false>},
+    {"jetlag_pillars_rows", {8, 8, 8}, pillars<device_code::jetlag_pillars_rows, false, true>},
+    {"jetlag_pillars_count", {8, 8}, pillars<device_code::jetlag_pillars_count, false>},
+    {"jetlag_pillars_fill", {8, 8}, pillars<device_code::jetlag_pillars_fill, false>},
+    {"jetlag_pillars_keep", {8, 8}, pillars<device_code::jetlag_pillars_keep, false>},
+    {"jetlag_pillars_mean", {8, 8, 8}, pillars<device_code::jetlag_pillars_mean, true>},
+    {"jetlag_pillars_encode", {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, pillarsEncode},
 };
 
 CUresult load(CUmodule* into, void const* image)

@@ -12,6 +12,10 @@ use super::scene::{Scene, number};
 
 #[path = "device_steps/fit.rs"]
 mod fit;
+#[path = "device_steps/pillars.rs"]
+mod pillars;
+#[path = "device_steps/slots.rs"]
+mod slots;
 
 const CHANNELS: usize = 8;
 const NX: usize = 16;

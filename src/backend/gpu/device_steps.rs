@@ -4,13 +4,14 @@
 //! [`fold`] changes the program; layout, slots and graphs then treat such a step as they treat any engine.
 
 mod fit;
+mod pillars;
 mod scatter;
 
 use std::sync::Arc;
 
 use super::{KernelError, Location, Network, Port, kernels};
-use crate::backend::{DeviceStep, Program, Step};
-use crate::gpu::{FIT, Gpu, SCATTER, Span};
+use crate::backend::{DeviceInput, DeviceStep, Program, Step, TensorSpec};
+use crate::gpu::{FIT, Gpu, Module, PILLARS, SCATTER, Span};
 use crate::record::Finding;
 use crate::tensor::ElementType;
 
@@ -45,19 +46,46 @@ pub(super) fn fold(
             Err(error) => findings.push(stays(host.name(), &error)),
         }
     }
-    if let Some(DeviceStep::Fit(fit)) = &program.first {
-        match kernels(gpu, FIT) {
-            Ok(module) => {
-                // The input is made on the device now, and the host makes the block.
-                folded.host_tensors.retain(|tensor| tensor.name != fit.input);
-                folded.host_tensors.push(fit.block.clone());
-                folded.steps.insert(0, Step::Engine(networks.len()));
-                networks.push(fit::network(backend, module, fit));
-            }
-            Err(error) => findings.push(stays("pre-processing of images", &error)),
+    if let Some(first) = &program.first {
+        let (name, source) = match first {
+            DeviceInput::Fit(_) => ("pre-processing of images", FIT),
+            DeviceInput::Pillars(_) => ("voxelisation", PILLARS),
+        };
+        match kernels(gpu, source) {
+            Ok(module) => begin(backend, &mut folded, networks, module, first),
+            Err(error) => findings.push(stays(name, &error)),
         }
     }
     (folded, findings)
+}
+
+/// Puts the step before all others: the host fills a block, and what it made before is made on the device.
+fn begin(
+    backend: &'static str,
+    program: &mut Program,
+    networks: &mut Vec<Box<dyn Network>>,
+    module: Arc<Module>,
+    step: &DeviceInput,
+) {
+    let mut take = |name: &String| {
+        let tensors = &mut program.host_tensors;
+        let place = tensors.iter().position(|tensor| tensor.name == *name)?;
+        Some(tensors.remove(place))
+    };
+    let (block, network) = match step {
+        DeviceInput::Fit(fit) => {
+            take(&fit.input);
+            (&fit.block, fit::network(backend, module, fit))
+        }
+        DeviceInput::Pillars(pillars) => {
+            let names = std::iter::once(&pillars.cells).chain(pillars.tensors.iter().map(|(name, _)| name));
+            let made: Vec<TensorSpec> = names.filter_map(&mut take).collect();
+            (&pillars.block, pillars::network(backend, module, pillars, &made))
+        }
+    };
+    program.host_tensors.push(block.clone());
+    program.steps.insert(0, Step::Engine(networks.len()));
+    networks.push(network);
 }
 
 fn stays(step: &str, error: &KernelError) -> Finding {

@@ -3,7 +3,7 @@
 //!
 //! The steps are cut into segments: runs of engines that follow each other on the stream without a host step between. At
 //! a segment's begin its inputs that the host made are copied in; at its end its outputs are copied out, but for those
-//! that a later engine of the same segment takes: these stay on the device.
+//! that a later engine of the same segment takes: these stay on the device, unless the program reads them back.
 
 use std::collections::BTreeMap;
 
@@ -105,6 +105,7 @@ impl Layout {
             backend,
             tensors: program.host_tensors.iter().map(of_host).collect(),
             by_name: BTreeMap::new(),
+            read_back: &program.read_back,
         };
         for (place, tensor) in making.tensors.iter().enumerate() {
             making.by_name.insert(tensor.name.clone(), place);
@@ -148,13 +149,14 @@ fn of_host(spec: &TensorSpec) -> Tensor {
     }
 }
 
-struct Making {
+struct Making<'a> {
     backend: &'static str,
+    read_back: &'a [String],
     tensors: Vec<Tensor>,
     by_name: BTreeMap<String, usize>,
 }
 
-impl Making {
+impl Making<'_> {
     fn engine<N: Described + ?Sized>(
         &mut self,
         engine: usize,
@@ -261,7 +263,10 @@ impl Making {
             }
             made.extend(&engine.outputs);
         }
-        made.retain(|output| !taken.contains(output) && self.tensors[*output].is_on_device);
+        let is_read = |output: &usize| {
+            !taken.contains(output) || self.read_back.contains(&self.tensors[*output].name)
+        };
+        made.retain(|output| is_read(output) && self.tensors[*output].is_on_device);
         segment.downloads = made;
         for place in segment.uploads.iter().chain(&segment.downloads) {
             self.tensors[*place].is_on_host = true;
