@@ -158,7 +158,8 @@ impl Pillars {
             tensor.features.len() > MOST_FEATURES || tensor.slots == 0 || tensor.slots * pillars >= 1 << 31
         };
         let places = Places::new(&rules);
-        let is_small = |(span, tensor): &(Span, PillarTensor)| span.bytes < needs(tensor) || is_too_long(tensor);
+        let is_small =
+            |(span, tensor): &(Span, PillarTensor)| span.bytes < needs(tensor) || is_too_long(tensor);
         let small = block.bytes < rules.block_bytes() || cells.bytes < pillars * 8;
         let (Some(places), false) = (places, small || tensors.iter().any(is_small)) else {
             return Err(GpuError::TooSmall {
@@ -225,11 +226,7 @@ impl Pillars {
             launch(&kernels.groups, tiles.div_ceil(GROUP), &[setup, work, number])?;
             launch(&kernels.prefix, tiles, &[setup, work, number, values, into])
         };
-        launch(
-            &kernels.clear,
-            area.max(pillars),
-            &[setup, *block, work, *cells],
-        )?;
+        launch(&kernels.clear, area.max(pillars), &[setup, *block, work, *cells])?;
         launch(&kernels.cells, points, &[setup, *block, work])?;
         launch(&kernels.flags, points, &[setup, work])?;
         sums(2, points, Places::FLAG, Places::RANK)?;
@@ -273,7 +270,13 @@ fn setup_of(rules: &PillarRules, places: &Places) -> Vec<u32> {
         rules.capacity,
     ]);
     let numbers = [rules.low, rules.size, rules.centre];
-    words.extend(numbers.as_flattened().iter().chain(&rules.first).map(|n| n.to_bits()));
+    words.extend(
+        numbers
+            .as_flattened()
+            .iter()
+            .chain(&rules.first)
+            .map(|n| n.to_bits()),
+    );
     words.extend(places.all);
     words
 }

@@ -10,7 +10,7 @@ mod scatter;
 use std::sync::Arc;
 
 use super::{KernelError, Location, Network, Port, kernels};
-use crate::backend::{DeviceInput, DeviceStep, Program, Step, TensorSpec};
+use crate::backend::{DeviceInput, DeviceStep, HostStep, Program, Step, TensorSpec};
 use crate::gpu::{FIT, Gpu, Module, PILLARS, SCATTER, Span};
 use crate::record::Finding;
 use crate::tensor::ElementType;
@@ -23,40 +23,62 @@ pub(super) fn fold(
     gpu: &Arc<Gpu>,
     program: &Program,
     networks: &mut Vec<Box<dyn Network>>,
-) -> (Program, Vec<Finding>) {
-    let (mut folded, mut findings) = (program.clone(), Vec::new());
-    for step in &mut folded.steps {
-        let Step::Host(host) = step else { continue };
-        let Some(DeviceStep::Scatter(scatter)) = host.on_device() else {
-            continue;
-        };
-        let made = networks.iter().flat_map(|network| &network.ports().outputs);
-        let Some(features) = made
-            .into_iter()
-            .find(|port| port.name == scatter.features)
-            .cloned()
-        else {
-            continue;
-        };
-        match kernels(gpu, SCATTER) {
-            Ok(module) => {
-                networks.push(scatter::network(backend, host.name(), module, &scatter, features));
-                *step = Step::Engine(networks.len() - 1);
-            }
-            Err(error) => findings.push(stays(host.name(), &error)),
-        }
-    }
+) -> (Program, Option<Finding>) {
+    let (mut folded, before) = (program.clone(), networks.len());
+    let mut staying: Vec<(&str, KernelError)> = Vec::new();
     if let Some(first) = &program.first {
         let (name, source) = match first {
-            DeviceInput::Fit(_) => ("pre-processing of images", FIT),
+            DeviceInput::Fit(_) => ("resize of images", FIT),
             DeviceInput::Pillars(_) => ("voxelisation", PILLARS),
         };
         match kernels(gpu, source) {
             Ok(module) => begin(backend, &mut folded, networks, module, first),
-            Err(error) => findings.push(stays(name, &error)),
+            Err(error) => staying.push((name, error)),
         }
     }
-    (folded, findings)
+    for (host, step) in host_steps(program) {
+        let Some(DeviceStep::Scatter(scatter)) = host.on_device() else {
+            continue;
+        };
+        let mut made = networks.iter().flat_map(|network| &network.ports().outputs);
+        let Some(features) = made.find(|port| port.name == scatter.features).cloned() else {
+            continue;
+        };
+        match kernels(gpu, SCATTER) {
+            Ok(module) => {
+                // What begins stands before all of the program's own.
+                let place = step + folded.steps.len() - program.steps.len();
+                folded.steps[place] = Step::Engine(networks.len());
+                networks.push(scatter::network(backend, host.name(), module, &scatter, features));
+            }
+            Err(error) => staying.push((host.name(), error)),
+        }
+    }
+    let finding = match staying.first() {
+        Some((_, error)) => {
+            let names: Vec<&str> = staying.iter().map(|(name, _)| *name).collect();
+            let names = names.join(" and the ");
+            Some(on_host(
+                &format!("the host does the {names}: {error}"),
+                "Install NVRTC, or set `preprocess: Host`.",
+            ))
+        }
+        None if networks.len() == before => Some(on_host(
+            "its detector has no step that there are kernels for",
+            "Set `preprocess: Host`.",
+        )),
+        None => None,
+    };
+    (folded, finding)
+}
+
+/// The program's host steps with their places.
+fn host_steps(program: &Program) -> impl Iterator<Item = (&dyn HostStep, usize)> {
+    let steps = program.steps.iter().enumerate();
+    steps.filter_map(|(place, step)| match step {
+        Step::Host(host) => Some((host.as_ref(), place)),
+        Step::Engine(_) => None,
+    })
 }
 
 /// Puts the step before all others: the host fills a block, and what it made before is made on the device.
@@ -88,12 +110,12 @@ fn begin(
     networks.push(network);
 }
 
-fn stays(step: &str, error: &KernelError) -> Finding {
+fn on_host(what: &str, advice: &str) -> Finding {
     Finding {
         code: "step-on-host".to_owned(),
         tenant: None,
-        message: format!("`preprocess: Gpu` was asked for, and its {step} stays on the host: {error}."),
-        advice: "Install NVRTC, or set `preprocess: Host`.".to_owned(),
+        message: format!("`preprocess: Gpu` was asked for, and {what}."),
+        advice: advice.to_owned(),
     }
 }
 

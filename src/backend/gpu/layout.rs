@@ -263,9 +263,8 @@ impl Making<'_> {
             }
             made.extend(&engine.outputs);
         }
-        let is_read = |output: &usize| {
-            !taken.contains(output) || self.read_back.contains(&self.tensors[*output].name)
-        };
+        let is_read =
+            |output: &usize| !taken.contains(output) || self.read_back.contains(&self.tensors[*output].name);
         made.retain(|output| is_read(output) && self.tensors[*output].is_on_device);
         segment.downloads = made;
         for place in segment.uploads.iter().chain(&segment.downloads) {

@@ -36,8 +36,8 @@ pub fn open(
     slots: usize,
     options: &Options,
 ) -> Result<Vec<Box<dyn Slot>>, BackendError> {
-    let (program, findings) = match options.gpu.preprocess {
-        scenario::Preprocess::Host => (program.clone(), Vec::new()),
+    let (program, finding) = match options.gpu.preprocess {
+        scenario::Preprocess::Host => (program.clone(), None),
         scenario::Preprocess::Gpu => fold(options.backend, shared.gpu(), program, &mut networks),
     };
     let zero_copy = match options.gpu.transfer {
@@ -57,7 +57,7 @@ pub fn open(
         let mut slot = GpuSlot::new(&tenant, &program, &networks)?;
         if number == 0 {
             slot.findings
-                .extend(tenant.options.findings.iter().chain(&findings).cloned());
+                .extend(tenant.options.findings.iter().chain(&finding).cloned());
         }
         Ok(Box::new(slot))
     };

@@ -31,12 +31,7 @@ pub struct PillarInput {
 }
 
 impl Preprocess for PillarInput {
-    fn run(
-        &mut self,
-        frame: &Frame,
-        inputs: &mut TensorSet,
-        _: &mut Carry,
-    ) -> Result<u32, DetectorError> {
+    fn run(&mut self, frame: &Frame, inputs: &mut TensorSet, _: &mut Carry) -> Result<u32, DetectorError> {
         let cloud = sweep(frame)?;
         // A slot whose device does this has a place for the points instead.
         if let Some(place) = inputs.find(on_device::BLOCK) {
@@ -108,12 +103,7 @@ impl PointInput {
 }
 
 impl Preprocess for PointInput {
-    fn run(
-        &mut self,
-        frame: &Frame,
-        inputs: &mut TensorSet,
-        _: &mut Carry,
-    ) -> Result<u32, DetectorError> {
+    fn run(&mut self, frame: &Frame, inputs: &mut TensorSet, _: &mut Carry) -> Result<u32, DetectorError> {
         let cloud = sweep(frame)?;
         let width = self.columns.len();
         let tensor = shaped(inputs, &self.tensor, dims([1, self.max_points, width]))?;

@@ -120,9 +120,7 @@ fn pillars_are_the_same() {
                 crowded += tally.crowded;
                 encoder.fill(&voxeliser, &mut host).unwrap();
                 on_device::fill_block(&cloud, &mut block).unwrap();
-                stream
-                    .upload(&on_device, &address, block.bytes().len())
-                    .unwrap();
+                stream.upload(&on_device, &address, block.bytes().len()).unwrap();
                 pillars.enqueue(&stream).unwrap();
                 let read = |memory: &DeviceMemory| {
                     let back = PinnedMemory::new(&gpu, memory.bytes(), false).unwrap();
@@ -171,5 +169,8 @@ fn a_sweep_beyond_the_block_is_refused_in_words() {
     let step = encoder.on_device(&Voxeliser::new(GRID, 4, 4, WhenFull::Stop));
     let mut block = HostTensor::zeroed("block", ElementType::F32, step.block.max_shape);
     let said = on_device::fill_block(&cloud, &mut block).unwrap_err();
-    assert!(said.contains("524289") && said.contains("preprocess: Host"), "{said}");
+    assert!(
+        said.contains("524289") && said.contains("preprocess: Host"),
+        "{said}"
+    );
 }

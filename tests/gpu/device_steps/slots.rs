@@ -98,7 +98,9 @@ fn images() -> Vec<Frame> {
     let image = |[width, height]: [usize; 2]| Image {
         width,
         height,
-        rgb: (0..width * height * 3).map(|_| random(&mut state) as u8).collect(),
+        rgb: (0..width * height * 3)
+            .map(|_| random(&mut state) as u8)
+            .collect(),
     };
     let frame = |image| Frame {
         content: Content::Image(image),

@@ -38,7 +38,11 @@ impl Encoder {
             Layout::Planes(planes) => {
                 first = planes.first_centre;
                 let named = |names: &[String], from: u8| -> Vec<_> {
-                    names.iter().zip(from..).map(|(name, code)| plane(name, code)).collect()
+                    names
+                        .iter()
+                        .zip(from..)
+                        .map(|(name, code)| plane(name, code))
+                        .collect()
                 };
                 let mut all = named(&planes.values, 0);
                 all.extend(named(&planes.centres, FIRST_CENTRE));
