@@ -16,6 +16,7 @@ use std::path::Path;
 use jetlag::backend::{NetworkSource, Program, Step, TensorSpec};
 use jetlag::detector::lidar::LidarSpec;
 use jetlag::detector::lidar::anchors::AnchorDecode;
+use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::lidar::nms::Suppress;
 use jetlag::detector::{Box3d, Detection, Place};
 use jetlag::scenario::PointFormat;

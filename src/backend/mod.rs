@@ -119,6 +119,8 @@ pub struct DeviceScatter {
     pub cells: String,
     /// The canvas: `f32 [1, channels, y, x]`.
     pub canvas: String,
+    /// What the step on the host keeps for itself, of which the device has no need.
+    pub written: String,
     /// Sizes of all three.
     pub shape: crate::gpu::CanvasShape,
 }

@@ -49,6 +49,9 @@ pub(super) fn fold(
                 // What begins stands before all of the program's own.
                 let place = step + folded.steps.len() - program.steps.len();
                 folded.steps[place] = Step::Engine(networks.len());
+                folded
+                    .host_tensors
+                    .retain(|tensor| tensor.name != scatter.written);
                 networks.push(scatter::network(backend, host.name(), module, &scatter, features));
             }
             Err(error) => staying.push((host.name(), error)),

@@ -326,3 +326,96 @@ pub(super) fn allocate(
         .map(|tensor| needed(tensor).transpose())
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::gpu::Ports;
+
+    /// From some tensors to others, of four numbers each.
+    struct Link(Ports);
+
+    impl Described for Link {
+        fn ports(&self) -> &Ports {
+            &self.0
+        }
+        fn output_shapes(&self, _: &[Shape]) -> Result<Vec<Shape>, BackendError> {
+            Ok(vec![four(); self.0.outputs.len()])
+        }
+    }
+
+    fn four() -> Shape {
+        Shape::new(&[4]).expect("one dimension")
+    }
+
+    fn link(inputs: &[&str], outputs: &[&str]) -> Box<Link> {
+        let port = |name: &&str| Port {
+            name: (*name).to_owned(),
+            element: ElementType::F32,
+            shape: vec![Some(4)],
+            is_on_host: false,
+        };
+        Box::new(Link(Ports {
+            network: "link".to_owned(),
+            inputs: inputs.iter().map(port).collect(),
+            outputs: outputs.iter().map(port).collect(),
+        }))
+    }
+
+    /// Which tensors the host has, which are copied in and out.
+    fn of_chain(read_back: &[&str], zero_copy: bool) -> [Vec<String>; 3] {
+        let networks = [
+            link(&["in"], &["features", "cells"]),
+            link(&["features", "cells"], &["canvas"]),
+            link(&["canvas"], &["out"]),
+        ];
+        let program = Program {
+            steps: (0..3).map(Step::Engine).collect(),
+            // A step of the host would have made the canvas.
+            host_tensors: ["in", "canvas"]
+                .map(|name| TensorSpec {
+                    name: name.to_owned(),
+                    element: ElementType::F32,
+                    max_shape: four(),
+                })
+                .into(),
+            read_back: read_back.iter().map(|name| (*name).to_owned()).collect(),
+            ..Program::default()
+        };
+        let layout = Layout::new("test", &program, &networks, zero_copy).expect("it fits");
+        let [Work::Segment(segment)] = &layout.work[..] else {
+            panic!("one segment: {:?}", layout.work)
+        };
+        let names = |places: &[usize]| -> Vec<String> {
+            let named = places.iter().map(|place| layout.tensors[*place].name.clone());
+            named.collect()
+        };
+        let on_host = layout.tensors.iter().filter(|tensor| tensor.is_on_host);
+        [
+            on_host.map(|tensor| tensor.name.clone()).collect(),
+            names(&segment.uploads),
+            names(&segment.downloads),
+        ]
+    }
+
+    #[test]
+    fn what_only_engines_exchange_has_no_place_on_the_host() {
+        let [on_host, uploads, downloads] = of_chain(&[], false);
+        assert_eq!(on_host, ["in", "out"]);
+        assert_eq!(
+            (uploads, downloads),
+            (vec!["in".to_owned()], vec!["out".to_owned()])
+        );
+        let [on_host, uploads, downloads] = of_chain(&[], true);
+        assert_eq!(on_host, ["in", "out"]);
+        assert!(uploads.is_empty() && downloads.is_empty());
+    }
+
+    #[test]
+    fn what_the_program_reads_back_comes_back() {
+        let [on_host, _, downloads] = of_chain(&["cells"], false);
+        assert_eq!(on_host, ["in", "cells", "out"]);
+        assert_eq!(downloads, ["cells", "out"]);
+        assert_eq!(of_chain(&["cells"], true)[0], ["in", "cells", "out"]);
+    }
+}

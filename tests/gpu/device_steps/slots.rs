@@ -6,6 +6,7 @@ use std::time::Duration;
 use jetlag::backend::gpu::{Claim, Options, SharedGpu};
 use jetlag::backend::tensorrt::{TensorRtBackend, over_plans};
 use jetlag::backend::{Backend, Slot};
+use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::{Carry, Detector, spec};
 use jetlag::scenario::{GpuUse, Graph, Preprocess, Sharing, Transfer};
 use jetlag::source::{Content, Frame, Image, PointCloud};
@@ -145,5 +146,38 @@ fn sweeps_of_any_size_come_out_as_from_the_host() {
             let plans = ["encoder.plan", "backbone.plan"];
             outputs_are_the_same("lidar.ron", &plans, &["box_preds", "cls_preds"], &sweeps());
         },
+    );
+}
+
+/// Postprocessing that asks which pillars hold points finds them; otherwise they stay where they are.
+fn cells_come_back() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(0, 0);
+    let text = std::fs::read_to_string(scene.path("lidar.ron")).unwrap();
+    let text = text.replace("drop_empty: false", "drop_empty: true");
+    std::fs::write(scene.path("drops.ron"), text).unwrap();
+    let plans = ["encoder.plan", "backbone.plan"];
+    let mut host = Open::new(&scene, "drops.ron", &plans, GpuUse::default());
+    for way in ways() {
+        let mut device = Open::new(&scene, "drops.ron", &plans, way.clone());
+        let mut other = Open::new(&scene, "lidar.ron", &plans, way.clone());
+        for frame in &sweeps() {
+            let wanted = host.outputs(frame, &[CELLS]).remove(0);
+            let found = device.outputs(frame, &[CELLS]).remove(0);
+            let (held, rest) = found.split_at(wanted.len());
+            assert!(held == wanted && rest.iter().all(|byte| *byte == 0xff), "{way:?}");
+            assert!(other.outputs(frame, &[CELLS])[0].is_empty());
+        }
+        let cells = other.slot.tensors().get(CELLS).unwrap();
+        let said = cells.i32().unwrap_err().to_string();
+        assert!(said.contains("lies on the device alone"), "{said}");
+    }
+}
+
+#[test]
+fn pillars_come_back_where_postprocessing_asks_for_them() {
+    on_the_device(
+        "device_steps::slots::pillars_come_back_where_postprocessing_asks_for_them",
+        cells_come_back,
     );
 }

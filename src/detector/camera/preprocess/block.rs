@@ -12,7 +12,7 @@ use crate::source::Image;
 use crate::tensor::{ElementType, HostTensor, Shape};
 
 /// Name of the block among a frame's tensors.
-pub const BLOCK: &str = "image_block";
+pub const BLOCK: &str = "jetlag.image_block";
 
 /// Images up to this width fit in a block, whatever their height.
 pub const WIDEST: usize = 3840;

@@ -9,7 +9,7 @@ use crate::source::PointCloud;
 use crate::tensor::{ElementType, HostTensor};
 
 /// Name of the block among a frame's tensors.
-pub const BLOCK: &str = "point_block";
+pub const BLOCK: &str = "jetlag.point_block";
 
 /// Most points of a sweep: a second of most sensors, and two returns of the largest.
 pub const MOST_POINTS: usize = 1 << 19;
