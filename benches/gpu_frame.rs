@@ -89,7 +89,7 @@ fn compare(infer: &std::path::Path, shared: &Arc<SharedGpu>, claim: Claim, compu
     let file = std::env::temp_dir().join(format!("jetlag-gpu-frame-{}.plan", std::process::id()));
     std::fs::write(&file, plan.bytes()).unwrap();
     let backend = TensorRtBackend {
-        library: library.clone(),
+        library,
         shared: Arc::clone(shared),
         claim,
         options: Options {
