@@ -112,6 +112,7 @@ fn compare(infer: &std::path::Path, shared: &Arc<SharedGpu>, claim: Claim, compu
             element: ElementType::F32,
             max_shape: Shape::new(&[1, 3, 64, 64]).unwrap(),
         }],
+        ..Program::default()
     };
     let mut slot = backend.open(&program, 1).unwrap().remove(0);
     std::fs::remove_file(&file).unwrap();

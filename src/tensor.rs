@@ -94,6 +94,27 @@ pub trait HostMemory: Send {
     fn bytes(&self) -> &[u8];
     /// The bytes, to be written.
     fn bytes_mut(&mut self) -> &mut [u8];
+    /// Bytes that a tensor may have here; more than `bytes` where the host does not see them.
+    fn capacity(&self) -> usize {
+        self.bytes().len()
+    }
+}
+
+/// Memory that the host does not see: a tensor over it has a name and a shape, and no bytes.
+struct Elsewhere {
+    capacity: usize,
+}
+
+impl HostMemory for Elsewhere {
+    fn bytes(&self) -> &[u8] {
+        &[]
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut []
+    }
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
 }
 
 /// Memory from the ordinary heap.
@@ -158,6 +179,12 @@ pub enum TensorError {
         /// What was expected, in words.
         wanted: String,
     },
+    /// Read or written on the host, which does not have it.
+    #[error("tensor `{name}` lies on the device alone, between two steps that are done there")]
+    Elsewhere {
+        /// The tensor.
+        name: String,
+    },
     /// Read or written as another type than it has.
     #[error("tensor `{name}` holds {found}, not {wanted}")]
     WrongType {
@@ -208,6 +235,17 @@ impl HostTensor {
             memory,
         }
     }
+    /// A tensor of at most this shape in memory that the host does not see.
+    pub fn elsewhere(name: impl Into<String>, element: ElementType, max_shape: Shape) -> Self {
+        HostTensor {
+            name: name.into(),
+            element,
+            shape: max_shape,
+            memory: Box::new(Elsewhere {
+                capacity: max_shape.len().saturating_mul(element.size()),
+            }),
+        }
+    }
     /// Its name, as the network has it.
     pub fn name(&self) -> &str {
         &self.name
@@ -220,10 +258,14 @@ impl HostTensor {
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
+    /// Bytes that it can have.
+    pub fn capacity(&self) -> usize {
+        self.memory.capacity()
+    }
     /// Changes the shape within the memory set aside; contents are then unspecified.
     pub fn set_shape(&mut self, shape: Shape) -> Result<(), TensorError> {
         let needed = shape.len().saturating_mul(self.element.size());
-        let capacity = self.memory.bytes().len();
+        let capacity = self.capacity();
         if needed > capacity {
             return Err(TensorError::TooLarge {
                 name: self.name.clone(),
@@ -240,16 +282,22 @@ impl HostTensor {
         self.memory = memory;
         self.set_shape(shape)
     }
-    /// The bytes of the current shape.
+    /// The bytes of the current shape; none where the host does not have them.
     pub fn bytes(&self) -> &[u8] {
-        &self.memory.bytes()[..self.shape.len() * self.element.size()]
+        let len = self.shape.len() * self.element.size();
+        self.memory.bytes().get(..len).unwrap_or_default()
     }
     /// The bytes of the current shape, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         let len = self.shape.len() * self.element.size();
-        &mut self.memory.bytes_mut()[..len]
+        self.memory.bytes_mut().get_mut(..len).unwrap_or_default()
     }
     fn check(&self, wanted: ElementType) -> Result<(), TensorError> {
+        if self.bytes().len() < self.shape.len() * self.element.size() {
+            return Err(TensorError::Elsewhere {
+                name: self.name.clone(),
+            });
+        }
         if self.element == wanted {
             return Ok(());
         }
@@ -296,20 +344,21 @@ impl TensorSet {
     pub fn push(&mut self, tensor: HostTensor) {
         self.tensors.push(tensor);
     }
+    /// Where the tensor of that name stands, if there is one.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.tensors.iter().position(|t| t.name == name)
+    }
     /// Where the tensor of that name stands; looked up once, at load.
     pub fn position(&self, name: &str) -> Result<usize, TensorError> {
-        self.tensors
-            .iter()
-            .position(|t| t.name == name)
-            .ok_or_else(|| TensorError::Unknown {
-                name: name.to_owned(),
-                present: self
-                    .tensors
-                    .iter()
-                    .map(|t| t.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })
+        self.find(name).ok_or_else(|| TensorError::Unknown {
+            name: name.to_owned(),
+            present: self
+                .tensors
+                .iter()
+                .map(|t| t.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
     }
     /// The tensor of that name.
     pub fn get(&self, name: &str) -> Result<&HostTensor, TensorError> {

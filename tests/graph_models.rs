@@ -71,6 +71,7 @@ fn filled(path: &Path, inputs: Vec<(String, Stored)>) -> Result<Box<dyn Slot>, S
                 max_shape: Shape::new(&input.dims).unwrap(),
             })
             .collect(),
+        ..Program::default()
     };
     let mut slot = pipeline::try_open_slot(&program).map_err(|e| e.to_string())?;
     for (name, input) in &inputs {

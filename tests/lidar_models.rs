@@ -16,6 +16,7 @@ use std::path::Path;
 use jetlag::backend::{NetworkSource, Program, Step, TensorSpec};
 use jetlag::detector::lidar::LidarSpec;
 use jetlag::detector::lidar::anchors::AnchorDecode;
+use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::lidar::nms::Suppress;
 use jetlag::detector::{Box3d, Detection, Place};
 use jetlag::scenario::PointFormat;
@@ -139,7 +140,7 @@ fn check_sweep(open: &mut Pipeline, sweep_file: &Path, reference: &Path, head: &
 
     let found = open.run(&frame);
     let tensors = open.slot.tensors();
-    let cells = &open.carry.pillars.cells;
+    let (cells, _) = tensors.get(CELLS).unwrap().i32().unwrap().as_chunks::<2>();
     assert_eq!(cells.len() as u64, reference["pillars"].as_u64().unwrap());
     let first = reference["first_pillars_xy"].as_array().unwrap();
     let counts = values(tensors, "num_points_per_pillar");
@@ -156,8 +157,8 @@ fn check_sweep(open: &mut Pipeline, sweep_file: &Path, reference: &Path, head: &
     }
     for (k, cell) in first.iter().enumerate() {
         assert_eq!(
-            cells[k].map(u64::from),
-            [0, 1].map(|n| cell[n].as_u64().unwrap()),
+            cells[k].map(i64::from),
+            [0, 1].map(|n| cell[n].as_i64().unwrap()),
             "pillar {k}"
         );
         assert_eq!(
@@ -274,6 +275,7 @@ fn on_ramp(name: &str, inputs: &[(&str, &[usize])], output: &str) {
                 max_shape: Shape::new(shape).unwrap(),
             })
             .collect(),
+        ..Program::default()
     };
     let mut slot = try_open_slot(&program).unwrap();
     for (index, (name, _)) in inputs.iter().enumerate() {

@@ -77,6 +77,39 @@ pub enum DeviceStep {
     Scatter(DeviceScatter),
 }
 
+/// What comes before the first engine as a device does it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DeviceInput {
+    /// An image fitted into a network's input.
+    Fit(DeviceFit),
+    /// Points to pillars and to an encoder's inputs.
+    Pillars(DevicePillars),
+}
+
+/// A fit by the names of its tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceFit {
+    /// What the host fills in place of the input: a block of `u8` as `gpu/kernels/fit.cu` reads it, in its largest size.
+    pub block: TensorSpec,
+    /// The input, `f32`: one of the program's host tensors.
+    pub input: String,
+    /// Sizes of both.
+    pub shape: crate::gpu::InputShape,
+}
+
+/// A voxelisation by the names of its tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DevicePillars {
+    /// What the host fills in place of them: a block of words as `gpu/kernels/pillars.cu` reads it, in its largest size.
+    pub block: TensorSpec,
+    /// Cells of the pillars, x before y: `i32 [1, max_pillars, 2]`. One of the program's host tensors, as all of these are.
+    pub cells: String,
+    /// An encoder's inputs, `f32`.
+    pub tensors: Vec<(String, crate::gpu::PillarTensor)>,
+    /// What pillars are.
+    pub rules: crate::gpu::PillarRules,
+}
+
 /// A scatter by the names of its tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceScatter {
@@ -86,6 +119,8 @@ pub struct DeviceScatter {
     pub cells: String,
     /// The canvas: `f32 [1, channels, y, x]`.
     pub canvas: String,
+    /// What the step on the host keeps for itself, of which the device has no need.
+    pub written: String,
     /// Sizes of all three.
     pub shape: crate::gpu::CanvasShape,
 }
@@ -113,6 +148,11 @@ pub struct Program {
     /// touched by nobody but the host.
     /// Outputs of engines need not be listed: the backend adds them.
     pub host_tensors: Vec<TensorSpec>,
+    /// What a device can do before all of that, in place of the host: from less prepared tensors, which the backend then
+    /// sets aside instead of those that the step makes. Whether it does shows in the slot's tensors.
+    pub first: Option<DeviceInput>,
+    /// Tensors that the host reads at the end, whatever engines make of them.
+    pub read_back: Vec<String>,
 }
 
 /// What the backend measured of one frame; `None` where a backend has no such stage.

@@ -123,6 +123,7 @@ fn profile_network(
         engines: vec![NetworkSource::File(path.to_owned())],
         steps: vec![Step::Engine(0)],
         host_tensors,
+        ..Program::default()
     };
     let mut slots = CpuBackend::new(1, true).open(&program, 1)?;
     let slot = slots.first_mut().context("the backend made no slot")?;

@@ -70,8 +70,6 @@ pub struct Detection {
 pub struct Carry {
     /// How the image was fitted into the network's input.
     pub fit: camera::Fit,
-    /// Which pillars held points.
-    pub pillars: lidar::Pillars,
 }
 
 /// Turns a frame into input tensors (stage *preprocess*). Allocates nothing once warm.

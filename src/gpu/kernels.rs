@@ -1,7 +1,7 @@
 //! Kernels of our own: compiled code loaded into the device's context, and launches.
 //!
 //! A [`Module`] is code that [`super::Nvrtc`] made of a file in `kernels/`; a kernel holds its module. Which memory a kernel
-//! touches only its wrapper knows ([`super::LoadKernel`], [`super::Scatter`]), so launching is theirs, and nobody else can launch anything.
+//! touches only its wrapper knows ([`super::LoadKernel`], [`super::Scatter`], …), so launching is theirs, and nobody else can launch anything.
 
 use std::ffi::{CStr, c_uint, c_void};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct KernelSource {
 }
 
 /// All sources.
-pub const SOURCES: [KernelSource; 2] = [LOAD, SCATTER];
+pub const SOURCES: [KernelSource; 4] = [LOAD, SCATTER, FIT, PILLARS];
 
 /// Loads of one resource each.
 pub const LOAD: KernelSource = KernelSource {
@@ -39,6 +39,18 @@ pub const LOAD: KernelSource = KernelSource {
 pub const SCATTER: KernelSource = KernelSource {
     name: "scatter.cu",
     text: include_str!("kernels/scatter.cu"),
+};
+
+/// An image fitted into a network's input.
+pub const FIT: KernelSource = KernelSource {
+    name: "fit.cu",
+    text: include_str!("kernels/fit.cu"),
+};
+
+/// Points to pillars.
+pub const PILLARS: KernelSource = KernelSource {
+    name: "pillars.cu",
+    text: include_str!("kernels/pillars.cu"),
 };
 
 /// Compiled code of one source on one device.

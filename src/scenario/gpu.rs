@@ -35,7 +35,7 @@ pub enum Preprocess {
     /// On the host.
     #[default]
     Host,
-    /// On the GPU, those that there are kernels for: PointPillars' scatter.
+    /// On the GPU, those that there are kernels for: the resize of images, voxelisation, PointPillars' scatter.
     Gpu,
 }
 

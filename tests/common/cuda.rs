@@ -5,6 +5,7 @@
 //! stands in `tests/cuda/control.h`.
 
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -163,8 +164,15 @@ pub(crate) fn driver(control: &Control) -> Option<PathBuf> {
         "libcuda.so.1",
         &sources,
         &FILES,
-        &[format!("DOUBLE_DRIVER={functions}")],
+        &[format!("DOUBLE_DRIVER={functions}"), kernels()],
     )
+}
+
+/// Names the state of jetlag's kernels, which the double includes: others make another double.
+fn kernels() -> String {
+    let mut hash = DefaultHasher::new();
+    jetlag::gpu::SOURCES.map(|source| source.text).hash(&mut hash);
+    format!("DOUBLE_KERNELS={}", hash.finish())
 }
 
 /// The folder for `JETLAG_TENSORRT` with the double of an era (A to E), if it can be made here. Its frames run on the

@@ -6,8 +6,10 @@
 //   double_add(u64 address, u32 n)    adds to the word there
 //   jetlag_load_*                     jetlag's loads (src/gpu/kernels/load.cu): busy for as long as their work takes on the
 //                                     device that control.h has in mind, 200 GB/s to memory and 400 GB/s from the cache
-//   jetlag_scatter, jetlag_scatter_clear   jetlag's scatter (src/gpu/kernels/scatter.cu)
+//   jetlag_scatter*, _fit, _pillars_* jetlag's own sources, compiled as C++ (device_code.h): what they take counts
 #include "world.h"
+
+#include "device_code.h"
 
 #include "numbers.h"
 
@@ -72,38 +74,70 @@ Time loadL2(Arguments const& a, Place const& place, Time start)
     return busy(place, start, Nanos(known ? static_cast<int64_t>(a[2]) * 16 / 400 : 0));
 }
 
-Time scatterClear(Arguments const& a, Place const&, Time start)
+/// The bytes of each argument that is an address; 0: it is a number.
+using Sizes = std::vector<uint64_t>;
+
+/// Of the pillars' cells, which the setup says.
+constexpr uint64_t kCELLS = ~uint64_t{0};
+
+/// Runs a kernel of jetlag's, compiled from its own source, once for each thread; addresses become the host's.
+template <class... T>
+Time threads(void (*kernel)(T...), Arguments const& a, Sizes const& sizes, Time start)
 {
     return measured(start, [&] {
-        auto* canvas = static_cast<float*>(bytesAt(a[0], a[3] * a[4] * 4));
-        auto const* written = static_cast<int32_t const*>(bytesAt(a[1], a[2] * 4));
-        for (uint64_t i = 0; canvas != nullptr && written != nullptr && i < a[2] * a[3]; ++i)
-            if (int32_t const cell = written[i / a[3]]; cell >= 0)
-                canvas[i % a[3] * a[4] + static_cast<uint64_t>(cell)] = 0;
+        Arguments here = a;
+        for (std::size_t k = 0; k < sizes.size(); ++k)
+            if (sizes[k] != 0 && (here[k] = reinterpret_cast<uint64_t>(bytesAt(a[k], sizes[k]))) == 0)
+                return;
+        device_code::each(a.blocks, a.threads, [&] { device_code::call(kernel, here, std::index_sequence_for<T...>{}); });
     });
+}
+
+Time scatterClear(Arguments const& a, Place const&, Time start)
+{
+    return threads(device_code::jetlag_scatter_clear, a, {a[3] * a[4] * 4, a[2] * 4}, start);
 }
 
 Time scatter(Arguments const& a, Place const&, Time start)
 {
-    return measured(start, [&] {
-        uint64_t const pillars = a[4], rows = a[5], most = a[6], channels = a[7], width = a[8], area = a[9];
-        auto* canvas = static_cast<float*>(bytesAt(a[0], channels * area * 4));
-        auto* written = static_cast<int32_t*>(bytesAt(a[1], most * 4));
-        auto const* features = static_cast<float const*>(bytesAt(a[2], rows * channels * 4));
-        auto const* cells = static_cast<int32_t const*>(bytesAt(a[3], pillars * 8));
-        if (canvas == nullptr || written == nullptr || features == nullptr || cells == nullptr)
-            return;
-        for (uint64_t p = 0; p < most; ++p)
-        {
-            written[p] = -1;
-            if (p >= pillars || cells[2 * p] < 0)
-                continue;
-            uint64_t const cell = static_cast<uint64_t>(cells[2 * p + 1]) * width + static_cast<uint64_t>(cells[2 * p]);
-            written[p] = static_cast<int32_t>(cell);
-            for (uint64_t c = 0; c < channels; ++c)
-                canvas[c * area + cell] = features[a[10] != 0 ? c * rows + p : p * channels + c];
-        }
-    });
+    uint64_t const rows = a[5], channels = a[7], area = a[9];
+    return threads(device_code::jetlag_scatter, a, {channels * area * 4, a[6] * 4, rows * channels * 4, a[4] * 8}, start);
+}
+
+Time fit(Arguments const& a, Place const&, Time start)
+{
+    return threads(device_code::jetlag_fit, a, {a[3] * a[4] * 12, a[2]}, start);
+}
+
+/// Those of jetlag_pillars_*, whose arguments begin with the setup and, unless `block` says otherwise, the working memory.
+/// Behind them come addresses or numbers; `more` are the bytes of the former.
+Sizes pillarSizes(Arguments const& a, bool block, Sizes const& more = {})
+{
+    using Setup = device_code::Setup;
+    Sizes sizes = {sizeof(Setup)};
+    if (auto const* setup = static_cast<Setup const*>(bytesAt(a[0], sizeof(Setup))))
+    {
+        if (block)
+            sizes.push_back(16 + uint64_t{setup->capacity} * 16);
+        sizes.push_back((setup->mean + 3 * uint64_t{setup->max_pillars}) * 4);
+        for (uint64_t const bytes : more)
+            sizes.push_back(bytes == kCELLS ? uint64_t{setup->max_pillars} * 8 : bytes);
+    }
+    return sizes;
+}
+
+template <auto kernel, bool block, bool cells = false> Time pillars(Arguments const& a, Place const&, Time start)
+{
+    return threads(kernel, a, pillarSizes(a, block, cells ? Sizes{kCELLS} : Sizes{}), start);
+}
+
+Time pillarsEncode(Arguments const& a, Place const&, Time start)
+{
+    Arguments rest = a;
+    rest.erase(rest.begin());
+    Sizes sizes = pillarSizes(rest, true, {kCELLS});
+    sizes.insert(sizes.begin(), 4);
+    return threads(device_code::jetlag_pillars_encode, a, sizes, start);
 }
 
 Function const kKERNELS[] = {
@@ -117,6 +151,19 @@ Function const kKERNELS[] = {
     {"jetlag_load_l2", {8, 8, 8, 8}, loadL2},
     {"jetlag_scatter_clear", {8, 8, 8, 8, 8}, scatterClear},
     {"jetlag_scatter", {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, scatter},
+    {"jetlag_fit", {8, 8, 8, 8, 8, 8}, fit},
+    {"jetlag_pillars_clear", {8, 8, 8, 8}, pillars<device_code::jetlag_pillars_clear, true, true>},
+    {"jetlag_pillars_cells", {8, 8, 8}, pillars<device_code::jetlag_pillars_cells, true>},
+    {"jetlag_pillars_flags", {8, 8}, pillars<device_code::jetlag_pillars_flags, false>},
+    {"jetlag_pillars_tiles", {8, 8, 8, 8}, pillars<device_code::jetlag_pillars_tiles, false>},
+    {"jetlag_pillars_groups", {8, 8, 8}, pillars<device_code::jetlag_pillars_groups, false>},
+    {"jetlag_pillars_prefix", {8, 8, 8, 8, 8}, pillars<device_code::jetlag_pillars_prefix, false>},
+    {"jetlag_pillars_rows", {8, 8, 8}, pillars<device_code::jetlag_pillars_rows, false, true>},
+    {"jetlag_pillars_count", {8, 8}, pillars<device_code::jetlag_pillars_count, false>},
+    {"jetlag_pillars_fill", {8, 8}, pillars<device_code::jetlag_pillars_fill, false>},
+    {"jetlag_pillars_keep", {8, 8}, pillars<device_code::jetlag_pillars_keep, false>},
+    {"jetlag_pillars_mean", {8, 8, 8}, pillars<device_code::jetlag_pillars_mean, true>},
+    {"jetlag_pillars_encode", {8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8}, pillarsEncode},
 };
 
 CUresult load(CUmodule* into, void const* image)
@@ -229,6 +276,8 @@ CUDA_API CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, un
     if (gx == 0 || gy == 0 || gz == 0 || bx == 0 || by == 0 || bz == 0 || uint64_t{bx} * by * bz > 1024 || parameters == nullptr)
         return CUDA_ERROR_INVALID_VALUE;
     Arguments arguments;
+    arguments.blocks = gx;
+    arguments.threads = bx;
     for (std::size_t k = 0; k < known->sizes.size(); ++k)
     {
         uint64_t value = 0;

@@ -247,8 +247,12 @@ void* bytesAt(CUdeviceptr address, std::size_t size);
 
 // --- kernels (kernels.cpp) ----------------------------------------------------------------------------------------
 
-/// A kernel's arguments, each as a number.
-using Arguments = std::vector<uint64_t>;
+/// A kernel's arguments, each as a number, and the size of its launch.
+struct Arguments : std::vector<uint64_t>
+{
+    unsigned blocks = 1;
+    unsigned threads = 1;
+};
 
 struct Function
 {

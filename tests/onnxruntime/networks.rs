@@ -145,6 +145,7 @@ fn program(network: NetworkSource, input: &str, element: ElementType, dims: &[us
             element,
             max_shape: shape(dims),
         }],
+        ..Program::default()
     }
 }
 

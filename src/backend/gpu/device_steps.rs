@@ -1,163 +1,139 @@
-//! Host steps that the device can do: they become networks of our own, so that nothing goes back to the host between the
-//! engines on either side.
+//! Steps of the host that the device can do: they become networks of our own, so that nothing goes back to the host between
+//! the engines on either side, and what comes before the first engine is done beside it.
 //!
 //! [`fold`] changes the program; layout, slots and graphs then treat such a step as they treat any engine.
 
+mod fit;
+mod pillars;
+mod scatter;
+
 use std::sync::Arc;
 
-use super::{Described, Execution, KernelError, Location, Network, Port, Ports, failed, kernels};
-use crate::backend::{BackendError, DeviceStep, Program, Step};
-use crate::gpu::{CanvasShape, Gpu, Module, SCATTER, Scatter, Span, Stream};
+use super::{KernelError, Location, Network, Port, kernels};
+use crate::backend::{DeviceInput, DeviceStep, HostStep, Program, Step, TensorSpec};
+use crate::gpu::{FIT, Gpu, Module, PILLARS, SCATTER, Span};
 use crate::record::Finding;
-use crate::tensor::{ElementType, Shape};
+use crate::tensor::ElementType;
 
-/// A program whose host steps became networks where the device can do them, with these networks after the others.
+/// A program whose steps of the host became networks where the device can do them, with these networks after the others.
 ///
 /// A step whose kernels the device does not have stays on the host: that is a finding, and no error.
-pub fn fold(
+pub(super) fn fold(
     backend: &'static str,
     gpu: &Arc<Gpu>,
     program: &Program,
     networks: &mut Vec<Box<dyn Network>>,
 ) -> (Program, Option<Finding>) {
-    let mut folded = program.clone();
-    for step in &mut folded.steps {
-        let Step::Host(host) = step else { continue };
+    let (mut folded, before) = (program.clone(), networks.len());
+    let mut staying: Vec<(&str, KernelError)> = Vec::new();
+    if let Some(first) = &program.first {
+        let (name, source) = match first {
+            DeviceInput::Fit(_) => ("resize of images", FIT),
+            DeviceInput::Pillars(_) => ("voxelisation", PILLARS),
+        };
+        match kernels(gpu, source) {
+            Ok(module) => begin(backend, &mut folded, networks, module, first),
+            Err(error) => staying.push((name, error)),
+        }
+    }
+    for (host, step) in host_steps(program) {
         let Some(DeviceStep::Scatter(scatter)) = host.on_device() else {
             continue;
         };
-        let module = match kernels(gpu, SCATTER) {
-            Ok(module) => module,
-            Err(error) => return (program.clone(), Some(stays(host.name(), &error))),
-        };
-        let port = |name: &str| {
-            let made = networks.iter().flat_map(|network| &network.ports().outputs);
-            made.into_iter().find(|port| port.name == name).cloned()
-        };
-        let Some(features) = port(&scatter.features) else {
+        let mut made = networks.iter().flat_map(|network| &network.ports().outputs);
+        let Some(features) = made.find(|port| port.name == scatter.features).cloned() else {
             continue;
         };
-        let [nx, ny] = scatter.shape.cells;
-        let f32_port = |name: &str, dims: [usize; 4]| Port {
-            name: name.to_owned(),
-            element: ElementType::F32,
-            shape: dims.map(Some).to_vec(),
-            is_on_host: false,
-        };
-        let cells = Port {
-            name: scatter.cells.clone(),
-            element: ElementType::I32,
-            shape: vec![Some(1), None, Some(2)],
-            is_on_host: false,
-        };
-        let ports = Ports {
-            network: host.name().to_owned(),
-            inputs: vec![features, cells],
-            outputs: vec![f32_port(&scatter.canvas, [1, scatter.shape.channels, ny, nx])],
-        };
-        *step = Step::Engine(networks.len());
-        networks.push(Box::new(ScatterNetwork {
-            backend,
-            module,
-            shape: scatter.shape,
-            ports,
-        }));
+        match kernels(gpu, SCATTER) {
+            Ok(module) => {
+                // What begins stands before all of the program's own.
+                let place = step + folded.steps.len() - program.steps.len();
+                folded.steps[place] = Step::Engine(networks.len());
+                folded
+                    .host_tensors
+                    .retain(|tensor| tensor.name != scatter.written);
+                networks.push(scatter::network(backend, host.name(), module, &scatter, features));
+            }
+            Err(error) => staying.push((host.name(), error)),
+        }
     }
-    (folded, None)
+    let finding = match staying.first() {
+        Some((_, error)) => {
+            let names: Vec<&str> = staying.iter().map(|(name, _)| *name).collect();
+            let names = names.join(" and the ");
+            Some(on_host(
+                &format!("the host does the {names}: {error}"),
+                "Install NVRTC, or set `preprocess: Host`.",
+            ))
+        }
+        None if networks.len() == before => Some(on_host(
+            "its detector has no step that there are kernels for",
+            "Set `preprocess: Host`.",
+        )),
+        None => None,
+    };
+    (folded, finding)
 }
 
-fn stays(step: &str, error: &KernelError) -> Finding {
+/// The program's host steps with their places.
+fn host_steps(program: &Program) -> impl Iterator<Item = (&dyn HostStep, usize)> {
+    let steps = program.steps.iter().enumerate();
+    steps.filter_map(|(place, step)| match step {
+        Step::Host(host) => Some((host.as_ref(), place)),
+        Step::Engine(_) => None,
+    })
+}
+
+/// Puts the step before all others: the host fills a block, and what it made before is made on the device.
+fn begin(
+    backend: &'static str,
+    program: &mut Program,
+    networks: &mut Vec<Box<dyn Network>>,
+    module: Arc<Module>,
+    step: &DeviceInput,
+) {
+    let mut take = |name: &String| {
+        let tensors = &mut program.host_tensors;
+        let place = tensors.iter().position(|tensor| tensor.name == *name)?;
+        Some(tensors.remove(place))
+    };
+    let (block, network) = match step {
+        DeviceInput::Fit(fit) => {
+            take(&fit.input);
+            (&fit.block, fit::network(backend, module, fit))
+        }
+        DeviceInput::Pillars(pillars) => {
+            let names = std::iter::once(&pillars.cells).chain(pillars.tensors.iter().map(|(name, _)| name));
+            let made: Vec<TensorSpec> = names.filter_map(&mut take).collect();
+            (&pillars.block, pillars::network(backend, module, pillars, &made))
+        }
+    };
+    program.host_tensors.push(block.clone());
+    program.steps.insert(0, Step::Engine(networks.len()));
+    networks.push(network);
+}
+
+fn on_host(what: &str, advice: &str) -> Finding {
     Finding {
         code: "step-on-host".to_owned(),
         tenant: None,
-        message: format!("`preprocess: Gpu` was asked for, and its {step} stays on the host: {error}."),
-        advice: "Install NVRTC, or set `preprocess: Host`.".to_owned(),
+        message: format!("`preprocess: Gpu` was asked for, and {what}."),
+        advice: advice.to_owned(),
     }
 }
 
-/// The scatter as a network.
-struct ScatterNetwork {
-    backend: &'static str,
-    module: Arc<Module>,
-    shape: CanvasShape,
-    ports: Ports,
-}
-
-impl ScatterNetwork {
-    fn canvas(&self) -> Result<Shape, BackendError> {
-        let [nx, ny] = self.shape.cells;
-        Shape::new(&[1, self.shape.channels, ny, nx]).ok_or_else(|| BackendError::Load {
-            network: self.ports.network.clone(),
-            backend: self.backend,
-            problem: "its canvas has too many dimensions".to_owned(),
-        })
+fn f32_port(name: &str, dims: &[usize]) -> Port {
+    Port {
+        name: name.to_owned(),
+        element: ElementType::F32,
+        shape: dims.iter().copied().map(Some).collect(),
+        is_on_host: false,
     }
 }
 
-impl Described for ScatterNetwork {
-    fn ports(&self) -> &Ports {
-        &self.ports
-    }
-
-    fn output_shapes(&self, _: &[Shape]) -> Result<Vec<Shape>, BackendError> {
-        Ok(vec![self.canvas()?])
-    }
-}
-
-impl Network for ScatterNetwork {
-    fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError> {
-        let span = |location: &Location| Span {
-            address: location.device,
-            bytes: location.bytes,
-        };
-        let [features, cells, canvas] = memory else {
-            return Err(BackendError::Load {
-                network: self.ports.network.clone(),
-                backend: self.backend,
-                problem: format!("it was given {} tensors instead of 3", memory.len()),
-            });
-        };
-        let scatter = Scatter::new(
-            &self.module,
-            self.shape,
-            span(features),
-            span(cells),
-            span(canvas),
-        )
-        .map_err(|error| failed(self.backend, "the scatter", error))?;
-        Ok(Box::new(ScatterExecution {
-            backend: self.backend,
-            scatter,
-            channels: self.shape.channels,
-            canvas: self.canvas()?,
-            rows: features.max_shape.len() / self.shape.channels,
-            pillars: cells.max_shape.len() / 2,
-        }))
-    }
-}
-
-struct ScatterExecution {
-    backend: &'static str,
-    scatter: Scatter,
-    channels: usize,
-    canvas: Shape,
-    /// Rows of the frame's features, and its pillars.
-    rows: usize,
-    pillars: usize,
-}
-
-impl Execution for ScatterExecution {
-    fn reshape(&mut self, inputs: &[Shape], outputs: &mut [Shape]) -> Result<(), BackendError> {
-        let [features, cells] = inputs else { return Ok(()) };
-        self.rows = features.len() / self.channels;
-        self.pillars = cells.len() / 2;
-        outputs.fill(self.canvas);
-        Ok(())
-    }
-
-    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
-        self.scatter
-            .enqueue(stream, self.pillars, self.rows)
-            .map_err(|error| failed(self.backend, "the scatter", error))
+fn span(location: &Location) -> Span {
+    Span {
+        address: location.device,
+        bytes: location.bytes,
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The steps are cut into segments: runs of engines that follow each other on the stream without a host step between. At
 //! a segment's begin its inputs that the host made are copied in; at its end its outputs are copied out, but for those
-//! that a later engine of the same segment takes: these stay on the device.
+//! that a later engine of the same segment takes: these stay on the device, unless the program reads them back.
 
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ pub struct Tensor {
     pub max_shape: Shape,
     /// Whether an engine reads or writes it in device memory.
     pub is_on_device: bool,
+    /// Whether the host, or an engine there, reads or writes it. What only engines of one segment exchange is not.
+    pub is_on_host: bool,
 }
 
 impl Tensor {
@@ -35,8 +37,8 @@ impl Tensor {
 /// Where an engine finds a tensor.
 #[derive(Clone, Debug)]
 pub struct Location {
-    /// Its pinned memory.
-    pub host: PinnedAddress,
+    /// Its pinned memory; none where the host does not have it.
+    pub host: Option<PinnedAddress>,
     /// Its address on the device (that of the pinned memory, where the device reads it directly).
     pub device: u64,
     /// Its largest size in bytes.
@@ -103,6 +105,7 @@ impl Layout {
             backend,
             tensors: program.host_tensors.iter().map(of_host).collect(),
             by_name: BTreeMap::new(),
+            read_back: &program.read_back,
         };
         for (place, tensor) in making.tensors.iter().enumerate() {
             making.by_name.insert(tensor.name.clone(), place);
@@ -126,6 +129,9 @@ impl Layout {
             }
         }
         making.close(&mut segment, &mut work, zero_copy);
+        for tensor in &mut making.tensors {
+            tensor.is_on_host |= !tensor.is_on_device;
+        }
         Ok(Layout {
             tensors: making.tensors,
             work,
@@ -139,16 +145,18 @@ fn of_host(spec: &TensorSpec) -> Tensor {
         element: spec.element,
         max_shape: spec.max_shape,
         is_on_device: false,
+        is_on_host: false,
     }
 }
 
-struct Making {
+struct Making<'a> {
     backend: &'static str,
+    read_back: &'a [String],
     tensors: Vec<Tensor>,
     by_name: BTreeMap<String, usize>,
 }
 
-impl Making {
+impl Making<'_> {
     fn engine<N: Described + ?Sized>(
         &mut self,
         engine: usize,
@@ -163,7 +171,7 @@ impl Making {
                     if let Some(problem) = misfit(port, &self.tensors[place]) {
                         problems.push(problem);
                     }
-                    self.tensors[place].is_on_device |= !port.is_on_host;
+                    self.uses(place, port);
                     inputs.push(place);
                 }
                 None => problems.push(format!(
@@ -193,6 +201,7 @@ impl Making {
                     element: port.element,
                     max_shape,
                     is_on_device: !port.is_on_host,
+                    is_on_host: port.is_on_host,
                 });
             } else if self.tensors[place].bytes() < max_shape.len() * port.element.size() {
                 problems.push(format!(
@@ -200,7 +209,7 @@ impl Making {
                     port.name, self.tensors[place].max_shape
                 ));
             } else {
-                self.tensors[place].is_on_device |= !port.is_on_host;
+                self.uses(place, port);
             }
             outputs.push(place);
         }
@@ -213,6 +222,11 @@ impl Making {
             outputs,
             is_dynamic: ports.inputs.iter().any(|port| port.shape.contains(&None)),
         })
+    }
+
+    fn uses(&mut self, place: usize, port: &Port) {
+        self.tensors[place].is_on_device |= !port.is_on_host;
+        self.tensors[place].is_on_host |= port.is_on_host;
     }
 
     fn names(&self) -> String {
@@ -233,25 +247,32 @@ impl Making {
     }
 
     /// Ends a segment: what the host made goes in, what no later engine of it takes comes out.
-    fn close(&self, segment: &mut Segment, work: &mut Vec<Work>, zero_copy: bool) {
+    fn close(&mut self, segment: &mut Segment, work: &mut Vec<Work>, zero_copy: bool) {
         if segment.engines.is_empty() {
             return;
         }
         let mut segment = std::mem::take(segment);
-        if !zero_copy {
-            let (mut made, mut taken) = (Vec::new(), Vec::new());
-            for engine in &segment.engines {
-                for input in &engine.inputs {
-                    if made.contains(input) {
-                        taken.push(*input);
-                    } else if self.tensors[*input].is_on_device && !segment.uploads.contains(input) {
-                        segment.uploads.push(*input);
-                    }
+        let (mut made, mut taken) = (Vec::new(), Vec::new());
+        for engine in &segment.engines {
+            for input in &engine.inputs {
+                if made.contains(input) {
+                    taken.push(*input);
+                } else if self.tensors[*input].is_on_device && !segment.uploads.contains(input) {
+                    segment.uploads.push(*input);
                 }
-                made.extend(&engine.outputs);
             }
-            made.retain(|output| !taken.contains(output) && self.tensors[*output].is_on_device);
-            segment.downloads = made;
+            made.extend(&engine.outputs);
+        }
+        let is_read =
+            |output: &usize| !taken.contains(output) || self.read_back.contains(&self.tensors[*output].name);
+        made.retain(|output| is_read(output) && self.tensors[*output].is_on_device);
+        segment.downloads = made;
+        for place in segment.uploads.iter().chain(&segment.downloads) {
+            self.tensors[*place].is_on_host = true;
+        }
+        if zero_copy {
+            segment.uploads.clear();
+            segment.downloads.clear();
         }
         work.push(Work::Segment(segment));
     }
@@ -289,17 +310,112 @@ fn misfit(port: &Port, tensor: &Tensor) -> Option<String> {
     })
 }
 
-/// Device memory for each tensor that needs some.
+/// Device memory for each tensor that needs some: without copies, what the host does not have.
 pub(super) fn allocate(
     layout: &Layout,
     gpu: &std::sync::Arc<crate::gpu::Gpu>,
     zero_copy: bool,
 ) -> Result<Vec<Option<DeviceMemory>>, crate::gpu::GpuError> {
-    let needed =
-        |tensor: &Tensor| (tensor.is_on_device && !zero_copy).then(|| DeviceMemory::new(gpu, tensor.bytes()));
+    let needed = |tensor: &Tensor| {
+        let is_copied = !zero_copy || !tensor.is_on_host;
+        (tensor.is_on_device && is_copied).then(|| DeviceMemory::new(gpu, tensor.bytes()))
+    };
     layout
         .tensors
         .iter()
         .map(|tensor| needed(tensor).transpose())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::gpu::Ports;
+
+    /// From some tensors to others, of four numbers each.
+    struct Link(Ports);
+
+    impl Described for Link {
+        fn ports(&self) -> &Ports {
+            &self.0
+        }
+        fn output_shapes(&self, _: &[Shape]) -> Result<Vec<Shape>, BackendError> {
+            Ok(vec![four(); self.0.outputs.len()])
+        }
+    }
+
+    fn four() -> Shape {
+        Shape::new(&[4]).expect("one dimension")
+    }
+
+    fn link(inputs: &[&str], outputs: &[&str]) -> Box<Link> {
+        let port = |name: &&str| Port {
+            name: (*name).to_owned(),
+            element: ElementType::F32,
+            shape: vec![Some(4)],
+            is_on_host: false,
+        };
+        Box::new(Link(Ports {
+            network: "link".to_owned(),
+            inputs: inputs.iter().map(port).collect(),
+            outputs: outputs.iter().map(port).collect(),
+        }))
+    }
+
+    /// Which tensors the host has, which are copied in and out.
+    fn of_chain(read_back: &[&str], zero_copy: bool) -> [Vec<String>; 3] {
+        let networks = [
+            link(&["in"], &["features", "cells"]),
+            link(&["features", "cells"], &["canvas"]),
+            link(&["canvas"], &["out"]),
+        ];
+        let program = Program {
+            steps: (0..3).map(Step::Engine).collect(),
+            // A step of the host would have made the canvas.
+            host_tensors: ["in", "canvas"]
+                .map(|name| TensorSpec {
+                    name: name.to_owned(),
+                    element: ElementType::F32,
+                    max_shape: four(),
+                })
+                .into(),
+            read_back: read_back.iter().map(|name| (*name).to_owned()).collect(),
+            ..Program::default()
+        };
+        let layout = Layout::new("test", &program, &networks, zero_copy).expect("it fits");
+        let [Work::Segment(segment)] = &layout.work[..] else {
+            panic!("one segment: {:?}", layout.work)
+        };
+        let names = |places: &[usize]| -> Vec<String> {
+            let named = places.iter().map(|place| layout.tensors[*place].name.clone());
+            named.collect()
+        };
+        let on_host = layout.tensors.iter().filter(|tensor| tensor.is_on_host);
+        [
+            on_host.map(|tensor| tensor.name.clone()).collect(),
+            names(&segment.uploads),
+            names(&segment.downloads),
+        ]
+    }
+
+    #[test]
+    fn what_only_engines_exchange_has_no_place_on_the_host() {
+        let [on_host, uploads, downloads] = of_chain(&[], false);
+        assert_eq!(on_host, ["in", "out"]);
+        assert_eq!(
+            (uploads, downloads),
+            (vec!["in".to_owned()], vec!["out".to_owned()])
+        );
+        let [on_host, uploads, downloads] = of_chain(&[], true);
+        assert_eq!(on_host, ["in", "out"]);
+        assert!(uploads.is_empty() && downloads.is_empty());
+    }
+
+    #[test]
+    fn what_the_program_reads_back_comes_back() {
+        let [on_host, _, downloads] = of_chain(&["cells"], false);
+        assert_eq!(on_host, ["in", "cells", "out"]);
+        assert_eq!(downloads, ["cells", "out"]);
+        assert_eq!(of_chain(&["cells"], true)[0], ["in", "cells", "out"]);
+    }
 }

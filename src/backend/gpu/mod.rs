@@ -19,7 +19,8 @@ use crate::gpu::{GpuError, Stream};
 use crate::scenario::GpuUse;
 use crate::tensor::{ElementType, Shape};
 
-pub use device_steps::fold;
+use device_steps::fold;
+
 pub use kernels::{KernelError, kernels};
 pub use lanes::Lanes;
 pub use layout::{EngineUse, Layout, Location, Segment, Tensor, Work};
@@ -75,6 +76,11 @@ pub trait Execution: Send {
     /// Whether its enqueueing can be captured as a CUDA graph.
     fn can_be_captured(&self) -> bool {
         true
+    }
+    /// Whether what it enqueued once serves frames of every shape, because its kernels read the shape from the frame's own
+    /// memory: a graph with it stays as it is.
+    fn serves_every_shape(&self) -> bool {
+        false
     }
     /// Time per layer of the frame that just ended, where that was asked for; added to `into`.
     fn layer_times(&mut self, _into: &mut Vec<NodeTime>) {}

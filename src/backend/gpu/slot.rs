@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use super::layout::{Location, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch};
-use super::{Lanes, Layout, Network, Options, SharedGpu, failed};
+use super::{Lanes, Layout, Network, Options, SharedGpu, failed, fold};
 use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Sync};
@@ -32,17 +32,21 @@ pub fn open(
     shared: &Arc<SharedGpu>,
     ways: Vec<(Sharing, Lanes)>,
     program: &Program,
-    networks: &[Box<dyn Network>],
+    mut networks: Vec<Box<dyn Network>>,
     slots: usize,
     options: &Options,
 ) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    let (program, finding) = match options.gpu.preprocess {
+        scenario::Preprocess::Host => (program.clone(), None),
+        scenario::Preprocess::Gpu => fold(options.backend, shared.gpu(), program, &mut networks),
+    };
     let zero_copy = match options.gpu.transfer {
         Transfer::Auto => shared.gpu().device().is_integrated,
         Transfer::ZeroCopy => true,
         Transfer::Copy => false,
     };
     let tenant = Tenant {
-        layout: Layout::new(options.backend, program, networks, zero_copy)?,
+        layout: Layout::new(options.backend, &program, &networks, zero_copy)?,
         ways,
         clock: shared.clock_map(),
         gpu: Arc::clone(shared.gpu()),
@@ -50,9 +54,10 @@ pub fn open(
         options: options.clone(),
     };
     let slot = |number: usize| -> Result<Box<dyn Slot>, BackendError> {
-        let mut slot = GpuSlot::new(&tenant, program, networks)?;
+        let mut slot = GpuSlot::new(&tenant, &program, &networks)?;
         if number == 0 {
-            slot.findings.extend(tenant.options.findings.iter().cloned());
+            slot.findings
+                .extend(tenant.options.findings.iter().chain(&finding).cloned());
         }
         Ok(Box::new(slot))
     };
@@ -79,7 +84,7 @@ struct GpuSlot {
     /// First to go: executions and graphs hold addresses of the memory below.
     pieces: Vec<Piece>,
     tensors: TensorSet,
-    pinned: Vec<PinnedAddress>,
+    pinned: Vec<Option<PinnedAddress>>,
     device: Vec<Option<DeviceMemory>>,
     /// Streams under each way of sharing, and those of the phase at hand.
     ways: Vec<(Sharing, Lanes)>,
@@ -108,18 +113,28 @@ impl GpuSlot {
         let device = allocate(layout, gpu, *zero_copy).map_err(lacks)?;
         let (mut tensors, mut pinned) = (TensorSet::default(), Vec::new());
         for tensor in &layout.tensors {
+            if !tensor.is_on_host {
+                let (name, shape) = (tensor.name.clone(), tensor.max_shape);
+                tensors.push(HostTensor::elsewhere(name, tensor.element, shape));
+                pinned.push(None);
+                continue;
+            }
             let is_mapped = *zero_copy && tensor.is_on_device;
             let memory = PinnedMemory::new(gpu, tensor.bytes(), is_mapped).map_err(lacks)?;
-            pinned.push(memory.address());
+            pinned.push(Some(memory.address()));
             let (name, memory) = (tensor.name.clone(), Box::new(memory));
             tensors.push(HostTensor::over(name, tensor.element, tensor.max_shape, memory)?);
         }
         let location = |place: &usize| {
             let (host, tensor) = (&pinned[*place], &layout.tensors[*place]);
             let on_device = device[*place].as_ref().map(DeviceMemory::address);
+            let on_host = || {
+                host.as_ref()
+                    .map(|host| host.mapped().unwrap_or(host.as_ptr() as u64))
+            };
             Location {
                 host: host.clone(),
-                device: on_device.or(host.mapped()).unwrap_or(host.as_ptr() as u64),
+                device: on_device.or_else(on_host).unwrap_or(0),
                 bytes: tensor.bytes(),
                 max_shape: tensor.max_shape,
             }
@@ -156,10 +171,11 @@ impl GpuSlot {
                     engine: engine.clone(),
                 });
             }
+            let is_fixed = |bound: &Bound| !bound.engine.is_dynamic || bound.execution.serves_every_shape();
             let wants_graph = match options.gpu.graph {
                 scenario::Graph::Off => false,
                 scenario::Graph::On => true,
-                scenario::Graph::Auto => segment.engines.iter().all(|engine| !engine.is_dynamic),
+                scenario::Graph::Auto => executions.iter().all(is_fixed),
             };
             let can_be_captured = executions.iter().all(|bound| bound.execution.can_be_captured());
             if options.gpu.graph == scenario::Graph::On && !can_be_captured {

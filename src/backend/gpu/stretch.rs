@@ -68,15 +68,15 @@ enum Captured {
 /// The memory that a segment copies between.
 pub(super) struct Memory<'a> {
     pub(super) tensors: &'a mut TensorSet,
-    pub(super) pinned: &'a [PinnedAddress],
+    pub(super) pinned: &'a [Option<PinnedAddress>],
     pub(super) device: &'a [Option<DeviceMemory>],
 }
 
 impl Memory<'_> {
-    /// A tensor's three sides: bytes of its shape now, its pinned memory, its device memory if it has some.
-    fn of(&self, place: usize) -> (usize, &PinnedAddress, Option<&DeviceMemory>) {
+    /// A tensor's three sides: bytes of its shape now, its pinned and its device memory if it has them.
+    fn of(&self, place: usize) -> (usize, Option<&PinnedAddress>, Option<&DeviceMemory>) {
         let bytes = self.tensors.as_slice()[place].bytes().len();
-        (bytes, &self.pinned[place], self.device[place].as_ref())
+        (bytes, self.pinned[place].as_ref(), self.device[place].as_ref())
     }
 }
 
@@ -129,7 +129,7 @@ impl Stretch {
         let stamps = &self.stamps;
         lanes.h2d.record(&stamps.begun)?;
         for place in &self.segment.uploads {
-            if let (bytes, from, Some(to)) = memory.of(*place) {
+            if let (bytes, Some(from), Some(to)) = memory.of(*place) {
                 lanes.h2d.upload(to, from, bytes)?;
             }
         }
@@ -154,7 +154,7 @@ impl Stretch {
             lanes.d2h.record(&stamps.download)?;
         }
         for place in &self.segment.downloads {
-            if let (bytes, to, Some(from)) = memory.of(*place) {
+            if let (bytes, Some(to), Some(from)) = memory.of(*place) {
                 lanes.d2h.download(to, from, bytes)?;
             }
         }
@@ -215,7 +215,8 @@ impl Stretch {
         })
     }
 
-    /// Tells the engines the shapes of this frame, and the tensors those of their outputs. Whether all are as before.
+    /// Tells the engines the shapes of this frame, and the tensors those of their outputs. Whether what was captured for the
+    /// frame before serves this one.
     fn reshape(&mut self, tensors: &mut TensorSet, backend: &'static str) -> Result<bool, BackendError> {
         let mut is_same = true;
         for bound in &mut self.executions {
@@ -240,7 +241,7 @@ impl Stretch {
                 changed = true;
             }
             if changed {
-                is_same = false;
+                is_same &= bound.execution.serves_every_shape();
                 bound.execution.reshape(&bound.inputs, &mut bound.outputs)?;
             }
             for (shape, place) in bound.outputs.iter().zip(&bound.engine.outputs) {

@@ -56,7 +56,7 @@ impl Backend for CudaProvider {
                 .map(|loaded| Box::new(loaded) as Box<dyn Network>)
         };
         let networks: Vec<Box<dyn Network>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
-        gpu::open(&self.shared, ways, program, &networks, slots, &self.options)
+        gpu::open(&self.shared, ways, program, networks, slots, &self.options)
     }
 }
 

@@ -55,7 +55,7 @@ impl Backend for TensorRtBackend {
             scenario::ContextMemory::Separate => None,
             scenario::ContextMemory::Shared => Some(shared_memory(device, &plans)?),
         };
-        let mut networks: Vec<Box<dyn Network>> = plans
+        let networks: Vec<Box<dyn Network>> = plans
             .into_iter()
             .map(|mut plan| {
                 plan.memory.clone_from(&memory);
@@ -66,13 +66,7 @@ impl Backend for TensorRtBackend {
             .shared
             .lanes(self.claim, slots)
             .map_err(|error| gpu::failed(NAME, "the tenant's streams", error))?;
-        if self.options.gpu.preprocess == scenario::Preprocess::Host {
-            return gpu::open(&self.shared, ways, program, &networks, slots, &self.options);
-        }
-        let (program, finding) = gpu::fold(NAME, device, program, &mut networks);
-        let mut options = self.options.clone();
-        options.findings.extend(finding);
-        gpu::open(&self.shared, ways, &program, &networks, slots, &options)
+        gpu::open(&self.shared, ways, program, networks, slots, &self.options)
     }
 }
 
@@ -322,10 +316,9 @@ impl Network for Loaded {
         };
         let ports = self.ports.inputs.iter().chain(&self.ports.outputs);
         for ((name, location), port) in self.names.iter().zip(memory).zip(ports) {
-            let address = if port.is_on_host {
-                location.host.as_ptr() as u64
-            } else {
-                location.device
+            let address = match &location.host {
+                Some(host) if port.is_on_host => host.as_ptr() as u64,
+                _ => location.device,
             };
             // SAFETY: the slot's memory holds the tensor's largest shape, and outlives the execution, which is dropped first.
             unsafe { context.set_tensor_address(name, address as *mut std::ffi::c_void) }

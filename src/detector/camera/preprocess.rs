@@ -7,7 +7,9 @@
 //!
 //! Per output row: the source rows that it needs are resized across into planes of 16-bit lines (which
 //! are kept, as an enlarged image needs them again), then two lines are blended down and normalised by
-//! straight-line code that compilers vectorise.
+//! straight-line code that compilers vectorise. A device that does the same is handed rows and tables ([`block`]).
+
+pub mod block;
 
 use super::fit::{FitSpec, Placement};
 use crate::detector::{Carry, DetectorError, Preprocess};
@@ -109,6 +111,7 @@ pub struct CameraPreprocess {
     /// For each row of the placement.
     down: Vec<Tap>,
     lines: [Line; 2],
+    tables: block::Tables,
 }
 
 /// `value = level × gain + offset`
@@ -155,6 +158,7 @@ impl CameraPreprocess {
             across_is_whole: false,
             down: Vec::new(),
             lines: Default::default(),
+            tables: block::Tables::default(),
         }
     }
 
@@ -326,14 +330,19 @@ impl Preprocess for CameraPreprocess {
                 },
             });
         };
-        let tensor = inputs.get_mut(&self.format.tensor)?;
-        tensor.set_shape(self.shape)?;
-        let placement = self
-            .fill(image, tensor.f32_mut()?)
-            .map_err(|problem| DetectorError::BadFrame {
-                index: frame.index,
-                problem,
-            })?;
+        // A slot whose device does the resize has a place for the image instead of the input.
+        let placed = match inputs.find(block::BLOCK) {
+            Some(place) => self.fill_block(image, &mut inputs.as_mut_slice()[place]),
+            None => {
+                let tensor = inputs.get_mut(&self.format.tensor)?;
+                tensor.set_shape(self.shape)?;
+                self.fill(image, tensor.f32_mut()?)
+            }
+        };
+        let placement = placed.map_err(|problem| DetectorError::BadFrame {
+            index: frame.index,
+            problem,
+        })?;
         carry.fit = placement.fit([image.width, image.height]);
         Ok(u32::try_from(image.width * image.height).unwrap_or(u32::MAX))
     }

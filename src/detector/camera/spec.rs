@@ -12,8 +12,8 @@ use super::fit::FitSpec;
 use super::head::{Geometry, Head};
 use super::nms::Nms;
 use super::postprocess::CameraPostprocess;
-use super::preprocess::{CameraPreprocess, Colour, InputFormat, Layout};
-use crate::backend::{NetworkSource, Program, Step, TensorSpec};
+use super::preprocess::{CameraPreprocess, Colour, InputFormat, Layout, block};
+use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::{Detector, DetectorError};
 use crate::source::ContentKind;
 use crate::tensor::ElementType;
@@ -182,6 +182,8 @@ impl CameraSpec {
                     element: ElementType::F32,
                     max_shape: format.shape(),
                 }],
+                first: Some(DeviceInput::Fit(block::on_device(&format))),
+                read_back: Vec::new(),
             },
             preprocess: Box::new(CameraPreprocess::new(format)),
             postprocess: Box::new(CameraPostprocess::new(

@@ -7,6 +7,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use serde::Deserialize;
 
+use super::encode::CELLS;
 use super::grid::Grid;
 use super::nms::{Candidate, Suppress};
 use super::overlap::normalised_angle;
@@ -168,7 +169,7 @@ impl AnchorDecode {
     }
 
     /// How many anchors there are that [`Head::drop_empty`] would keep for these pillars.
-    pub fn anchors_with_points(&mut self, pillars: &[[u32; 2]]) -> usize {
+    pub fn anchors_with_points(&mut self, pillars: &[[i32; 2]]) -> usize {
         self.occupied.count(&self.grid, pillars);
         let cells = (self.cells[0] * self.cells[1]) as u32;
         let all = (0..cells).flat_map(|cell| self.head.anchors.iter().map(move |anchor| (cell, anchor)));
@@ -326,13 +327,14 @@ impl Postprocess for AnchorDecode {
     fn run(
         &mut self,
         outputs: &TensorSet,
-        carry: &Carry,
+        _: &Carry,
         found: &mut Vec<Detection>,
     ) -> Result<(), DetectorError> {
         found.clear();
         self.score(outputs.get(&self.head.scores)?)?;
         if self.head.drop_empty && !self.scored.is_empty() {
-            self.occupied.count(&self.grid, &carry.pillars.cells);
+            let (cells, _) = outputs.get(CELLS)?.i32()?.as_chunks::<2>();
+            self.occupied.count(&self.grid, cells);
             let mut scored = std::mem::take(&mut self.scored);
             scored.retain(|s| self.covers_points(s.cell, &self.head.anchors[s.anchor as usize]));
             self.scored = scored;
@@ -433,13 +435,17 @@ struct Occupancy {
 }
 
 impl Occupancy {
-    fn count(&mut self, grid: &Grid, pillars: &[[u32; 2]]) {
+    /// Of these cells; what lies beside the grid only fills up.
+    fn count(&mut self, grid: &Grid, pillars: &[[i32; 2]]) {
         let [nx, ny] = grid.cells.map(|n| n as usize);
         self.width = nx + 1;
         self.sums.clear();
         self.sums.resize((nx + 1) * (ny + 1), 0);
-        for [ix, iy] in pillars {
-            self.sums[(*iy as usize + 1) * self.width + *ix as usize + 1] = 1;
+        for cell in pillars {
+            let [ix, iy] = cell.map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+            if ix < nx && iy < ny {
+                self.sums[(iy + 1) * self.width + ix + 1] = 1;
+            }
         }
         for y in 1..=ny {
             let (above, row) = self.sums[(y - 1) * self.width..].split_at_mut(self.width);
@@ -620,11 +626,12 @@ mod tests {
             pillars in prop::collection::hash_set((0u32..12, 0u32..16), 0..60),
             x0 in -3.0f64..14.0, dx in 0.0f64..6.0, y0 in -3.0f64..18.0, dy in 0.0f64..6.0,
         ) {
-            let cells: Vec<[u32; 2]> = pillars.iter().map(|p| [p.0, p.1]).collect();
+            let mut cells: Vec<[i32; 2]> = pillars.iter().map(|p| [p.0 as i32, p.1 as i32]).collect();
+            cells.push([-1, -1]);
             let mut occupied = Occupancy::default();
             occupied.count(&grid(), &cells);
-            let inside = |v: u32, from: f64, to: f64| i64::from(v) >= from as i64 && i64::from(v) < to as i64;
-            let wanted = cells.iter().filter(|c| inside(c[0], x0, x0 + dx) && inside(c[1], y0, y0 + dy)).count();
+            let inside = |v: i32, from: f64, to: f64| i64::from(v) >= from as i64 && i64::from(v) < to as i64;
+            let wanted = cells[..pillars.len()].iter().filter(|c| inside(c[0], x0, x0 + dx) && inside(c[1], y0, y0 + dy)).count();
             prop_assert_eq!(occupied.within([[x0, x0 + dx], [y0, y0 + dy]]) as usize, wanted);
         }
     }
@@ -633,14 +640,17 @@ mod tests {
     fn anchors_over_empty_ground_are_dropped_if_asked() {
         let mut head = head();
         head.drop_empty = true;
-        let set = outputs(&head, 6 * 3 + 2, 0, 0, [0.0; 7], [0.0; 2]);
-        let mut carry = Carry::default();
-        carry.pillars.cells = vec![[11, 15], [11, 14]];
-        assert_eq!(decoded(&head, &set, &carry), []);
-        carry.pillars.cells = vec![[5, 7]];
-        assert_eq!(decoded(&head, &set, &carry), [], "one pillar is not enough");
-        carry.pillars.cells = vec![[5, 7], [4, 7]];
-        assert_eq!(decoded(&head, &set, &carry).len(), 1);
+        let mut set = outputs(&head, 6 * 3 + 2, 0, 0, [0.0; 7], [0.0; 2]);
+        let two = Shape::new(&[1, 2, 2]).unwrap();
+        set.push(HostTensor::zeroed(CELLS, ElementType::I32, two));
+        let mut over = |cells: [[i32; 2]; 2]| {
+            let tensor = set.get_mut(CELLS).unwrap();
+            tensor.i32_mut().unwrap().copy_from_slice(cells.as_flattened());
+            decoded(&head, &set, &Carry::default())
+        };
+        assert_eq!(over([[11, 15], [11, 14]]), []);
+        assert_eq!(over([[5, 7], [-1, -1]]), [], "one pillar is not enough");
+        assert_eq!(over([[5, 7], [4, 7]]).len(), 1);
     }
 
     #[test]

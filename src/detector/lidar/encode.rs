@@ -3,6 +3,8 @@
 //! Each layout is written in the order of its memory, padding included, so that a tensor needs no clearing
 //! and holds nothing of the frame before.
 
+pub mod on_device;
+
 use serde::Deserialize;
 
 use super::grid::Grid;

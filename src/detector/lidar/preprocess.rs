@@ -1,6 +1,6 @@
 //! A sweep to the inputs of a LiDAR network: by pillars, or point by point.
 
-use super::encode::{Encoder, dims, shaped};
+use super::encode::{Encoder, dims, on_device, shaped};
 use super::spec::{CellColumn, PointColumn};
 use super::voxelise::Voxeliser;
 use crate::detector::{Carry, DetectorError, Preprocess};
@@ -31,13 +31,18 @@ pub struct PillarInput {
 }
 
 impl Preprocess for PillarInput {
-    fn run(
-        &mut self,
-        frame: &Frame,
-        inputs: &mut TensorSet,
-        carry: &mut Carry,
-    ) -> Result<u32, DetectorError> {
+    fn run(&mut self, frame: &Frame, inputs: &mut TensorSet, _: &mut Carry) -> Result<u32, DetectorError> {
         let cloud = sweep(frame)?;
+        // A slot whose device does this has a place for the points instead.
+        if let Some(place) = inputs.find(on_device::BLOCK) {
+            return match on_device::fill_block(cloud, &mut inputs.as_mut_slice()[place]) {
+                Ok(()) => Ok(cloud.points.len() as u32),
+                Err(problem) => Err(DetectorError::BadFrame {
+                    index: frame.index,
+                    problem,
+                }),
+            };
+        }
         let tally = self.voxeliser.run(&cloud.points);
         if tally.not_finite > 0 {
             log::debug!(
@@ -46,36 +51,31 @@ impl Preprocess for PillarInput {
                 tally.not_finite
             );
         }
-        let cells = &mut carry.pillars.cells;
-        cells.clear();
-        // Once, for good: sweeps differ, and the pipeline must not allocate when a fuller one comes.
-        cells.reserve(self.voxeliser.max_pillars());
-        cells.extend(self.voxeliser.pillars().map(|(cell, _)| cell));
         self.encoder.fill(&self.voxeliser, inputs)?;
         if let Some(input) = &self.cells {
-            input.fill(cells, inputs)?;
+            input.fill(&self.voxeliser, inputs)?;
         }
         Ok(tally.kept)
     }
 }
 
 impl CellInput {
-    fn fill(&self, cells: &[[u32; 2]], inputs: &mut TensorSet) -> Result<(), TensorError> {
-        let rows = self.fixed_rows.unwrap_or(cells.len().max(1));
+    fn fill(&self, pillars: &Voxeliser, inputs: &mut TensorSet) -> Result<(), TensorError> {
+        let rows = self.fixed_rows.unwrap_or(pillars.len().max(1));
         let width = self.columns.len();
         let out = shaped(inputs, &self.tensor, dims([rows, width]))?.i32_mut()?;
         out.fill(0);
-        for (row, [ix, iy]) in out.chunks_exact_mut(width).zip(cells) {
+        for (row, ([ix, iy], _)) in out.chunks_exact_mut(width).zip(pillars.pillars()) {
             for (to, column) in row.iter_mut().zip(&self.columns) {
                 *to = match column {
                     CellColumn::Zero => 0,
-                    CellColumn::X => *ix as i32,
-                    CellColumn::Y => *iy as i32,
+                    CellColumn::X => ix as i32,
+                    CellColumn::Y => iy as i32,
                 };
             }
         }
         if let Some(count) = &self.count {
-            shaped(inputs, count, dims([1]))?.i32_mut()?[0] = cells.len() as i32;
+            shaped(inputs, count, dims([1]))?.i32_mut()?[0] = pillars.len() as i32;
         }
         Ok(())
     }
@@ -103,14 +103,8 @@ impl PointInput {
 }
 
 impl Preprocess for PointInput {
-    fn run(
-        &mut self,
-        frame: &Frame,
-        inputs: &mut TensorSet,
-        carry: &mut Carry,
-    ) -> Result<u32, DetectorError> {
+    fn run(&mut self, frame: &Frame, inputs: &mut TensorSet, _: &mut Carry) -> Result<u32, DetectorError> {
         let cloud = sweep(frame)?;
-        carry.pillars.cells.clear();
         let width = self.columns.len();
         let tensor = shaped(inputs, &self.tensor, dims([1, self.max_points, width]))?;
         let finite = cloud.points.iter().filter(|p| p.iter().all(|v| v.is_finite()));

@@ -68,6 +68,7 @@ impl HostStep for Scatter {
             features: self.features.clone(),
             cells: CELLS.to_owned(),
             canvas: self.canvas.clone(),
+            written: WRITTEN.to_owned(),
             shape: CanvasShape {
                 channels: self.channels,
                 cells: self.cells.map(|n| n as usize),

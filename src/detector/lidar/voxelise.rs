@@ -96,6 +96,11 @@ impl Voxeliser {
         self.max_pillars
     }
 
+    /// Whether points beyond the last pillar are passed over.
+    pub fn skips(&self) -> bool {
+        self.when_full == WhenFull::Skip
+    }
+
     /// How many pillars the last sweep filled.
     pub fn len(&self) -> usize {
         self.cells.len()

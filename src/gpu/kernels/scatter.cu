@@ -11,7 +11,7 @@ jetlag_scatter_clear(float* canvas, int const* written, u64 max_pillars, u64 cha
     if (i >= max_pillars * channels)
         return;
     int const cell = written[i / channels];
-    if (cell >= 0 && cell < area)
+    if (cell >= 0 && (u64) cell < area)
         canvas[i % channels * area + cell] = 0.0f;
 }
 
@@ -29,7 +29,7 @@ jetlag_scatter(float* canvas, int* written, float const* features, int const* ce
     if (pillar < pillars)
     {
         int const x = cells[2 * pillar], y = cells[2 * pillar + 1];
-        if (x >= 0 && y >= 0 && x < width && y * width + x < area)
+        if (x >= 0 && y >= 0 && (u64) x < width && y * width + x < area)
             cell = (int) (y * width + x);
     }
     if (cell >= 0)

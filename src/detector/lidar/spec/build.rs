@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{AnchorSpec, EncoderSpec, HeadSpec, LayoutSpec, LidarSpec, RangeSpec, WholeInput};
-use crate::backend::{NetworkSource, Program, Step, TensorSpec};
+use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::lidar::anchors::{Anchor, AnchorDecode, Head};
-use crate::detector::lidar::encode::{Encoder, Layout, Planes, dims};
+use crate::detector::lidar::encode::{CELLS, Encoder, Layout, Planes, dims};
 use crate::detector::lidar::grid::Grid;
 use crate::detector::lidar::nms::Suppress;
 use crate::detector::lidar::preprocess::{CellInput, PillarInput, PointInput};
@@ -42,7 +42,7 @@ impl LidarSpec {
         .map(|network| NetworkSource::File(base.join(network)))
         .collect();
         let grid = self.grid();
-        let (preprocess, mut tensors) = self.preprocess(grid);
+        let (preprocess, mut tensors, first) = self.preprocess(grid);
         let steps = match &self.encoder {
             Some(encoder) => {
                 let scatter = self.scatter_step(encoder, grid);
@@ -59,6 +59,8 @@ impl LidarSpec {
                 max_shape,
             })
             .collect();
+        let HeadSpec::Anchors { drop_empty, .. } = &self.head;
+        let read_back = drop_empty.then(|| CELLS.to_owned()).into_iter().collect();
         let nms = self.nms;
         let suppress = Suppress::new(nms.iou, nms.after, nms.per_class);
         Ok(Detector {
@@ -71,6 +73,8 @@ impl LidarSpec {
                 engines,
                 steps,
                 host_tensors,
+                first,
+                read_back,
             },
             preprocess,
         })
@@ -148,7 +152,8 @@ impl LidarSpec {
         }
     }
 
-    fn preprocess(&self, grid: Grid) -> (Box<dyn Preprocess>, Tensors) {
+    /// What fills the inputs, these in their largest shapes, and how a device does the same.
+    fn preprocess(&self, grid: Grid) -> (Box<dyn Preprocess>, Tensors, Option<DeviceInput>) {
         let (layout, fixed, cells) = match (&self.encoder, self.whole.as_ref().map(|w| &w.input)) {
             (
                 _,
@@ -166,7 +171,7 @@ impl LidarSpec {
                     fixed: *fixed,
                 };
                 let tensors = input.tensors();
-                return (Box::new(input), tensors);
+                return (Box::new(input), tensors, None);
             }
             (
                 _,
@@ -203,6 +208,10 @@ impl LidarSpec {
             );
         }
         let voxeliser = Voxeliser::new(grid, self.max_points, self.max_pillars, self.when_full);
+        // What networks do with cells of rows that only fill up is theirs, so those that scatter by themselves get what they
+        // always got.
+        let on_device = || DeviceInput::Pillars(encoder.on_device(&voxeliser));
+        let first = self.encoder.is_some().then(on_device);
         (
             Box::new(PillarInput {
                 voxeliser,
@@ -210,6 +219,7 @@ impl LidarSpec {
                 cells,
             }),
             tensors,
+            first,
         )
     }
 }
