@@ -8,13 +8,15 @@
 # and with ONNX Runtime's library in FOLDER/ort, its Python package in FOLDER/python:
 #   FOLDER/measure.sh two, four           there: real detectors under each way of sharing
 #   FOLDER/measure.sh processes           there: the same in processes, time-sliced and under MPS
+#   FOLDER/measure.sh preprocess          there: preparing frames on the host and on the device
 #   FOLDER/measure.sh stressors           there: a detector beside each stressor
 #   FOLDER/measure.sh peer                there: the same network from Python's onnxruntime, in turns
 #   FOLDER/measure.sh several             there, with two GPUs: copies of a tenant on each
 #
 # Detectors are the demo's; with JETLAG_SHARED (the reference networks) at `kit`, YOLOX-nano, NanoDet and PointPillars (KITTI).
 # The load is an untrained RetinaNet, made there with PyTorch.
-# EACH is the length of a phase in seconds (8), GPU the number of the device (0). Nothing of the card's settings is changed.
+# EACH is the length of a phase in seconds (8), GPU the number of the device (0), FIELDS more fields of each detector's tenant
+# (", preprocess: Gpu"), WAYS some ways of sharing. Nothing of the card's settings is changed.
 # Prints short tables; everything else is in FOLDER/runs.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -70,7 +72,7 @@ camera() { echo "Tenant(name: \"camera\", detector: \"camera.ron\", source: Synt
 lidar() { echo "Tenant(name: \"lidar\", detector: \"lidar.ron\", source: Synthetic(sensor: Lidar, scenes: 1), record_detections: false, backend: TensorRt(plans: [\"encoder.plan\", \"backbone.plan\"]), gpu: $gpu, $1)"; }
 
 host() {
-  JETLAG_GPU=1 JETLAG_CACHE=$here/cache ./gpu_tests device_steps::the_device || echo "device steps: not as the host's"
+  JETLAG_GPU=1 JETLAG_CACHE=$here/cache ./gpu_tests to_the_bit || echo "device steps: not as the host's"
   ./gpu_frame --bench "$here"/tensorrt/libnvinfer.so.*
 }
 
@@ -104,12 +106,13 @@ tensorrt() {
 }
 
 # On ONNX Runtime's CUDA provider: name, spec, sensor, fields.
-detector() { echo "Tenant(name: \"$1\", detector: \"engines/$2.ron\", source: Synthetic(sensor: $3, scenes: 4), record_detections: false, backend: OnnxRuntime(provider: Cuda), gpu: $gpu, $4)"; }
+detector() { echo "Tenant(name: \"$1\", detector: \"engines/$2.ron\", source: Synthetic(sensor: $3, scenes: 4), record_detections: false, backend: OnnxRuntime(provider: Cuda), gpu: $gpu${FIELDS:-}, $4)"; }
 
 # The tenant to be protected, the one that fills the device, and two more. Their shares are what `Partition` gives them.
 detectors() {
   export JETLAG_ONNXRUNTIME=$here/ort
-  local urgent='arrival: Periodic(100), deadline: "10ms", priority: 2' front=camera side=camera lidar=lidar
+  front=camera side=camera lidar=lidar
+  local urgent='arrival: Periodic(150), deadline: "6.6ms", priority: 2'
   [ -e engines/yolox_nano.ron ] && front=yolox_nano side=nanodet_m_416 lidar=pointpillars_kitti_car
   [ -e engines/retinanet.onnx ] || python3 retinanet.py engines/retinanet >retinanet.log 2>&1 || echo "no load: see retinanet.log"
   protected=$(detector front "$front" Camera "$urgent, share: 0.25")
@@ -172,7 +175,7 @@ peer() {
     local file=engines/$network.onnx
     [ "$network" = nanodet_m_416 ] && file=engines/nanodet_m.onnx
     [ -e "$file" ] || continue
-    scenario "ours-$network" '' "$(detector camera "$network" Camera "arrival: Closed, depth: 2, sync: Spin${PEER_FIELDS:-}")"
+    scenario "ours-$network" '' "$(detector camera "$network" Camera "arrival: Closed, depth: 2, sync: Spin")"
     for round in 1 2 3; do
       run "ours-$network-$round" "ours-$network.ron"
       PYTHONPATH=$here/python python3 ort_peer.py "$file" --device "$gpu" --seconds "$each" --warmup 1 \
@@ -180,6 +183,18 @@ peer() {
     done
   done
   python3 table.py peers runs
+}
+
+preprocess() {
+  detectors 4
+  local where
+  for where in Host Gpu; do
+    scenario "preprocess-camera-$where" '' "$(detector camera "$front" Camera "arrival: Closed, depth: 2, preprocess: $where")"
+    run "preprocess-camera-$where" "preprocess-camera-$where.ron"
+    scenario "preprocess-lidar-$where" '' "$(detector lidar "$lidar" Lidar "arrival: Closed, depth: 2, preprocess: $where")"
+    run "preprocess-lidar-$where" "preprocess-lidar-$where.ron"
+  done
+  python3 table.py stages runs preprocess
 }
 
 several() {

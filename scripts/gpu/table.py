@@ -73,6 +73,15 @@ def ways(prefix):
             print(f"{'':22s} {processes}")
 
 
+def stages(prefix):
+    """The median of each stage."""
+    for path in sorted(folder.glob(f"{prefix}-*.json")):
+        if run := summary(path.stem):
+            for t in run["tenants"]:
+                medians = {name: round(stage["p50"], 4) for name, stage in t["stages_ms"].items() if stage and stage["p50"] is not None}
+                print(f"{path.stem:24s} {t['throughput_fps']:7.1f} frames/s  {medians}")
+
+
 def stressors():
     run = summary("stressors")
     for row in run["interference"]["sensitivity"]:
@@ -115,5 +124,5 @@ def soak():
 
 
 folder = Path(sys.argv[2])
-tables = {"known": known, "ways": ways, "stressors": stressors, "peers": peers, "soak": soak}
+tables = {"known": known, "ways": ways, "stages": stages, "stressors": stressors, "peers": peers, "soak": soak}
 tables[sys.argv[1]](*sys.argv[3:])
