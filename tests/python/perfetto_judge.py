@@ -72,12 +72,10 @@ class Decoded(Slices):
             elif packet.HasField("track_event"):
                 assert packet.track_event.track_uuid in tracks, "a track is described before its first event"
                 events.append((packet.timestamp, packet.track_event))
-        pids = [t.process.pid for t in tracks.values() if t.HasField("process")]
-        assert len(set(pids)) == len(pids) and 0 not in pids, pids
         open_slices, flows = collections.defaultdict(list), collections.defaultdict(list)
         for at, event in sorted(events, key=lambda e: e[0]):
             track = tracks[event.track_uuid]
-            process = tracks[track.parent_uuid].process.process_name
+            process = tracks[track.parent_uuid].name
             for flow in [*event.flow_ids, *event.terminating_flow_ids]:
                 flows[flow].append((event.name, track.name))
                 if flow in event.terminating_flow_ids:
@@ -102,8 +100,8 @@ class Asked(Slices):
     """From the tables of trace_processor."""
 
     TRACKS = """
-        select slice.id, slice.name, ts, dur, depth, process.name as process, process_track.name as track
-        from slice join process_track on slice.track_id = process_track.id join process using (upid)"""
+        select slice.id, slice.name, ts, dur, depth, parent.name as process, track.name as track
+        from slice join track on slice.track_id = track.id join track parent on track.parent_id = parent.id"""
 
     def shard(self, engine, path):
         engine.load(path)
@@ -118,10 +116,10 @@ class Asked(Slices):
                 self.slices.append((row.process, row.track, row.name, row.ts, row.dur, row.depth))
         assert next(engine.query("select count(*) as n from slice")).n == next(
             engine.query(f"select count(*) as n from ({self.TRACKS})")
-        ).n, "every slice is of a process"
+        ).n, "every slice is of a group"
         for row in engine.query(
-            "select t.name, t.unit, ts, value from counter join process_counter_track t on track_id = t.id "
-            "join process using (upid) where process.name = 'telemetry'"
+            "select t.name, c.unit, ts, value from counter join counter_track c on track_id = c.id "
+            "join track t on track_id = t.id join track parent on t.parent_id = parent.id where parent.name = 'telemetry'"
         ):
             self.counters[row.name, row.unit].append((row.ts, row.value))
         for row in engine.query(

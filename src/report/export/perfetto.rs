@@ -1,6 +1,6 @@
 //! A Perfetto trace (native protobuf): what the run did, on a time line.
 //!
-//! Each tenant is a process with the tracks `released`, `waiting`, `work` (a slice for each frame, its stages nested
+//! Each tenant is a group of the tracks `released`, `waiting`, `work` (a slice for each frame, its stages nested
 //! in it) and `result`; flows lead from release to result. Stages that ran on a GPU appear again under `GPU`, and each
 //! signal is a counter under `telemetry`. Frames that overlap lie on tracks of the same name, which Perfetto shows as
 //! one. Packets are written as they come; a trace that grows beyond its limit goes on in another file.
@@ -12,13 +12,11 @@ use prost::Message;
 
 use super::perfetto_proto::{
     BOOTTIME, Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, EXPLICIT, EventType, LEXICOGRAPHIC,
-    PROCESSES_EXPLICIT, ProcessDescriptor, REALTIME, TracePacket, TrackDescriptor, TrackEvent,
+    REALTIME, TracePacket, TrackDescriptor, TrackEvent,
 };
 use super::{Export, Names, outcome_name, phase_name};
 use crate::analysis::trace::{self, Edge, Lanes, Nesting, Span};
-use crate::record::{
-    Event, FrameRecord, Manifest, OVERHEAD_TENANT, Outcome, RangeRecord, SampleRecord, Stage,
-};
+use crate::record::{Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
 use crate::units::Stamp;
 
 /// Size in bytes beyond which a trace goes on in another file, where nothing else is said: what Perfetto's page opens in
@@ -29,9 +27,6 @@ pub const SHARD_BYTES: u64 = 256 << 20;
 const SEQUENCE: u32 = 1;
 /// `packet` of the message `Trace`: field 1, length-delimited.
 const PACKET: u8 = 0x0a;
-/// Processes beside the tenants', which are numbered from 1.
-const GPU_PID: i32 = 100_000;
-const TELEMETRY_PID: i32 = 100_001;
 
 /// A track, by what it is of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -50,20 +45,17 @@ enum Track {
 }
 
 impl Track {
-    /// Its place among those beside it, from the top: tenants as the scenario has them, then what they share, then
-    /// jetlag itself; within a tenant, the way of a frame.
+    /// Its place among those beside it, from the top: the way of a frame within a tenant, tenants as the scenario has them
+    /// on the GPU. Groups themselves have none: the page sorts them by name.
     fn rank(&self) -> Option<i32> {
         match *self {
-            Track::Tenant(OVERHEAD_TENANT) => Some(TELEMETRY_PID + 1),
-            Track::Tenant(tenant) | Track::OnGpu(tenant, _) => Some(i32::from(tenant)),
-            Track::Gpu => Some(GPU_PID),
-            Track::Telemetry => Some(TELEMETRY_PID),
             Track::Released(_) => Some(0),
             Track::Waiting(..) => Some(1),
             Track::Work(..) => Some(2),
             Track::Result(_) => Some(3),
             Track::Ranges(_, number) => Some(4 + i32::from(number)),
-            Track::Counter(..) => None,
+            Track::OnGpu(tenant, _) => Some(i32::from(tenant)),
+            Track::Tenant(_) | Track::Gpu | Track::Telemetry | Track::Counter(..) => None,
         }
     }
 
@@ -152,11 +144,6 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         self.packet(&TracePacket {
             clock_snapshot: Some(clock),
             ..TracePacket::default()
-        })?;
-        self.describe(TrackDescriptor {
-            uuid: Some(0),
-            process_ordering: Some(PROCESSES_EXPLICIT),
-            ..TrackDescriptor::default()
         })
     }
 
@@ -197,35 +184,28 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
             | Track::Ranges(tenant, _) => Some(self.track(Track::Tenant(tenant))?),
         };
         let uuid = self.tracks.len() as u64 + 1;
-        let process = |pid, name: &str| ProcessDescriptor {
-            pid: Some(pid),
-            process_name: Some(name.to_owned()),
-        };
         let of = |tenant| self.names.of(tenant).unwrap_or_default();
-        let (name, process, counter) = match &track {
-            Track::Tenant(tenant) => (None, Some(process(i32::from(*tenant) + 1, of(*tenant))), None),
-            Track::Gpu => (None, Some(process(GPU_PID, "GPU")), None),
-            Track::Telemetry => (None, Some(process(TELEMETRY_PID, "telemetry")), None),
-            Track::Released(_) => (Some("released".to_owned()), None, None),
-            Track::Waiting(..) => (Some("waiting".to_owned()), None, None),
-            Track::Work(..) => (Some("work".to_owned()), None, None),
-            Track::Result(_) => (Some("result".to_owned()), None, None),
-            Track::Ranges(_, number) => (Some(format!("ranges {number}")), None, None),
-            Track::OnGpu(tenant, _) => (Some(of(*tenant).to_owned()), None, None),
+        let (name, counter) = match &track {
+            Track::Tenant(tenant) | Track::OnGpu(tenant, _) => (of(*tenant).to_owned(), None),
+            Track::Gpu => ("GPU".to_owned(), None),
+            Track::Telemetry => ("telemetry".to_owned(), None),
+            Track::Released(_) => ("released".to_owned(), None),
+            Track::Waiting(..) => ("waiting".to_owned(), None),
+            Track::Work(..) => ("work".to_owned(), None),
+            Track::Result(_) => ("result".to_owned(), None),
+            Track::Ranges(_, number) => (format!("ranges {number}"), None),
             Track::Counter(name, unit) => {
                 let unit_name = Some(unit.clone());
-                (Some(name.clone()), None, Some(CounterDescriptor { unit_name }))
+                (name.clone(), Some(CounterDescriptor { unit_name }))
             }
         };
         self.describe(TrackDescriptor {
             uuid: Some(uuid),
-            name,
-            process,
+            name: Some(name),
             parent_uuid: parent,
             counter,
             child_ordering: track.child_ordering(),
             sibling_order_rank: track.rank(),
-            process_ordering: None,
         })?;
         self.tracks.insert(track, uuid);
         Ok(uuid)

@@ -48,8 +48,6 @@ pub(super) struct TrackDescriptor {
     pub(super) uuid: Option<u64>,
     #[prost(string, optional, tag = "2")]
     pub(super) name: Option<String>,
-    #[prost(message, optional, tag = "3")]
-    pub(super) process: Option<ProcessDescriptor>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) parent_uuid: Option<u64>,
     #[prost(message, optional, tag = "8")]
@@ -58,26 +56,12 @@ pub(super) struct TrackDescriptor {
     pub(super) child_ordering: Option<i32>,
     #[prost(int32, optional, tag = "12")]
     pub(super) sibling_order_rank: Option<i32>,
-    /// Read on the track 0 alone.
-    #[prost(int32, optional, tag = "19")]
-    pub(super) process_ordering: Option<i32>,
 }
 
 /// `child_ordering`: rows by name.
 pub(super) const LEXICOGRAPHIC: i32 = 1;
 /// `child_ordering`: rows by their rank.
 pub(super) const EXPLICIT: i32 = 3;
-/// `process_ordering`: groups of rows by their rank.
-pub(super) const PROCESSES_EXPLICIT: i32 = 1;
-
-/// A group of rows.
-#[derive(Clone, PartialEq, prost::Message)]
-pub(super) struct ProcessDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pub(super) pid: Option<i32>,
-    #[prost(string, optional, tag = "6")]
-    pub(super) process_name: Option<String>,
-}
 
 /// What a row of values is of.
 #[derive(Clone, PartialEq, prost::Message)]
