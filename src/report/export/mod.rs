@@ -1,13 +1,16 @@
 //! Runs in the formats of other programs: one file a format. docs/export.md says what each is for and what is in it.
 //!
-//! JSON and Markdown are written from the summary, as text is. CSV and Perfetto traces are written event by event,
+//! JSON and Markdown are written from the summary, as text is. Tables and Perfetto traces are written event by event,
 //! through [`Export`], so that memory does not grow with the run.
 
 pub mod csv;
 pub mod cvcuda;
 pub mod markdown;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 pub mod perfetto;
 mod perfetto_proto;
+pub mod tables;
 
 use std::borrow::Cow;
 use std::io;

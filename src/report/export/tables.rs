@@ -1,0 +1,233 @@
+//! The tables that CSV and Parquet hold: which there are, which columns they have, and the row of each event.
+//!
+//! Units are in the names of the columns. What was not measured is absent, never zero.
+
+use std::borrow::Cow;
+
+use super::{Names, outcome_name, phase_name};
+use crate::record::{Event, FrameRecord, NO_CONTENT, NodeRecord, RangeRecord, SampleRecord};
+use crate::units::Nanos;
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// UTF-8.
+    Text,
+    /// A whole number that may be negative: stamps and durations.
+    Int,
+    /// A whole number from 0.
+    Count,
+    /// A reading.
+    Real,
+    /// True or false.
+    Flag,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// With the unit.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// Whether a row may have none.
+    pub optional: bool,
+}
+
+/// A table: its name without extension, and its columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// `frames` of `frames.csv`.
+    pub name: &'static str,
+    /// In the order of the file.
+    pub columns: &'static [Column],
+}
+
+const fn column(name: &'static str, kind: Kind) -> Column {
+    Column {
+        name,
+        kind,
+        optional: false,
+    }
+}
+
+const fn maybe(name: &'static str, kind: Kind) -> Column {
+    Column {
+        name,
+        kind,
+        optional: true,
+    }
+}
+
+const FRAMES: usize = 0;
+const TELEMETRY: usize = 1;
+const LAYERS: usize = 2;
+const RANGES: usize = 3;
+
+/// All tables.
+pub const TABLES: [Table; 4] = [
+    Table {
+        name: "frames",
+        columns: &[
+            column("tenant", Kind::Text),
+            column("phase", Kind::Text),
+            column("warmup", Kind::Flag),
+            column("outcome", Kind::Text),
+            column("sequence", Kind::Count),
+            maybe("source_index", Kind::Count),
+            column("released_ns", Kind::Int),
+            column("started_ns", Kind::Int),
+            column("finished_ns", Kind::Int),
+            column("response_ns", Kind::Int),
+            column("service_ns", Kind::Int),
+            column("queueing_ns", Kind::Int),
+            column("lateness_ns", Kind::Int),
+            maybe("acquire_ns", Kind::Int),
+            maybe("decode_ns", Kind::Int),
+            maybe("preprocess_ns", Kind::Int),
+            maybe("h2d_ns", Kind::Int),
+            maybe("queue_ns", Kind::Int),
+            maybe("compute_ns", Kind::Int),
+            maybe("d2h_ns", Kind::Int),
+            maybe("postprocess_ns", Kind::Int),
+            maybe("deadline_ns", Kind::Int),
+            column("missed", Kind::Flag),
+            column("detections", Kind::Count),
+            column("input_size", Kind::Count),
+        ],
+    },
+    Table {
+        name: "telemetry",
+        columns: &[
+            column("at_ns", Kind::Int),
+            column("source", Kind::Text),
+            column("signal", Kind::Text),
+            column("unit", Kind::Text),
+            maybe("value", Kind::Real),
+        ],
+    },
+    Table {
+        name: "layers",
+        columns: &[
+            column("tenant", Kind::Text),
+            column("phase", Kind::Text),
+            column("layer", Kind::Text),
+            column("operator", Kind::Text),
+            column("frames", Kind::Count),
+            column("mean_ns", Kind::Int),
+            column("max_ns", Kind::Int),
+        ],
+    },
+    Table {
+        name: "ranges",
+        columns: &[
+            column("tenant", Kind::Text),
+            column("track", Kind::Count),
+            column("path", Kind::Text),
+            column("from_ns", Kind::Int),
+            column("to_ns", Kind::Int),
+            column("duration_ns", Kind::Int),
+            maybe("batch", Kind::Count),
+            maybe("items", Kind::Count),
+        ],
+    },
+];
+
+/// A value in a row, of its column's kind.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell<'a> {
+    Missing,
+    Text(Cow<'a, str>),
+    Int(i64),
+    Count(u64),
+    Real(f64),
+    Flag(bool),
+}
+
+/// The table and the row of an event; `None` for events that are in no table, or of a tenant that the manifest does not
+/// know.
+pub(super) fn row<'a>(event: &'a Event, names: &'a Names) -> Option<(usize, Vec<Cell<'a>>)> {
+    Some(match event {
+        Event::Frame(of) => (FRAMES, frame(of, names.of(of.tenant)?)),
+        Event::Sample(of) => (TELEMETRY, sample(of)),
+        Event::Node(of) => (LAYERS, node(of, names.of(of.tenant)?)),
+        Event::Range(of) => (RANGES, range(of, names.of(of.tenant)?)),
+        _ => return None,
+    })
+}
+
+fn text(text: &str) -> Cell<'_> {
+    Cell::Text(Cow::Borrowed(text))
+}
+
+fn ns(duration: Nanos) -> Cell<'static> {
+    Cell::Int(duration.0)
+}
+
+fn if_known<T>(value: Option<T>, cell: fn(T) -> Cell<'static>) -> Cell<'static> {
+    value.map_or(Cell::Missing, cell)
+}
+
+fn frame<'a>(frame: &'a FrameRecord, tenant: &'a str) -> Vec<Cell<'a>> {
+    let mut row = vec![
+        text(tenant),
+        Cell::Text(phase_name(frame.phase)),
+        Cell::Flag(frame.warmup),
+        text(outcome_name(frame.outcome)),
+        Cell::Count(frame.sequence),
+        if_known(
+            Some(frame.source_index).filter(|&index| index != NO_CONTENT),
+            Cell::Count,
+        ),
+        Cell::Int(frame.released.0),
+        Cell::Int(frame.started.0),
+        Cell::Int(frame.finished.0),
+        ns(frame.response()),
+        ns(frame.service()),
+        ns(frame.queueing()),
+        ns(frame.lateness),
+    ];
+    row.extend(frame.stages.map(|took| if_known(took, ns)));
+    row.extend([
+        if_known(frame.deadline, ns),
+        Cell::Flag(frame.missed()),
+        Cell::Count(frame.detections.into()),
+        Cell::Count(frame.input_size.into()),
+    ]);
+    row
+}
+
+fn sample(sample: &SampleRecord) -> Vec<Cell<'_>> {
+    vec![
+        Cell::Int(sample.at.0),
+        text(&sample.source),
+        text(&sample.signal),
+        text(&sample.unit),
+        if_known(sample.value.filter(|value| value.is_finite()), Cell::Real),
+    ]
+}
+
+fn node<'a>(node: &'a NodeRecord, tenant: &'a str) -> Vec<Cell<'a>> {
+    vec![
+        text(tenant),
+        Cell::Text(phase_name(node.phase)),
+        text(&node.name),
+        text(&node.operator),
+        Cell::Count(node.count),
+        ns(node.mean),
+        ns(node.max),
+    ]
+}
+
+fn range<'a>(range: &'a RangeRecord, tenant: &'a str) -> Vec<Cell<'a>> {
+    vec![
+        text(tenant),
+        Cell::Count(range.track.into()),
+        text(&range.path),
+        Cell::Int(range.from.0),
+        Cell::Int(range.to.0),
+        ns(range.duration()),
+        if_known(range.batch, Cell::Count),
+        if_known(range.items, Cell::Count),
+    ]
+}
