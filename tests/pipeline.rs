@@ -482,9 +482,14 @@ impl Slot for ProfiledSlot {
     }
 }
 
+/// Without what they say of the response time, which no test of real threads knows.
 fn nodes(events: Vec<Event>) -> Vec<NodeRecord> {
     let nodes = events.into_iter().filter_map(|event| match event {
-        Event::Node(node) => Some(node),
+        Event::Node(mut node) => {
+            let with = node.with_response.take();
+            assert!(with.is_some_and(|with| with.response_variance > 0.0));
+            Some(node)
+        }
         _ => None,
     });
     nodes.collect()
@@ -512,6 +517,7 @@ fn time_per_node_is_reported_once_a_phase_over_the_frames_that_were_completed() 
             count,
             mean: Nanos(mean),
             max: Nanos::from_micros(max),
+            with_response: None,
         };
         let found = nodes(trial.run().2);
         assert_eq!(

@@ -1,19 +1,29 @@
-//! Time per node: from what the run recorded of each to its share of them all.
+//! Time per node: from what the run recorded of each to its share of them all, and to its part in how the response time
+//! varies.
 
 use super::stats::six_decimals;
-use super::summary::{NodeSummary, OperatorSummary};
+use super::student::normal_quantile;
+use super::summary::{NodeResponse, NodeSummary, OperatorSummary};
 use crate::record::NodeRecord;
+
+/// Part of the response time's variance from which on a node may stand out.
+const STANDS_OUT: f64 = 0.25;
+/// Independent frames below which a correlation has no interval.
+const FEWEST: f64 = 10.0;
 
 /// The nodes of one tenant in one phase, largest mean first; those of equal mean in the order of execution.
 ///
 /// Shares are of the time of all nodes together, and add up to one. They are not shares of the compute
-/// stage, which also holds what lies between the nodes.
-pub(super) fn summarize(mut nodes: Vec<NodeRecord>) -> Vec<NodeSummary> {
+/// stage, which also holds what lies between the nodes. `effective` is the number of independent frames that the response
+/// times are worth.
+pub(super) fn summarize(mut nodes: Vec<NodeRecord>, effective: Option<u64>) -> Vec<NodeSummary> {
+    let among = nodes.len();
     let time = |node: &NodeRecord| node.mean.0 as f64 * node.count as f64;
     let all: f64 = nodes.iter().map(time).sum();
     nodes.sort_by_key(|node| std::cmp::Reverse(node.mean));
     let summary = |node: NodeRecord| NodeSummary {
         share: six_decimals(if all > 0.0 { time(&node) / all } else { 0.0 }),
+        response: with_response(&node, among, effective),
         count: node.count,
         mean_ms: node.mean.as_millis_f64(),
         max_ms: node.max.as_millis_f64(),
@@ -21,6 +31,33 @@ pub(super) fn summarize(mut nodes: Vec<NodeRecord>) -> Vec<NodeSummary> {
         operator: node.operator,
     };
     nodes.into_iter().map(summary).collect()
+}
+
+/// How a node, one of so many, goes with the response time.
+///
+/// The response time is the sum of the nodes and of everything else, so its variance is the sum of their covariances
+/// with it: that is a node's share. The interval of the correlation is Fisher's, atanh r ± z ÷ √(n − 3), over as many frames
+/// as the response times are worth. A node stands out where its share is a quarter or more, and its correlation is above 0
+/// also in an interval that holds for all nodes at once (Bonferroni's).
+fn with_response(node: &NodeRecord, among: usize, effective: Option<u64>) -> Option<NodeResponse> {
+    let with = node.with_response?;
+    let correlation = (with.covariance / (with.variance * with.response_variance).sqrt()).clamp(-1.0, 1.0);
+    if !correlation.is_finite() {
+        return None;
+    }
+    let frames = effective.unwrap_or(node.count).min(node.count) as f64;
+    let interval = |miss: f64| {
+        let half = normal_quantile(1.0 - miss / 2.0) / (frames - 3.0).sqrt();
+        [-half, half].map(|off| (correlation.atanh() + off).tanh())
+    };
+    let enough = frames >= FEWEST;
+    let share = with.covariance / with.response_variance;
+    Some(NodeResponse {
+        correlation: six_decimals(correlation),
+        ci95: enough.then(|| interval(0.05).map(six_decimals)),
+        variance_share: six_decimals(share),
+        stands_out: enough && share >= STANDS_OUT && interval(0.05 / among.max(1) as f64)[0] > 0.0,
+    })
 }
 
 /// The nodes of each operator together, largest first.
@@ -126,7 +163,13 @@ fn beside(first: Vec<(String, String, f64)>, second: Vec<(String, String, f64)>)
 
 #[cfg(test)]
 mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
     use super::*;
+    use crate::record::{Covariance, Phase};
+    use crate::units::Nanos;
 
     fn node(name: &str, operator: &str, mean_ms: f64) -> NodeSummary {
         NodeSummary {
@@ -136,7 +179,124 @@ mod tests {
             mean_ms,
             max_ms: mean_ms * 2.0,
             share: mean_ms / 10.0,
+            response: None,
         }
+    }
+
+    /// The times of a frame's layers, and its response time, in milliseconds.
+    struct Profiled {
+        layers: Vec<f64>,
+        response: f64,
+    }
+
+    fn records(frames: &[Profiled]) -> Vec<NodeRecord> {
+        let n = frames.len() as f64;
+        let mean = |values: &dyn Fn(&Profiled) -> f64| frames.iter().map(values).sum::<f64>() / n;
+        let response = mean(&|frame| frame.response);
+        (0..frames[0].layers.len())
+            .map(|node| {
+                let own = mean(&|frame| frame.layers[node]);
+                let about = |a: &dyn Fn(&Profiled) -> f64| mean(a) * n / (n - 1.0) * 1e12;
+                NodeRecord {
+                    tenant: 0,
+                    phase: Phase::Together,
+                    name: format!("layer {node}"),
+                    operator: "Conv".to_owned(),
+                    count: frames.len() as u64,
+                    mean: Nanos((own * 1e6) as i64),
+                    max: Nanos((own * 2e6) as i64),
+                    with_response: Some(Covariance {
+                        variance: about(&|frame| (frame.layers[node] - own).powi(2)),
+                        response_variance: about(&|frame| (frame.response - response).powi(2)),
+                        covariance: about(&|frame| (frame.layers[node] - own) * (frame.response - response)),
+                    }),
+                }
+            })
+            .collect()
+    }
+
+    /// Layers of 1 ms ± 0.05 ms; the response time is what they add up to and what `more` makes of a frame's layers.
+    fn run(seed: u64, layers: usize, mut more: impl FnMut(&mut Vec<f64>, f64) -> f64) -> Vec<NodeSummary> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let frames: Vec<Profiled> = (0..400)
+            .map(|_| {
+                let mut layers: Vec<f64> = (0..layers)
+                    .map(|_| {
+                        let noise: f64 = StandardNormal.sample(&mut random);
+                        1.0 + 0.05 * noise
+                    })
+                    .collect();
+                let noise: f64 = StandardNormal.sample(&mut random);
+                let response = more(&mut layers, noise);
+                Profiled { layers, response }
+            })
+            .collect();
+        summarize(records(&frames), None)
+    }
+
+    #[test]
+    fn a_layer_that_drives_the_response_time_is_found_and_named_in_every_run() {
+        for seed in 0..50 {
+            let nodes = run(seed, 30, |times, noise| {
+                times[17] += 0.5 * noise.abs();
+                times.iter().sum::<f64>() + 3.0
+            });
+            let found: Vec<&str> = nodes
+                .iter()
+                .filter(|node| node.response.is_some_and(|with| with.stands_out))
+                .map(|node| node.name.as_str())
+                .collect();
+            assert_eq!(found, ["layer 17"], "seed {seed}");
+            // The layers are all that varies: their shares add up to it.
+            let shares: f64 = nodes
+                .iter()
+                .filter_map(|node| Some(node.response?.variance_share))
+                .sum();
+            assert!((shares - 1.0).abs() < 1e-4, "{shares}");
+        }
+    }
+
+    #[test]
+    fn layers_that_the_response_time_does_not_depend_on_are_not_named_and_intervals_hold_zero() {
+        let (mut intervals, mut beside, mut named) = (0, 0, 0);
+        for seed in 0..200 {
+            let nodes = run(1000 + seed, 20, |_, noise| 40.0 + 4.0 * noise);
+            for with in nodes.iter().filter_map(|node| node.response) {
+                let [low, high] = with.ci95.expect("400 frames");
+                intervals += 1;
+                beside += usize::from(low > 0.0 || high < 0.0);
+                named += usize::from(with.stands_out);
+            }
+        }
+        assert_eq!(named, 0);
+        let rate = f64::from(beside as u32) / f64::from(intervals);
+        assert!((0.035..0.065).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn what_cannot_be_told_of_a_layer_is_not_told() {
+        let still = run(1, 2, |times, noise| {
+            times[0] = 1.0;
+            10.0 + noise
+        });
+        let of = |name: &str| {
+            still
+                .iter()
+                .find(|node| node.name == name)
+                .expect("a layer")
+                .response
+        };
+        assert!(of("layer 0").is_none() && of("layer 1").is_some());
+        let mut few = records(
+            &[(1.0, 5.0), (2.0, 6.0), (3.0, 7.5)].map(|(layer, response)| Profiled {
+                layers: vec![layer],
+                response,
+            }),
+        );
+        let with = summarize(few.clone(), None)[0].response.expect("it varies");
+        assert!(with.correlation > 0.9 && with.ci95.is_none() && !with.stands_out);
+        few[0].with_response = None;
+        assert!(summarize(few, None)[0].response.is_none());
     }
 
     #[test]

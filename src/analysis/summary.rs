@@ -384,6 +384,21 @@ pub struct NodeSummary {
     pub max_ms: f64,
     /// Its share of the time of all the tenant's nodes.
     pub share: f64,
+    /// How it goes with the response time; `None` where that is not known, or one of the two never changes.
+    pub response: Option<NodeResponse>,
+}
+
+/// How the time of one node goes with the response time of the frames.
+#[derive(Clone, Copy, Debug, PartialEq, DeriveSerialize)]
+pub struct NodeResponse {
+    /// Their correlation, from −1 to 1.
+    pub correlation: f64,
+    /// Its 95 % interval; `None` where there are too few frames.
+    pub ci95: Option<[f64; 2]>,
+    /// The node's part in the variance of the response time: its covariance with it over that variance.
+    pub variance_share: f64,
+    /// Whether it stands out as what makes the response time vary.
+    pub stands_out: bool,
 }
 
 /// What all nodes of one operator took together.

@@ -209,7 +209,8 @@ impl Gathered {
                 (sum, found.and_then(|(_, stats)| stats.p99))
             })
             .collect();
-        let nodes = nodes::summarize(self.nodes);
+        let predictability = predictability(&response, &response_ms, &responses, streak, steady);
+        let nodes = nodes::summarize(self.nodes, predictability.effective_frames.p50);
         let seconds = measured.as_secs_f64();
         let FrameCounts {
             offered,
@@ -235,7 +236,7 @@ impl Gathered {
             energy_mj_per_frame: None,
             iqr_ms: interquartile_range(&response),
             worst_over_median: quotient(response_ms.max, response_ms.p50),
-            predictability: predictability(&response, &response_ms, &responses, streak, steady),
+            predictability,
             response_ms,
             waterfall: known
                 .first_chunk()

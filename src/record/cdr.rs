@@ -181,6 +181,10 @@ impl<'a> Decoder<'a> {
             _ => Err(CdrError::BadString { at }),
         }
     }
+    /// Whether no byte is left: an older minor version ended its message here.
+    pub(super) fn at_end(&self) -> bool {
+        self.at >= self.data.len()
+    }
     /// Length of a sequence; at most as many as there are bytes left, so that a damaged length cannot
     /// ask for much memory. Every element of ours is at least one byte.
     pub(super) fn len(&mut self) -> Result<usize, CdrError> {

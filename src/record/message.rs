@@ -6,8 +6,8 @@
 use super::cdr::{CdrError, Decoder, Encoder};
 use super::schema::Kind;
 use super::{
-    Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord, Outcome,
-    Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, SweptRate,
+    Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord,
+    Outcome, Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, SweptRate,
     WindowRecord,
 };
 use crate::detector::{Box2d, Box3d, Detection, Place};
@@ -348,6 +348,10 @@ pub(super) fn encode_node(out: &mut Vec<u8>, unix_ns: u64, r: &NodeRecord) {
     e.u8(r.phase.code());
     e.str(&r.name);
     e.str(&r.operator);
+    let with = r.with_response;
+    e.f64(with.map_or(f64::NAN, |with| with.variance));
+    e.f64(with.map_or(f64::NAN, |with| with.response_variance));
+    e.f64(with.map_or(f64::NAN, |with| with.covariance));
 }
 
 fn decode_node(data: &[u8]) -> Result<NodeRecord, CdrError> {
@@ -361,7 +365,22 @@ fn decode_node(data: &[u8]) -> Result<NodeRecord, CdrError> {
         phase: phase(d.u8()?)?,
         name: d.str()?.to_owned(),
         operator: d.str()?.to_owned(),
+        // Before version 1.4 a message ends here.
+        with_response: match d.at_end() {
+            true => None,
+            false => covariance(&mut d)?,
+        },
     })
+}
+
+fn covariance(d: &mut Decoder<'_>) -> Result<Option<Covariance>, CdrError> {
+    let with = Covariance {
+        variance: d.f64()?,
+        response_variance: d.f64()?,
+        covariance: d.f64()?,
+    };
+    let known = [with.variance, with.response_variance, with.covariance];
+    Ok(known.iter().all(|value| value.is_finite()).then_some(with))
 }
 
 pub(super) fn encode_finding(out: &mut Vec<u8>, unix_ns: u64, r: &Finding) {

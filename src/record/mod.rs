@@ -361,7 +361,7 @@ pub struct DetectionsRecord {
 
 /// What one node of a tenant's networks took in one phase, over its measured frames; only where a backend was
 /// asked for time per node. A tenant's nodes are recorded in the order of their execution, when the phase ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NodeRecord {
     /// Position of the tenant in the scenario.
     pub tenant: u16,
@@ -377,6 +377,20 @@ pub struct NodeRecord {
     pub mean: Nanos,
     /// Its longest time in one of them.
     pub max: Nanos,
+    /// How it went with the response time over them; `None` below two frames, and in files before version 1.4.
+    pub with_response: Option<Covariance>,
+}
+
+/// How two durations went together over the same frames: sums of squares about the means, divided by their number less
+/// one, in square nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Covariance {
+    /// Of the node's time.
+    pub variance: f64,
+    /// Of the frame's response time.
+    pub response_variance: f64,
+    /// Of the two.
+    pub covariance: f64,
 }
 
 /// The backend of a tenant that is an application's own code, marked with [`crate::range`].

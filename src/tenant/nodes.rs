@@ -1,10 +1,11 @@
-//! Adds up what each node of a tenant's networks took, frame by frame, where the backend was asked for it.
+//! Adds up what each node of a tenant's networks took, frame by frame, where the backend was asked for it, and how that
+//! went with the frame's response time.
 //!
 //! The first frame pays for the names; after it, adding up allocates nothing. Which frames count is the
 //! pipeline's decision.
 
 use crate::backend::NodeTime;
-use crate::record::{NodeRecord, Phase};
+use crate::record::{Covariance, NodeRecord, Phase};
 use crate::units::Nanos;
 
 /// The times of one tenant's nodes in one phase, by position in the order of execution.
@@ -20,6 +21,40 @@ struct Total {
     count: u64,
     sum: i128,
     max: Nanos,
+    together: Moments,
+}
+
+/// Means and sums of products about them, kept up to date value by value (Welford's way, so that large means cost no
+/// digits).
+#[derive(Debug, Default)]
+struct Moments {
+    mean: [f64; 2],
+    squares: [f64; 2],
+    products: f64,
+}
+
+impl Moments {
+    /// Takes in the `count`th pair.
+    fn add(&mut self, count: u64, pair: [f64; 2]) {
+        let n = count as f64;
+        let off = [pair[0] - self.mean[0], pair[1] - self.mean[1]];
+        self.mean = [self.mean[0] + off[0] / n, self.mean[1] + off[1] / n];
+        let off_after = [pair[0] - self.mean[0], pair[1] - self.mean[1]];
+        self.squares = [
+            self.squares[0] + off[0] * off_after[0],
+            self.squares[1] + off[1] * off_after[1],
+        ];
+        self.products += off[0] * off_after[1];
+    }
+
+    fn covariance(&self, count: u64) -> Option<Covariance> {
+        let freedom = count.checked_sub(1).filter(|&freedom| freedom > 0)? as f64;
+        Some(Covariance {
+            variance: self.squares[0] / freedom,
+            response_variance: self.squares[1] / freedom,
+            covariance: self.products / freedom,
+        })
+    }
 }
 
 impl Total {
@@ -29,14 +64,16 @@ impl Total {
 }
 
 impl NodeTotals {
-    /// Takes in one frame's times in the order of execution; a frame that is not `measured` only makes the
-    /// nodes known.
-    pub(super) fn add(&mut self, times: &[NodeTime], measured: bool) {
+    /// Takes in one frame's times in the order of execution, and its response time; a frame without one, which is not
+    /// measured, only makes the nodes known.
+    pub(super) fn add(&mut self, times: &[NodeTime], response: Option<Nanos>) {
         for (position, time) in times.iter().enumerate() {
             let at = self.place(position, time);
-            if measured {
+            if let Some(response) = response {
                 let total = &mut self.nodes[at];
                 total.count += 1;
+                let pair = [time.took.0 as f64, response.0 as f64];
+                total.together.add(total.count, pair);
                 total.sum += i128::from(time.took.0);
                 total.max = total.max.max(time.took);
             }
@@ -63,6 +100,7 @@ impl NodeTotals {
                     count: 0,
                     sum: 0,
                     max: Nanos::ZERO,
+                    together: Moments::default(),
                 });
                 self.nodes.len() - 1
             },
@@ -79,6 +117,7 @@ impl NodeTotals {
             count: total.count,
             mean: mean(total.sum, total.count),
             max: total.max,
+            with_response: total.together.covariance(total.count),
             name: total.name,
             operator: total.operator,
         })
@@ -95,6 +134,8 @@ fn mean(sum: i128, count: u64) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MEASURED: Option<Nanos> = Some(Nanos(100));
 
     fn node(name: &str, operator: &str, ns: i64) -> NodeTime {
         NodeTime {
@@ -115,7 +156,7 @@ mod tests {
     fn means_are_rounded_and_the_longest_is_kept() {
         let mut totals = NodeTotals::default();
         for ns in [10, 11, 30] {
-            totals.add(&[node("a", "Conv", ns), node("b", "Relu", 1)], true);
+            totals.add(&[node("a", "Conv", ns), node("b", "Relu", 1)], MEASURED);
         }
         assert_eq!(
             figures(totals),
@@ -126,8 +167,8 @@ mod tests {
     #[test]
     fn frames_of_the_warm_up_count_for_nothing() {
         let mut totals = NodeTotals::default();
-        totals.add(&[node("a", "Conv", 900), node("only once", "Conv", 900)], false);
-        totals.add(&[node("a", "Conv", 5)], true);
+        totals.add(&[node("a", "Conv", 900), node("only once", "Conv", 900)], None);
+        totals.add(&[node("a", "Conv", 5)], MEASURED);
         assert_eq!(figures(totals), [("a".to_owned(), 1, 5, 5)]);
     }
 
@@ -135,7 +176,7 @@ mod tests {
     fn nodes_of_equal_name_and_operator_stay_apart() {
         let mut totals = NodeTotals::default();
         for _ in 0..2 {
-            totals.add(&[node("", "Conv", 5), node("", "Conv", 7)], true);
+            totals.add(&[node("", "Conv", 5), node("", "Conv", 7)], MEASURED);
         }
         assert_eq!(
             figures(totals),
@@ -146,11 +187,32 @@ mod tests {
     #[test]
     fn a_node_that_is_missing_from_a_frame_does_not_shift_the_others() {
         let mut totals = NodeTotals::default();
-        totals.add(&[node("a", "Conv", 5), node("b", "Conv", 7)], true);
-        totals.add(&[node("b", "Conv", 9)], true);
+        totals.add(&[node("a", "Conv", 5), node("b", "Conv", 7)], MEASURED);
+        totals.add(&[node("b", "Conv", 9)], MEASURED);
         assert_eq!(
             figures(totals),
             [("a".to_owned(), 1, 5, 5), ("b".to_owned(), 2, 8, 9)]
         );
+    }
+
+    #[test]
+    fn a_node_is_set_against_the_response_time_of_its_own_frames() {
+        let mut totals = NodeTotals::default();
+        let frames = [(10, 1_000_000_010), (12, 1_000_000_016), (17, 1_000_000_013)];
+        for (took, response) in frames {
+            totals.add(&[node("a", "Conv", took)], Some(Nanos(response)));
+        }
+        totals.add(&[node("once", "Conv", 3)], Some(Nanos(1)));
+        let records: Vec<NodeRecord> = totals.records(0, Phase::Together).collect();
+        // Deviations: −3, −1, 4 and −3, 3, 0.
+        let found = records[0].with_response.expect("three frames");
+        for (value, expected) in [
+            (found.variance, 13.0),
+            (found.response_variance, 9.0),
+            (found.covariance, 3.0),
+        ] {
+            assert!((value - expected).abs() < 1e-6, "{value} for {expected}");
+        }
+        assert_eq!(records[1].with_response, None, "one frame has no variance");
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
-    Averaging, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord, Manifest,
-    NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, PhaseSpec, RailRole,
+    Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord,
+    Manifest, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, PhaseSpec, RailRole,
     RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, SweptRate, TenantManifest,
     WindowRecord,
 };
@@ -198,6 +198,11 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
             count: frames,
             mean: Nanos(123_457 + i64::from(tenant)),
             max: Nanos(9_876_543_210),
+            with_response: (phase == Phase::Together).then_some(Covariance {
+                variance: 1.5e9,
+                response_variance: 2.25e12,
+                covariance: -3.75e10,
+            }),
         }));
     }
     for tenant in [0, 1, OVERHEAD_TENANT] {

@@ -102,6 +102,7 @@ fn everything() -> (Manifest, Vec<Event>) {
             count: 40,
             mean: Nanos(1_234_567),
             max: Nanos(2_000_000),
+            with_response: None,
         }));
     }
     (manifest, events)

@@ -345,6 +345,7 @@ fn a_profiled_tenant_limits_the_run_even_where_its_nodes_were_lost() {
             count: 700,
             mean: Nanos::from_millis(1),
             max: Nanos::from_millis(2),
+            with_response: None,
         }));
         made_up::summarize(&manifest, &events)
     };

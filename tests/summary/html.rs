@@ -3,7 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use jetlag::record::{Event, Manifest, NodeRecord, Outcome, Phase, RailRole, SampleRecord, SignalRecord};
+use jetlag::analysis::Summary;
+use jetlag::analysis::interference::{Contrast, Effect, Point, Sensitivity};
+use jetlag::analysis::summary::{Slowdown, SlowdownIntervals};
+use jetlag::record::{
+    Covariance, Event, Manifest, NodeRecord, Outcome, Phase, RailRole, SampleRecord, SignalRecord,
+};
 use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
 
@@ -70,17 +75,72 @@ fn rich() -> (Manifest, Vec<Event>) {
             count: 2100,
             mean: Nanos::from_micros(900 - 20 * layer as i64),
             max: Nanos::from_micros(2_000),
+            with_response: Some(Covariance {
+                variance: if layer == 4 { 4e12 } else { 1e10 },
+                response_variance: 9e12,
+                covariance: if layer == 4 { 5e12 } else { 2e10 },
+            }),
         }));
     }
     (manifest, events)
 }
 
-fn page(manifest: &Manifest, events: &[Event]) -> String {
-    let summary = made_up::summarize(manifest, events);
-    let reported = Reported {
-        manifest: manifest.clone(),
-        summary,
+/// The same, as if its tenants had run beside stressors and with inputs crossed.
+fn rich_page() -> String {
+    let (manifest, events) = rich();
+    let mut summary = made_up::summarize(&manifest, &events);
+    let slowdown = |p50: f64| Slowdown {
+        p50: Some(p50),
+        p99: (p50 < 2.5).then_some(p50 * 1.2),
+        ci95: SlowdownIntervals {
+            p50: Some([p50 - 0.03, p50 + 0.04]),
+            p99: (p50 < 2.5).then_some([p50, p50 * 1.5]),
+        },
+        alone_count: 700,
     };
+    for (tenant, resource, slope) in [
+        ("camera", "sm", 1.9),
+        ("camera", "dram", 0.2),
+        ("lidar", "sm", 0.6),
+        ("lidar", "dram", 0.9),
+    ] {
+        let points = [0.25, 0.5, 1.0].map(|level| Point {
+            stressor: format!("{resource}-{level}"),
+            level,
+            slowdown: Some(slowdown(1.0 + slope * level)),
+        });
+        summary.interference.sensitivity.push(Sensitivity {
+            sharing: "Streams".to_owned(),
+            tenant: tenant.to_owned(),
+            resource: resource.to_owned(),
+            points: points.to_vec(),
+        });
+    }
+    let effect = |value: f64| Effect {
+        value,
+        ci95: [value - 0.2, value + 0.2],
+    };
+    for measure in ["p50_ms", "p99_ms", "relative_spread"] {
+        summary.interference.crossed.push(Contrast {
+            sharing: "Streams".to_owned(),
+            tenant: ["camera", "camera-crowded"].map(str::to_owned),
+            with: ["lidar", "lidar-dense"].map(str::to_owned),
+            measure,
+            base: 12.5,
+            own: effect(1.75),
+            co_runner: effect(-0.1),
+            interaction: effect(0.35),
+        });
+    }
+    written(manifest, summary)
+}
+
+fn page(manifest: &Manifest, events: &[Event]) -> String {
+    written(manifest.clone(), made_up::summarize(manifest, events))
+}
+
+fn written(manifest: Manifest, summary: Summary) -> String {
+    let reported = Reported { manifest, summary };
     let mut out = Vec::new();
     html::write(&[reported], None, &mut out).expect("writing to memory");
     String::from_utf8(out).expect("text")
@@ -99,8 +159,7 @@ fn assert_self_contained(page: &str) {
 
 #[test]
 fn a_page_has_every_section_in_order_and_needs_nothing_else() {
-    let (manifest, events) = rich();
-    let page = page(&manifest, &events);
+    let page = rich_page();
     if std::env::var_os("JETLAG_BLESS").is_some() {
         // docs/report.png is a picture of it.
         std::fs::write("target/report.html", &page).expect("target is writable");
@@ -115,6 +174,8 @@ fn a_page_has_every_section_in_order_and_needs_nothing_else() {
         "Distribution",
         "Where the time goes",
         "Slowdown",
+        "Sensitivity",
+        "Inputs",
         "Power and clocks",
         "Energy",
         "Slowest frames",
@@ -135,6 +196,19 @@ fn a_page_has_every_section_in_order_and_needs_nothing_else() {
         page.matches("role=\"img\" aria-label=\"").count()
     );
     assert!(page.contains("Orin NX 16GB &#60;made up&#62;"), "text is escaped");
+    // Four rows of three levels, of median and p99.
+    let sensitivity = &page[page.find("<h2>Sensitivity").expect("a section")..];
+    let sensitivity = &sensitivity[..sensitivity.find("<h2>Inputs").expect("the next")];
+    assert_eq!(sensitivity.matches("heat\"").count(), 2 * 4 * 3);
+    assert!(sensitivity.contains("×2.90"), "{sensitivity}");
+    assert!(
+        page.contains("+1.75<small>+1.55 to +1.95</small>"),
+        "an effect with its interval"
+    );
+    assert!(
+        page.contains("its response time varies with /backbone/stage.4/conv/Conv (correlation 0.83"),
+        "the layer that stands out is named"
+    );
     assert!(page.contains("918 MHz") || page.contains("612 MHz"));
 }
 
@@ -241,14 +315,13 @@ fn opened(browser: &Path, page: &Path, width: u32) -> (String, String) {
 fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart() {
     let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().expect("a folder");
-    let (manifest, events) = rich();
     let written = folder.path().join("page.html");
     // What was drawn and what overflows is written down by the page itself, where it can be read back.
     let probe = "<script>addEventListener('load',function(){var d=document,s=[].filter.call(\
                  d.querySelectorAll('svg'),function(s){var b=s.getBoundingClientRect();return b.width>200&&b.height>50&&\
                  s.querySelectorAll('polyline,rect,polygon').length>3});d.body.dataset.shown=s.length;\
                  d.body.dataset.over=d.documentElement.scrollWidth-d.documentElement.clientWidth;});</script></body>";
-    let text = page(&manifest, &events).replace("</body>", probe);
+    let text = rich_page().replace("</body>", probe);
     std::fs::write(&written, text).expect("the page is written");
     for width in [1200, 500] {
         let (dom, log) = opened(&browser, &written, width);

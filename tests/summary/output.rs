@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{EndReason, Event, NetworkManifest, NodeRecord, Outcome, Phase, RailRole};
+use jetlag::record::{Covariance, EndReason, Event, NetworkManifest, NodeRecord, Outcome, Phase, RailRole};
 use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
@@ -121,6 +121,11 @@ fn profiled() -> Summary {
             count: 2100,
             mean: Nanos::from_micros(us),
             max: Nanos::from_micros(us * 3 + 5),
+            with_response: Some(Covariance {
+                variance: 1e10,
+                response_variance: 9e12,
+                covariance: if us == 90 + 200 * 3 { 2.7e11 } else { 2e10 },
+            }),
         })
     };
     for layer in 0..14 {

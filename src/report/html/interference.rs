@@ -1,9 +1,9 @@
-//! Who slows whom: each tenant beside others against itself alone as a map of heat, what meeting another costs, and what
-//! idle gaps do.
+//! Who slows whom: each tenant beside others against itself alone as a map of heat, what meeting another costs, what
+//! loads on one resource, inputs and idle gaps do.
 
 use super::view::{self, Block, Section, Table, cell, tenant_cell};
 use crate::analysis::duty::Clock;
-use crate::analysis::interference::{Cell, Way};
+use crate::analysis::interference::{Cell, Effect, Sensitivity, Way};
 use crate::analysis::summary::{Slowdown, Summary};
 use crate::report::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 
@@ -142,15 +142,11 @@ fn overlap(summary: &Summary) -> Option<Table> {
     for overlap in met() {
         let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));
         let signed = |ms: f64| format!("{}{}", if ms < 0.0 { "−" } else { "+" }, unit.show(ms.abs()));
-        let number = summary
-            .tenants
-            .iter()
-            .position(|tenant| tenant.name == overlap.tenant);
         let bounds = overlap.cost_ci95.map_or(String::new(), |[low, high]| {
             format!("{} to {}", signed(low), signed(high))
         });
         table.row(vec![
-            tenant_cell(&overlap.tenant, number.unwrap_or_default()),
+            named(summary, &overlap.tenant),
             cell(&overlap.with),
             cell(percent(overlap.mean_share)),
             time(overlap.without.p50_ms),
@@ -159,6 +155,123 @@ fn overlap(summary: &Summary) -> Option<Table> {
         ]);
     }
     (!table.rows.is_empty()).then_some(table)
+}
+
+/// What loads on one resource do.
+pub(super) fn sensitivity(summary: &Summary, prefix: &str) -> Option<Section> {
+    let all = &summary.interference.sensitivity;
+    let mut sharings: Vec<&str> = Vec::new();
+    for of in all {
+        if !sharings.contains(&of.sharing.as_str()) {
+            sharings.push(&of.sharing);
+        }
+    }
+    let picks: [(&str, Pick); 2] = [
+        ("median", |slowdown| (slowdown.p50, slowdown.ci95.p50)),
+        ("p99", |slowdown| (slowdown.p99, slowdown.ci95.p99)),
+    ];
+    let tables = sharings.iter().flat_map(|sharing| {
+        let of_it: Vec<&Sensitivity> = all.iter().filter(|of| of.sharing == *sharing).collect();
+        picks.map(|(statistic, pick)| {
+            Block::Table(by_level(
+                summary,
+                &of_it,
+                &format!("{statistic}, sharing {sharing}"),
+                pick,
+            ))
+        })
+    });
+    (!all.is_empty()).then(|| Section {
+        id: format!("{prefix}-sensitivity"),
+        title: "Sensitivity",
+        note: "Slowdown beside a load of one resource at each level, with 95 % interval: what a tenant waits for."
+            .to_owned(),
+        blocks: tables.collect(),
+    })
+}
+
+/// One row a tenant and resource, one column a level.
+fn by_level(summary: &Summary, all: &[&Sensitivity], caption: &str, pick: Pick) -> Table {
+    let mut levels: Vec<f64> = all
+        .iter()
+        .flat_map(|of| of.points.iter().map(|point| point.level))
+        .collect();
+    levels.sort_by(f64::total_cmp);
+    levels.dedup();
+    let mut columns = vec!["tenant".to_owned(), "resource".to_owned()];
+    columns.extend(levels.iter().map(|level| percent(*level)));
+    let mut table = Table::new(caption, &columns);
+    for of in all {
+        let mut row = vec![named(summary, &of.tenant), cell(&of.resource)];
+        row.extend(levels.iter().map(|level| {
+            let point = of.points.iter().find(|point| point.level == *level);
+            point.map_or_else(
+                || cell(""),
+                |point| {
+                    let (slowdown, interval) = point.slowdown.as_ref().map_or((None, None), pick);
+                    heat(slowdown, interval)
+                },
+            )
+        }));
+        table.row(row);
+    }
+    table
+}
+
+/// What the inputs of two detectors do to each of them.
+pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
+    let contrasts = &summary.interference.crossed;
+    let mut table = Table::new(
+        "In the unit of the measure, over the first inputs of both",
+        &[
+            "tenant",
+            "beside",
+            "measure",
+            "sharing",
+            "#base",
+            "#own input",
+            "#co-runner's",
+            "#interaction",
+        ],
+    );
+    for contrast in contrasts {
+        let signed = |x: f64| format!("{}{}", if x < 0.0 { "−" } else { "+" }, short(x.abs()));
+        // An effect whose interval holds zero is none that was found.
+        let effect = |effect: &Effect| {
+            let [low, high] = effect.ci95;
+            cell(signed(effect.value))
+                .note(format!("{} to {}", signed(low), signed(high)))
+                .class(if low > 0.0 || high < 0.0 { "strong" } else { "dim" })
+        };
+        let measure = match contrast.measure {
+            "p50_ms" => "median, ms",
+            "p99_ms" => "p99, ms",
+            _ => "(p99 − p50) ÷ p50",
+        };
+        table.row(vec![
+            named(summary, &contrast.tenant[0]).note(format!("→ {}", contrast.tenant[1])),
+            cell(&contrast.with[0]).note(format!("→ {}", contrast.with[1])),
+            cell(measure),
+            cell(&contrast.sharing),
+            cell(short(contrast.base)),
+            effect(&contrast.own),
+            effect(&contrast.co_runner),
+            effect(&contrast.interaction),
+        ]);
+    }
+    (!contrasts.is_empty()).then(|| Section {
+        id: format!("{prefix}-inputs"),
+        title: "Inputs",
+        note: "What the second input (→) of a tenant and of its co-runner do to its response time, each over both inputs of the \
+               other, and by how much more the two do together; with 95 % interval, in bold where that holds no zero."
+            .to_owned(),
+        blocks: vec![Block::Table(table)],
+    })
+}
+
+fn named(summary: &Summary, name: &str) -> view::Cell {
+    let number = summary.tenants.iter().position(|tenant| tenant.name == name);
+    tenant_cell(name, number.unwrap_or_default())
 }
 
 /// One tenant at several rates.

@@ -110,6 +110,8 @@ fn view_of(number: usize, run: &Reported) -> RunView {
         tenants::spread(summary, &id),
         tenants::stages(summary, &id),
         interference::section(summary, &id),
+        interference::sensitivity(summary, &id),
+        interference::inputs(summary, &id),
         interference::duty(summary, &id),
         machine::power(summary, &id).or_else(|| Some(not_measured("Power and clocks", &id, NO_POWER))),
         machine::energy(summary, &id),

@@ -5,6 +5,7 @@ use super::charts::{mark, over_time, spread};
 use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
 use crate::analysis::Quantile;
 use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
+use crate::report::text::nodes::drivers;
 use crate::report::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use crate::report::text::waterfall::sentence;
 
@@ -369,18 +370,39 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
         blocks.push(Block::Table(operators));
         let mut layers = Table::new(
             format!("{} by layer, {} a frame", tenant.name, unit.name()),
-            &["layer", "operator", "#mean", "#max", "#share"],
+            &[
+                "layer",
+                "operator",
+                "#mean",
+                "#max",
+                "#share",
+                "#with response",
+                "#of its variance",
+            ],
         );
         for node in tenant.nodes.iter().take(MOST_LAYERS) {
+            let with = node.response;
+            let interval = with.and_then(|with| with.ci95);
+            let class = if with.is_some_and(|with| with.stands_out) {
+                "strong"
+            } else {
+                ""
+            };
             layers.row(vec![
                 cell(if node.name.is_empty() { UNKNOWN } else { &node.name }).class("code"),
                 cell(&node.operator),
                 cell(unit.show(node.mean_ms)),
                 cell(unit.show(node.max_ms)),
                 cell(percent(node.share)),
+                cell(or_unknown(with, |with| format!("{:.2}", with.correlation)))
+                    .note(interval.map_or(String::new(), |[low, high]| format!("{low:.2} to {high:.2}"))),
+                cell(or_unknown(with, |with| percent(with.variance_share))).class(class),
             ]);
         }
         blocks.push(Block::Table(layers));
+        if let Some(said) = drivers(tenant) {
+            blocks.push(Block::Text(words(&format!("{}: {said}", tenant.name))));
+        }
         if let Some(rest) = tenant
             .nodes
             .len()
@@ -395,7 +417,9 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-layers"),
         title: "Layers",
-        note: "Executed one by one to be timed, which makes a frame slower; shares are of all layers."
+        note: "Executed one by one to be timed, which makes a frame slower; shares are of all layers. Last, how the time of \
+               each goes with the response time of its frame: their correlation with its 95 % interval, and the layer's part \
+               in its variance."
             .to_owned(),
         blocks,
     })

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::nodes::{drivers, variance_share};
 use super::number::{TimeUnit, or_unknown, percent};
 use super::table::{Align, Grid, Ink};
 use super::{dim, heading, plain};
@@ -60,7 +61,8 @@ fn alone(tenant: &TenantSummary, style: &Style) -> String {
         .column("operator", Align::Left)
         .column("mean", Align::Right)
         .column("max", Align::Right)
-        .column("share", Align::Right);
+        .column("share", Align::Right)
+        .optional("of variance", Align::Right);
     for node in &tenant.nodes {
         layers.row(vec![
             plain(&node.name),
@@ -68,13 +70,16 @@ fn alone(tenant: &TenantSummary, style: &Style) -> String {
             plain(unit.show(node.mean_ms)),
             plain(unit.show(node.max_ms)),
             plain(percent(node.share)),
+            variance_share(node),
         ]);
     }
+    let said = drivers(tenant).map_or(String::new(), |said| format!("  {}: {said}\n", tenant.name));
     heading("TIME PER OPERATOR", &note, style)
         + &operators.render(style)
         + "\n"
         + &heading("TIME PER LAYER", &note, style)
         + &layers.render(style)
+        + &said
 }
 
 fn beside(first: &TenantSummary, second: &TenantSummary, style: &Style) -> String {

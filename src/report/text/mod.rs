@@ -6,7 +6,7 @@
 mod duty;
 mod interference;
 pub mod layers;
-mod nodes;
+pub(in crate::report) mod nodes;
 pub(in crate::report) mod number;
 mod plots;
 mod power;

@@ -1,9 +1,10 @@
 //! Time per node: the nodes that take most of each tenant, and what the others come to.
 
 use super::number::{TimeUnit, percent};
-use super::table::{Align, Grid, Ink};
+use super::table::{Align, Grid, Ink, Text};
 use super::{dim, heading, name_of, plain};
 use crate::analysis::Summary;
+use crate::analysis::summary::{NodeSummary, TenantSummary};
 use crate::report::Style;
 
 /// Nodes shown of a tenant; JSON has all.
@@ -27,7 +28,8 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         .column("operator", Align::Left)
         .column("mean", Align::Right)
         .column("max", Align::Right)
-        .column("share", Align::Right);
+        .column("share", Align::Right)
+        .optional("of variance", Align::Right);
     for tenant in &summary.tenants {
         let mut name = name_of(tenant, style);
         let (shown, rest) = tenant.nodes.split_at(SHOWN.min(tenant.nodes.len()));
@@ -39,6 +41,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
                 plain(unit.show(node.mean_ms)),
                 plain(unit.show(node.max_ms)),
                 plain(percent(node.share)),
+                variance_share(node),
             ]);
         }
         if !rest.is_empty() {
@@ -54,7 +57,56 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             ]);
         }
     }
-    heading("TIME PER NODE", &note, style) + &grid.render(style)
+    let mut text = heading("TIME PER NODE", &note, style) + &grid.render(style);
+    for tenant in &summary.tenants {
+        if let Some(said) = drivers(tenant) {
+            text += &format!("  {}: {said}\n", name_of(tenant, style));
+        }
+    }
+    text
+}
+
+/// A node's part in the variance of the response time; bold where it stands out.
+pub(super) fn variance_share(node: &NodeSummary) -> Text {
+    match node.response {
+        Some(with) if with.stands_out => (percent(with.variance_share), Ink::Bold),
+        Some(with) => dim(percent(with.variance_share)),
+        None => dim(""),
+    }
+}
+
+/// Which layers make the response time of a tenant vary, or that none stands out; `None` where it is not known.
+pub(in crate::report) fn drivers(tenant: &TenantSummary) -> Option<String> {
+    let known = || {
+        tenant
+            .nodes
+            .iter()
+            .filter_map(|node| Some((node, node.response?)))
+    };
+    known().next()?;
+    let mut found: Vec<_> = known().filter(|(_, with)| with.stands_out).collect();
+    found.sort_by(|a, b| b.1.variance_share.total_cmp(&a.1.variance_share));
+    if found.is_empty() {
+        return Some("no layer stands out in how its response time varies.".to_owned());
+    }
+    let named = found.iter().map(|(node, with)| {
+        let name = match node.name.as_str() {
+            "" => &node.operator,
+            name => name,
+        };
+        let interval = with
+            .ci95
+            .map_or(String::new(), |[low, high]| format!(", {low:.2} to {high:.2}"));
+        format!(
+            "{name} (correlation {:.2}{interval}; {} of the variance)",
+            with.correlation,
+            percent(with.variance_share)
+        )
+    });
+    Some(format!(
+        "its response time varies with {}.",
+        named.collect::<Vec<_>>().join(" and ")
+    ))
 }
 
 /// At most `room` characters of a text, its end kept: nodes are named from the outside in.

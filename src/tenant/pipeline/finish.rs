@@ -58,7 +58,8 @@ impl Finish<'_> {
                     sink.detections(&record, &self.found);
                 }
                 // After the frame is finished and recorded, so that adding up is in no frame's time.
-                self.nodes.add(slot.node_times(), !record.warmup);
+                let measured = (!record.warmup).then(|| record.response());
+                self.nodes.add(slot.node_times(), measured);
                 self.failures.none();
             }
             Err(problem) => {
