@@ -1,6 +1,6 @@
 //! Apache Parquet: a file for each of [`TABLES`], with typed columns, compressed by zstd. What was not measured is null.
 //!
-//! Rows are gathered into groups of [`GROUP`] and written column by column, so that memory does not grow with the run.
+//! Rows are gathered into groups and written column by column, so that memory does not grow with the run.
 
 use std::io::{self, Write};
 use std::sync::Arc;
