@@ -220,10 +220,13 @@ impl One<'_> {
         };
         let env = self.context.env;
         let (backend, why) = match (&env.gpu, &env.tensorrt) {
-            (None, _) => (
-                cpu,
-                "no GPU was found, so the embedded cpu backend runs it".to_owned(),
-            ),
+            (None, _) => {
+                let why = match cfg!(feature = "gpu") {
+                    true => "no GPU was found",
+                    false => "this jetlag was built without its GPU part",
+                };
+                (cpu, format!("{why}, so the embedded cpu backend runs it"))
+            }
             (Some(gpu), None) => (
                 cpu,
                 format!("{gpu} was found and TensorRT was not, so the embedded cpu backend runs it"),
