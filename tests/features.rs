@@ -86,7 +86,7 @@ fn the_cpu_backend_and_the_demo_are_there_or_say_how_to_have_them() {
         is_built,
     );
     assert_answer(&camera_on("Cpu"), "cpu", is_built);
-    let profile = ["inspect", "engines/lidar_encoder.onnx", "--profile", "1"];
+    let profile = ["inspect", "engines/camera.onnx", "--profile", "1"];
     assert_answer(&jetlag(&profile), "cpu", is_built);
 }
 

@@ -121,6 +121,7 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
     let mut facts = board::facts(&board::Roots::system());
     let env = ResolveEnv {
         gpu: facts.remove("gpu").filter(|_| cfg!(feature = "gpu")),
+        no_gpu: (!cfg!(feature = "gpu")).then_some("this jetlag was built without its GPU part"),
         tensorrt: facts.remove("tensorrt"),
         check_expectation: Some(check_expectation),
         ..ResolveEnv::of_this_machine()

@@ -221,10 +221,7 @@ impl One<'_> {
         let env = self.context.env;
         let (backend, why) = match (&env.gpu, &env.tensorrt) {
             (None, _) => {
-                let why = match cfg!(feature = "gpu") {
-                    true => "no GPU was found",
-                    false => "this jetlag was built without its GPU part",
-                };
+                let why = env.no_gpu.unwrap_or("no GPU was found");
                 (cpu, format!("{why}, so the embedded cpu backend runs it"))
             }
             (Some(gpu), None) => (
