@@ -113,3 +113,12 @@ fn onnx_runtime_is_there_or_says_how_to_have_it() {
         cfg!(feature = "onnxruntime"),
     );
 }
+
+#[test]
+fn parquet_is_there_or_says_how_to_have_it() {
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/v1.3.mcap");
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("tables").display().to_string();
+    let export = jetlag(&["export", run, "--format", "parquet", "-o", &out]);
+    assert_answer(&export, "parquet", cfg!(feature = "parquet"));
+}
