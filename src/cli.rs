@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::built;
 use crate::engine::options::{
     ComputeCapability, HardwareCompatibility, NamedShapes, PoolLimit, Precision, Verbosity,
 };
@@ -9,7 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// How late the detectors on this machine run when they share it, why, and at how many watts.
 #[derive(Debug, Parser)]
-#[command(name = "jetlag", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "jetlag", version, long_version = built::version(), max_term_width = 100, arg_required_else_help = true)]
 #[command(
     after_help = "Start here:  jetlag demo          two detectors share this machine for half a minute
              jetlag doctor        what jetlag found here, and what that means"

@@ -9,7 +9,7 @@ use miniz_oxide::inflate::decompress_to_vec;
 use crate::backend::NetworkSource;
 
 /// configs/demo.ron.
-pub const DEMO_SCENARIO: &str = include_str!("../configs/demo.ron");
+const DEMO_SCENARIO: &str = include_str!("../configs/demo.ron");
 
 const SPECS: [(&str, &str); 2] = [
     ("camera", include_str!("../engines/camera.ron")),
@@ -31,14 +31,32 @@ const NETWORKS: [(&str, &[u8]); 3] = [
     ),
 ];
 
+/// The demo scenario (RON).
+///
+/// # Errors
+/// Never here: a jetlag that was built without it has none.
+pub fn demo_scenario() -> Result<&'static str, String> {
+    Ok(DEMO_SCENARIO)
+}
+
 /// Names of the detectors in the binary, as in `builtin:camera`.
 pub fn detector_names() -> impl Iterator<Item = &'static str> {
     SPECS.iter().map(|(name, _)| *name)
 }
 
 /// The spec (RON) of a detector in the binary.
-pub fn detector_spec(name: &str) -> Option<&'static str> {
-    SPECS.iter().find(|(n, _)| *n == name).map(|(_, spec)| *spec)
+///
+/// # Errors
+/// There is none of that name; those that there are.
+pub fn detector_spec(name: &str) -> Result<&'static str, String> {
+    let found = SPECS.iter().find(|(n, _)| *n == name);
+    found.map(|(_, spec)| *spec).ok_or_else(|| {
+        let known: Vec<&str> = detector_names().collect();
+        format!(
+            "no detector in the binary is named `{name}`; there are: {}",
+            known.join(", ")
+        )
+    })
 }
 
 /// A network in the binary, by the name that its spec uses.

@@ -3,8 +3,8 @@
 //! Two halves meet only in the run record ([`record`]): a live half that touches device, clock and board,
 //! and an offline half that is pure. docs/architecture.md has the map and the reasons; the import rules are:
 //!
-//! - [`units`], [`clock`] and [`nearest`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
-//! - [`source`], [`detector`] ← tensor; [`engine`] ← units; [`gpu`] ← units, clock, tensor
+//! - [`units`], [`clock`], [`nearest`] and [`built`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
+//! - [`source`], [`detector`] ← tensor; [`engine`] ← units; `gpu` (a feature) ← units, clock, tensor
 //! - [`backend`] ← engine, tensor, clock, gpu, scenario (settings), record (findings); only `backend/tensorrt` sees the
 //!   crate `tensorrt-dyn`, and only `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, record, clock
@@ -17,13 +17,17 @@
 pub mod analysis;
 pub mod backend;
 pub mod board;
+pub mod built;
 pub mod cli;
 pub mod clock;
 pub mod commands;
 pub mod deploy;
 pub mod detector;
+pub mod device_step;
+#[cfg_attr(not(feature = "cpu"), path = "without_embedded.rs")]
 pub mod embedded;
 pub mod engine;
+#[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod nearest;
 pub mod range;

@@ -16,6 +16,7 @@ fn env() -> ResolveEnv {
     ResolveEnv {
         cpus: vec![0, 1],
         gpu: None,
+        no_gpu: None,
         tensorrt: None,
         check_expectation: Some(|text, tenants| {
             let tenant = text.split('.').next().unwrap_or_default();

@@ -7,18 +7,22 @@
 //!
 //! Nothing here knows of sources, arrivals or records.
 
+#[cfg_attr(not(feature = "cpu"), path = "without_cpu.rs")]
 pub mod cpu;
+#[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod null;
 #[cfg(feature = "onnxruntime")]
 pub mod onnxruntime;
 pub mod sim;
 pub mod stress;
+#[cfg(feature = "gpu")]
 pub mod tensorrt;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::device_step::{CanvasShape, InputShape, PillarRules, PillarTensor};
 use crate::record::Finding;
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
@@ -94,7 +98,7 @@ pub struct DeviceFit {
     /// The input, `f32`: one of the program's host tensors.
     pub input: String,
     /// Sizes of both.
-    pub shape: crate::gpu::InputShape,
+    pub shape: InputShape,
 }
 
 /// A voxelisation by the names of its tensors.
@@ -105,9 +109,9 @@ pub struct DevicePillars {
     /// Cells of the pillars, x before y: `i32 [1, max_pillars, 2]`. One of the program's host tensors, as all of these are.
     pub cells: String,
     /// An encoder's inputs, `f32`.
-    pub tensors: Vec<(String, crate::gpu::PillarTensor)>,
+    pub tensors: Vec<(String, PillarTensor)>,
     /// What pillars are.
-    pub rules: crate::gpu::PillarRules,
+    pub rules: PillarRules,
 }
 
 /// A scatter by the names of its tensors.
@@ -122,7 +126,7 @@ pub struct DeviceScatter {
     /// What the step on the host keeps for itself, of which the device has no need.
     pub written: String,
     /// Sizes of all three.
-    pub shape: crate::gpu::CanvasShape,
+    pub shape: CanvasShape,
 }
 
 /// One step of a program.

@@ -137,6 +137,7 @@ fn resolve(args: &DeployArgs, board: &Board, path: &Path) -> anyhow::Result<Scen
         cpus: (0..board.processors).collect(),
         // Whether they are there is for the board to say.
         gpu: Some("the board's GPU".to_owned()),
+        no_gpu: None,
         tensorrt: Some("of the board".to_owned()),
         check_expectation: Some(check_expectation),
     };

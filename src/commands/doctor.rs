@@ -6,21 +6,20 @@
 
 use std::path::Path;
 
-use super::{Outcome, print};
-use crate::backend::tensorrt;
+use super::{Outcome, print, tensorrt};
 use crate::board::{self, Check, Roots, Status};
 use crate::cli::Format;
-use crate::gpu;
-use crate::{report, telemetry};
+use crate::{built, report, telemetry};
 
 /// Examines this machine and prints the answer.
-pub fn run(tensorrt: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
+pub fn run(given: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     let roots = Roots::system();
-    let mut checks = board::examine(&roots);
+    let mut checks = vec![features_check()];
+    checks.extend(board::examine(&roots));
     // Where nothing is installed, what was seen of files says it shorter; and what the loader finds is of this
     // machine, and of no other whose files are looked at.
-    let asked = roots.is_this_machine() || tensorrt.is_some();
-    if let Some(opened) = asked.then(|| tensorrt_check(tensorrt)).flatten() {
+    let asked = roots.is_this_machine() || given.is_some();
+    if let Some(opened) = asked.then(|| tensorrt::check(given)).flatten() {
         checks.retain(|check| check.subject != opened.subject);
         checks.push(opened);
     }
@@ -39,63 +38,17 @@ pub fn run(tensorrt: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     Ok(if gap { Outcome::Failed } else { Outcome::Done })
 }
 
-/// TensorRT as it answers itself: flavour, version, path, and which halves it has; `None` if none is installed.
-fn tensorrt_check(given: Option<&Path>) -> Option<Check> {
-    let check = |status, found, from: String, meaning: String, fix| Check {
-        subject: "TensorRT",
-        status,
-        found,
-        from,
-        meaning,
-        fix,
-    };
-    let library = match tensorrt::find(given) {
-        Ok(library) => library,
-        Err(error) => {
-            let problem = error.refusal()?;
-            let fix = "Install TensorRT 8.5 or later, or name another with --tensorrt.";
-            return Some(check(
-                Status::Gap,
-                None,
-                "the loader".to_owned(),
-                problem,
-                Some(fix),
-            ));
-        }
-    };
-    let found = Some(library.version().to_string());
-    let from = library.path().display().to_string();
-    let newer = if library.version().is_newer_than_tables() {
-        "; it is newer than this jetlag, which uses what earlier releases have"
-    } else {
-        ""
-    };
-    let (status, meaning, fix) = match (library.has_builder(), library.parser_path()) {
-        (false, _) => {
-            let fix = "Install the full TensorRT to build plans here.";
-            (Status::Note, "loads plans and builds none".to_owned(), Some(fix))
-        }
-        (true, Err(error)) => {
-            let fix = "Install the ONNX parser (Debian: libnvonnxparsers).";
-            (Status::Note, format!("cannot read ONNX: {error}"), Some(fix))
-        }
-        (true, Ok(parser)) => {
-            let parser = parser.file_name().unwrap_or_default().to_string_lossy();
-            match gpu::first() {
-                Ok(_) => (
-                    Status::Good,
-                    format!("builds and loads plans, with {parser}"),
-                    None,
-                ),
-                Err(missing) => {
-                    let fix = "Plans for other GPUs can be built with TensorRT-RTX (--compute-capability); running them needs a GPU.";
-                    (Status::Note, format!("with {parser}, but {missing}"), Some(fix))
-                }
-            }
-        }
-    };
-    let meaning = format!("{from}: {meaning}{newer}");
-    Some(check(status, found, from, meaning, fix))
+/// What this jetlag can do at all.
+fn features_check() -> Check {
+    let lacks = built::list(false);
+    Check {
+        subject: "jetlag",
+        status: Status::Good,
+        found: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        from: "this program".to_owned(),
+        meaning: format!("built with {}; left out: {lacks}", built::list(true)),
+        fix: None,
+    }
 }
 
 /// ONNX Runtime as it answers itself: version, path, and whether it has the CUDA provider.

@@ -72,11 +72,10 @@ fn parquet(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &Path, _: &ExportArgs) -> anyhow::Result<Outcome> {
-    Err(WrongUse(
-        "this jetlag was built without the feature `parquet`: build it with `cargo build --release --features parquet`, or \
-         take `--format csv`, which holds the same"
-            .to_owned(),
-    )
+    let left_out = crate::built::left_out("Parquet's tables", "parquet");
+    Err(WrongUse(format!(
+        "{left_out}, or take `--format csv`, which holds the same"
+    ))
     .into())
 }
 

@@ -9,15 +9,12 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::json;
 
-use super::{Outcome, WrongUse, prepare, print, report};
+use super::{Outcome, WrongUse, prepare, print, report, tensorrt};
 use crate::backend::cpu::CpuBackend;
-use crate::backend::tensorrt;
-use crate::backend::tensorrt::inspect::{Needs, PlanFacts};
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
-use crate::engine::manifest::{self, PlanManifest};
+use crate::engine::manifest;
 use crate::engine::network::{self, NetworkFacts, Port};
-use crate::gpu;
 use crate::report::inspect as show;
 use crate::report::plan;
 use crate::scenario::DetectorRef;
@@ -223,7 +220,7 @@ fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<Tenso
 fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
     let bytes = std::fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
     let manifest = manifest::read(&args.file);
-    let loaded = load_plan(args, &bytes, manifest.as_ref().ok());
+    let loaded = tensorrt::load(args, &bytes, manifest.as_ref().ok());
     let (manifest, loaded) = (
         manifest.map_err(|e| e.to_string()),
         loaded.map_err(|e| format!("{e:#}")),
@@ -247,39 +244,6 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
         Outcome::Failed
     } else {
         Outcome::Done
-    })
-}
-
-/// Loads a plan, after asking its manifest whether that can go well.
-fn load_plan(args: &InspectArgs, bytes: &[u8], manifest: Option<&PlanManifest>) -> anyhow::Result<PlanFacts> {
-    let library = tensorrt::find(args.tensorrt.as_deref())?;
-    if let Some(manifest) = manifest {
-        let device = gpu::first().ok();
-        let problem = tensorrt::mismatch(manifest, library.version(), device.as_ref());
-        anyhow::ensure!(problem.is_none(), "{}", problem.unwrap_or_default());
-        let hash = blake3::hash(bytes).to_hex();
-        anyhow::ensure!(
-            hash.as_str() == manifest.plan_blake3,
-            "the plan's content does not match its manifest: it is damaged; {}",
-            tensorrt::rebuild_command(manifest)
-        );
-    }
-    let options = manifest.map(|manifest| &manifest.options);
-    let is_compatible = options.is_some_and(|options| options.version_compatible);
-    anyhow::ensure!(
-        !is_compatible || args.allow_host_code,
-        "a version-compatible plan carries a runtime of its own, which loading it executes: trust it with --allow-host-code"
-    );
-    let mut plugins = options.map(|options| options.plugins.clone()).unwrap_or_default();
-    plugins.extend(args.plugins.iter().cloned());
-    let needs = Needs {
-        plugins,
-        dla_core: options.and_then(|options| options.dla_core),
-        host_code: args.allow_host_code,
-    };
-    tensorrt::inspect::inspect(library, bytes, &needs).map_err(|error| match gpu::first() {
-        Ok(_) => error.into(),
-        Err(missing) => anyhow::anyhow!("{missing}; {error}"),
     })
 }
 

@@ -15,7 +15,6 @@ use super::processes::Processes;
 use super::progress::Progress;
 use super::screen::{Screen, Stream};
 use super::watchdog::{self, Current, Ward};
-use crate::backend::gpu::SharedGpu;
 use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
 use crate::board::Roots;
@@ -23,8 +22,7 @@ use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{
-    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, SampleRecord,
-    WindowRecord,
+    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
 };
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
@@ -207,8 +205,8 @@ pub(super) fn run(
                 let _ = notes.send(Event::Phase(end));
             }
             *current.lock().unwrap_or_else(PoisonError::into_inner) = None;
-            for gpu in &gpus {
-                clock_residuals(gpu, &notes);
+            for residual in gpus.clock_residuals() {
+                let _ = notes.send(Event::Sample(residual));
             }
         }
         if let Some(processes) = processes {
@@ -240,19 +238,6 @@ fn wards(scenario: &Scenario, tenants: &[Live]) -> Vec<Ward> {
             watched: Arc::clone(&live.runner.watched),
         })
         .collect()
-}
-
-/// How far the device's moments would have been off on the host's line before each renewal of the anchor.
-fn clock_residuals(gpu: &SharedGpu, notes: &Sender<Event>) {
-    for calibration in gpu.take_calibrations() {
-        let _ = notes.send(Event::Sample(SampleRecord {
-            at: calibration.at,
-            source: "gpu".to_owned(),
-            signal: "clock_residual".to_owned(),
-            value: Some(calibration.residual.0 as f64 / 1e3),
-            unit: "us".to_owned(),
-        }));
-    }
 }
 
 /// Told once, where the others go on without a tenant.

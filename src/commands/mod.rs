@@ -2,8 +2,10 @@
 //!
 //! A command returns an [`Outcome`]; only `main` turns it into an exit code.
 
+#[cfg(feature = "gpu")]
 pub mod build;
 pub mod cache;
+#[cfg(feature = "gpu")]
 mod calibration;
 pub mod clocks;
 pub mod compare;
@@ -24,9 +26,16 @@ pub mod report;
 pub mod run;
 mod screen;
 pub mod tenant_process;
+#[cfg(feature = "gpu")]
+mod tensorrt;
 mod trtexec;
 mod watchdog;
 pub mod with_parent;
+#[cfg(not(feature = "gpu"))]
+mod without_gpu;
+
+#[cfg(not(feature = "gpu"))]
+use without_gpu::{build, tensorrt};
 
 use crate::cli::{Cli, Command, DataCommand};
 

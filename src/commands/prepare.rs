@@ -2,15 +2,16 @@
 //!
 //! Everything is tried for every tenant before anything is given up, so that all problems are told at once.
 
+#[cfg(feature = "gpu")]
 mod gpu;
 mod onnxruntime;
 mod stress;
+mod ways;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::backend::cpu::CpuBackend;
-use crate::backend::gpu::SharedGpu;
 use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
@@ -23,6 +24,9 @@ use crate::source::synthetic::SyntheticSource;
 use crate::source::{ContentKind, Source, images, points};
 use crate::tenant::pipeline::{Runner, prepare_thread};
 use gpu::Devices;
+
+#[cfg(not(feature = "gpu"))]
+use super::without_gpu::prepare as gpu;
 
 /// A tenant ready to run, and what the manifest says of it.
 pub struct Prepared {
@@ -37,13 +41,7 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
     match reference {
         DetectorRef::File(path) => spec::load(path).map_err(|e| e.to_string()),
         DetectorRef::Builtin(name) => {
-            let Some(text) = embedded::detector_spec(name) else {
-                let known: Vec<&str> = embedded::detector_names().collect();
-                return Err(format!(
-                    "no detector in the binary is named `{name}`; there are: {}",
-                    known.join(", ")
-                ));
-            };
+            let text = embedded::detector_spec(name)?;
             spec::from_str(text, name, Path::new("engines"), &embedded::network).map_err(|e| e.to_string())
         }
     }
@@ -71,14 +69,14 @@ pub struct All {
     /// In the order of the scenario.
     pub tenants: Vec<Prepared>,
     /// The GPUs in use.
-    pub gpus: Vec<Arc<SharedGpu>>,
+    pub(super) gpus: Devices,
 }
 
 /// Prepares all tenants, or says everything that is in the way.
 pub fn all(scenario: &Scenario) -> Result<All, Vec<String>> {
     let device = SharedDevice::new(scenario.sim_contention);
     let mut prepared = Vec::new();
-    let mut problems: Vec<String> = gpu::sharing_without_gpu(scenario);
+    let mut problems: Vec<String> = ways::without_gpu(scenario);
     let devices = Devices::open(scenario, &scenario.tenants);
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(scenario, number, tenant, &device, &devices) {
@@ -89,7 +87,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Vec<String>> {
     if problems.is_empty() {
         Ok(All {
             tenants: prepared,
-            gpus: devices.into_opened(),
+            gpus: devices,
         })
     } else {
         Err(problems)
@@ -106,7 +104,7 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<String>> {
     let ready = one(scenario, number, tenant, &device, &devices)?;
     Ok(All {
         tenants: vec![ready],
-        gpus: devices.into_opened(),
+        gpus: devices,
     })
 }
 

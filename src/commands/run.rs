@@ -120,7 +120,8 @@ fn hold_clocks(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
 fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
     let mut facts = board::facts(&board::Roots::system());
     let env = ResolveEnv {
-        gpu: facts.remove("gpu"),
+        gpu: facts.remove("gpu").filter(|_| cfg!(feature = "gpu")),
+        no_gpu: (!cfg!(feature = "gpu")).then_some("this jetlag was built without its GPU part"),
         tensorrt: facts.remove("tensorrt"),
         check_expectation: Some(check_expectation),
         ..ResolveEnv::of_this_machine()
@@ -128,12 +129,13 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
     let resolved = match origin {
         Origin::File(path) => scenario::load(path, sets, &env),
         Origin::Demo => {
+            let demo = embedded::demo_scenario().map_err(WrongUse)?;
             // The same scenario, with the detectors that the binary carries.
             let mut all: Vec<String> = embedded::detector_names()
                 .map(|name| format!("tenants.{name}.detector=\"builtin:{name}\""))
                 .collect();
             all.extend(sets.iter().cloned());
-            scenario::from_str(embedded::DEMO_SCENARIO, "demo", Path::new("."), &all, &env)
+            scenario::from_str(demo, "demo", Path::new("."), &all, &env)
         }
     };
     Ok(resolved.map_err(|problems| WrongUse(problems.to_string()))?)

@@ -5,3 +5,4 @@ pub mod cache;
 pub mod manifest;
 pub mod network;
 pub mod options;
+pub mod plan;

@@ -6,28 +6,7 @@ use super::GpuError;
 use super::kernels::{BLOCK, Kernel, Module};
 use super::scatter::Span;
 use super::stream::Stream;
-
-/// A network's input for images.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InputShape {
-    /// Width and height in pixels.
-    pub size: [usize; 2],
-    /// Whether the three channels of a pixel stand together.
-    pub interleaved: bool,
-}
-
-impl InputShape {
-    /// Bytes of a block before its rows or values.
-    pub fn head_bytes(&self) -> usize {
-        let [width, height] = self.size;
-        (16 + 2 * width + 3 * height).div_ceil(4) * 16
-    }
-
-    /// Bytes of the input.
-    pub fn input_bytes(&self) -> usize {
-        self.size[0] * self.size[1] * 12
-    }
-}
+use crate::device_step::InputShape;
 
 /// The fit of one slot's frames.
 #[derive(Debug)]

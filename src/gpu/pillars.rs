@@ -8,57 +8,15 @@ use super::kernels::{BLOCK, Kernel, Module};
 use super::memory::DeviceMemory;
 use super::scatter::Span;
 use super::stream::Stream;
+use crate::device_step::{POINT_WORDS, PillarRules, PillarTensor};
 
 /// Blocks of a launch, in whose strides threads go through points, cells and rows.
 const MOST_BLOCKS: usize = 128;
 /// As in the kernels: values to a tile, tiles to a group.
 const TILE: usize = 32;
 const GROUP: usize = 64;
-/// Bytes before the points of a block, and of a point.
-const WORDS: usize = 4;
 /// Most features of a tensor: four bits each.
 const MOST_FEATURES: usize = 16;
-
-/// What pillars are, and how many.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PillarRules {
-    /// Lower corner of the range in metres: x, y, z.
-    pub low: [f32; 3],
-    /// Size of one pillar in metres.
-    pub size: [f32; 3],
-    /// Pillars along x and y.
-    pub cells: [u32; 2],
-    /// The middle of pillar (0, 0), and what a network was given as such along x and y.
-    pub centre: [f32; 3],
-    /// See `centre`.
-    pub first: [f32; 2],
-    /// Most points of a pillar.
-    pub max_points: u32,
-    /// Most pillars of a sweep.
-    pub max_pillars: u32,
-    /// Whether points beyond the last pillar are passed over; otherwise reading stops there.
-    pub skips: bool,
-    /// Most points of a sweep.
-    pub capacity: u32,
-}
-
-impl PillarRules {
-    /// Bytes of the largest block: four words, the first of which is the number of points, then four to a point.
-    pub fn block_bytes(&self) -> usize {
-        (1 + self.capacity as usize) * WORDS * 4
-    }
-}
-
-/// A tensor of `max_pillars` rows that is made of pillars.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PillarTensor {
-    /// Places in a row: a point each, or one for the row.
-    pub slots: usize,
-    /// Elements from row to row, from place to place and from feature to feature.
-    pub strides: [usize; 3],
-    /// What stands there, by the kernel's codes.
-    pub features: Vec<u8>,
-}
 
 /// The kernels, in the order of their work.
 #[derive(Debug)]
@@ -121,7 +79,7 @@ impl Places {
             kept,
             3 * pillars,
         ];
-        let (mut all, mut words) = ([0; 11], WORDS);
+        let (mut all, mut words) = ([0; 11], POINT_WORDS);
         for (place, size) in all.iter_mut().zip(sizes) {
             *place = u32::try_from(words).ok()?;
             words = words.checked_add(size)?;

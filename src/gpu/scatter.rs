@@ -6,19 +6,7 @@ use super::GpuError;
 use super::kernels::{BLOCK, Kernel, Module};
 use super::memory::DeviceMemory;
 use super::stream::Stream;
-
-/// What is written where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CanvasShape {
-    /// Channels of features and canvas.
-    pub channels: usize,
-    /// Cells along x and y.
-    pub cells: [usize; 2],
-    /// Most pillars in a frame.
-    pub max_pillars: usize,
-    /// Whether features stand channel by channel.
-    pub channels_first: bool,
-}
+use crate::device_step::CanvasShape;
 
 /// Memory that a kernel is given: whoever enqueues keeps it alive until the device is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

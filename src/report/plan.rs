@@ -7,10 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::analysis::layers;
-use crate::backend::tensorrt::inspect::PlanFacts;
 use crate::engine::cache::Listed;
 use crate::engine::manifest::PlanManifest;
 use crate::engine::options::shape_text;
+use crate::engine::plan::PlanFacts;
 use crate::units::Bytes;
 
 /// Layers shown of a plan.

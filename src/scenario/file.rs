@@ -1,13 +1,18 @@
 //! The scenario as typed: every field with its place, nothing filled in.
 //!
-//! This file is the list of the fields and choices that a scenario may have, and of how each is written.
+//! This file is the list of the fields that a scenario may have, and of how each is written; the words that may stand
+//! in one are in `choices.rs`.
 //! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
 
 use crate::units::Nanos;
 
+use super::choices::{
+    ARRIVALS, BACKENDS, CLOCKS, FORMATS, HELD_CLOCKS, LATENCIES, MPS, OVERLOADS, RELEASES, SENSORS, SHARINGS,
+    SOURCES, TELEMETRY_SOURCES,
+};
 use super::gpu::{self, GpuFile, Provider};
 use super::problems::{Place, ProblemKind, Spot};
-use super::read::{Choice, Choices, Fields, Read, Reader};
+use super::read::{Choices, Fields, Read, Reader};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stress::{self, StressFile};
 use super::tree::Node;
@@ -198,181 +203,6 @@ const TENANT_FIELDS: &[&str] = &[
     "processes",
     "gpus",
 ];
-
-const fn plain(name: &'static str) -> Choice {
-    choice(name, &[], 0, name)
-}
-
-const fn choice(
-    name: &'static str,
-    fields: &'static [&'static str],
-    bare: usize,
-    example: &'static str,
-) -> Choice {
-    Choice {
-        name,
-        fields,
-        bare,
-        example,
-    }
-}
-
-static CLOCKS: Choices = Choices {
-    what: "clock",
-    default: "Real",
-    all: &[plain("Real"), plain("Virtual")],
-};
-
-static RELEASES: Choices = Choices {
-    what: "release",
-    default: "Sleep",
-    all: &[plain("Sleep"), plain("Spin")],
-};
-
-static SHARINGS: Choices = Choices {
-    what: "sharing",
-    default: "Streams",
-    all: &[
-        plain("Streams"),
-        plain("SingleStream"),
-        plain("Priority"),
-        plain("RoundRobin"),
-        plain("Exclusive"),
-        plain("Edf"),
-        plain("Partition"),
-        plain("Processes"),
-    ],
-};
-
-static MPS: Choices = Choices {
-    what: "way with MPS",
-    default: "Auto",
-    all: &[plain("Auto"), plain("Required"), plain("Off")],
-};
-
-static HELD_CLOCKS: Choices = Choices {
-    what: "way with clocks",
-    default: "AsIs",
-    all: &[plain("AsIs"), plain("Max")],
-};
-
-static TELEMETRY_SOURCES: Choices = Choices {
-    what: "source of samples",
-    default: "Host",
-    all: &[
-        plain("Host"),
-        plain("Processes"),
-        plain("Rails"),
-        plain("Thermal"),
-        plain("Gpu"),
-        plain("Emc"),
-        plain("Fan"),
-        plain("PowerMode"),
-        plain("Nvml"),
-        plain("Rapl"),
-        plain("Tegrastats"),
-    ],
-};
-
-static BACKENDS: Choices = Choices {
-    what: "backend",
-    default: "Auto",
-    all: &[
-        plain("Auto"),
-        choice("Cpu", &["threads", "profile"], 0, "Cpu(threads: 1)"),
-        choice("Sim", &["model"], 1, "Sim(Fixed(\"5ms\"))"),
-        plain("Null"),
-        choice(
-            "TensorRt",
-            &["build", "plans", "profile"],
-            0,
-            "TensorRt(build: \"--precision fp16\")",
-        ),
-        choice(
-            "OnnxRuntime",
-            &["provider", "threads"],
-            0,
-            "OnnxRuntime(provider: Cpu)",
-        ),
-        choice(
-            "Stress",
-            &["resource", "level", "burst"],
-            0,
-            "Stress(resource: Dram, level: 0.5)",
-        ),
-    ],
-};
-
-static LATENCIES: Choices = Choices {
-    what: "latency model",
-    default: "Fixed",
-    all: &[
-        choice("Fixed", &["latency"], 1, "Fixed(\"5ms\")"),
-        choice("Normal", &["mean", "sd"], 0, "Normal(mean: \"8ms\", sd: \"1ms\")"),
-        choice(
-            "LogNormal",
-            &["median", "sigma"],
-            0,
-            "LogNormal(median: \"8ms\", sigma: 0.3)",
-        ),
-        choice(
-            "Bimodal",
-            &["fast", "slow", "slow_share"],
-            0,
-            "Bimodal(fast: \"5ms\", slow: \"20ms\", slow_share: 0.05)",
-        ),
-        choice("Recorded", &["latencies"], 1, "Recorded([\"5ms\", \"6ms\"])"),
-    ],
-};
-
-static SOURCES: Choices = Choices {
-    what: "source",
-    default: "Empty",
-    all: &[
-        plain("Empty"),
-        choice("Images", &["path", "repeat"], 1, "Images(\"folder\")"),
-        choice("Points", &["path", "repeat", "format"], 1, "Points(\"folder\")"),
-        choice(
-            "Synthetic",
-            &["sensor", "scenes", "seed"],
-            1,
-            "Synthetic(sensor: Camera, scenes: 64)",
-        ),
-    ],
-};
-
-static FORMATS: Choices = Choices {
-    what: "format",
-    default: "Kitti",
-    all: &[plain("Kitti"), plain("NuScenes")],
-};
-
-static SENSORS: Choices = Choices {
-    what: "sensor",
-    default: "Camera",
-    all: &[plain("Camera"), plain("Lidar")],
-};
-
-static ARRIVALS: Choices = Choices {
-    what: "arrival",
-    default: "Closed",
-    all: &[
-        plain("Closed"),
-        choice("Periodic", &["hz", "phase", "jitter"], 1, "Periodic(hz: 30)"),
-        choice("Poisson", &["hz"], 1, "Poisson(hz: 30)"),
-        choice("Replay", &["speed"], 1, "Replay(speed: 1.0)"),
-    ],
-};
-
-static OVERLOADS: Choices = Choices {
-    what: "overload",
-    default: "DropOldest",
-    all: &[
-        choice("Queue", &["capacity"], 1, "Queue(capacity: 100)"),
-        choice("DropOldest", &["queue"], 1, "DropOldest(queue: 1)"),
-        choice("DropNewest", &["queue"], 1, "DropNewest(queue: 1)"),
-    ],
-};
 
 /// Reads the tree; what is wrong with it is in the reader afterwards.
 pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {

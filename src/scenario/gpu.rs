@@ -4,8 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::choices::plain;
 use super::problems::{ProblemKind, Spot};
-use super::read::{Choice, Choices, Fields, Read, Reader};
+use super::read::{Choices, Fields, Read, Reader};
 use super::resolve::require;
 use super::tree::Node;
 
@@ -111,15 +112,6 @@ pub(super) struct GpuFile {
     preprocess: Read<Preprocess>,
     pub(super) processes: Read<usize>,
     pub(super) gpus: Read<Vec<Spot<u16>>>,
-}
-
-const fn plain(name: &'static str) -> Choice {
-    Choice {
-        name,
-        fields: &[],
-        bare: 0,
-        example: name,
-    }
 }
 
 static TRANSFERS: Choices = Choices {

@@ -5,6 +5,7 @@
 //! turns that into the [`Scenario`] of this module (`resolve`, `tenant`), reporting all [`Problems`] at once.
 //! The rest of the program sees only what is here; it is stored in the run file as it stands.
 
+mod choices;
 mod copies;
 mod file;
 mod gpu;

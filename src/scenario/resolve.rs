@@ -30,6 +30,8 @@ pub struct ResolveEnv {
     pub cpus: Vec<usize>,
     /// The GPU's name, where one was found.
     pub gpu: Option<String>,
+    /// Why there is none, where it was not looked for.
+    pub no_gpu: Option<&'static str>,
     /// TensorRT's version, where it was found.
     pub tensorrt: Option<String>,
     /// How expectations are checked; without it they are taken as they are.

@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::choices::plain;
 use super::problems::{ProblemKind, Spot};
-use super::read::{Choice, Choices, Fields, Read, Reader};
+use super::read::{Choices, Fields, Read, Reader};
 use super::resolve::require;
 use super::{Arrival, Tenant};
 use crate::units::Nanos;
@@ -77,15 +78,6 @@ pub(super) struct StressFile {
     resource: Spot<Resource>,
     level: Spot<f64>,
     burst: Read<Nanos>,
-}
-
-const fn plain(name: &'static str) -> Choice {
-    Choice {
-        name,
-        fields: &[],
-        bare: 0,
-        example: name,
-    }
 }
 
 static RESOURCES: Choices = Choices {

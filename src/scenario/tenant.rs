@@ -220,10 +220,10 @@ impl One<'_> {
         };
         let env = self.context.env;
         let (backend, why) = match (&env.gpu, &env.tensorrt) {
-            (None, _) => (
-                cpu,
-                "no GPU was found, so the embedded cpu backend runs it".to_owned(),
-            ),
+            (None, _) => {
+                let why = env.no_gpu.unwrap_or("no GPU was found");
+                (cpu, format!("{why}, so the embedded cpu backend runs it"))
+            }
             (Some(gpu), None) => (
                 cpu,
                 format!("{gpu} was found and TensorRT was not, so the embedded cpu backend runs it"),

@@ -86,6 +86,16 @@ pub trait Execution: Send {
     fn layer_times(&mut self, _into: &mut Vec<NodeTime>) {}
 }
 
+/// What a tenant is opened with on its device.
+pub struct OnDevice {
+    /// The device, as all tenants of the run share it.
+    pub shared: std::sync::Arc<SharedGpu>,
+    /// What the tenant brings to the sharing.
+    pub claim: Claim,
+    /// How its slots work.
+    pub options: Options,
+}
+
 /// How a tenant's slots work.
 #[derive(Clone, Debug)]
 pub struct Options {

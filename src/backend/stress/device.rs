@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use super::{NAME, OnGpu, calibrate, failed, gpu};
+use super::{NAME, calibrate, failed};
+use crate::backend::gpu;
 use crate::backend::{BackendError, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
@@ -16,6 +17,8 @@ use crate::scenario::{self, Resource, Sharing};
 use crate::tensor::TensorSet;
 use crate::units::{Nanos, Stamp};
 
+pub use crate::backend::gpu::OnDevice;
+
 /// One copy of a burst; longer bursts are rows of them.
 const COPY_BYTES: usize = 16 << 20;
 /// Work of a copy is counted in these.
@@ -23,7 +26,7 @@ const UNIT_BYTES: usize = 4 << 10;
 
 /// Opens the slots; all enqueue the same work.
 pub(super) fn open(
-    on: &OnGpu,
+    on: &OnDevice,
     resource: Resource,
     burst: Nanos,
     slots: usize,
@@ -124,7 +127,7 @@ impl Work {
 }
 
 /// Work that takes `burst` on a device that does nothing else.
-fn measured(device: &Arc<Gpu>, work: &Work, burst: Nanos, on: &OnGpu) -> Result<u64, GpuError> {
+fn measured(device: &Arc<Gpu>, work: &Work, burst: Nanos, on: &OnDevice) -> Result<u64, GpuError> {
     let stream = Stream::new(device, 0)?;
     let (begun, done) = (Event::new(device)?, Event::new(device)?);
     calibrate(burst, |count| {

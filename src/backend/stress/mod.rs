@@ -5,12 +5,12 @@
 //! is the arrival's affair (`scenario::Stress::arrival`). What loads what: `host` the processor and its memory, `device`
 //! the GPU.
 
+#[cfg_attr(not(feature = "gpu"), path = "without_gpu.rs")]
 mod device;
 mod host;
 
-use std::sync::Arc;
+pub use device::OnDevice;
 
-use super::gpu::{self, Claim, Options, SharedGpu};
 use super::{Backend, BackendError, Program, Slot};
 use crate::scenario::{Resource, Stress};
 use crate::units::Nanos;
@@ -18,22 +18,12 @@ use crate::units::Nanos;
 /// The backend's word in results.
 pub const NAME: &str = "stress";
 
-/// A GPU as a stressor uses it.
-pub struct OnGpu {
-    /// The device, as all tenants of the run share it.
-    pub shared: Arc<SharedGpu>,
-    /// What it brings to the sharing.
-    pub claim: Claim,
-    /// How its slots work.
-    pub options: Options,
-}
-
 /// Loads one resource.
 pub struct StressBackend {
     /// What, and how much.
     pub stress: Stress,
     /// The GPU, for resources of one.
-    pub gpu: Option<OnGpu>,
+    pub gpu: Option<OnDevice>,
 }
 
 impl Backend for StressBackend {

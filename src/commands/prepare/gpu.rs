@@ -7,19 +7,21 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use crate::backend::gpu::{Claim, Options, SharedGpu};
+use crate::backend::gpu::{Claim, OnDevice, Options, SharedGpu};
 use crate::backend::tensorrt::{self, TensorRtBackend, over_plans};
 use crate::backend::{Backend, Program};
 use crate::cli::{BuildArgs, Cli, Command};
 use crate::commands::build;
-use crate::scenario::{DetectorRef, Scenario, Sharing, Tenant};
+use crate::gpu::Calibration;
+use crate::record::SampleRecord;
+use crate::scenario::{DetectorRef, Scenario, Tenant};
 
 /// How much longer than the watchdog a waiting thread asks.
 const BEYOND_WATCHDOG: Duration = Duration::from_secs(5);
 
 /// The devices that a scenario's tenants run on, by number.
 #[derive(Default)]
-pub(super) struct Devices {
+pub(in crate::commands) struct Devices {
     opened: BTreeMap<u16, Result<Arc<SharedGpu>, String>>,
 }
 
@@ -49,9 +51,21 @@ impl Devices {
         }
     }
 
-    /// All that could be opened.
-    pub(super) fn into_opened(self) -> Vec<Arc<SharedGpu>> {
-        self.opened.into_values().filter_map(Result::ok).collect()
+    /// How far the devices' moments would have been off on the host's line before each renewal of an anchor, since the last
+    /// call.
+    pub(in crate::commands) fn clock_residuals(&self) -> Vec<SampleRecord> {
+        let opened = self.opened.values().filter_map(|opened| opened.as_ref().ok());
+        let residual = |calibration: Calibration| SampleRecord {
+            at: calibration.at,
+            source: "gpu".to_owned(),
+            signal: "clock_residual".to_owned(),
+            value: Some(calibration.residual.0 as f64 / 1e3),
+            unit: "us".to_owned(),
+        };
+        opened
+            .flat_map(|gpu| gpu.take_calibrations())
+            .map(residual)
+            .collect()
     }
 }
 
@@ -63,36 +77,6 @@ fn claim(tenant: &Tenant, place: usize) -> Claim {
     }
 }
 
-/// The ways of sharing that mean nothing to these tenants.
-pub(super) fn sharing_without_gpu(scenario: &Scenario) -> Vec<String> {
-    if scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu()) {
-        return Vec::new();
-    }
-    let problem = |way: Sharing| {
-        let does = match way {
-            Sharing::SingleStream => "puts all tenants on one CUDA stream",
-            Sharing::Priority => "gives tenants CUDA streams of different priority",
-            Sharing::Partition => "divides a GPU's multiprocessors among tenants",
-            Sharing::Streams
-            | Sharing::RoundRobin
-            | Sharing::Exclusive
-            | Sharing::Edf
-            | Sharing::Processes => {
-                return None;
-            }
-        };
-        Some(format!(
-            "sharing {way:?} {does}, and none of these tenants runs on a GPU; take Streams, RoundRobin, Exclusive or Edf, \
-             or give a tenant backend: TensorRt or OnnxRuntime"
-        ))
-    };
-    scenario
-        .ways_of_sharing()
-        .into_iter()
-        .filter_map(problem)
-        .collect()
-}
-
 /// A tenant's place among those of its device.
 fn place(scenario: &Scenario, number: usize) -> usize {
     let gpu = scenario.tenants[number].gpu.gpu;
@@ -100,13 +84,6 @@ fn place(scenario: &Scenario, number: usize) -> usize {
         .iter()
         .filter(|tenant| tenant.backend.uses_gpu() && tenant.gpu.gpu == gpu)
         .count()
-}
-
-/// What a tenant is opened with on its device.
-pub(super) struct OnDevice {
-    pub(super) shared: Arc<SharedGpu>,
-    pub(super) claim: Claim,
-    pub(super) options: Options,
 }
 
 /// Finds a tenant's device and how it uses it.

@@ -13,7 +13,8 @@ pub(super) fn backend(
     provider: Provider,
     threads: usize,
 ) -> Result<Box<dyn Backend>, String> {
-    use super::gpu::{OnDevice, on_device};
+    use super::gpu::on_device;
+    use crate::backend::gpu::OnDevice;
     use crate::backend::onnxruntime::{CpuProvider, CudaProvider, find};
 
     let library = find(None).map_err(|error| error.to_string())?;
@@ -52,9 +53,5 @@ pub(super) fn backend(
     _provider: Provider,
     _threads: usize,
 ) -> Result<Box<dyn Backend>, String> {
-    Err(
-        "this jetlag was built without ONNX Runtime; build it with cargo build --release --features onnxruntime, or take \
-         another backend"
-            .to_owned(),
-    )
+    Err(crate::built::left_out("ONNX Runtime", "onnxruntime"))
 }

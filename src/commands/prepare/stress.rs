@@ -1,8 +1,8 @@
 //! Preparing a stressor: its device, where it loads one.
 
-use super::gpu::{Devices, OnDevice, on_device};
+use super::gpu::{Devices, on_device};
 use crate::backend::Backend;
-use crate::backend::stress::{NAME, OnGpu, StressBackend};
+use crate::backend::stress::{NAME, StressBackend};
 use crate::scenario::{Scenario, Stress};
 
 /// A stressor's backend.
@@ -13,18 +13,7 @@ pub(super) fn backend(
     stress: Stress,
 ) -> Result<Box<dyn Backend>, String> {
     let gpu = match stress.resource.is_on_gpu() {
-        true => {
-            let OnDevice {
-                shared,
-                claim,
-                options,
-            } = on_device(scenario, number, devices, NAME)?;
-            Some(OnGpu {
-                shared,
-                claim,
-                options,
-            })
-        }
+        true => Some(on_device(scenario, number, devices, NAME)?),
         false => None,
     };
     Ok(Box::new(StressBackend { stress, gpu }))

@@ -6,7 +6,7 @@
 
 use super::encode::{CELLS, dims};
 use crate::backend::{DeviceScatter, DeviceStep, HostStep};
-use crate::gpu::CanvasShape;
+use crate::device_step::CanvasShape;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 
 /// Name of the tensor that keeps which cells of the canvas hold something: `i32 [1, pillars]`.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{f32_port, span};
 use crate::backend::gpu::{Described, Execution, Location, Network, Port, Ports, failed};
 use crate::backend::{BackendError, DeviceFit};
-use crate::gpu::{Fit, InputShape, Module, Stream};
+use crate::device_step::InputShape;
+use crate::gpu::{Fit, Module, Stream};
 use crate::tensor::Shape;
 
 /// From the block that the host fills to the input.

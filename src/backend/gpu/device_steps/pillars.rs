@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::span;
 use crate::backend::gpu::{Described, Execution, Location, Network, Port, Ports, failed};
 use crate::backend::{BackendError, DevicePillars, TensorSpec};
-use crate::gpu::{Module, PillarRules, PillarTensor, Pillars, Stream};
+use crate::device_step::{PillarRules, PillarTensor};
+use crate::gpu::{Module, Pillars, Stream};
 use crate::tensor::Shape;
 
 /// From the block that the host fills to `made`: the cells, then the tensors, each in its largest shape.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{f32_port, span};
 use crate::backend::gpu::{Described, Execution, Location, Network, Port, Ports, failed};
 use crate::backend::{BackendError, DeviceScatter};
-use crate::gpu::{CanvasShape, Module, Scatter, Stream};
+use crate::device_step::CanvasShape;
+use crate::gpu::{Module, Scatter, Stream};
 use crate::tensor::{ElementType, Shape};
 
 /// Over the features as their encoder describes them.

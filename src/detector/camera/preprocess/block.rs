@@ -7,7 +7,7 @@
 use super::{CameraPreprocess, Colour, InputFormat, Layout, check};
 use crate::backend::{DeviceFit, TensorSpec};
 use crate::detector::camera::fit::Placement;
-use crate::gpu::InputShape;
+use crate::device_step::InputShape;
 use crate::source::Image;
 use crate::tensor::{ElementType, HostTensor, Shape};
 

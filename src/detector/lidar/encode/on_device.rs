@@ -4,7 +4,7 @@
 use super::{CELLS, Encoder, Feature, Layout, dims};
 use crate::backend::{DevicePillars, TensorSpec};
 use crate::detector::lidar::voxelise::Voxeliser;
-use crate::gpu::{PillarRules, PillarTensor};
+use crate::device_step::{PillarRules, PillarTensor};
 use crate::source::PointCloud;
 use crate::tensor::{ElementType, HostTensor};
 

@@ -1,0 +1,18 @@
+//! In the place of loads of the GPU, in a jetlag that was built without it.
+
+use crate::backend::{BackendError, Slot};
+use crate::scenario::Resource;
+use crate::units::Nanos;
+
+/// There is none.
+pub enum OnDevice {}
+
+/// Never called: nobody has a GPU to call it with.
+pub(super) fn open(
+    on: &OnDevice,
+    _resource: Resource,
+    _burst: Nanos,
+    _slots: usize,
+) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    match *on {}
+}

@@ -1,0 +1,57 @@
+//! What this jetlag was built with, and the one answer to whoever asks for a part that was left out.
+//!
+//! A part is left out at the boundary of a module: another of the same surface takes its place (`backend/without_cpu.rs`,
+//! `commands/without_gpu.rs`), so that nobody else asks what was built. docs/shipping.md has the feature sets.
+
+use std::sync::LazyLock;
+
+/// The features, as Cargo.toml has them, and whether this jetlag has them.
+pub const FEATURES: [(&str, bool); 5] = [
+    ("cpu", cfg!(feature = "cpu")),
+    ("gpu", cfg!(feature = "gpu")),
+    ("nvtx", cfg!(feature = "nvtx")),
+    ("onnxruntime", cfg!(feature = "onnxruntime")),
+    ("parquet", cfg!(feature = "parquet")),
+];
+
+/// Those that it has, or lacks, with commas between; `none` if there are none.
+pub fn list(has: bool) -> String {
+    let names: Vec<&str> = FEATURES
+        .into_iter()
+        .filter_map(|(name, is_built)| (is_built == has).then_some(name))
+        .collect();
+    match names.is_empty() {
+        true => "none".to_owned(),
+        false => names.join(", "),
+    }
+}
+
+/// `0.1.0 (features: cpu, gpu)`.
+pub fn version() -> &'static str {
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| format!("{} (features: {})", env!("CARGO_PKG_VERSION"), list(true)));
+    &VERSION
+}
+
+/// That `part` was left out, and how to have it.
+pub fn left_out(part: &str, feature: &str) -> String {
+    format!("this jetlag was built without {part}; build it with cargo build --release --features {feature}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_feature_of_the_manifest_is_told() {
+        let manifest = include_str!("../Cargo.toml");
+        let section = manifest.split("[features]\n").nth(1).expect("the section");
+        let declared = section
+            .lines()
+            .take_while(|line| !line.starts_with('['))
+            .filter_map(|line| line.split_once(" = "))
+            .map(|(name, _)| name)
+            .filter(|name| !matches!(*name, "default" | "full"));
+        assert!(declared.eq(FEATURES.map(|(name, _)| name)), "{section}");
+    }
+}

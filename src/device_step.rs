@@ -1,0 +1,80 @@
+//! What a device can do in the place of the host, as data: a detector says it, `gpu` has the kernels, and neither needs the other.
+
+/// Words of a point in a block; as many stand before the first.
+pub const POINT_WORDS: usize = 4;
+
+/// A network's input for images.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputShape {
+    /// Width and height in pixels.
+    pub size: [usize; 2],
+    /// Whether the three channels of a pixel stand together.
+    pub interleaved: bool,
+}
+
+impl InputShape {
+    /// Bytes of a block before its rows or values.
+    pub fn head_bytes(&self) -> usize {
+        let [width, height] = self.size;
+        (16 + 2 * width + 3 * height).div_ceil(4) * 16
+    }
+
+    /// Bytes of the input.
+    pub fn input_bytes(&self) -> usize {
+        self.size[0] * self.size[1] * 12
+    }
+}
+
+/// What pillars are, and how many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PillarRules {
+    /// Lower corner of the range in metres: x, y, z.
+    pub low: [f32; 3],
+    /// Size of one pillar in metres.
+    pub size: [f32; 3],
+    /// Pillars along x and y.
+    pub cells: [u32; 2],
+    /// The middle of pillar (0, 0), and what a network was given as such along x and y.
+    pub centre: [f32; 3],
+    /// See `centre`.
+    pub first: [f32; 2],
+    /// Most points of a pillar.
+    pub max_points: u32,
+    /// Most pillars of a sweep.
+    pub max_pillars: u32,
+    /// Whether points beyond the last pillar are passed over; otherwise reading stops there.
+    pub skips: bool,
+    /// Most points of a sweep.
+    pub capacity: u32,
+}
+
+impl PillarRules {
+    /// Bytes of the largest block: four words, the first of which is the number of points, then four to a point.
+    pub fn block_bytes(&self) -> usize {
+        (1 + self.capacity as usize) * POINT_WORDS * 4
+    }
+}
+
+/// A tensor of `max_pillars` rows that is made of pillars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PillarTensor {
+    /// Places in a row: a point each, or one for the row.
+    pub slots: usize,
+    /// Elements from row to row, from place to place and from feature to feature.
+    pub strides: [usize; 3],
+    /// What stands there, by the kernel's codes.
+    pub features: Vec<u8>,
+}
+
+/// What a scatter writes where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CanvasShape {
+    /// Channels of features and canvas.
+    pub channels: usize,
+    /// Cells along x and y.
+    pub cells: [usize; 2],
+    /// Most pillars in a frame.
+    pub max_pillars: usize,
+    /// Whether features stand channel by channel.
+    pub channels_first: bool,
+}

@@ -1,0 +1,103 @@
+//! How a run ends that does not come to its end: signals, SIGKILL, a full disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::{assert_refused, jetlag, run, scenario, stderr};
+
+fn spawn_live(folder: &Path) -> (Child, PathBuf) {
+    let path = scenario(
+        folder,
+        "Scenario(name: \"live\", duration: \"60s\", warmup: \"0s\", tenants: [\
+         Tenant(name: \"a\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 100))])",
+    );
+    let out = folder.join("run.mcap");
+    let child = jetlag(&["run", &path, "--out", "run.mcap", "--format", "json"], folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Long enough for a flush; how long depends on the machine, so it is seen and not assumed.
+    let began = Instant::now();
+    while fs::metadata(&out).map_or(0, |m| m.len()) < 4_096 && began.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (child, out)
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn ctrl_c_and_sigterm_end_the_run_with_its_results_and_code_130() {
+    for kind in [Signal::INT, Signal::TERM] {
+        let folder = tempfile::tempdir().unwrap();
+        let (child, _) = spawn_live(folder.path());
+        signal(&child, kind);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(summary["tenants"][0]["frames"]["completed"].as_u64().unwrap() > 10);
+        assert_eq!(summary["run"]["verdict"], "limited");
+        assert!(
+            summary["run"]["findings"].to_string().contains("short-run"),
+            "{summary}"
+        );
+    }
+}
+
+#[test]
+fn a_run_killed_in_the_middle_can_still_be_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut child, out) = spawn_live(folder.path());
+    signal(&child, Signal::KILL);
+    child.wait().unwrap();
+    let report = run(
+        &["report", &out.display().to_string(), "--format", "json"],
+        folder.path(),
+    );
+    assert_eq!(
+        report.status.code(),
+        Some(4),
+        "a record with gaps: {}",
+        stderr(&report)
+    );
+    let summary: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert!(
+        summary["tenants"][0]["frames"]["completed"].as_u64().unwrap() > 10,
+        "{summary}"
+    );
+    assert!(
+        summary["run"]["findings"].to_string().contains("truncated-file"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = scenario(
+        folder.path(),
+        "Scenario(name: \"full\", duration: \"20s\", tenants: [\
+         Tenant(name: \"a\", backend: Sim(Fixed(\"1ms\")), arrival: Periodic(hz: 500))])",
+    );
+    let output = run(&["run", &path, "--out", "/dev/full"], folder.path());
+    assert_refused(&output, 1, &["/dev/full", "No space left"]);
+    let said = stderr(&output);
+    assert_eq!(
+        said.matches("No space left").count(),
+        1,
+        "the cause is said once: {said}"
+    );
+
+    for absent in ["absent.mcap", "."] {
+        let output = run(&["report", absent], folder.path());
+        assert_refused(&output, 1, &[absent, "runs/*.mcap"]);
+    }
+}
