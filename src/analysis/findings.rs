@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::Undecided;
 use super::binomial::exceeds_share;
+use super::protection;
 use super::quantile::Quantile;
 use super::steady;
 use super::summary::{HostSummary, LOST_RECORDS, Overhead, TRUNCATED_FILE, TenantSummary};
@@ -77,6 +78,11 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
             evidence.manifest.scenario.warmup,
         ));
         findings.extend(no_baseline(&case));
+        findings.extend(protection::not_protected(
+            &evidence.manifest.scenario,
+            scenario,
+            summary.slowdown.as_ref(),
+        ));
         findings.extend(profiled(&case));
     }
     findings.extend(undecided(evidence));

@@ -26,6 +26,7 @@ mod outliers;
 pub mod plot;
 mod power;
 mod predictability;
+mod protection;
 mod quantile;
 mod sampling;
 mod series;
