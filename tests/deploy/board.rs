@@ -1,7 +1,8 @@
 //! A board to deploy to: an sshd of our own on loopback, with keys made for the test.
 
 use std::fs;
-use std::net::TcpListener;
+use std::io::Read;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -39,39 +40,13 @@ impl TestBoard {
         fs::create_dir(path("board")).unwrap();
         // The folder where sshd confines what it does not trust yet; Debian's service makes it.
         let _ = fs::create_dir_all("/run/sshd");
-        let port = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        fs::write(
-            path("config"),
-            format!(
-                "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-                 PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSetEnv HOME={}\n",
-                path("host").display(),
-                path("authorized").display(),
-                path("board").display()
-            ),
-        )
-        .unwrap();
-        let log = fs::File::create(path("sshd.log")).unwrap();
-        let sshd = Command::new(SSHD)
-            .args(["-D", "-e", "-f"])
-            .arg(path("config"))
-            .stdin(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        // A port that was free a moment ago may be taken by now, as by another test's connection.
+        let (sshd, port) = (0..5)
+            .find_map(|_| listen(here.path()))
+            .expect("sshd listens on one of five ports");
         let host = fs::read_to_string(path("host.pub")).unwrap();
         fs::write(path("known"), format!("[localhost]:{port} {host}")).unwrap();
-        let board = TestBoard { sshd, port, here };
-        let begun = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "sshd does not answer");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Some(board)
+        Some(TestBoard { sshd, port, here })
     }
 
     /// A path of the test's own.
@@ -225,4 +200,49 @@ fn children(parent: u32) -> Vec<u32> {
 /// What it said on stderr.
 pub(super) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Starts sshd over the keys of a folder on a port that was free; none where it ends or is not the one that answers there.
+fn listen(here: &Path) -> Option<(Child, u16)> {
+    let path = |name: &str| here.join(name).display().to_string();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    fs::write(
+        here.join("config"),
+        format!(
+            "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
+             PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSetEnv HOME={}\n",
+            path("host"),
+            path("authorized"),
+            path("board")
+        ),
+    )
+    .unwrap();
+    let mut sshd = Command::new(SSHD)
+        .args(["-D", "-e", "-f", &path("config")])
+        .stdin(Stdio::null())
+        .stderr(fs::File::create(here.join("sshd.log")).unwrap())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(20) && sshd.try_wait().unwrap().is_none() {
+        if greets(port) {
+            return Some((sshd, port));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = sshd.kill();
+    let _ = sshd.wait();
+    None
+}
+
+/// Whether a server of ssh answers: a connection alone proves nothing, since one to a free port can end at itself.
+fn greets(port: u16) -> bool {
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else {
+        return false;
+    };
+    let mut greeting = [0; 4];
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    stream.read_exact(&mut greeting).is_ok() && greeting == *b"SSH-"
 }
