@@ -192,8 +192,10 @@ impl Summarizer {
         let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let tracks = self.tracks.finish();
         let duty_cycle = duty::summarize(scenario, &self.phases, &samples, &tracks);
-        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
-        let plots = plot::plots(drawn, &tracks, window);
+        // What is drawn and explained needs no exact end: a run that was killed has its frames.
+        let seen = window.or_else(|| seen(&facts));
+        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, seen);
+        let plots = plot::plots(drawn, &tracks, seen);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
             power::summarize(&tracks, window, named(IDLE_WINDOW), asked_idle)
@@ -276,6 +278,14 @@ fn measured_window(facts: &[TenantFacts]) -> Option<(Stamp, Stamp)> {
     let phases = || facts.iter().filter_map(|facts| facts.together);
     let from = phases().map(|phase| phase.measured_from).min()?;
     let to = phases().map(|phase| phase.measured_to).max()?;
+    Some((from, to))
+}
+
+/// From the first release of all tenants to the last stamp.
+fn seen(facts: &[TenantFacts]) -> Option<(Stamp, Stamp)> {
+    let spans = || facts.iter().filter_map(|facts| facts.seen);
+    let from = spans().map(|(from, _)| from).min()?;
+    let to = spans().map(|(_, to)| to).max()?;
     Some((from, to))
 }
 

@@ -66,6 +66,8 @@ pub(super) struct TenantFacts {
     pub(super) releases: u64,
     /// The record of its measurement's end, if it was reached.
     pub(super) together: Option<PhaseRecord>,
+    /// From its first release to its last stamp.
+    pub(super) seen: Option<(Stamp, Stamp)>,
     /// Measured time.
     pub(super) measured: Nanos,
     /// Records lost in other phases than the measurement.
@@ -177,6 +179,7 @@ impl Gathered {
             late_releases: self.late_releases,
             releases: self.frames.offered,
             together: self.together,
+            seen: self.first_released.zip(self.last_stamp),
             measured,
             lost_elsewhere: self.lost_elsewhere,
             busy: self.stages[Stage::Compute as usize].sum(),
