@@ -7,7 +7,6 @@
 use std::alloc::System;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, BackendError, NodeTime, Program, Slot, StageTimes};
@@ -24,17 +23,13 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// A null slot that reports these nodes for every frame, and whose first result comes late.
-///
-/// The first time that the front half waits for a slot, the channel between the halves allocates its list of
-/// waiters. Whether a null tenant ever has to wait is chance; the late result makes it wait in every phase.
-struct LateOnce {
+/// A null slot that reports these nodes for every frame.
+struct Profiled {
     null: Box<dyn Slot>,
     times: Vec<NodeTime>,
-    late: bool,
 }
 
-impl Slot for LateOnce {
+impl Slot for Profiled {
     fn tensors(&self) -> &TensorSet {
         self.null.tensors()
     }
@@ -45,9 +40,6 @@ impl Slot for LateOnce {
         self.null.submit()
     }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
-        if std::mem::take(&mut self.late) {
-            std::thread::sleep(Duration::from_millis(20));
-        }
         self.null.wait()
     }
     fn node_times(&self) -> &[NodeTime] {
@@ -65,10 +57,9 @@ fn slots(depth: usize, nodes: i64) -> Vec<Box<dyn Slot>> {
     let null = NullBackend.open(&Program::default(), depth).unwrap();
     null.into_iter()
         .map(|null| {
-            Box::new(LateOnce {
+            Box::new(Profiled {
                 null,
                 times: (0..nodes).map(node).collect(),
-                late: true,
             }) as Box<dyn Slot>
         })
         .collect()

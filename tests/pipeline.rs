@@ -15,9 +15,11 @@ use jetlag::clock::{Clock, RealClock};
 use jetlag::detector::{Carry, Detection, DetectorError, Postprocess, Preprocess};
 use jetlag::record::{
     DetectionsRecord, EndReason, Event, FrameRecord, NO_CONTENT, NodeRecord, Outcome, Phase, PhaseRecord,
+    Stage,
 };
 use jetlag::scenario::{Arrival, Overload, Release, Sharing};
 use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
+use jetlag::tenant::gate::{Gate, Order};
 use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording::{self, FeedSink};
 use jetlag::tensor::TensorSet;
@@ -88,13 +90,17 @@ impl Source for JournalSource {
     }
 }
 
-/// Numbers the frames of its ring and does what the test asks in `wait`.
+/// What a slot does with a frame of this number.
+type Deed = fn(&Journal, u64) -> Result<(), BackendError>;
+
+/// Numbers the frames of its ring and does what the test asks in `submit` and in `wait`.
 struct JournalSlot {
     journal: Arc<Journal>,
     submitted: Arc<Mutex<u64>>,
     frame: u64,
     tensors: TensorSet,
-    wait: fn(&Journal, u64) -> Result<(), BackendError>,
+    submit: Deed,
+    wait: Deed,
 }
 
 impl Slot for JournalSlot {
@@ -108,8 +114,9 @@ impl Slot for JournalSlot {
         let mut next = self.submitted.lock().unwrap();
         self.frame = *next;
         *next += 1;
+        drop(next);
         self.journal.write(format!("submit {}", self.frame));
-        Ok(())
+        (self.submit)(&self.journal, self.frame)
     }
     fn restart(&mut self, _sharing: Sharing) {
         self.journal.write("restart".to_owned());
@@ -140,7 +147,10 @@ struct Trial {
 }
 
 impl Trial {
-    fn new(depth: usize, frames: u64, wait: fn(&Journal, u64) -> Result<(), BackendError>) -> Self {
+    fn new(depth: usize, frames: u64, wait: Deed) -> Self {
+        Trial::with(depth, frames, |_, _| Ok(()), wait)
+    }
+    fn with(depth: usize, frames: u64, submit: Deed, wait: Deed) -> Self {
         let journal = Arc::new(Journal::default());
         let submitted = Arc::new(Mutex::new(0));
         let slots = (0..depth)
@@ -150,6 +160,7 @@ impl Trial {
                     submitted: submitted.clone(),
                     frame: 0,
                     tensors: TensorSet::default(),
+                    submit,
                     wait,
                 }) as Box<dyn Slot>
             })
@@ -259,6 +270,61 @@ fn at_depth_two_the_next_frame_is_submitted_while_this_one_is_being_computed() {
                 < trial.journal.position(&format!("submit {}", n + 2))
         );
     }
+}
+
+#[test]
+fn while_one_frame_is_computed_another_is_submitted_and_a_third_is_made() {
+    // Some libraries enqueue for as long as the device executes: here until the next frame is made and this one's
+    // predecessor is waited for.
+    let mut trial = Trial::with(
+        3,
+        8,
+        |journal, frame| {
+            let is_made = frame == 7 || journal.await_line(&format!("acquire {}", frame + 1));
+            let is_waited_for = frame == 0 || journal.await_line(&format!("wait {}", frame - 1));
+            if !is_made || !is_waited_for {
+                return Err(failure("the stages do not overlap"));
+            }
+            journal.write(format!("submitted {frame}"));
+            Ok(())
+        },
+        |journal, frame| {
+            journal.write(format!("wait {frame}"));
+            if frame < 7 && !journal.await_line(&format!("submitted {}", frame + 1)) {
+                return Err(failure("the stages do not overlap"));
+            }
+            Ok(())
+        },
+    );
+    let (_, records, _) = trial.run();
+    let outcomes: Vec<_> = records.iter().map(|r| r.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Completed; 8]);
+    for n in 0..7 {
+        for stage in ["acquire", "submit", "wait"] {
+            let at = |n| trial.journal.position(&format!("{stage} {n}"));
+            assert!(at(n) < at(n + 1), "one frame after the other");
+        }
+    }
+}
+
+#[test]
+fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
+    let mut trial = Trial::with(
+        2,
+        6,
+        |_, _| {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(())
+        },
+        |_, _| Ok(()),
+    );
+    let (_, records, _) = trial.run();
+    let waited = records[1].stages[Stage::Queue as usize].unwrap();
+    assert!(waited > Nanos::from_millis(5), "{waited:?}");
+    assert!(records.iter().all(|r| {
+        let named: i64 = r.stages.iter().flatten().map(|took| took.0).sum();
+        named <= r.response().0
+    }));
 }
 
 #[test]
@@ -568,21 +634,53 @@ fn releases_up_to_the_end_of_the_window_are_accounted_for_as_in_simulated_time()
     }
 }
 
-struct PanickingPostprocess;
+struct Panics;
 
-impl Postprocess for PanickingPostprocess {
+impl Preprocess for Panics {
+    fn run(&mut self, frame: &Frame, _: &mut TensorSet, _: &mut Carry) -> Result<u32, DetectorError> {
+        assert!(frame.index < 3, "a mistake of ours");
+        Ok(1)
+    }
+}
+
+impl Postprocess for Panics {
     fn run(&mut self, _: &TensorSet, _: &Carry, _: &mut Vec<Detection>) -> Result<(), DetectorError> {
         panic!("a mistake of ours");
     }
 }
 
 #[test]
-fn a_panic_in_the_second_thread_ends_the_tenant_and_not_the_program() {
-    let mut trial = Trial::new(2, 1_000, |_, _| Ok(()));
-    trial.runner.postprocess = Some(Box::new(PanickingPostprocess));
-    let (end, _, events) = trial.run();
-    assert_eq!(end.reason, EndReason::Failed);
-    assert!(format!("{events:?}").contains("panicked"));
+fn a_panic_in_any_stage_ends_the_tenant_and_not_the_program() {
+    let fine: Deed = |_, _| Ok(());
+    let panics: Deed = |_, frame| {
+        assert!(frame < 3, "as a library's code might");
+        Ok(())
+    };
+    for depth in [1, 2, 3] {
+        for stage in ["preprocess", "submit", "wait", "postprocess"] {
+            let mut trial = match stage {
+                "submit" => Trial::with(depth, 1_000, panics, fine),
+                "wait" => Trial::new(depth, 1_000, panics),
+                _ => Trial::new(depth, 1_000, fine),
+            };
+            match stage {
+                "preprocess" => trial.runner.preprocess = Some(Box::new(Panics)),
+                "postprocess" => trial.runner.postprocess = Some(Box::new(Panics)),
+                _ => {}
+            }
+            // Another tenant gets its turn on the device all the same.
+            let gate = Arc::new(Gate::new(Order::Arrival, 2));
+            trial.runner.gate = Some(gate.clone());
+            let (end, _, events) = trial.run();
+            gate.enter(0, None);
+            assert_eq!(end.reason, EndReason::Failed, "depth {depth}, {stage}");
+            assert!(
+                format!("{events:?}").contains("panicked"),
+                "depth {depth}, {stage}"
+            );
+            assert_eq!(trial.runner.slots.len(), depth, "the slots come back");
+        }
+    }
 }
 
 #[test]

@@ -1,19 +1,20 @@
 //! Drives one tenant on real threads: release → acquire, decode, preprocess → submit → wait, postprocess → record.
 //!
-//! At depth 1 one thread does everything in turn. At depth *n* ≥ 2 a second thread waits for results and
-//! postprocesses, so that the stages of up to *n* successive frames overlap; the slots go round between the
-//! two through bounded channels. Which frames are dropped does not depend on when the thread gets round to
-//! looking: releases are replayed in order from the arrival process, and between two looks nobody leaves
-//! the line.
+//! At depth *n* there are *n* slots, and a thread for each that does everything in turn; what comes before submission,
+//! submission, and what comes after it are entered by one frame at a time, so that the stages of up to *n* successive
+//! frames overlap. Which frames are dropped does not depend on when a thread gets round to looking: releases are replayed
+//! in order from the arrival process, and between two looks nobody leaves the line.
 //!
 //! Steady state allocates nothing and shares no lock with another tenant.
 //!
-//! Here are a tenant and its phases; `threads` has the two ways to drive one, `prepare` and `finish` the halves of a
-//! frame's way.
+//! Here are a tenant and its phases; `workers` has the threads, `prepare`, `submit` and `finish` the parts of a frame's way,
+//! `turn` the order in which frames go through the last two.
 
 mod finish;
 mod prepare;
-mod threads;
+mod submit;
+mod turn;
+mod workers;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -38,7 +39,8 @@ use crate::source::{Frame, Source};
 use crate::units::{Nanos, Stamp};
 use finish::Finish;
 use prepare::Prepare;
-use threads::{Free, run_overlapped, run_serial};
+use submit::Submit;
+use workers::{Place, Stages};
 
 /// A tenant ready to run: opened, loaded, and free to run in one phase after another.
 pub struct Runner {
@@ -136,10 +138,9 @@ impl Runner {
             note(notes, clock.now(), &self.name, &error.to_string());
         }
         self.slots.iter_mut().for_each(|slot| slot.restart(plan.sharing));
-        let depth = self.slots.len();
-        let free: Vec<Free> = std::mem::take(&mut self.slots)
+        let mut places: Vec<Place> = std::mem::take(&mut self.slots)
             .into_iter()
-            .map(|slot| Free {
+            .map(|slot| Place {
                 slot,
                 carry: Carry::default(),
             })
@@ -154,8 +155,12 @@ impl Runner {
             notes: notes.clone(),
             nodes: &mut nodes,
             failures: Failures::new(),
-            gate: self.gate.as_deref(),
             watched: &self.watched,
+        };
+        let submit = Submit {
+            clock,
+            gate: self.gate.as_deref(),
+            name: name.as_str(),
         };
         let releases = Releases::new(
             self.arrival,
@@ -184,15 +189,10 @@ impl Runner {
             stop,
             name: name.as_str(),
             notes: notes.clone(),
-            gate: self.gate.as_deref(),
         };
-        let cpus = self.cpus.as_slice();
-        let (reason, slots) = if depth <= 1 {
-            run_serial(prepare, finish, free, front, back)
-        } else {
-            run_overlapped(prepare, finish, free, front, back, cpus)
-        };
-        self.slots = slots;
+        let stages = Stages::new((prepare, &mut *front), submit, (finish, &mut *back), notes);
+        let reason = stages.run(&mut places, &self.cpus);
+        self.slots = places.into_iter().map(|place| place.slot).collect();
         for mut finding in self.slots.iter_mut().flat_map(|slot| slot.take_findings()) {
             finding.tenant = Some(self.name.clone());
             finding.message = format!("{}: {}", self.name, finding.message);

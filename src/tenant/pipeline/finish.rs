@@ -2,13 +2,13 @@
 
 use std::sync::mpsc::Sender;
 
-use super::threads::{Free, InFlight};
+use super::submit::Submitted;
+use super::workers::Place;
 use crate::backend::{Slot, StageTimes};
 use crate::clock::Clock;
 use crate::detector::{Carry, Detection, Postprocess};
 use crate::record::{Event, FrameRecord, Outcome, Stage};
 use crate::tenant::failures::Failures;
-use crate::tenant::gate::Gate;
 use crate::tenant::nodes::NodeTotals;
 use crate::tenant::recording::RecordSink;
 use crate::tenant::watched::Watched;
@@ -23,7 +23,6 @@ pub(super) struct Finish<'a> {
     pub(super) notes: Sender<Event>,
     pub(super) nodes: &'a mut NodeTotals,
     pub(super) failures: Failures,
-    pub(super) gate: Option<&'a Gate>,
     pub(super) watched: &'a Watched,
 }
 
@@ -33,24 +32,24 @@ impl Finish<'_> {
         self.failures.close(&self.notes, self.clock.now(), self.name);
     }
 
-    /// Waits for a frame's result, turns it into detections and records it; hands the slot back.
-    pub(super) fn frame(&mut self, in_flight: InFlight, sink: &mut RecordSink) -> Free {
-        let InFlight {
-            mut slot,
-            carry,
-            mut record,
-            submitted,
-        } = in_flight;
+    /// Waits for a frame's result, turns it into detections and records it.
+    pub(super) fn frame(
+        &mut self,
+        place: &mut Place,
+        mut record: FrameRecord,
+        submitted: Submitted<'_>,
+        sink: &mut RecordSink,
+    ) {
+        let Place { slot, carry } = place;
         self.found.clear();
-        let leaving = self.gate.map(|gate| gate.leaving(record.tenant));
-        let result = submitted.and_then(|()| {
+        let result = submitted.result.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
             self.watched.wait(self.clock.now(), &record);
             slot.wait().map_err(|e| e.to_string())
         });
         self.watched.done();
-        drop(leaving);
-        match result.and_then(|times| self.result(times, slot.as_ref(), &carry, &mut record)) {
+        drop(submitted.leaving);
+        match result.and_then(|times| self.result(times, slot.as_ref(), carry, &mut record)) {
             Ok(()) => {
                 record.detections = self.found.len() as u32;
                 sink.frame(record);
@@ -70,7 +69,6 @@ impl Finish<'_> {
                     .one(&self.notes, record.finished, self.name, &problem);
             }
         }
-        Free { slot, carry }
     }
 
     fn result(

@@ -1,10 +1,10 @@
-//! The front half of a frame's way: waits for its release, makes its inputs and submits it.
+//! The first part of a frame's way: waits for its release and makes its inputs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::PhasePlan;
-use super::threads::{Free, InFlight};
+use super::workers::Place;
 use crate::clock::Clock;
 use crate::detector::Preprocess;
 use crate::record::{EndReason, Event, FrameRecord, NO_CONTENT, Outcome, Stage};
@@ -12,7 +12,6 @@ use crate::scenario::Release as Waiting;
 use crate::source::{Frame, Source};
 use crate::tenant::arrival::Releases;
 use crate::tenant::failures::Failures;
-use crate::tenant::gate::Gate;
 use crate::tenant::overload::{Release, WaitingLine};
 use crate::tenant::recording::RecordSink;
 use crate::trace::traced;
@@ -24,20 +23,16 @@ const SPIN: Nanos = Nanos::from_micros(150);
 const STOP_CHECK: Nanos = Nanos::from_millis(50);
 
 /// What `Prepare::next` came to.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "one lives at a time, and a box would be an allocation a frame"
-)]
 pub(super) enum Next {
-    /// A frame that was submitted (or that could not be, which its result will tell).
-    Frame(InFlight),
-    /// A frame that failed before submission; it has been recorded.
-    Skipped(Free),
+    /// A frame to be submitted.
+    Frame(FrameRecord),
+    /// A frame that failed; it has been recorded.
+    Skipped,
     /// No more frames.
-    End(EndReason, Free),
+    End(EndReason),
 }
 
-/// The front half of the pipeline: from release to submission.
+/// From release to made inputs.
 pub(super) struct Prepare<'a> {
     pub(super) tenant: u16,
     pub(super) source: &'a mut dyn Source,
@@ -61,18 +56,14 @@ pub(super) struct Prepare<'a> {
     pub(super) stop: &'a AtomicBool,
     pub(super) name: &'a str,
     pub(super) notes: Sender<Event>,
-    pub(super) gate: Option<&'a Gate>,
 }
 
 impl Prepare<'_> {
-    /// Waits for the next frame that is due, makes its inputs and submits it on `idle`.
-    pub(super) fn next(&mut self, mut idle: Free, sink: &mut RecordSink) -> Next {
+    /// Waits for the next frame that is due, and makes its inputs in `place`.
+    pub(super) fn next(&mut self, place: &mut Place, sink: &mut RecordSink) -> Next {
         let release = match self.await_release(sink) {
             Ok(release) => release,
-            Err(reason) => {
-                self.close(sink);
-                return Next::End(reason, idle);
-            }
+            Err(reason) => return Next::End(reason),
         };
         let started = if self.releases.is_closed() {
             release.due
@@ -80,37 +71,18 @@ impl Prepare<'_> {
             self.clock.now()
         };
         let mut record = self.record_of(release, started);
-        match self.make_inputs(&mut idle, &mut record) {
-            Ok(true) => {}
-            Ok(false) => {
-                self.close(sink);
-                return Next::End(EndReason::EndOfSource, idle);
+        match self.make_inputs(place, &mut record) {
+            Ok(true) => {
+                self.failures.none();
+                Next::Frame(record)
             }
-            Err(problem) => return self.failed(record, &problem, idle, sink),
+            Ok(false) => Next::End(EndReason::EndOfSource),
+            Err(problem) => self.failed(record, &problem, sink),
         }
-        self.failures.none();
-        if let Some(gate) = self.gate {
-            let came = self.clock.now();
-            gate.enter(
-                self.tenant,
-                record.deadline.map(|deadline| record.released + deadline),
-            );
-            record.stages[Stage::Queue as usize] = Some(self.clock.now() - came);
-        }
-        let submitted = {
-            let _stage = traced(&record, self.name).stage("submit");
-            idle.slot.submit().map_err(|e| e.to_string())
-        };
-        Next::Frame(InFlight {
-            slot: idle.slot,
-            carry: idle.carry,
-            record,
-            submitted,
-        })
     }
 
     /// Acquire, decode and preprocess, each stamped; `false` at the end of the source.
-    fn make_inputs(&mut self, idle: &mut Free, record: &mut FrameRecord) -> Result<bool, String> {
+    fn make_inputs(&mut self, place: &mut Place, record: &mut FrameRecord) -> Result<bool, String> {
         let mut mark = record.started;
         let mut lap = |clock: &dyn Clock| {
             let now = clock.now();
@@ -142,7 +114,7 @@ impl Prepare<'_> {
         if let Some(preprocess) = &mut self.preprocess {
             let made = {
                 let _stage = traced.stage("preprocess");
-                preprocess.run(&self.frame, idle.slot.tensors_mut(), &mut idle.carry)
+                preprocess.run(&self.frame, place.slot.tensors_mut(), &mut place.carry)
             };
             record.input_size = made.map_err(|e| e.to_string())?;
             record.stages[Stage::Preprocess as usize] = lap(self.clock);
@@ -254,17 +226,16 @@ impl Prepare<'_> {
         }
     }
 
-    fn failed(&mut self, mut record: FrameRecord, problem: &str, idle: Free, sink: &mut RecordSink) -> Next {
+    fn failed(&mut self, mut record: FrameRecord, problem: &str, sink: &mut RecordSink) -> Next {
         record.finished = self.clock.now();
         record.outcome = Outcome::Failed;
         sink.frame(record);
         self.failures
             .one(&self.notes, record.finished, self.name, problem);
         if self.failures.hopeless() {
-            self.close(sink);
-            return Next::End(EndReason::Failed, idle);
+            return Next::End(EndReason::Failed);
         }
-        Next::Skipped(idle)
+        Next::Skipped
     }
 
     /// Records the frames that still wait, and will not be served, as unfinished: cut off now, or when the measured

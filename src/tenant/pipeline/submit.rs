@@ -1,0 +1,50 @@
+//! The middle of a frame's way: its turn on the device, where tenants take turns, and its submission.
+//!
+//! A backend's `submit` does not wait for the result, and still may last: some libraries enqueue a network for about as
+//! long as the device executes it. So it is a stage of its own, and the next frame is made meanwhile.
+
+use super::workers::Place;
+use crate::clock::Clock;
+use crate::record::{FrameRecord, Stage};
+use crate::tenant::gate::{Gate, Leaving};
+use crate::trace::traced;
+use crate::units::Stamp;
+
+/// From made inputs to submission.
+pub(super) struct Submit<'a> {
+    pub(super) clock: &'a dyn Clock,
+    pub(super) gate: Option<&'a Gate>,
+    pub(super) name: &'a str,
+}
+
+/// A frame on the device, or one that could not be submitted.
+pub(super) struct Submitted<'a> {
+    pub(super) result: Result<(), String>,
+    /// Its place on the device, where tenants take turns: given up when this is dropped.
+    pub(super) leaving: Option<Leaving<'a>>,
+}
+
+impl<'a> Submit<'a> {
+    /// Waits at the gate and submits. `made`: when the frame was ready for it, if others may have been before it; the time
+    /// since then is its *queue* stage.
+    pub(super) fn frame(
+        &mut self,
+        place: &mut Place,
+        record: &mut FrameRecord,
+        made: Option<Stamp>,
+    ) -> Submitted<'a> {
+        let leaving = self.gate.map(|gate| {
+            gate.enter(
+                record.tenant,
+                record.deadline.map(|deadline| record.released + deadline),
+            );
+            gate.leaving(record.tenant)
+        });
+        record.stages[Stage::Queue as usize] = made.map(|made| self.clock.now() - made);
+        let _stage = traced(record, self.name).stage("submit");
+        Submitted {
+            result: place.slot.submit().map_err(|e| e.to_string()),
+            leaving,
+        }
+    }
+}
