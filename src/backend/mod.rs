@@ -11,6 +11,7 @@
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod host_slot;
 pub mod null;
 #[cfg(feature = "onnxruntime")]
 pub mod onnxruntime;

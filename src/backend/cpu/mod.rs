@@ -1,8 +1,6 @@
 //! The embedded CPU backend: ONNX networks on the processor, through the pure-Rust runtime rten.
 //!
-//! It has no device of its own, so `submit` only notes the time and `wait` executes, on the waiting
-//! thread and the tenant's own pool of worker threads. The time between the two is the *queue* stage;
-//! there is no h2d and no d2h. On request the network is executed node by node (see [`profile`]).
+//! Networks execute on the waiting thread and the tenant's own pool of worker threads. On request the network is executed node by node (see [`profile`]).
 //!
 //! rten's own allocations per inference are part of `compute`; nothing is allocated here beside them but
 //! the boxes that carry outputs over.
@@ -18,10 +16,10 @@ use rten::{
 };
 use rten_tensor::prelude::*;
 
-use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, StageTimes, Step};
-use crate::clock::{Clock, RealClock};
+use super::host_slot::{HostSlot, HostWork};
+use super::null::host_tensors;
+use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Step};
 use crate::tensor::{ElementType, HostTensor, Shape, TensorSet};
-use crate::units::Stamp;
 
 const NAME: &str = "cpu";
 
@@ -58,10 +56,8 @@ struct Shared {
     options: RunOptions,
 }
 
-struct CpuSlot {
+struct CpuWork {
     shared: Arc<Shared>,
-    tensors: TensorSet,
-    submitted: Stamp,
     node_times: Vec<NodeTime>,
 }
 
@@ -193,25 +189,16 @@ impl Backend for CpuBackend {
         let empty = Shape::new(&[0]).expect("one dimension is within the limit");
         Ok((0..slots)
             .map(|_| {
-                let mut tensors = TensorSet::default();
-                for spec in &program.host_tensors {
-                    tensors.push(HostTensor::zeroed(
-                        spec.name.clone(),
-                        spec.element,
-                        spec.max_shape,
-                    ));
-                }
+                let mut tensors = host_tensors(program);
                 // The runtime hands its outputs over, so their memory comes with the first result.
                 for (name, element) in &names[program.host_tensors.len()..] {
                     tensors.push(HostTensor::zeroed(name.clone(), *element, empty));
                 }
-                let slot = CpuSlot {
+                let work = CpuWork {
                     shared: shared.clone(),
-                    tensors,
-                    submitted: Stamp(0),
                     node_times: Vec::new(),
                 };
-                Box::new(slot) as Box<dyn Slot>
+                HostSlot::boxed(work, tensors)
             })
             .collect())
     }
@@ -295,36 +282,18 @@ impl Engine {
     }
 }
 
-impl Slot for CpuSlot {
-    fn tensors(&self) -> &TensorSet {
-        &self.tensors
-    }
-    fn tensors_mut(&mut self) -> &mut TensorSet {
-        &mut self.tensors
-    }
-    fn submit(&mut self) -> Result<(), BackendError> {
-        self.submitted = RealClock.now();
-        Ok(())
-    }
-    fn wait(&mut self) -> Result<StageTimes, BackendError> {
-        let began = RealClock.now();
+impl HostWork for CpuWork {
+    fn run(&mut self, tensors: &mut TensorSet) -> Result<(), BackendError> {
         self.node_times.clear();
         for step in &self.shared.steps {
             match step {
-                Step::Engine(i) => self.shared.engines[*i].run(
-                    &mut self.tensors,
-                    &self.shared.options,
-                    &mut self.node_times,
-                )?,
-                Step::Host(step) => step.run(&mut self.tensors)?,
+                Step::Engine(i) => {
+                    self.shared.engines[*i].run(tensors, &self.shared.options, &mut self.node_times)?;
+                }
+                Step::Host(step) => step.run(tensors)?,
             }
         }
-        let ended = RealClock.now();
-        Ok(StageTimes {
-            queue: Some(began - self.submitted),
-            compute: Some(ended - began),
-            ..StageTimes::default()
-        })
+        Ok(())
     }
     fn node_times(&self) -> &[NodeTime] {
         &self.node_times

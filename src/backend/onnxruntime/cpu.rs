@@ -1,5 +1,4 @@
-//! ONNX Runtime on the processor. As on the backend `cpu`, `submit` notes the time and `wait` executes, on the waiting
-//! thread and the session's own threads: the time between is the *queue* stage; there is no h2d and no d2h.
+//! ONNX Runtime on the processor: on the waiting thread and the session's own threads.
 //!
 //! Inputs are read and outputs written in the slot's own memory. Outputs whose size only the data decide are made by the
 //! library and taken over, without a copy.
@@ -14,10 +13,9 @@ use super::library::Library;
 use super::session::Session;
 use super::{failed, refused};
 use crate::backend::gpu::{Described, Layout, Ports, Tensor, Work};
-use crate::backend::{Backend, BackendError, HostStep, Program, Slot, StageTimes, Step};
-use crate::clock::{Clock, RealClock};
+use crate::backend::host_slot::{HostSlot, HostWork};
+use crate::backend::{Backend, BackendError, HostStep, Program, Slot, Step};
 use crate::tensor::{HostTensor, Shape, TensorSet};
-use crate::units::Stamp;
 
 const NAME: &str = "onnxruntime-cpu";
 
@@ -63,9 +61,16 @@ impl Backend for CpuProvider {
         };
         let networks: Vec<Box<Loaded>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
         let layout = Layout::new(NAME, program, &networks, true)?;
-        (0..slots)
-            .map(|_| Ok(Box::new(CpuSlot::new(program, &layout, &networks)?) as Box<dyn Slot>))
-            .collect()
+        let zeroed =
+            |tensor: &Tensor| HostTensor::zeroed(tensor.name.clone(), tensor.element, tensor.max_shape);
+        let slot = |_| {
+            let tensors = TensorSet::new(layout.tensors.iter().map(zeroed).collect());
+            Ok(HostSlot::boxed(
+                CpuWork::new(program, &layout, &networks)?,
+                tensors,
+            ))
+        };
+        (0..slots).map(slot).collect()
     }
 }
 
@@ -83,15 +88,13 @@ enum Piece {
     Host(Arc<dyn HostStep>),
 }
 
-struct CpuSlot {
-    /// First to go: calls hold addresses of the memory below.
+/// Its calls hold addresses of the slot's memory.
+struct CpuWork {
     pieces: Vec<Piece>,
     options: RunOptions<NoSelectedOutputs>,
-    tensors: TensorSet,
-    submitted: Stamp,
 }
 
-impl CpuSlot {
+impl CpuWork {
     fn new(program: &Program, layout: &Layout, networks: &[Box<Loaded>]) -> Result<Self, BackendError> {
         let mut pieces = Vec::new();
         for work in &layout.work {
@@ -116,13 +119,9 @@ impl CpuSlot {
                 }));
             }
         }
-        let zeroed =
-            |tensor: &Tensor| HostTensor::zeroed(tensor.name.clone(), tensor.element, tensor.max_shape);
-        Ok(CpuSlot {
+        Ok(CpuWork {
             pieces,
             options: RunOptions::new().map_err(|error| refused(NAME, "the run's options", &error))?,
-            tensors: TensorSet::new(layout.tensors.iter().map(zeroed).collect()),
-            submitted: Stamp(0),
         })
     }
 }
@@ -193,30 +192,14 @@ impl Bound {
     }
 }
 
-impl Slot for CpuSlot {
-    fn tensors(&self) -> &TensorSet {
-        &self.tensors
-    }
-    fn tensors_mut(&mut self) -> &mut TensorSet {
-        &mut self.tensors
-    }
-    fn submit(&mut self) -> Result<(), BackendError> {
-        self.submitted = RealClock.now();
-        Ok(())
-    }
-    fn wait(&mut self) -> Result<StageTimes, BackendError> {
-        let began = RealClock.now();
+impl HostWork for CpuWork {
+    fn run(&mut self, tensors: &mut TensorSet) -> Result<(), BackendError> {
         for piece in &mut self.pieces {
             match piece {
-                Piece::Engine(bound) => bound.execute(&mut self.tensors, &self.options)?,
-                Piece::Host(step) => step.run(&mut self.tensors)?,
+                Piece::Engine(bound) => bound.execute(tensors, &self.options)?,
+                Piece::Host(step) => step.run(tensors)?,
             }
         }
-        let ended = RealClock.now();
-        Ok(StageTimes {
-            queue: Some(began - self.submitted),
-            compute: Some(ended - began),
-            ..StageTimes::default()
-        })
+        Ok(())
     }
 }

@@ -8,11 +8,11 @@ use std::hint::black_box;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::calibrate;
-use crate::backend::{BackendError, Slot, StageTimes};
-use crate::clock::{Clock, RealClock};
+use crate::backend::host_slot::{HostSlot, HostWork};
+use crate::backend::{BackendError, Slot};
 use crate::scenario::Resource;
 use crate::tensor::TensorSet;
-use crate::units::{Nanos, Stamp};
+use crate::units::Nanos;
 
 /// Each of two blocks: larger than last-level caches are, so that copies between them go to memory.
 const BLOCK_BYTES: usize = 128 << 20;
@@ -22,7 +22,7 @@ const PIECE_BYTES: usize = 64 << 10;
 const ROUNDS: u64 = 4_000;
 
 pub(super) fn open(resource: Resource, burst: Nanos, slots: usize) -> Vec<Box<dyn Slot>> {
-    let work = match resource {
+    let pieces = match resource {
         Resource::HostMemory => {
             let mut copies = Copies::new();
             let trial = |pieces| -> Result<Nanos, std::convert::Infallible> {
@@ -40,19 +40,14 @@ pub(super) fn open(resource: Resource, burst: Nanos, slots: usize) -> Vec<Box<dy
         _ => None,
     };
     let slot = |_| {
-        let work = match work {
-            Some(pieces) => Work::Copies {
+        let burst = match pieces {
+            Some(pieces) => Burst::Copies {
                 copies: Copies::new(),
                 pieces,
             },
-            None => Work::Arithmetic(burst),
+            None => Burst::Arithmetic(burst),
         };
-        let slot = HostSlot {
-            work,
-            tensors: TensorSet::default(),
-            submitted: Stamp(0),
-        };
-        Box::new(slot) as Box<dyn Slot>
+        HostSlot::boxed(burst, TensorSet::default())
     };
     (0..slots).map(slot).collect()
 }
@@ -90,19 +85,13 @@ impl Copies {
     }
 }
 
-enum Work {
+enum Burst {
     /// Processor time of a burst.
     Arithmetic(Nanos),
     Copies {
         copies: Copies,
         pieces: u64,
     },
-}
-
-struct HostSlot {
-    work: Work,
-    tensors: TensorSet,
-    submitted: Stamp,
 }
 
 fn compute(burst: Nanos) {
@@ -115,28 +104,13 @@ fn compute(burst: Nanos) {
     }
 }
 
-impl Slot for HostSlot {
-    fn tensors(&self) -> &TensorSet {
-        &self.tensors
-    }
-    fn tensors_mut(&mut self) -> &mut TensorSet {
-        &mut self.tensors
-    }
-    fn submit(&mut self) -> Result<(), BackendError> {
-        self.submitted = RealClock.now();
-        Ok(())
-    }
-    fn wait(&mut self) -> Result<StageTimes, BackendError> {
-        let began = RealClock.now();
-        match &mut self.work {
-            Work::Arithmetic(burst) => compute(*burst),
-            Work::Copies { copies, pieces } => copies.run(*pieces),
+impl HostWork for Burst {
+    fn run(&mut self, _: &mut TensorSet) -> Result<(), BackendError> {
+        match self {
+            Burst::Arithmetic(burst) => compute(*burst),
+            Burst::Copies { copies, pieces } => copies.run(*pieces),
         }
-        Ok(StageTimes {
-            queue: Some(began - self.submitted),
-            compute: Some(RealClock.now() - began),
-            ..StageTimes::default()
-        })
+        Ok(())
     }
 }
 
