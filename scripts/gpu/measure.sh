@@ -15,7 +15,7 @@
 #
 # Detectors are the demo's; with JETLAG_SHARED (the reference networks) at `kit`, YOLOX-nano, NanoDet and PointPillars (KITTI).
 # The load is an untrained RetinaNet, made there with PyTorch.
-# EACH is the length of a phase in seconds (8), GPU the number of the device (0), FIELDS more fields of each detector's tenant
+# ROUNDS is how often jetlag and the peer take turns (3), EACH is the length of a phase in seconds (8), GPU the number of the device (0), FIELDS more fields of each detector's tenant
 # (", preprocess: Gpu"), WAYS some ways of sharing. Nothing of the card's settings is changed.
 # Prints short tables; everything else is in FOLDER/runs.
 set -euo pipefail
@@ -170,14 +170,19 @@ stressors() {
 
 peer() {
   export JETLAG_ONNXRUNTIME=$here/ort
-  local network round
+  local network round depth
   for network in ${NETWORKS:-camera yolox_nano nanodet_m_416}; do
     local file=engines/$network.onnx
     [ "$network" = nanodet_m_416 ] && file=engines/nanodet_m.onnx
     [ -e "$file" ] || continue
-    scenario "ours-$network" '' "$(detector camera "$network" Camera "arrival: Closed, depth: 2, sync: Spin")"
-    for round in 1 2 3; do
-      run "ours-$network-$round" "ours-$network.ron"
+    # Of one frame at a time the time that it takes, of two how many there are: the peer has one.
+    for depth in 1 2; do
+      scenario "ours-$network-depth-$depth" '' "$(detector camera "$network" Camera "arrival: Closed, depth: $depth, sync: Spin")"
+    done
+    for round in $(seq "${ROUNDS:-3}"); do
+      for depth in 1 2; do
+        run "ours-$network-$round-depth-$depth" "ours-$network-depth-$depth.ron"
+      done
       PYTHONPATH=$here/python python3 ort_peer.py "$file" --device "$gpu" --seconds "$each" --warmup 1 \
         >"runs/peer-$network-$round.json" 2>"runs/peer-$network-$round.log" || tail -n 3 "runs/peer-$network-$round.log"
     done

@@ -94,25 +94,28 @@ def stressors():
 
 
 def peers():
-    """Rounds in turns; a ratio is formed within each round, and is above 1 where jetlag is ahead."""
+    """Rounds in turns; a ratio is formed within each round, and is above 1 where jetlag is ahead. Of time at depth 1, of frames
+    at depth 2."""
     for first in sorted(folder.glob("peer-*-1.json")):
         network, ratios, medians = first.stem[len("peer-") : -2], [], []
-        for round in (1, 2, 3):
-            run, peer = summary(f"ours-{network}-{round}"), summary(f"peer-{network}-{round}")
-            if not (run and peer):
-                continue
-            t = tenant(run, "camera")
-            stages = t["stages_ms"]
-            device = sum(stages[s]["p50"] for s in ("h2d", "queue", "compute", "d2h") if s in stages)
-            ratios.append(t["throughput_fps"] / peer["throughput_hz"])
+        round = 1
+        while peer := summary(f"peer-{network}-{round}"):
+            one, two = (summary(f"ours-{network}-{round}-depth-{depth}") for depth in (1, 2))
+            if not (one and two):
+                break
+            stages, two = tenant(one, "camera")["stages_ms"], tenant(two, "camera")
+            took = lambda names: sum(stages[s]["p50"] for s in names if stages.get(s))
+            device, prepare = took(("h2d", "queue", "compute", "d2h")), took(("acquire", "decode", "preprocess"))
+            ratios.append(two["throughput_fps"] / peer["throughput_hz"])
             medians.append(peer["median_ms"] / device)
-            prepare = sum(stages[s]["p50"] for s in ("acquire", "decode", "preprocess") if s in stages)
             print(
-                f"{network} {round}: ours {t['throughput_fps']:.1f} frames/s, h2d to d2h {device:.4f} ms (prepare {prepare:.4f}); "
-                f"peer {peer['throughput_hz']:.1f}, {peer['median_ms']:.4f} ms"
+                f"{network} {round}: ours {two['throughput_fps']:.1f} frames/s at depth 2, h2d to d2h {device:.4f} ms at depth 1 "
+                f"(prepare {prepare:.4f}); peer {peer['throughput_hz']:.1f}, {peer['median_ms']:.4f} ms"
             )
+            round += 1
         if ratios:
-            print(f"{network}: throughput × {median(ratios):.3f}, median × {median(medians):.3f}")
+            spread = lambda values: f"× {median(values):.3f} ({min(values):.3f}–{max(values):.3f})"
+            print(f"{network}: throughput {spread(ratios)}, median {spread(medians)}, {len(ratios)} rounds")
 
 
 def soak():

@@ -190,7 +190,13 @@ impl Runner {
             name: name.as_str(),
             notes: notes.clone(),
         };
-        let stages = Stages::new((prepare, &mut *front), submit, (finish, &mut *back), notes);
+        let stages = Stages::new(
+            (prepare, &mut *front),
+            submit,
+            (finish, &mut *back),
+            notes,
+            places.len(),
+        );
         let reason = stages.run(&mut places, &self.cpus);
         self.slots = places.into_iter().map(|place| place.slot).collect();
         for mut finding in self.slots.iter_mut().flat_map(|slot| slot.take_findings()) {

@@ -6,7 +6,8 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 /// What a stage works on, lent to one frame after the other. Every number from 0 on has to come once.
 pub(super) struct Turn<T> {
     state: Mutex<State<T>>,
-    left: Condvar,
+    /// One for each frame that may be under way, so that a frame that leaves wakes the next and nobody else.
+    come: Vec<Condvar>,
 }
 
 struct State<T> {
@@ -18,15 +19,20 @@ struct State<T> {
 }
 
 impl<T> Turn<T> {
-    pub(super) fn new(stage: T) -> Self {
+    /// `depth`: how many frames are under way at most.
+    pub(super) fn new(stage: T, depth: usize) -> Self {
         Turn {
             state: Mutex::new(State {
                 next: 0,
                 sleeping: 0,
                 stage,
             }),
-            left: Condvar::new(),
+            come: (0..depth.max(1)).map(|_| Condvar::new()).collect(),
         }
+    }
+
+    fn come(&self, number: u64) -> &Condvar {
+        &self.come[(number % self.come.len() as u64) as usize]
     }
 
     /// Waits until all frames before this one have left. None if one panicked within: then its turn never comes.
@@ -35,7 +41,7 @@ impl<T> Turn<T> {
         while state.next != number {
             state.sleeping += 1;
             // A poisoned lock is dropped with its error, and nobody enters again: the count no longer matters.
-            state = self.left.wait(state).ok()?;
+            state = self.come(number).wait(state).ok()?;
             state.sleeping -= 1;
         }
         Some(Entered { state, turn: self })
@@ -70,9 +76,11 @@ impl<T> DerefMut for Entered<'_, T> {
 impl<T> Drop for Entered<'_, T> {
     fn drop(&mut self) {
         self.state.next += 1;
-        // Those who wake find the lock poisoned if this is a panic, since the guard goes after this.
-        if self.state.sleeping > 0 {
-            self.turn.left.notify_all();
+        if std::thread::panicking() {
+            // Those who wake find the lock poisoned, since the guard goes after this.
+            self.turn.come.iter().for_each(Condvar::notify_all);
+        } else if self.state.sleeping > 0 {
+            self.turn.come(self.state.next).notify_one();
         }
     }
 }
@@ -84,7 +92,7 @@ mod tests {
 
     #[test]
     fn frames_enter_in_their_order_whoever_comes_first() {
-        let turn = Turn::new(Vec::new());
+        let turn = Turn::new(Vec::new(), 4);
         std::thread::scope(|scope| {
             let (came, comes) = channel();
             for number in [3, 1, 2] {
@@ -102,7 +110,7 @@ mod tests {
 
     #[test]
     fn after_a_panic_nobody_waits_for_a_turn_that_never_comes() {
-        let turn = Turn::new(());
+        let turn = Turn::new((), 2);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| turn.enter(1).is_some());
             while turn.state.lock().unwrap().sleeping == 0 {

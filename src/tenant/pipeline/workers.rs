@@ -69,6 +69,7 @@ impl<'a> Stages<'a> {
         submit: Submit<'a>,
         finish: (Finish<'a>, &'a mut RecordSink),
         notes: &'a Sender<Event>,
+        depth: usize,
     ) -> Self {
         Stages {
             takes_turns: submit.gate.is_some(),
@@ -81,11 +82,14 @@ impl<'a> Stages<'a> {
                 number: 0,
                 ended: None,
             }),
-            submit: Turn::new(submit),
-            back: Turn::new(Back {
-                finish: finish.0,
-                sink: finish.1,
-            }),
+            submit: Turn::new(submit, depth),
+            back: Turn::new(
+                Back {
+                    finish: finish.0,
+                    sink: finish.1,
+                },
+                depth,
+            ),
             gave_up: AtomicBool::new(false),
         }
     }

@@ -1,0 +1,174 @@
+//! The backend of a tenant as meant: what `Auto` comes to, and the fields that only one backend has.
+
+use super::super::file::{BackendFile, LatencyFile};
+use super::super::problems::{ProblemKind, Spot};
+use super::super::read::{Read, Reader};
+use super::super::resolve::require;
+use super::super::{BackendChoice, LatencyModel, stress};
+use super::One;
+use crate::units::Nanos;
+
+impl One<'_> {
+    pub(super) fn backend(&self, r: &mut Reader) -> (BackendChoice, Option<String>) {
+        let Some(Spot { value, .. }) = self.typed.backend.given() else {
+            return self.auto();
+        };
+        match value {
+            BackendFile::Auto => self.auto(),
+            BackendFile::Null => (BackendChoice::Null, None),
+            BackendFile::Stress(load) => (BackendChoice::Stress(stress::resolve(load, &self.label, r)), None),
+            BackendFile::Sim(model) => (BackendChoice::Sim(self.latency(model, r)), None),
+            BackendFile::Cpu { threads, profile } => {
+                self.threads(threads, r);
+                let backend = BackendChoice::Cpu {
+                    threads: threads.or(1),
+                    profile: profile.or(false),
+                };
+                (backend, None)
+            }
+            BackendFile::TensorRt {
+                build,
+                plans,
+                profile,
+            } => (self.tensorrt(build, plans, profile.or(false), r), None),
+            BackendFile::OnnxRuntime { provider, threads } => {
+                self.threads(threads, r);
+                let backend = BackendChoice::OnnxRuntime {
+                    provider: provider.or_default(),
+                    threads: threads.or(1),
+                };
+                (backend, None)
+            }
+        }
+    }
+
+    /// What a stressor cannot have.
+    pub(super) fn stressor(&self, r: &mut Reader) {
+        let typed = self.typed;
+        let given = [
+            ("detector", typed.detector.given().map(|spot| &spot.place)),
+            ("source", typed.source.given().map(|spot| &spot.place)),
+            ("arrival", typed.arrival.given().map(|spot| &spot.place)),
+        ];
+        let given = given
+            .into_iter()
+            .filter_map(|(field, place)| Some((field, place?)));
+        stress::contradictions(given, &self.label, r);
+    }
+
+    fn threads(&self, threads: &Read<usize>, r: &mut Reader) {
+        if let Some(spot) = threads.given() {
+            let cpus = self.context.env.cpus.len().max(1);
+            let wanted = format!("from 1 to {cpus}, the processors that this process may use");
+            let ok = (1..=cpus).contains(&spot.value);
+            require(r, spot, ok, self.of("threads"), &wanted);
+        }
+    }
+
+    fn tensorrt(
+        &self,
+        build: &Read<String>,
+        plans: &Read<Vec<Spot<String>>>,
+        profile: bool,
+        r: &mut Reader,
+    ) -> BackendChoice {
+        if let (Some(build), Some(_)) = (build.given(), plans.given()) {
+            let why = "`plans` are loaded as they are, and `build` says how to build them";
+            self.contradiction(r, &build.place, "backend", why, "give one of the two");
+        }
+        let list = plans.given().map_or(&[][..], |list| &list.value);
+        let is_file = std::path::Path::is_file;
+        let find =
+            |plan: &Spot<String>| self.find(&plan.value, &plan.place, "plans", "plan file", is_file, r);
+        BackendChoice::TensorRt {
+            plans: list.iter().filter_map(find).collect(),
+            build: build
+                .given()
+                .map(|spot| spot.value.split_whitespace().map(str::to_owned).collect())
+                .unwrap_or_default(),
+            profile,
+        }
+    }
+
+    /// What `Auto` comes to here, and why.
+    fn auto(&self) -> (BackendChoice, Option<String>) {
+        let cpu = BackendChoice::Cpu {
+            threads: 1,
+            profile: false,
+        };
+        let env = self.context.env;
+        let (backend, why) = match (&env.gpu, &env.tensorrt) {
+            (None, _) => {
+                let why = env.no_gpu.unwrap_or("no GPU was found");
+                (cpu, format!("{why}, so the embedded cpu backend runs it"))
+            }
+            (Some(gpu), None) => (
+                cpu,
+                format!("{gpu} was found and TensorRT was not, so the embedded cpu backend runs it"),
+            ),
+            (Some(gpu), Some(version)) => (
+                BackendChoice::TensorRt {
+                    build: Vec::new(),
+                    plans: Vec::new(),
+                    profile: false,
+                },
+                format!("{gpu} and TensorRT {version} were found"),
+            ),
+        };
+        (backend, Some(why))
+    }
+
+    fn latency(&self, model: &LatencyFile, r: &mut Reader) -> LatencyModel {
+        let above_zero = |r: &mut Reader, field: &str, spot: &Spot<Nanos>| {
+            let wanted = "above zero; the Null backend takes no time";
+            require(r, spot, spot.value > Nanos::ZERO, self.of(field), wanted);
+            spot.value
+        };
+        match model {
+            LatencyFile::Fixed(latency) => LatencyModel::Fixed(above_zero(r, "Fixed", latency)),
+            LatencyFile::Normal { mean, sd } => LatencyModel::Normal {
+                mean: above_zero(r, "mean", mean),
+                sd: sd.value,
+            },
+            LatencyFile::LogNormal { median, sigma } => {
+                let ok = (0.0..=10.0).contains(&sigma.value);
+                require(r, sigma, ok, self.of("sigma"), "from 0 to 10, such as 0.3");
+                LatencyModel::LogNormal {
+                    median: above_zero(r, "median", median),
+                    sigma: sigma.value,
+                }
+            }
+            LatencyFile::Bimodal {
+                fast,
+                slow,
+                slow_share,
+            } => {
+                let ok = (0.0..=1.0).contains(&slow_share.value);
+                require(
+                    r,
+                    slow_share,
+                    ok,
+                    self.of("slow_share"),
+                    "from 0 to 1, such as 0.05",
+                );
+                LatencyModel::Bimodal {
+                    fast: above_zero(r, "fast", fast),
+                    slow: above_zero(r, "slow", slow),
+                    slow_share: slow_share.value,
+                }
+            }
+            LatencyFile::Recorded(list) => {
+                if list.value.is_empty() {
+                    let kind = ProblemKind::OutOfRange {
+                        what: self.of("Recorded"),
+                        found: "an empty list".into(),
+                        wanted: "at least one latency, such as Recorded([\"5ms\", \"6ms\"])".into(),
+                    };
+                    r.report(&list.place, kind);
+                }
+                let latencies = list.value.iter().map(|spot| above_zero(r, "Recorded", spot));
+                LatencyModel::Recorded(latencies.collect())
+            }
+        }
+    }
+}
