@@ -7,6 +7,7 @@
 use std::alloc::System;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, BackendError, NodeTime, Program, Slot, StageTimes};
@@ -23,13 +24,16 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// A null slot that reports these nodes for every frame.
-struct Profiled {
+/// A null slot that reports these nodes for every frame, and whose first result comes late.
+///
+/// The first time that the maker waits for a slot, the channel back to it allocates its list of waiters. Whether a null tenant ever has to wait is chance; the late result makes it wait in every phase.
+struct LateOnce {
     null: Box<dyn Slot>,
     times: Vec<NodeTime>,
+    late: bool,
 }
 
-impl Slot for Profiled {
+impl Slot for LateOnce {
     fn tensors(&self) -> &TensorSet {
         self.null.tensors()
     }
@@ -40,6 +44,9 @@ impl Slot for Profiled {
         self.null.submit()
     }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        if std::mem::take(&mut self.late) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         self.null.wait()
     }
     fn node_times(&self) -> &[NodeTime] {
@@ -57,9 +64,10 @@ fn slots(depth: usize, nodes: i64) -> Vec<Box<dyn Slot>> {
     let null = NullBackend.open(&Program::default(), depth).unwrap();
     null.into_iter()
         .map(|null| {
-            Box::new(Profiled {
+            Box::new(LateOnce {
                 null,
                 times: (0..nodes).map(node).collect(),
+                late: true,
             }) as Box<dyn Slot>
         })
         .collect()

@@ -275,12 +275,15 @@ fn at_depth_two_the_next_frame_is_submitted_while_this_one_is_being_computed() {
 #[test]
 fn while_one_frame_is_computed_another_is_submitted_and_a_third_is_made() {
     // Some libraries enqueue for as long as the device executes: here until the next frame is made and this one's
-    // predecessor is waited for.
+    // predecessor is waited for. That it lasts is known after the first one.
     let mut trial = Trial::with(
         3,
         8,
         |journal, frame| {
-            let is_made = frame == 7 || journal.await_line(&format!("acquire {}", frame + 1));
+            if frame == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let is_made = matches!(frame, 0 | 7) || journal.await_line(&format!("acquire {}", frame + 1));
             let is_waited_for = frame == 0 || journal.await_line(&format!("wait {}", frame - 1));
             if !is_made || !is_waited_for {
                 return Err(failure("the stages do not overlap"));
@@ -319,8 +322,11 @@ fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
         |_, _| Ok(()),
     );
     let (_, records, _) = trial.run();
-    let waited = records[1].stages[Stage::Queue as usize].unwrap();
-    assert!(waited > Nanos::from_millis(5), "{waited:?}");
+    let waited = records
+        .iter()
+        .filter_map(|r| r.stages[Stage::Queue as usize])
+        .max();
+    assert!(waited > Some(Nanos::from_millis(5)), "{waited:?}");
     assert!(records.iter().all(|r| {
         let named: i64 = r.stages.iter().flatten().map(|took| took.0).sum();
         named <= r.response().0
@@ -678,7 +684,12 @@ fn a_panic_in_any_stage_ends_the_tenant_and_not_the_program() {
                 format!("{events:?}").contains("panicked"),
                 "depth {depth}, {stage}"
             );
-            assert_eq!(trial.runner.slots.len(), depth, "the slots come back");
+            let again = trial.run();
+            assert_eq!(
+                (again.0.reason, again.1.len()),
+                (EndReason::Failed, 0),
+                "not tried again"
+            );
         }
     }
 }

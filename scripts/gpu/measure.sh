@@ -26,8 +26,9 @@ kit() {
   cd "$here/../.."
   mkdir -p "$1/engines"
   cargo build --release --features onnxruntime,nvtx --bin jetlag
-  cargo bench --features onnxruntime,nvtx --bench gpu_frame --no-run
-  JETLAG_GPU_KIT=$(realpath "$1") cargo test --test gpu kit::make_the_kit -- --ignored --exact
+  # In the profile of the binary, so that nothing is built twice.
+  cargo bench --profile release --features onnxruntime,nvtx --bench gpu_frame --no-run
+  JETLAG_GPU_KIT=$(realpath "$1") cargo test --features full --test gpu kit::make_the_kit -- --ignored --exact
   cp target/release/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py,retinanet.py} "$1/"
   newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
   cp "$(newest target/release/deps/gpu_frame-*)" "$1/gpu_frame"

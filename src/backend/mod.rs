@@ -2,8 +2,8 @@
 //!
 //! A detector is a [`Program`]: engines, and host steps between them, over tensors that are connected by
 //! name. A backend opens it into a ring of [`Slot`]s. A slot owns the host memory of one frame in flight
-//! (heap here, pinned on a GPU), is filled by the tenant, submitted without waiting, and waited for later.
-//! Stage times come from the backend, because only it can see them.
+//! (heap here, pinned on a GPU), is filled by the tenant, submitted without waiting, and waited for later,
+//! perhaps on another thread. Stage times come from the backend, because only it can see them.
 //!
 //! Nothing here knows of sources, arrivals or records.
 

@@ -1,24 +1,23 @@
 //! Drives one tenant on real threads: release → acquire, decode, preprocess → submit → wait, postprocess → record.
 //!
-//! At depth *n* there are *n* slots, and a thread for each that does everything in turn; what comes before submission,
-//! submission, and what comes after it are entered by one frame at a time, so that the stages of up to *n* successive
-//! frames overlap. Which frames are dropped does not depend on when a thread gets round to looking: releases are replayed
-//! in order from the arrival process, and between two looks nobody leaves the line.
+//! At depth 1 one thread does everything in turn. At depth *n* ≥ 2 another waits for results and postprocesses, and a third
+//! submits where that lasts, so that the stages of up to *n* successive frames overlap; the slots go round between them
+//! through bounded channels. Which frames are dropped does not depend on when a thread gets round to looking: releases are
+//! replayed in order from the arrival process, and between two looks nobody leaves the line.
 //!
 //! Steady state allocates nothing and shares no lock with another tenant.
 //!
-//! Here are a tenant and its phases; `workers` has the threads, `prepare`, `submit` and `finish` the parts of a frame's way,
-//! `turn` the order in which frames go through the last two.
+//! Here are a tenant and its phases; `threads` has the ways to drive one, `prepare`, `submit` and `finish` the parts of a
+//! frame's way.
 
 mod finish;
 mod prepare;
 mod submit;
-mod turn;
-mod workers;
+mod threads;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64};
 use std::sync::mpsc::Sender;
 
 use serde::{Deserialize, Serialize};
@@ -40,7 +39,7 @@ use crate::units::{Nanos, Stamp};
 use finish::Finish;
 use prepare::Prepare;
 use submit::Submit;
-use workers::{Place, Stages};
+use threads::{Common, Place, run_overlapped, run_serial};
 
 /// A tenant ready to run: opened, loaded, and free to run in one phase after another.
 pub struct Runner {
@@ -147,7 +146,7 @@ impl Runner {
             .collect();
         let name = self.name.clone();
         let mut nodes = NodeTotals::default();
-        let finish = Finish {
+        let mut finish = Finish {
             clock,
             postprocess: self.postprocess.as_deref_mut(),
             found: Vec::with_capacity(512),
@@ -161,6 +160,7 @@ impl Runner {
             clock,
             gate: self.gate.as_deref(),
             name: name.as_str(),
+            took: AtomicI64::new(0),
         };
         let releases = Releases::new(
             self.arrival,
@@ -169,7 +169,7 @@ impl Runner {
             plan.end,
             self.source.capture_times(),
         );
-        let prepare = Prepare {
+        let mut prepare = Prepare {
             tenant: self.tenant,
             length: self.source.info().frames.unwrap_or(u64::MAX),
             position: 0,
@@ -190,15 +190,29 @@ impl Runner {
             name: name.as_str(),
             notes: notes.clone(),
         };
-        let stages = Stages::new(
-            (prepare, &mut *front),
-            submit,
-            (finish, &mut *back),
+        let common = Common {
+            name: name.as_str(),
+            cpus: &self.cpus,
+            clock,
             notes,
-            places.len(),
-        );
-        let reason = stages.run(&mut places, &self.cpus);
+        };
+        let ended = match places.as_mut_slice() {
+            [] => Ok(EndReason::Failed),
+            [place] => run_serial(&mut prepare, &submit, &mut finish, place, front, back, common),
+            _ => {
+                let (ended, came_back) =
+                    run_overlapped(&mut prepare, &submit, &mut finish, places, front, back, common);
+                places = came_back;
+                ended
+            }
+        };
+        finish.close();
         self.slots = places.into_iter().map(|place| place.slot).collect();
+        let reason = ended.unwrap_or_else(|panicked| {
+            // Whatever it worked on, it does not work on it again.
+            self.failed = Some(panicked.to_string());
+            EndReason::Failed
+        });
         for mut finding in self.slots.iter_mut().flat_map(|slot| slot.take_findings()) {
             finding.tenant = Some(self.name.clone());
             finding.message = format!("{}: {}", self.name, finding.message);

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::record::FrameRecord;
 use crate::units::{Nanos, Stamp};
 
-/// Shared by the thread that waits, of a tenant's, and the watchdog; nobody else takes its lock.
+/// Shared by a tenant's finishing thread and the watchdog; nobody else takes its lock.
 #[derive(Debug)]
 pub struct Watched {
     /// Stamp of the wait's begin; [`NOT_WAITING`] otherwise.

@@ -3,7 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use super::submit::Submitted;
-use super::workers::Place;
+use super::threads::Place;
 use crate::backend::{Slot, StageTimes};
 use crate::clock::Clock;
 use crate::detector::{Carry, Detection, Postprocess};

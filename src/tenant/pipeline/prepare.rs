@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::PhasePlan;
-use super::workers::Place;
+use super::threads::Place;
 use crate::clock::Clock;
 use crate::detector::Preprocess;
 use crate::record::{EndReason, Event, FrameRecord, NO_CONTENT, Outcome, Stage};
@@ -23,6 +23,10 @@ const SPIN: Nanos = Nanos::from_micros(150);
 const STOP_CHECK: Nanos = Nanos::from_millis(50);
 
 /// What `Prepare::next` came to.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one lives at a time, and a box would be an allocation a frame"
+)]
 pub(super) enum Next {
     /// A frame to be submitted.
     Frame(FrameRecord),
@@ -188,6 +192,12 @@ impl Prepare<'_> {
                 sink.frame(record);
             }
         }
+    }
+
+    /// Whether another frame will be due by then.
+    pub(super) fn is_due_by(&self, then: Stamp) -> bool {
+        let is_released = || self.releases.is_closed() || self.releases.peek().is_some_and(|due| due <= then);
+        !self.line.is_empty() || (self.may_release() && is_released())
     }
 
     /// Whether the source has one more frame, and the tenant's own limit, which counts from the end of the warm-up,

@@ -1,20 +1,24 @@
 //! The middle of a frame's way: its turn on the device, where tenants take turns, and its submission.
 //!
 //! A backend's `submit` does not wait for the result, and still may last: some libraries enqueue a network for about as
-//! long as the device executes it. So it is a stage of its own, and the next frame is made meanwhile.
+//! long as the device executes it. So its time is kept, by which the next frame is made meanwhile or not.
 
-use super::workers::Place;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::threads::Place;
 use crate::clock::Clock;
 use crate::record::{FrameRecord, Stage};
 use crate::tenant::gate::{Gate, Leaving};
 use crate::trace::traced;
-use crate::units::Stamp;
+use crate::units::{Nanos, Stamp};
 
 /// From made inputs to submission.
 pub(super) struct Submit<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) gate: Option<&'a Gate>,
     pub(super) name: &'a str,
+    /// What the last one took, in nanoseconds.
+    pub(super) took: AtomicI64,
 }
 
 /// A frame on the device, or one that could not be submitted.
@@ -25,10 +29,10 @@ pub(super) struct Submitted<'a> {
 }
 
 impl<'a> Submit<'a> {
-    /// Waits at the gate and submits. `made`: when the frame was ready for it, if others may have been before it; the time
-    /// since then is its *queue* stage.
+    /// Waits at the gate and submits. `made`: when the frame was ready, if it may have waited before; the time since then
+    /// is its *queue* stage.
     pub(super) fn frame(
-        &mut self,
+        &self,
         place: &mut Place,
         record: &mut FrameRecord,
         made: Option<Stamp>,
@@ -40,11 +44,20 @@ impl<'a> Submit<'a> {
             );
             gate.leaving(record.tenant)
         });
-        record.stages[Stage::Queue as usize] = made.map(|made| self.clock.now() - made);
-        let _stage = traced(record, self.name).stage("submit");
-        Submitted {
-            result: place.slot.submit().map_err(|e| e.to_string()),
-            leaving,
+        let began = self.clock.now();
+        if let Some(made) = made {
+            record.stages[Stage::Queue as usize] = Some(began - made);
         }
+        let result = {
+            let _stage = traced(record, self.name).stage("submit");
+            place.slot.submit().map_err(|e| e.to_string())
+        };
+        self.took.store((self.clock.now() - began).0, Ordering::Relaxed);
+        Submitted { result, leaving }
+    }
+
+    /// How long the last submission took.
+    pub(super) fn took(&self) -> Nanos {
+        Nanos(self.took.load(Ordering::Relaxed))
     }
 }
