@@ -8,14 +8,15 @@
 //! others. Published refreshes and windows are in [`WINDOWS`]; where a board is not in it, the analysis observes
 //! the refresh from the values.
 
+mod questions;
+
 use std::path::PathBuf;
 
-use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor};
-use nvml_wrapper::enums::device::{SampleValue, UsedGpuMemory};
+use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::error::NvmlError;
-use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::{Device, Nvml};
 
+use self::questions::{Look, QUERIES, Query, RARE_QUERIES, SLOW_QUERIES};
 use super::{Sampler, SamplerError};
 use crate::board::{Roots, libraries};
 use crate::record::{Averaging, Event, Finding, LogRecord, RailRole, SampleRecord, SignalRecord};
@@ -25,14 +26,12 @@ use crate::units::{Nanos, Stamp};
 pub(super) const SOURCE: &str = "nvml";
 /// Values of the sensors change every 20 ms at most.
 const SHORTEST: Nanos = Nanos::from_millis(10);
-/// Time between two looks at what is slow to ask.
+/// Time between two looks at what is slow to ask or to change.
 const SLOW: Nanos = Nanos::from_millis(2000);
+/// Time between two looks at what costs most.
+const RARE: Nanos = Nanos::from_millis(5000);
 /// Readings without any answer after which the library is given up.
 const SILENT_READINGS: u32 = 5;
-
-/// NVML's field numbers (nvml.h).
-const POWER_AVERAGE: u32 = 185;
-const POWER_INSTANT: u32 = 186;
 
 /// Refresh and averaging window of the instant power, as measured on these boards by Z. Yang, K. Adamek and
 /// W. Armour, "Part-time Power Measurements: nvidia-smi's Lack of Attention" (2024), and published with it.
@@ -44,158 +43,6 @@ const WINDOWS: [(&str, Nanos, Nanos); 6] = [
     ("RTX 2080 Ti", Nanos::from_millis(100), Nanos::from_millis(100)),
     ("GTX 1080", Nanos::from_millis(20), Nanos::from_millis(10)),
 ];
-
-/// A question that NVML may answer, and what the answer means.
-struct Query {
-    /// The signal's name, after `gpu0_`.
-    name: &'static str,
-    unit: &'static str,
-    averaging: Averaging,
-    origin: &'static str,
-    read: fn(&Device<'_>) -> Result<f64, NvmlError>,
-}
-
-const fn query(
-    name: &'static str,
-    unit: &'static str,
-    averaging: Averaging,
-    origin: &'static str,
-    read: fn(&Device<'_>) -> Result<f64, NvmlError>,
-) -> Query {
-    Query {
-        name,
-        unit,
-        averaging,
-        origin,
-        read,
-    }
-}
-
-use Averaging::{Counter, Instant, Mean, Unknown};
-
-/// What is asked at each reading, the best measure of power first.
-static QUERIES: [Query; 9] = [
-    query(
-        "power_instant",
-        "mw",
-        Unknown,
-        "NVML field 186, power.draw.instant",
-        |d| field(d, POWER_INSTANT),
-    ),
-    query(
-        "power_average",
-        "mw",
-        Mean,
-        "NVML field 185, power.draw.average",
-        |d| field(d, POWER_AVERAGE),
-    ),
-    query("power", "mw", Unknown, "nvmlDeviceGetPowerUsage", |d| {
-        d.power_usage().map(f64::from)
-    }),
-    query(
-        "load",
-        "percent",
-        Mean,
-        "nvmlDeviceGetUtilizationRates, gpu",
-        |d| d.utilization_rates().map(|u| f64::from(u.gpu)),
-    ),
-    query(
-        "memory_load",
-        "percent",
-        Mean,
-        "nvmlDeviceGetUtilizationRates, memory",
-        |d| d.utilization_rates().map(|u| f64::from(u.memory)),
-    ),
-    query(
-        "sm_frequency",
-        "mhz",
-        Instant,
-        "nvmlDeviceGetClockInfo, SM",
-        |d| d.clock_info(Clock::SM).map(f64::from),
-    ),
-    query(
-        "memory_frequency",
-        "mhz",
-        Instant,
-        "nvmlDeviceGetClockInfo, memory",
-        |d| d.clock_info(Clock::Memory).map(f64::from),
-    ),
-    query(
-        "throttle_reasons",
-        "bits",
-        Instant,
-        "nvmlDeviceGetCurrentClocksThrottleReasons",
-        |d| d.current_throttle_reasons().map(|reasons| reasons.bits() as f64),
-    ),
-    query(
-        "temperature",
-        "c",
-        Instant,
-        "nvmlDeviceGetTemperature, GPU",
-        |d| d.temperature(TemperatureSensor::Gpu).map(f64::from),
-    ),
-];
-
-/// What is asked every two seconds: the energy counter takes the driver 4.5 ms of processor time to read (seen on an
-/// H200, driver 580), NVML measures for 20 ms to tell of PCIe, and the rest changes slowly.
-static SLOW_QUERIES: [Query; 7] = [
-    query(
-        "energy",
-        "mj",
-        Counter,
-        "nvmlDeviceGetTotalEnergyConsumption",
-        |d| d.total_energy_consumption().map(|mj| mj as f64),
-    ),
-    query("memory_used", "bytes", Instant, "nvmlDeviceGetMemoryInfo", |d| {
-        d.memory_info().map(|m| m.used as f64)
-    }),
-    query(
-        "power_limit",
-        "mw",
-        Instant,
-        "nvmlDeviceGetEnforcedPowerLimit",
-        |d| d.enforced_power_limit().map(f64::from),
-    ),
-    query(
-        "encoder_load",
-        "percent",
-        Mean,
-        "nvmlDeviceGetEncoderUtilization",
-        |d| d.encoder_utilization().map(|u| f64::from(u.utilization)),
-    ),
-    query(
-        "decoder_load",
-        "percent",
-        Mean,
-        "nvmlDeviceGetDecoderUtilization",
-        |d| d.decoder_utilization().map(|u| f64::from(u.utilization)),
-    ),
-    query(
-        "pcie_sent",
-        "kb_s",
-        Mean,
-        "nvmlDeviceGetPcieThroughput, TX (over 20 ms)",
-        |d| d.pcie_throughput(PcieUtilCounter::Send).map(f64::from),
-    ),
-    query(
-        "pcie_received",
-        "kb_s",
-        Mean,
-        "nvmlDeviceGetPcieThroughput, RX (over 20 ms)",
-        |d| d.pcie_throughput(PcieUtilCounter::Receive).map(f64::from),
-    ),
-];
-
-fn field(device: &Device<'_>, id: u32) -> Result<f64, NvmlError> {
-    let values = device.field_values_for(&[FieldId(id)])?;
-    let sample = values.into_iter().next().ok_or(NvmlError::NotFound)??;
-    match sample.value? {
-        SampleValue::U32(value) => Ok(f64::from(value)),
-        SampleValue::U64(value) => Ok(value as f64),
-        SampleValue::I64(value) => Ok(value as f64),
-        SampleValue::F64(value) => Ok(value),
-    }
-}
 
 /// Loads the library and counts its devices; why not, in words, where that fails.
 pub fn open(roots: &Roots) -> Result<Nvml, String> {
@@ -232,10 +79,12 @@ pub(super) struct NvmlFacts {
 pub(super) fn examine(nvml: &Nvml) -> NvmlFacts {
     let devices = (0..nvml.device_count().unwrap_or(0)).filter_map(|n| {
         let device = nvml.device_by_index(n).ok()?;
+        let look = Look::at(&device);
         let (told, silent) = QUERIES
             .iter()
             .chain(&SLOW_QUERIES)
-            .partition::<Vec<_>, _>(|q| (q.read)(&device).is_ok());
+            .chain(&RARE_QUERIES)
+            .partition::<Vec<_>, _>(|q| (q.read)(&look).is_ok());
         let names = |queries: Vec<&Query>| queries.iter().map(|q| q.name).collect();
         let name = device.name().unwrap_or_else(|_| format!("GPU {n}"));
         Some((name, names(told), names(silent)))
@@ -251,7 +100,7 @@ pub(super) struct NvmlSampler {
     nvml: Nvml,
     period: Nanos,
     devices: Vec<Gpu>,
-    slow_due: Stamp,
+    due: Due,
     asides: Vec<Event>,
     silent: u32,
     /// On a Jetson the GPU is a part of what the board's own rails tell.
@@ -260,8 +109,10 @@ pub(super) struct NvmlSampler {
 
 struct Gpu {
     index: u32,
+    /// What is asked at each reading, every two seconds, and every five.
     fast: Vec<Asked>,
     slow: Vec<Asked>,
+    rare: Vec<Asked>,
     /// Signals of processes that were described.
     described: Vec<String>,
     /// NVML's stamp of the latest load of a process.
@@ -276,6 +127,32 @@ struct Asked {
     signal: String,
 }
 
+/// When what is not asked at each reading is asked next.
+#[derive(Debug, Default)]
+struct Due {
+    slow: Stamp,
+    rare: Stamp,
+}
+
+impl Due {
+    /// Whether a reading at this moment asks the slow and the rare questions. The first asks all; later the rare ones wait
+    /// for a reading without the slow ones, so that no reading holds up the other samplers for longer than it must.
+    fn at(&mut self, at: Stamp, period: Nanos) -> (bool, bool) {
+        // What is due before the middle between this reading and the next is due now.
+        let soon = at + Nanos(period.0 / 2);
+        let slow = soon >= self.slow;
+        if slow {
+            self.slow = at + SLOW;
+        }
+        let first = self.rare == Stamp(0);
+        let rare = soon >= self.rare && (!slow || first || period >= SLOW);
+        if rare {
+            self.rare = at + RARE;
+        }
+        (slow, rare)
+    }
+}
+
 /// The sampler, or why there is none.
 pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String> {
     let nvml = open(roots)?;
@@ -287,7 +164,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String
         nvml,
         period: interval.max(SHORTEST),
         devices: Vec::new(),
-        slow_due: Stamp(0),
+        due: Due::default(),
         asides: Vec::new(),
         silent: 0,
         jetson: roots.text("/etc/nv_tegra_release").is_some() || crate::board::facts::module(roots).is_some(),
@@ -302,7 +179,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String
     if sampler
         .devices
         .iter()
-        .all(|gpu| gpu.fast.is_empty() && gpu.slow.is_empty())
+        .all(|gpu| gpu.fast.is_empty() && gpu.slow.is_empty() && gpu.rare.is_empty())
     {
         problems.push("NVML is there and answers no question about this GPU".to_owned());
         return Err(problems.join("; "));
@@ -326,9 +203,10 @@ impl NvmlSampler {
     fn probe(&mut self, index: u32) -> Result<Gpu, NvmlError> {
         let device = self.nvml.device_by_index(index)?;
         let name = device.name().unwrap_or_default();
+        let look = Look::at(&device);
         let mut silent = Vec::new();
         let mut ask = |queries: &'static [Query]| -> Vec<Asked> {
-            let answered = |query: &&'static Query| match (query.read)(&device) {
+            let answered = |query: &&'static Query| match (query.read)(&look) {
                 Ok(_) => true,
                 Err(error) => {
                     silent.push(format!("{} ({})", query.name, sentence(&error)));
@@ -341,17 +219,25 @@ impl NvmlSampler {
             };
             queries.iter().filter(answered).map(asked).collect()
         };
-        let (fast, slow) = (ask(&QUERIES), ask(&SLOW_QUERIES));
+        let (mut fast, mut slow, rare) = (ask(&QUERIES), ask(&SLOW_QUERIES), ask(&RARE_QUERIES));
         let published = WINDOWS.iter().find(|(board, ..)| name.contains(board));
         // The first measure of power in the table is the rail; the others are the same line once more.
-        let rail = fast
-            .iter()
-            .find(|a| a.query.unit == "mw" && a.query.name != "power_limit");
+        let rail = fast.iter().find(|asked| asked.query.is_power());
         let rail = rail.map(|asked| asked.signal.clone());
-        for asked in fast.iter().chain(&slow) {
+        let again = |asked: &mut Asked| asked.query.is_power() && Some(&asked.signal) != rail.as_ref();
+        slow.extend(fast.extract_if(.., again));
+        let paces = [
+            (&fast, self.period),
+            (&slow, SLOW.max(self.period)),
+            (&rare, RARE.max(self.period)),
+        ];
+        let asked = paces
+            .into_iter()
+            .flat_map(|(asked, every)| asked.iter().map(move |a| (a, every)));
+        for (asked, every) in asked {
             let query = asked.query;
             let is_rail = Some(&asked.signal) == rail.as_ref();
-            let measures_power = (query.unit == "mw" && query.name != "power_limit") || query.unit == "mj";
+            let measures_power = query.is_power() || query.unit == "mj";
             let (refresh, window) = match (query.name, published) {
                 ("power_instant", Some((_, refresh, window))) => (Some(*refresh), Some(*window)),
                 ("power_average", _) => (None, Some(Nanos::from_secs(1))),
@@ -363,11 +249,7 @@ impl NvmlSampler {
                 signal: asked.signal.clone(),
                 unit: query.unit.to_owned(),
                 origin: format!("{}, {name}", query.origin),
-                period: Some(if slow.iter().any(|s| s.signal == asked.signal) {
-                    SLOW.max(self.period)
-                } else {
-                    self.period
-                }),
+                period: Some(every),
                 refresh,
                 averaging: match (query.averaging, window) {
                     (Averaging::Unknown, Some(_)) => Averaging::Mean,
@@ -396,6 +278,7 @@ impl NvmlSampler {
             index,
             fast,
             slow,
+            rare,
             described: Vec::new(),
             loads_seen: None,
             silent: 0,
@@ -415,12 +298,20 @@ impl Gpu {
         }));
     }
 
-    /// What can be asked quickly; whether anything was answered.
-    fn sample(&self, device: &Device<'_>, at: Stamp, slow: bool, out: &mut Vec<SampleRecord>) -> bool {
+    /// Asks what is due; whether anything was answered.
+    fn sample(
+        &self,
+        device: &Device<'_>,
+        at: Stamp,
+        (slow, rare): (bool, bool),
+        out: &mut Vec<SampleRecord>,
+    ) -> bool {
+        let look = Look::at(device);
         let slow = self.slow.iter().filter(|_| slow);
+        let rare = self.rare.iter().filter(|_| rare);
         let mut answered = false;
-        for asked in self.fast.iter().chain(slow) {
-            let value = (asked.query.read)(device).ok();
+        for asked in self.fast.iter().chain(slow).chain(rare) {
+            let value = (asked.query.read)(&look).ok();
             answered |= value.is_some();
             out.push(SampleRecord {
                 at,
@@ -520,15 +411,12 @@ impl Sampler for NvmlSampler {
         self.period
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
-        let slow = at >= self.slow_due;
-        if slow {
-            self.slow_due = at + SLOW;
-        }
+        let due @ (slow, _) = self.due.at(at, self.period);
         let mut answered = false;
         let mut last = "no answer".to_owned();
         for gpu in &mut self.devices {
             match self.nvml.device_by_index(gpu.index) {
-                Ok(device) if gpu.sample(&device, at, slow, out) => {
+                Ok(device) if gpu.sample(&device, at, due, out) => {
                     gpu.silent = 0;
                     answered = true;
                     if slow {
@@ -570,5 +458,46 @@ fn sentence(error: &NvmlError) -> String {
         NvmlError::NoPermission => "no permission".to_owned(),
         NvmlError::DriverNotLoaded => "the NVIDIA driver is not loaded".to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When the slow and the rare questions are asked in 30 s, in milliseconds.
+    fn asked(period: i64) -> [Vec<i64>; 2] {
+        let mut due = Due::default();
+        let mut asked = [Vec::new(), Vec::new()];
+        // A reading begins a little after it is due, now more and now less.
+        for (n, ms) in (0..=30_000).step_by(usize::try_from(period).unwrap()).enumerate() {
+            let at = Stamp(1_000_000_000 + ms * 1_000_000 + (n as i64 * 7_919) % 400_000);
+            let (slow, rare) = due.at(at, Nanos::from_millis(period));
+            asked[0].extend(slow.then_some(ms));
+            asked[1].extend(rare.then_some(ms));
+        }
+        asked
+    }
+
+    #[test]
+    fn slow_and_rare_questions_keep_their_distance_and_do_not_meet_after_the_first_reading() {
+        let [slow, rare] = asked(100);
+        assert_eq!(slow, (0..=15).map(|n| n * 2_000).collect::<Vec<i64>>());
+        assert_eq!(
+            rare,
+            [0, 5_000, 10_100, 15_100, 20_100, 25_100],
+            "at 10 s it waited for the next reading"
+        );
+        let [_, rare] = asked(10);
+        assert_eq!(rare.len(), 6, "{rare:?}");
+    }
+
+    #[test]
+    fn readings_rarer_than_the_slow_questions_ask_all_that_is_due() {
+        let [slow, rare] = asked(3_000);
+        assert_eq!(slow.len(), 11, "each");
+        assert_eq!(rare, [0, 6_000, 12_000, 18_000, 24_000, 30_000]);
+        let [slow, rare] = asked(6_000);
+        assert_eq!((slow.len(), rare.len()), (6, 6));
     }
 }

@@ -1,0 +1,223 @@
+//! What NVML is asked of a device, and what the answers mean.
+//!
+//! When each is asked, and what becomes of the answer, is the sampler's affair.
+
+use std::cell::RefCell;
+
+use nvml_wrapper::Device;
+use nvml_wrapper::enum_wrappers::device::{Clock, PcieUtilCounter, TemperatureSensor};
+use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::struct_wrappers::device::Utilization;
+use nvml_wrapper::structs::device::FieldId;
+
+use crate::record::Averaging;
+
+/// NVML's field numbers (nvml.h).
+const POWER_AVERAGE: u32 = 185;
+const POWER_INSTANT: u32 = 186;
+
+/// A question that NVML may answer, and what the answer means.
+pub(super) struct Query {
+    /// The signal's name, after `gpu0_`.
+    pub(super) name: &'static str,
+    pub(super) unit: &'static str,
+    pub(super) averaging: Averaging,
+    pub(super) origin: &'static str,
+    pub(super) read: fn(&Look<'_>) -> Result<f64, NvmlError>,
+}
+
+impl Query {
+    /// Whether it asks what the device draws.
+    pub(super) fn is_power(&self) -> bool {
+        self.unit == "mw" && self.name != "power_limit"
+    }
+}
+
+/// A device during one reading: what answers two questions is asked once.
+pub(super) struct Look<'d> {
+    device: &'d Device<'d>,
+    loads: RefCell<Option<Utilization>>,
+}
+
+impl<'d> Look<'d> {
+    pub(super) fn at(device: &'d Device<'d>) -> Look<'d> {
+        Look {
+            device,
+            loads: RefCell::new(None),
+        }
+    }
+
+    fn loads(&self) -> Result<Utilization, NvmlError> {
+        if let Some(known) = &*self.loads.borrow() {
+            return Ok(known.clone());
+        }
+        let loads = self.device.utilization_rates()?;
+        Ok(self.loads.borrow_mut().insert(loads).clone())
+    }
+
+    fn field(&self, id: u32) -> Result<f64, NvmlError> {
+        let values = self.device.field_values_for(&[FieldId(id)])?;
+        let sample = values.into_iter().next().ok_or(NvmlError::NotFound)??;
+        match sample.value? {
+            SampleValue::U32(value) => Ok(f64::from(value)),
+            SampleValue::U64(value) => Ok(value as f64),
+            SampleValue::I64(value) => Ok(value as f64),
+            SampleValue::F64(value) => Ok(value),
+        }
+    }
+}
+
+const fn query(
+    name: &'static str,
+    unit: &'static str,
+    averaging: Averaging,
+    origin: &'static str,
+    read: fn(&Look<'_>) -> Result<f64, NvmlError>,
+) -> Query {
+    Query {
+        name,
+        unit,
+        averaging,
+        origin,
+        read,
+    }
+}
+
+use Averaging::{Counter, Instant, Mean, Unknown};
+
+/// What is asked at each reading, the best measure of power first. Of these, only the first that the device answers is;
+/// the others are the same line once more.
+pub(super) static QUERIES: [Query; 9] = [
+    query(
+        "power_instant",
+        "mw",
+        Unknown,
+        "NVML field 186, power.draw.instant",
+        |look| look.field(POWER_INSTANT),
+    ),
+    query(
+        "power_average",
+        "mw",
+        Mean,
+        "NVML field 185, power.draw.average",
+        |look| look.field(POWER_AVERAGE),
+    ),
+    query("power", "mw", Unknown, "nvmlDeviceGetPowerUsage", |look| {
+        look.device.power_usage().map(f64::from)
+    }),
+    query(
+        "load",
+        "percent",
+        Mean,
+        "nvmlDeviceGetUtilizationRates, gpu",
+        |look| look.loads().map(|u| f64::from(u.gpu)),
+    ),
+    query(
+        "memory_load",
+        "percent",
+        Mean,
+        "nvmlDeviceGetUtilizationRates, memory",
+        |look| look.loads().map(|u| f64::from(u.memory)),
+    ),
+    query(
+        "sm_frequency",
+        "mhz",
+        Instant,
+        "nvmlDeviceGetClockInfo, SM",
+        |look| look.device.clock_info(Clock::SM).map(f64::from),
+    ),
+    query(
+        "memory_frequency",
+        "mhz",
+        Instant,
+        "nvmlDeviceGetClockInfo, memory",
+        |look| look.device.clock_info(Clock::Memory).map(f64::from),
+    ),
+    query(
+        "throttle_reasons",
+        "bits",
+        Instant,
+        "nvmlDeviceGetCurrentClocksThrottleReasons",
+        |look| {
+            look.device
+                .current_throttle_reasons()
+                .map(|reasons| reasons.bits() as f64)
+        },
+    ),
+    query(
+        "temperature",
+        "c",
+        Instant,
+        "nvmlDeviceGetTemperature, GPU",
+        |look| look.device.temperature(TemperatureSensor::Gpu).map(f64::from),
+    ),
+];
+
+/// What is asked every two seconds: NVML measures for 20 ms to tell of PCIe, and the rest changes slowly.
+pub(super) static SLOW_QUERIES: [Query; 6] = [
+    query(
+        "memory_used",
+        "bytes",
+        Instant,
+        "nvmlDeviceGetMemoryInfo",
+        |look| look.device.memory_info().map(|m| m.used as f64),
+    ),
+    query(
+        "power_limit",
+        "mw",
+        Instant,
+        "nvmlDeviceGetEnforcedPowerLimit",
+        |look| look.device.enforced_power_limit().map(f64::from),
+    ),
+    query(
+        "encoder_load",
+        "percent",
+        Mean,
+        "nvmlDeviceGetEncoderUtilization",
+        |look| {
+            look.device
+                .encoder_utilization()
+                .map(|u| f64::from(u.utilization))
+        },
+    ),
+    query(
+        "decoder_load",
+        "percent",
+        Mean,
+        "nvmlDeviceGetDecoderUtilization",
+        |look| {
+            look.device
+                .decoder_utilization()
+                .map(|u| f64::from(u.utilization))
+        },
+    ),
+    query(
+        "pcie_sent",
+        "kb_s",
+        Mean,
+        "nvmlDeviceGetPcieThroughput, TX (over 20 ms)",
+        |look| look.device.pcie_throughput(PcieUtilCounter::Send).map(f64::from),
+    ),
+    query(
+        "pcie_received",
+        "kb_s",
+        Mean,
+        "nvmlDeviceGetPcieThroughput, RX (over 20 ms)",
+        |look| {
+            look.device
+                .pcie_throughput(PcieUtilCounter::Receive)
+                .map(f64::from)
+        },
+    ),
+];
+
+/// What is asked every five seconds: reading the energy counter takes the driver 4.5 ms of processor time (seen on an
+/// H200, driver 580), a hundred times what another question takes.
+pub(super) static RARE_QUERIES: [Query; 1] = [query(
+    "energy",
+    "mj",
+    Counter,
+    "nvmlDeviceGetTotalEnergyConsumption",
+    |look| look.device.total_energy_consumption().map(|mj| mj as f64),
+)];
