@@ -1,7 +1,7 @@
-//! From readings of power and of counters to energy: pure arithmetic on stamps and values.
+//! From readings of power to energy: pure arithmetic on stamps and values.
 //!
-//! mW × s = mJ. Which line is what, and what is added to what, is `power`'s affair; definitions are in
-//! docs/measurement.md.
+//! mW × s = mJ. What counters say is in `counter`; which line is what, and what is added to what, is `power`'s affair;
+//! definitions are in docs/measurement.md.
 
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
@@ -32,21 +32,7 @@ pub(super) struct Integral {
 /// Power integrated from `from` to `to` by the trapezoidal rule; readings further apart than `spacing` allows
 /// leave a gap, which is in neither the mean nor the covered time. `None` where nothing is covered.
 pub(super) fn integrate(points: &[Point], spacing: Nanos, (from, to): (Stamp, Stamp)) -> Option<Integral> {
-    let longest = (spacing.0 as f64 * GAP) as i64;
-    let mut covered = Nanos::ZERO;
-    let mut area = 0.0; // mW × ns
-    for pair in points.windows(2) {
-        let (a, b) = (pair[0], pair[1]);
-        let length = (b.at - a.at).0;
-        let (start, end) = (a.at.max(from), b.at.min(to));
-        if length <= 0 || length > longest || end <= start {
-            continue;
-        }
-        let value_at = |at: Stamp| a.value + (b.value - a.value) * ((at - a.at).0 as f64 / length as f64);
-        let part = end - start;
-        area += (value_at(start) + value_at(end)) / 2.0 * part.0 as f64;
-        covered += part;
-    }
+    let (area, covered) = area(points, longest(spacing), (from, to));
     let inside = points.iter().filter(|point| (from..=to).contains(&point.at));
     let peak_mw = inside.clone().map(|point| point.high).reduce(f64::max)?;
     (covered > Nanos::ZERO).then(|| Integral {
@@ -57,56 +43,33 @@ pub(super) fn integrate(points: &[Point], spacing: Nanos, (from, to): (Stamp, St
     })
 }
 
-/// What a counter says of a window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Growth {
-    /// It grew by this, mJ.
-    By(f64),
-    /// It went back within the window: it was reset, or wrapped.
-    WentBack,
-    /// It has no two values around the window.
-    Unknown,
+/// The longest time between two readings that leaves no gap, where they usually are `spacing` apart.
+pub(super) fn longest(spacing: Nanos) -> Nanos {
+    Nanos((spacing.0 as f64 * GAP) as i64)
 }
 
-/// The growth of a counter from `from` to `to`. A counter moves in steps; what it says is true when it moves, so
-/// values in between lie on the line between the moves around them.
-pub(super) fn growth(points: &[Point], (from, to): (Stamp, Stamp)) -> Growth {
-    let mut moves: Vec<(Stamp, f64)> = Vec::new();
-    for point in points {
-        match moves.last() {
-            Some(&(_, value)) if value == point.value => {}
-            _ => moves.push((point.at, point.value)),
+/// The area below the readings in a window, in mW × ns, and the time that it covers.
+pub(super) fn area(points: &[Point], longest: Nanos, (from, to): (Stamp, Stamp)) -> (f64, Nanos) {
+    let mut covered = Nanos::ZERO;
+    let mut area = 0.0;
+    // The pairs around the window: from the last reading before it to the first after it.
+    let first = points.partition_point(|point| point.at <= from).max(1) - 1;
+    for pair in points.get(first..).unwrap_or_default().windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        if a.at >= to {
+            break;
         }
+        let length = (b.at - a.at).0;
+        let (start, end) = (a.at.max(from), b.at.min(to));
+        if length <= 0 || length > longest.0 || end <= start {
+            continue;
+        }
+        let value_at = |at: Stamp| a.value + (b.value - a.value) * ((at - a.at).0 as f64 / length as f64);
+        let part = end - start;
+        area += (value_at(start) + value_at(end)) / 2.0 * part.0 as f64;
+        covered += part;
     }
-    // One that stands still has grown by nothing, as far as it has been seen.
-    if let ([first, ..], [(_, value)]) = (points, moves.as_slice())
-        && let Some(last) = points.last()
-        && first.at < last.at
-        && first.at <= from
-        && last.at >= to
-    {
-        debug_assert!(value.is_finite());
-        return Growth::By(0.0);
-    }
-    let around = |pair: &&[(Stamp, f64)]| pair[1].0 > from && pair[0].0 < to;
-    if moves.windows(2).filter(around).any(|pair| pair[1].1 < pair[0].1) {
-        return Growth::WentBack;
-    }
-    match value_at(&moves, from).zip(value_at(&moves, to)) {
-        Some((start, end)) => Growth::By(end - start),
-        None => Growth::Unknown,
-    }
-}
-
-/// The value at a moment, between two moves or, by at most one usual step, beyond the last or before the first.
-fn value_at(moves: &[(Stamp, f64)], at: Stamp) -> Option<f64> {
-    let after = moves
-        .partition_point(|(stamp, _)| *stamp < at)
-        .clamp(1, moves.len().max(2) - 1);
-    let (a, b) = (moves.get(after - 1)?, moves.get(after)?);
-    let length = (b.0 - a.0).0;
-    let along = (at - a.0).0 as f64 / length.max(1) as f64;
-    (length > 0 && (-2.0..=3.0).contains(&along)).then_some(a.1 + (b.1 - a.1) * along)
+    (area, covered)
 }
 
 /// How often a sensor is seen to renew its value: the median time between two changes. Where readings are rarer
@@ -221,34 +184,6 @@ mod tests {
         );
         let zero = integrate(&points((0..10).map(|i| (i * 100, 0.0))), TENTH, window(0, 900)).unwrap();
         assert_eq!((zero.mean_mw, zero.peak_mw), (0.0, 0.0));
-    }
-
-    #[test]
-    fn a_counter_in_steps_is_read_between_its_moves() {
-        // 10 W: 1000 mJ each 100 ms, read each 30 ms.
-        let stairs = points((0..200).map(|i| (i * 30, ((i * 30) / 100) as f64 * 1000.0)));
-        let Growth::By(mj) = growth(&stairs, window(1010, 5010)) else {
-            panic!("it grew")
-        };
-        assert!((mj - 40_000.0).abs() < 400.0, "{mj}");
-    }
-
-    #[test]
-    fn a_counter_that_goes_back_says_nothing_of_the_window_around_it() {
-        let reset = points([(0, 500.0), (100, 600.0), (200, 5.0), (300, 105.0), (400, 205.0)]);
-        assert_eq!(growth(&reset, window(50, 350)), Growth::WentBack);
-        assert_eq!(growth(&reset, window(200, 400)), Growth::By(200.0));
-        assert_eq!(growth(&points([(0, 5.0)]), window(0, 100)), Growth::Unknown);
-        assert_eq!(growth(&[], window(0, 100)), Growth::Unknown);
-        assert_eq!(
-            growth(&points([(0, 7.0), (100, 7.0)]), window(0, 100)),
-            Growth::By(0.0)
-        );
-        assert_eq!(
-            growth(&points([(0, 1.0), (100, 2.0)]), window(0, 5000)),
-            Growth::Unknown,
-            "it was seen for a fiftieth of the window"
-        );
     }
 
     #[test]

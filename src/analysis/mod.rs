@@ -10,6 +10,7 @@ mod binomial;
 mod changepoint;
 pub mod compare;
 mod conditions;
+mod counter;
 pub mod cvcuda;
 pub mod duty;
 mod energy;

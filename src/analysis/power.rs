@@ -4,7 +4,8 @@
 //! never counted twice, and a board whose total cannot be had has none. The arithmetic is in `energy`;
 //! thresholds and definitions are in docs/measurement.md.
 
-use super::energy::{Growth, growth, half_interval, integrate, observed_refresh};
+use super::counter::{Beside, Counted, counted};
+use super::energy::{half_interval, integrate, observed_refresh};
 use super::findings::finding;
 use super::stats::six_decimals;
 use super::summary::{Energy, EnergySummary, RailSummary, TenantSummary};
@@ -169,47 +170,38 @@ fn rail(
         _ => 1.0,
     };
     let integrated = integral.mean_mw * seconds;
-    let counted = counter.map(|counter| growth(counter.points(), window));
-    if counted == Some(Growth::WentBack) {
-        findings.push(finding(
-            "counter-reset",
-            None,
-            format!(
-                "The energy counter of {} went back during the run; its energy is integrated from power.",
-                signal.signal
-            ),
-            "Another program may have reloaded the driver; run again if the energy matters.".to_owned(),
-        ));
-    }
-    let counter_mj = match counted {
-        Some(Growth::By(mj)) => Some(mj),
+    let beside = Beside {
+        points,
+        spacing,
+        lag: spacing
+            .max(refresh.unwrap_or(spacing))
+            .max(signal.window.unwrap_or(spacing)),
+        step: signal.step.unwrap_or(0.0),
+    };
+    let by_counter = |window| {
+        let counter = counter?;
+        let every = counter.spacing().or(counter.signal.period)?;
+        Some(counted(counter.points(), every, &beside, window))
+    };
+    let said = by_counter(window);
+    findings.extend(
+        said.as_ref()
+            .and_then(|said| counter_is_off(&signal.signal, said)),
+    );
+    let metered = match said {
+        Some(Counted::By(metered)) => Some(metered),
         _ => None,
     };
-    let counter_share = counter_mj.filter(|mj| *mj > 0.0).map(|mj| (integrated - mj) / mj);
-    if let Some(share) = counter_share.filter(|share| share.abs() > COUNTER_SHARE) {
-        findings.push(finding(
-            "energy-disagrees",
-            None,
-            format!(
-                "{}: power integrated over the run is {:+.1} % off its energy counter; the counter is used.",
-                signal.signal,
-                share * 100.0
-            ),
-            "Run for longer, or sample more often (`telemetry: (interval: …)`): the sensor misses short loads."
-                .to_owned(),
-        ));
-    }
-    let energy_mj = counter_mj.unwrap_or(integrated);
-    let idle_mw = idle.and_then(|idle| idle_power(track, counter, spacing, idle));
-    let half = half_interval(points, spacing, refresh.unwrap_or(spacing), signal.step, window)
-        .map(|half_mw| half_mw * seconds);
-    // A counter is exact but for its step at both ends.
-    let half = match counter_mj {
-        Some(mj) if seconds > 0.0 => {
-            let step = counter.and_then(|counter| observed_refresh(counter.points()));
-            Some(mj / seconds * step.unwrap_or(spacing).as_secs_f64())
-        }
-        _ => half,
+    let energy_mj = metered.map_or(integrated, |metered| metered.mj);
+    // Mean power over the baseline; by the counter where it counted that, as for the run.
+    let idle_mw = idle.and_then(|idle| match by_counter(idle) {
+        Some(Counted::By(metered)) if idle.0 < idle.1 => Some(metered.mj / (idle.1 - idle.0).as_secs_f64()),
+        _ => integrate(points, spacing, idle).map(|integral| integral.mean_mw),
+    });
+    let half = match metered {
+        Some(metered) => Some(metered.half),
+        None => half_interval(points, spacing, refresh.unwrap_or(spacing), signal.step, window)
+            .map(|half_mw| half_mw * seconds),
     };
     Some(RailSummary {
         source: signal.source.clone(),
@@ -222,9 +214,9 @@ fn rail(
         coverage: six_decimals((sampled * seen).min(1.0)),
         above_idle_mj: idle_mw.map(|idle| six_decimals(energy_mj - idle * seconds)),
         ci95_mj: half.map(|half| [six_decimals(energy_mj - half), six_decimals(energy_mj + half)]),
-        energy_from: if counter_mj.is_some() { "counter" } else { "power" },
+        energy_from: if metered.is_some() { "counter" } else { "power" },
         integrated_mj: six_decimals(integrated),
-        counter_mj: counter_mj.map(six_decimals),
+        counter_mj: metered.map(|metered| six_decimals(metered.mj)),
         role: role_name(signal.role),
         within: signal.within.clone(),
         refresh_from,
@@ -242,13 +234,32 @@ fn rail(
     })
 }
 
-/// Mean power over the baseline; by the counter where the line has one, as for the run.
-fn idle_power(track: &Track, counter: Option<&Track>, spacing: Nanos, idle: (Stamp, Stamp)) -> Option<f64> {
-    let seconds = (idle.1 - idle.0).as_secs_f64();
-    match counter.map(|counter| growth(counter.points(), idle)) {
-        Some(Growth::By(mj)) if seconds > 0.0 => Some(mj / seconds),
-        _ => integrate(track.points(), spacing, idle).map(|integral| integral.mean_mw),
-    }
+/// What is to be said of a line's counter, and of power beside it.
+fn counter_is_off(rail: &str, said: &Counted) -> Option<Finding> {
+    let (code, message, advice) = match said {
+        Counted::WentBack => (
+            "counter-reset",
+            format!(
+                "The energy counter of {rail} went back during the run; its energy is integrated from power."
+            ),
+            "Another program may have reloaded the driver; run again if the energy matters.",
+        ),
+        Counted::StoodStill => (
+            "energy-disagrees",
+            format!("{rail}: its energy counter stood still while its sensor showed power; power is used."),
+            "The driver does not count this card's energy, as where a card is shared out to virtual machines.",
+        ),
+        Counted::By(metered) => (
+            "energy-disagrees",
+            format!(
+                "{rail}: integrated power is {:+.1} % off its energy counter; the counter is used.",
+                metered.power_off.filter(|share| share.abs() > COUNTER_SHARE)? * 100.0
+            ),
+            "Run for longer, or sample more often (`telemetry: (interval: …)`): the sensor misses short loads.",
+        ),
+        Counted::Unknown => return None,
+    };
+    Some(finding(code, None, message, advice.to_owned()))
 }
 
 /// The lines that together are the whole, and what that whole is.
