@@ -65,7 +65,7 @@ python3 - "$folder" <<'PYTHON'
 import json, pathlib, sys
 
 folder = pathlib.Path(sys.argv[1])
-print(f"{'interval':9} {'rail':22} {'from power':>12} {'counter':>12} {'differ by':>9} {'refresh':>9} {'seen':>6} {'readings':>8}")
+print(f"{'interval':9} {'rail':22} {'from power':>12} {'counter':>12} {'differ by':>9} {'95 %':>9} {'refresh':>9} {'seen':>6} {'readings':>8}")
 for interval in ("100ms", "10ms"):
     summary = json.load(open(folder / f"{interval}.json"))
     for rail in summary["power"]:
@@ -75,8 +75,10 @@ for interval in ("100ms", "10ms"):
         power = rail["integrated_mj"] / 1e3
         differ = f"{(power * 1e3 - counter) / counter:+.2%}" if counter else "-"
         shown = f"{counter / 1e3:.1f} J" if counter else "-"
+        ci95 = rail["ci95_mj"]
+        half = f"± {(ci95[1] - ci95[0]) / 2e3:.0f} J" if ci95 else "-"
         refresh = f"{rail['refresh_ms']:.1f} ms" if rail["refresh_ms"] else "-"
-        print(f"{interval:9} {rail['rail']:22} {power:10.1f} J {shown:>12} {differ:>9} {refresh:>9} {rail['coverage']:6.0%} {rail['readings']:8}")
+        print(f"{interval:9} {rail['rail']:22} {power:10.1f} J {shown:>12} {differ:>9} {half:>9} {refresh:>9} {rail['coverage']:6.0%} {rail['readings']:8}")
     # The load's own interval, by the same clock: what zeus saw.
     load = json.load(open(folder / f"{interval}.load.json"))
     objects = [json.loads(line) for line in open(folder / f"{interval}.jsonl")]
@@ -92,16 +94,22 @@ for interval in ("100ms", "10ms"):
                 return x + (y - x) * (stamp - a) / max(b - a, 1)
         raise SystemExit(f"the load's interval is not within the recording: {stamp}")
 
+    def joules(points, start, end):
+        cut = [(start, at(points, start))] + [p for p in points if start < p[0] < end] + [(end, at(points, end))]
+        return sum((x + y) / 2 * (b - a) for (a, x), (b, y) in zip(cut, cut[1:])) / 1e12
+
     start, end = load["from_ns"], load["to_ns"]
     words = [f"{interval:9} over the load's own {(end - start) / 1e9:.1f} s:"]
-    power = series("nvml/gpu0_power_instant") or series("nvml/gpu0_power")
+    power = series("nvml/gpu0_power_instant") or series("nvml/gpu0_power_average") or series("nvml/gpu0_power")
     if power:
-        cut = [(start, at(power, start))] + [p for p in power if start < p[0] < end] + [(end, at(power, end))]
-        joules = sum((x + y) / 2 * (b - a) for (a, x), (b, y) in zip(cut, cut[1:])) / 1e12
-        words.append(f"power {joules:.1f} J")
-    energy = series("nvml/gpu0_energy")
-    if energy:
-        words.append(f"counter {(at(energy, end) - at(energy, start)) / 1e3:.1f} J")
+        words.append(f"power {joules(power, start, end):.1f} J")
+    # The counter is read every 5 s: between its readings it counts, before and after them it is power.
+    energy = [reading for reading in series("nvml/gpu0_energy") if start <= reading[0] <= end]
+    if power and len(energy) > 1:
+        (first, before), (last, after) = energy[0], energy[-1]
+        counted, between = (after - before) / 1e3, joules(power, first, last)
+        whole = joules(power, start, first) + counted + joules(power, last, end)
+        words.append(f"counter {whole:.1f} J (power is {between / counted - 1:+.2%} off it where it counted)")
     words.append(f"zeus {load['zeus_j']:.1f} J" if "zeus_j" in load else "zeus not installed")
     print(" ".join(words))
     # jetlag's own figure: processor time of the samplers' thread alone. Recording and JSON are in the next.

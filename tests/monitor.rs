@@ -315,6 +315,71 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
     }
 }
 
+/// How often each signal has a value in a run file.
+fn readings(root: &Path, file: &str) -> std::collections::BTreeMap<String, usize> {
+    let output = run(root, &["monitor", "--replay", file, "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut counts = std::collections::BTreeMap::new();
+    for object in objects(&output) {
+        let signals = object["signals"].as_object().into_iter().flatten();
+        for (name, _) in signals.filter(|(_, signal)| !signal["value"].is_null()) {
+            *counts.entry(name.clone()).or_default() += 1;
+        }
+    }
+    counts
+}
+
+#[test]
+fn one_measure_of_power_is_asked_at_each_reading_and_loads_once() {
+    let root = boards::board("desktop");
+    let folder = root.path().join("nvml");
+    let all = "instant 250000\naverage 240000\npower 240000\nenergy 1000000\nload 97\nlimit 700000\n";
+    let older = "average 240000\npower 240000\nenergy 1000000\nload 97\n";
+    for (state, rail, others) in [
+        (all, "power_instant", ["power_average", "power"].as_slice()),
+        (older, "power_average", &["power"]),
+    ] {
+        let Some(nvml) = boards::fake_nvml(&folder, state) else {
+            return;
+        };
+        let file = format!("{rail}.mcap");
+        let _ = fs::remove_file(folder.join("state.loads"));
+        let arguments = [
+            "monitor",
+            "--duration",
+            "1s",
+            "--interval",
+            "20ms",
+            "--record",
+            &file,
+            "--format",
+            "json",
+        ];
+        let output = jetlag(root.path(), &arguments)
+            .env("JETLAG_NVML", &nvml)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let seen = readings(root.path(), &file);
+        let of = |signal: &str| seen.get(&format!("nvml/gpu0_{signal}")).copied().unwrap_or(0);
+        assert!(of(rail) > 5, "{seen:?}");
+        // Within a second what is not asked at each reading is asked at the first.
+        for seldom in others.iter().chain(&["energy"]) {
+            assert_eq!(of(seldom), 1, "{seldom}: {seen:?}");
+        }
+        assert_eq!((of("load"), of("memory_load")), (of(rail), of(rail)), "{seen:?}");
+        let asked = fs::read_to_string(folder.join("state.loads"))
+            .unwrap()
+            .lines()
+            .count();
+        assert!(
+            asked <= of(rail) + 2,
+            "{asked} for {} readings and a look beforehand",
+            of(rail)
+        );
+    }
+}
+
 /// A stand-in for tegrastats that writes its process number to a file and then a line every 50 ms.
 fn tegrastats(root: &Path) -> std::path::PathBuf {
     let path = root.join("usr/bin/tegrastats");

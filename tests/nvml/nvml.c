@@ -2,7 +2,7 @@
  *
  * What it answers is read from the file STATE at every call: lines "key value", such as "power 250000"; a key that is
  * not there is "Not Supported", and a value "error N" is that error. What is set is written to STATE.set, one line a
- * call. The layouts of structs are those of nvml.h. */
+ * call; each question for the loads adds a line to STATE.loads. The layouts of structs are those of nvml.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +99,11 @@ typedef struct { unsigned gpu, memory; } utilization_t;
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, utilization_t *answer) {
     double value;
     nvmlReturn_t found = of(device, "load", &value);
+    FILE *file = fopen(STATE ".loads", "a");
+    if (file) {
+        fprintf(file, "%ld\n", (long)device - 1);
+        fclose(file);
+    }
     if (found == SUCCESS) answer->gpu = answer->memory = (unsigned)value;
     return found;
 }

@@ -242,6 +242,82 @@ fn a_counter_is_used_where_there_is_one_and_checked_against_power() {
     assert_eq!(summary.power[0].energy_mj, 7_000_000.0);
 }
 
+/// A card of 100 W, and 400 W from the measured start on; its counter is read every 5 s, at 2, 7, … seconds of the measured
+/// time and before, and counts `counted` times what was drawn.
+fn seldom_counted(seconds: i64, counted: f64) -> Summary {
+    let card = |t: f64| Some(if t < 0.0 { 100_000.0 } else { 400_000.0 });
+    let mut power = line("nvml", "gpu0_power_instant", RailRole::Total, card);
+    power.signal.refresh = Some(Nanos::from_millis(100));
+    power.signal.window = None;
+    let (mut manifest, mut events) = with_power(&[power], seconds);
+    manifest
+        .tenants
+        .iter_mut()
+        .for_each(|t| t.backend = "tensorrt".to_owned());
+    let mut counter = line("nvml", "gpu0_energy", RailRole::Within, |_| None).signal;
+    counter.unit = "mj".to_owned();
+    counter.averaging = Averaging::Counter;
+    counter.period = Some(Nanos::from_secs(5));
+    counter.within = Some("gpu0_power_instant".to_owned());
+    events.push(Event::Signal(counter));
+    for t in (-3..=seconds).step_by(5) {
+        let drawn = t as f64 * if t < 0 { 100_000.0 } else { 400_000.0 };
+        events.push(Event::Sample(SampleRecord {
+            at: START + Nanos::from_secs(t),
+            source: "nvml".to_owned(),
+            signal: "gpu0_energy".to_owned(),
+            value: Some(1e9 + counted * drawn),
+            unit: "mj".to_owned(),
+        }));
+    }
+    made_up::summarize(&manifest, &events)
+}
+
+#[test]
+fn a_counter_read_every_five_seconds_does_not_take_what_was_drawn_before_the_start() {
+    let summary = seldom_counted(20, 1.0);
+    let rail = &summary.power[0];
+    // On a line between the readings at -3 and 2 s the start would be at 700 J instead of 0.
+    assert_eq!(
+        (rail.energy_from, rail.counter_mj),
+        ("counter", Some(8_000_000.0))
+    );
+    assert_eq!(rail.energy_mj, 8_000_000.0);
+    // 400 W for 100 ms at the counter's readings; and the one reading in which power rises, 300 W × 100 ms.
+    let [low, high] = rail.ci95_mj.unwrap();
+    let half = (high - low) / 2.0;
+    assert!(
+        low < 8e6 && 8e6 < high && (40_000.0..80_000.0).contains(&half),
+        "{half}"
+    );
+    // Four seconds of idle hold one reading of the counter: they are by power.
+    assert_eq!(rail.idle_mw, Some(100_000.0));
+    assert!(
+        !codes(&summary).contains(&"energy-disagrees"),
+        "{:?}",
+        codes(&summary)
+    );
+}
+
+#[test]
+fn power_and_a_seldom_read_counter_are_compared_where_both_are_known() {
+    // 15 of 20 s are counted and 5 are by power: the figure itself differs by less than what it is compared by.
+    let summary = seldom_counted(20, 1.0 / 1.06);
+    let rail = &summary.power[0];
+    assert!(
+        (rail.energy_mj - (6_000_000.0 / 1.06 + 2_000_000.0)).abs() < 1.0,
+        "{rail:?}"
+    );
+    assert_eq!(rail.integrated_mj, 8_000_000.0);
+    let finding = summary.run.findings.iter().find(|f| f.code == "energy-disagrees");
+    assert!(finding.unwrap().message.contains("+6.0 % off"), "{finding:?}");
+    let still = seldom_counted(20, 0.0);
+    let rail = &still.power[0];
+    assert_eq!((rail.energy_from, rail.counter_mj), ("power", None), "{rail:?}");
+    let finding = still.run.findings.iter().find(|f| f.code == "energy-disagrees");
+    assert!(finding.unwrap().message.contains("stood still"), "{finding:?}");
+}
+
 #[test]
 fn a_card_that_no_tenant_used_is_charged_to_none() {
     let summary = powered(&[line("nvml", "gpu0_power_instant", RailRole::Total, module)], 70);
