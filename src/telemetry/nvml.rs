@@ -4,6 +4,8 @@
 //! is counted say nothing yet: on Orin, NVML answers most questions with "Not Supported". So each question is
 //! asked once, the answer remembered, and what is not supported is not sampled: a fact, and no error.
 //!
+//! What changes slowly or is slow to tell is asked every two seconds, and what costs most every five ([`questions`]).
+//!
 //! Power is asked by field: the plain query is a mean over a second with some drivers and an instant value with
 //! others. Published refreshes and windows are in [`WINDOWS`]; where a board is not in it, the analysis observes
 //! the refresh from the values.

@@ -1,0 +1,345 @@
+//! Counters of a known load.
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+const TENTH: Nanos = Nanos(100 * MS);
+const FIVE_SECONDS: Nanos = Nanos(5_000 * MS);
+
+fn points(values: impl IntoIterator<Item = (i64, f64)>) -> Vec<Point> {
+    let point = |(ms, value)| Point {
+        at: Stamp(ms * MS),
+        value,
+        high: value,
+    };
+    values.into_iter().map(point).collect()
+}
+
+fn window(from: i64, to: i64) -> (Stamp, Stamp) {
+    (Stamp(from * MS), Stamp(to * MS))
+}
+
+fn beside(points: &[Point]) -> Beside<'_> {
+    Beside {
+        points,
+        spacing: TENTH,
+        lag: TENTH,
+        step: 1.0,
+    }
+}
+
+fn by(found: Counted) -> Metered {
+    match found {
+        Counted::By(metered) => metered,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_counter_in_steps_is_read_between_its_moves() {
+    // 10 W: 1000 mJ each 100 ms, read each 30 ms.
+    let stairs = points((0..200).map(|i| (i * 30, ((i * 30) / 100) as f64 * 1000.0)));
+    let Growth::By(mj) = growth(&stairs, window(1010, 5010)) else {
+        panic!("it grew")
+    };
+    assert!((mj - 40_000.0).abs() < 400.0, "{mj}");
+}
+
+#[test]
+fn a_counter_that_goes_back_says_nothing_of_the_window_around_it() {
+    let reset = points([(0, 500.0), (100, 600.0), (200, 5.0), (300, 105.0), (400, 205.0)]);
+    assert_eq!(growth(&reset, window(50, 350)), Growth::WentBack);
+    assert_eq!(growth(&reset, window(200, 400)), Growth::By(200.0));
+    assert_eq!(growth(&points([(0, 5.0)]), window(0, 100)), Growth::Unknown);
+    assert_eq!(growth(&[], window(0, 100)), Growth::Unknown);
+    assert_eq!(
+        growth(&points([(0, 7.0), (100, 7.0)]), window(0, 100)),
+        Growth::By(0.0)
+    );
+    assert_eq!(
+        growth(&points([(0, 1.0), (100, 2.0)]), window(0, 5000)),
+        Growth::Unknown,
+        "it was seen for a fiftieth of the window"
+    );
+}
+
+/// Power read each 100 ms from -10 s to 70 s, and the counter of the same at these moments: the load is a function of
+/// milliseconds that changes at whole tenths of a second.
+fn read(load: impl Fn(i64) -> f64, moments: impl IntoIterator<Item = i64>) -> (Vec<Point>, Vec<Point>) {
+    let power = points((-100..=700).map(|i| (i * 100, load(i * 100))));
+    let counted = |to: i64| 1e9 + (-100..to / 100).map(|i| load(i * 100) / 10.0).sum::<f64>();
+    (power, points(moments.into_iter().map(|ms| (ms, counted(ms)))))
+}
+
+#[test]
+fn constant_power_is_counted_to_the_millijoule_and_its_interval_is_the_counters_step() {
+    let (power, counter) = read(|_| 300_000.0, (0..14).map(|n| n * 5_000 + 1_700));
+    let found = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(30, 20_030),
+    ));
+    assert!((found.mj - 6_000_000.0).abs() < 1e-3, "{found:?}");
+    // 300 W for 100 ms are 30 J; half a milliwatt over both edges is next to nothing.
+    assert!((found.half - 30_000.0).abs() < 10.0, "{found:?}");
+    assert!(found.power_off.unwrap().abs() < 1e-9);
+}
+
+#[test]
+fn a_change_between_two_readings_of_the_counter_goes_to_the_phase_that_it_is_of() {
+    // 100 W before and after, 700 W for 20 s; the counter is read 2.5 s from both changes.
+    let load = |ms: i64| {
+        if (0..20_000).contains(&ms) {
+            700_000.0
+        } else {
+            100_000.0
+        }
+    };
+    let (power, counter) = read(load, (-1..13).map(|n| n * 5_000 + 2_500));
+    let measured = window(0, 20_000);
+    let truth = 14_000_000.0;
+    let Growth::By(line) = growth(&counter, measured) else {
+        panic!("it grew")
+    };
+    // Half of each of both changes' five seconds is taken for a mean of 400 W: 750 J short, twice.
+    assert_eq!(line, truth - 1_500_000.0, "on a line it is 10.7 % short");
+    let found = by(counted(&counter, FIVE_SECONDS, &beside(&power), measured));
+    // What is left is the trapezium of a single reading.
+    assert!((found.mj - truth).abs() <= 30_000.0, "{found:?}");
+    assert!(
+        (found.mj - truth).abs() <= found.half && found.half < 0.02 * truth,
+        "{found:?}"
+    );
+    // The idle seconds before it are nobody else's.
+    let idle = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(40_000, 55_000),
+    ));
+    assert!((idle.mj - 1_500_000.0).abs() < 1e-3, "{idle:?}");
+}
+
+#[test]
+fn a_load_that_changes_within_an_edge_widens_the_interval_and_is_in_the_figure() {
+    let load = |ms: i64| if ms < 2_000 { 100_000.0 } else { 500_000.0 };
+    let (power, counter) = read(load, (0..12).map(|n| n * 5_000 + 4_000));
+    let found = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(0, 20_000),
+    ));
+    let truth = 2.0 * 100_000.0 + 18.0 * 500_000.0;
+    assert!((found.mj - truth).abs() <= found.half, "{found:?}");
+    // 1.96 × 100 ms × 400 W ÷ √2, beside the counter's step of 50 J.
+    let edge = 1.96 * 0.1 * 400_000.0 / 2f64.sqrt();
+    assert!((found.half - edge.hypot(50_000.0)).abs() < 10.0, "{found:?}");
+    let (steady, counter) = read(|_| 500_000.0, (0..12).map(|n| n * 5_000 + 4_000));
+    let steady = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&steady),
+        window(0, 20_000),
+    ));
+    assert!(steady.half < found.half);
+}
+
+#[test]
+fn power_that_is_off_the_counter_is_said_and_widens_the_interval() {
+    let (mut power, counter) = read(|_| 300_000.0, (0..14).map(|n| n * 5_000 + 2_000));
+    power.iter_mut().for_each(|point| point.value *= 1.1);
+    let found = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(0, 20_000),
+    ));
+    assert!((found.power_off.unwrap() - 0.1).abs() < 1e-9);
+    // 15 s by the counter, 5 s by power.
+    assert!((found.mj - (4_500_000.0 + 1_650_000.0)).abs() < 1e-3, "{found:?}");
+    assert!((found.mj - 6_000_000.0).abs() < found.half);
+}
+
+#[test]
+fn a_counter_that_went_back_or_stood_still_says_nothing() {
+    let (power, mut counter) = read(|_| 300_000.0, (0..14).map(|n| n * 5_000 + 2_000));
+    let said = |counter: &[Point]| counted(counter, FIVE_SECONDS, &beside(&power), window(0, 30_000));
+    for point in counter.iter_mut().skip(3) {
+        point.value -= 1e9;
+    }
+    assert_eq!(said(&counter), Counted::WentBack);
+    for point in &mut counter {
+        point.value = 7.0;
+    }
+    assert_eq!(said(&counter), Counted::StoodStill);
+    // Nothing counted of no power is a measured nothing; and so it is of a counter that is read as often.
+    let off = points((0..=300).map(|i| (i * 100, 0.0)));
+    let none = counted(&counter, FIVE_SECONDS, &beside(&off), window(0, 30_000));
+    assert_eq!(by(none).mj, 0.0);
+    let often = points((0..=300).map(|i| (i * 100, 7.0)));
+    assert_eq!(
+        by(counted(&often, TENTH, &beside(&off), window(0, 30_000))).mj,
+        0.0
+    );
+    assert_eq!(
+        counted(&often, TENTH, &beside(&power), window(0, 30_000)),
+        Counted::StoodStill
+    );
+}
+
+#[test]
+fn a_counter_that_moves_more_seldom_than_it_is_read_has_the_interval_of_its_step() {
+    let (power, mut counter) = read(|_| 300_000.0, (0..60).map(|n| n * 1_000));
+    // It is renewed each 4 s.
+    for n in 0..counter.len() {
+        counter[n].value = counter[n - n % 4].value;
+    }
+    let found = by(counted(
+        &counter,
+        Nanos(1_000 * MS),
+        &beside(&power),
+        window(1_500, 21_500),
+    ));
+    assert!((found.mj - 6_000_000.0).abs() <= found.half, "{found:?}");
+    // 3 s that it stood still and 100 ms; it seems to have counted 20 s in 19, and to be off power by 5 % of the edges.
+    assert!(
+        (found.half - (6e6 / 19.0 * 3.1 + 0.05 * 0.3e6)).abs() < 100.0,
+        "{found:?}"
+    );
+}
+
+#[test]
+fn without_two_readings_power_is_taken_and_without_power_the_line_between_readings() {
+    let (power, counter) = read(|_| 300_000.0, (0..14).map(|n| n * 5_000 + 2_000));
+    let short = window(3_000, 8_000);
+    assert_eq!(
+        counted(&counter, FIVE_SECONDS, &beside(&power), short),
+        Counted::Unknown
+    );
+    let unread = beside(&[]);
+    let found = by(counted(&counter, FIVE_SECONDS, &unread, short));
+    assert!((found.mj - 1_500_000.0).abs() < 1e-3, "{found:?}");
+    assert_eq!(found.power_off, None);
+    // An edge of which power says nothing.
+    let late = points((100..=700).map(|i| (i * 100, 300_000.0)));
+    let (_, counter) = read(|_| 300_000.0, (-2..14).map(|n| n * 5_000 + 4_000));
+    let found = by(counted(&counter, FIVE_SECONDS, &beside(&late), window(0, 30_000)));
+    assert!((found.mj - 9_000_000.0).abs() < 1e-3, "{found:?}");
+    assert!(found.half >= 0.3e6 * 5.0, "as far as it is known: {found:?}");
+    // An end that the last reading of power misses by less than a gap.
+    let ends = points((0..=199).map(|i| (i * 100, 300_000.0)));
+    let found = by(counted(&counter, FIVE_SECONDS, &beside(&ends), window(0, 20_000)));
+    assert!((found.mj - 6_000_000.0).abs() < 1e-3, "{found:?}");
+}
+
+#[test]
+fn a_counter_that_is_read_as_often_as_power_is_taken_by_itself() {
+    let (power, counter) = read(|ms| 1_000.0 * (ms % 700) as f64, (0..400).map(|n| n * 100));
+    let lagging: Vec<Point> = power
+        .iter()
+        .map(|p| Point {
+            value: p.value / 2.0,
+            ..*p
+        })
+        .collect();
+    let found = by(counted(&counter, TENTH, &beside(&lagging), window(1_234, 30_567)));
+    let Growth::By(mj) = growth(&counter, window(1_234, 30_567)) else {
+        panic!("it grew")
+    };
+    assert_eq!(found.mj, mj, "whatever power says");
+}
+
+/// A card as they are: a load that jumps every half second to eight, with noise upon it; a sensor that averages over
+/// 25 ms of each 100 ms and is off by half a percent (one standard deviation); a counter that is renewed each 100 ms at
+/// another moment; both read by a program that is late by up to 5 ms, power each 100 ms and the counter each 5 s.
+struct Card {
+    /// Energy since the start at each 5 ms, mJ.
+    truth: Vec<f64>,
+    power: Vec<Point>,
+    counter: Vec<Point>,
+}
+
+fn card(seed: u64) -> Card {
+    use rand_distr::{Distribution, Normal, Uniform};
+    use rand_pcg::rand_core::SeedableRng;
+    let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
+    let mut uniform = |from: f64, to: f64| Uniform::new(from, to).unwrap().sample(&mut random);
+    let (sensor_phase, counter_phase, read_phase) = (
+        uniform(0.0, 20.0) as usize,
+        uniform(0.0, 20.0) as usize,
+        uniform(0.0, 5_000.0) as i64,
+    );
+    let mut truth = vec![0.0];
+    let (mut level, mut until, mut wander) = (100e3, 0.0, 0.0);
+    let mut noise_of = rand_pcg::Pcg64::seed_from_u64(seed + 1_000_000);
+    let noise = Normal::new(0.0, 8e3).unwrap();
+    for n in 0..18_000 {
+        if n as f64 * 5.0 >= until {
+            level = uniform(80e3, 700e3);
+            until = n as f64 * 5.0 + uniform(500.0, 8_000.0);
+        }
+        wander = 0.9 * wander + noise.sample(&mut noise_of);
+        truth.push(truth[n] + (level + wander) * 0.005);
+    }
+    let gain = 1.0 + Normal::new(0.0, 0.005).unwrap().sample(&mut noise_of);
+    let renewed = |n: usize, phase: usize| n - (n + 20 - phase) % 20;
+    let read = |random: &mut dyn FnMut(f64, f64) -> f64, ms: i64, value: &dyn Fn(usize) -> f64| {
+        let ns = ms * MS + (random(0.0, 5.0) * MS as f64) as i64;
+        let value = value((ns / (5 * MS)) as usize);
+        Point {
+            at: Stamp(ns),
+            value,
+            high: value,
+        }
+    };
+    let sensor = |n: usize| {
+        let n = renewed(n, sensor_phase);
+        (gain * (truth[n] - truth[n - 5]) / 0.025).round()
+    };
+    let count = |n: usize| truth[renewed(n, counter_phase)].round();
+    let power = (2..890).map(|n| read(&mut uniform, n * 100, &sensor)).collect();
+    let counter = (0..17)
+        .map(|n| read(&mut uniform, n * 5_000 + read_phase + 200, &count))
+        .collect();
+    Card {
+        truth,
+        power,
+        counter,
+    }
+}
+
+#[test]
+fn the_interval_holds_the_true_energy_in_most_of_many_runs() {
+    for (seconds, narrow) in [(12, 0.025), (60, 0.005)] {
+        let (mut held, mut off, mut widths, mut errors, mut lines) = (0u32, 0u32, 0.0, 0.0, 0.0);
+        for seed in 0..400 {
+            let card = card(seed);
+            let (from, to) = (10_000, 10_000 + seconds * 1_000);
+            let at = |ms: i64| card.truth[(ms / 5) as usize];
+            let truth = at(to) - at(from);
+            let found = by(counted(
+                &card.counter,
+                FIVE_SECONDS,
+                &beside(&card.power),
+                window(from, to),
+            ));
+            let Growth::By(line) = growth(&card.counter, window(from, to)) else {
+                panic!("it grew")
+            };
+            held += u32::from((found.mj - truth).abs() <= found.half);
+            off += u32::from(found.power_off.unwrap().abs() > 0.05);
+            widths += found.half / truth / 400.0;
+            errors += (found.mj / truth - 1.0).abs() / 400.0;
+            lines += (line / truth - 1.0).abs() / 400.0;
+        }
+        println!(
+            "{seconds} s: {held} of 400, off {off}, half {widths:.4}, error {errors:.4}, on a line {lines:.4}"
+        );
+        assert!(held >= 368, "{seconds} s: {held} of 400");
+        assert!(off <= 4, "{seconds} s: {off} of 400 would be said to disagree");
+        assert!(widths < narrow, "{seconds} s: {widths}");
+        assert!(errors < lines / 5.0, "{seconds} s: {errors}, on a line {lines}");
+    }
+}
