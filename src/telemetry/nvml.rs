@@ -137,8 +137,8 @@ struct Due {
 }
 
 impl Due {
-    /// Whether a reading at this moment asks the slow and the rare questions. The first asks all; later the rare ones wait
-    /// for a reading without the slow ones, so that no reading holds up the other samplers for longer than it must.
+    /// Whether a reading at this moment asks the slow and the rare questions. The first asks all; later the rare ones
+    /// wait for a reading without the slow ones, so that none holds up the other samplers for longer than it must.
     fn at(&mut self, at: Stamp, period: Nanos) -> (bool, bool) {
         // What is due before the middle between this reading and the next is due now.
         let soon = at + Nanos(period.0 / 2);
