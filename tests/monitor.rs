@@ -363,9 +363,9 @@ fn one_measure_of_power_is_asked_at_each_reading_and_loads_once() {
         let seen = readings(root.path(), &file);
         let of = |signal: &str| seen.get(&format!("nvml/gpu0_{signal}")).copied().unwrap_or(0);
         assert!(of(rail) > 5, "{seen:?}");
-        // Within a second what is not asked at each reading is asked at the first.
+        // Within a second what is not asked at each reading is asked at the first; on a busy machine once more.
         for seldom in others.iter().chain(&["energy"]) {
-            assert_eq!(of(seldom), 1, "{seldom}: {seen:?}");
+            assert!((1..=2).contains(&of(seldom)), "{seldom}: {seen:?}");
         }
         assert_eq!((of("load"), of("memory_load")), (of(rail), of(rail)), "{seen:?}");
         let asked = fs::read_to_string(folder.join("state.loads"))

@@ -116,9 +116,9 @@ fn with_edges(counter: &[Point], power: &Beside<'_>, (from, to): (Stamp, Stamp))
     let power_off = power.off(mean_mw, (first.at, last.at));
     let by_power = before.mj + after.mj;
     let guessed = mean_mw * (before.missing_s + after.missing_s);
-    // A reading is behind by what the line took since the counter was renewed. Readings that are rarer than renewals do not
-    // show these: it is taken to be no later than power is, as a card counts what its sensor reads. Where readings are the
-    // same, it is behind by their distance too.
+    // A reading is behind by what the line took since the counter was renewed. Readings that are rarer than renewals do
+    // not show these: it is taken to be no later than power is, as a card counts what its sensor reads. Where readings
+    // are the same, it is behind by their distance too.
     let behind = power.lag + stood_still(inside);
     let highest = power
         .near(first.at)
@@ -147,8 +147,8 @@ impl<'a> Beside<'a> {
     }
 
     /// Half of the 95 % interval of power integrated over a time that is too short for means over blocks. A reading
-    /// stands for the time until the next renewal, and is off by what two neighbours differ by: its variance is half the
-    /// mean square of these differences (von Neumann's estimate). Half a step of the sensor is added.
+    /// stands for the time until the next renewal, and is off by what two neighbours differ by: its variance is half
+    /// the mean square of these differences (von Neumann's estimate). Half a step of the sensor is added.
     fn half(&self, (from, to): (Stamp, Stamp)) -> f64 {
         let mut squares = 0.0;
         let mut last: Option<Point> = None;
