@@ -80,9 +80,9 @@ fn everything() -> (Manifest, Vec<Event>) {
     }
     for i in 0..20 {
         for (signal, unit, value) in [
-            ("power_instant", "mw", Some(61_000.0 + f64::from(i))),
-            ("sm_frequency", "mhz", (i % 3 != 0).then_some(1980.0)),
-            ("temperature", "c", Some(f64::NAN)),
+            ("gpu0_power_instant", "mw", Some(61_000.0 + f64::from(i))),
+            ("gpu0_sm_frequency", "mhz", (i % 3 != 0).then_some(1980.0)),
+            ("gpu0_temperature", "c", Some(f64::NAN)),
         ] {
             events.push(Event::Sample(SampleRecord {
                 at: START + Nanos::from_millis(100 * i64::from(i)),
@@ -151,7 +151,10 @@ fn tables_say_what_the_run_file_says_and_pythons_csv_reads_them() {
     assert!(dropped.contains(",dropped,123,,"), "no content: {dropped}");
     assert!(frames.contains("\"lidar, \"\"front\"\" | left\",together,"));
     let telemetry = read("telemetry.csv");
-    assert!(telemetry.contains("nvml,temperature,c,\r\n"), "NaN is no reading");
+    assert!(
+        telemetry.contains("nvml,gpu0_temperature,c,\r\n"),
+        "NaN is no reading"
+    );
     assert!(!telemetry.contains("NaN"));
     if let Some(python) = python("mcap_ros2") {
         let said = judge(

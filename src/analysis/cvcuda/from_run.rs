@@ -225,7 +225,10 @@ fn metric(sample: &SampleRecord) -> Option<(&'static str, f64)> {
         return None;
     }
     let value = sample.value.filter(|value| value.is_finite())?;
-    Some(match sample.signal.as_str() {
+    // `gpu0_load` is the load of the first card, `gpu0_process_7_load` that of a program.
+    let (card, question) = sample.signal.split_once('_')?;
+    card.strip_prefix("gpu")?.parse::<u32>().ok()?;
+    Some(match question {
         "power_instant" => ("power.draw.watts", round4(value / 1e3)),
         "load" => ("utilization.gpu", value),
         "temperature" => ("temperature.gpu", value),
@@ -233,4 +236,39 @@ fn metric(sample: &SampleRecord) -> Option<(&'static str, f64)> {
         "sm_frequency" => ("clocks.current.graphics", value),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Stamp;
+
+    #[test]
+    fn a_cards_readings_are_metrics_and_those_of_programs_and_boards_are_not() {
+        let of = |source: &str, signal: &str, value: Option<f64>| {
+            metric(&SampleRecord {
+                at: Stamp(0),
+                source: source.to_owned(),
+                signal: signal.to_owned(),
+                value,
+                unit: String::new(),
+            })
+        };
+        assert_eq!(
+            of("nvml", "gpu0_power_instant", Some(61_000.0)),
+            Some(("power.draw.watts", 61.0))
+        );
+        assert_eq!(
+            of("nvml", "gpu11_load", Some(97.0)),
+            Some(("utilization.gpu", 97.0))
+        );
+        for (source, signal, value) in [
+            ("nvml", "gpu0_load", None),
+            ("nvml", "gpu0_temperature", Some(f64::NAN)),
+            ("nvml", "gpu0_process_7_load", Some(50.0)),
+            ("gpu", "gpu_load", Some(50.0)),
+        ] {
+            assert_eq!(of(source, signal, value), None, "{source}/{signal}");
+        }
+    }
 }
