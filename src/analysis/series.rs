@@ -20,10 +20,15 @@ pub(super) struct Series {
     values: Values,
 }
 
+/// Durations that go into their bins together: one by one, each would wait for its bin to come from far memory, because
+/// the bins of all series together are larger than the near one.
+const TOGETHER: usize = 1024;
+
 #[derive(Clone, Debug)]
 enum Values {
     Exact(Vec<i64>),
-    Binned(Histogram),
+    /// The latest wait to be counted.
+    Binned(Histogram, Vec<i64>),
 }
 
 impl Default for Values {
@@ -50,11 +55,17 @@ impl Series {
             Values::Exact(values) if exact => values.push(ns),
             Values::Exact(values) => {
                 let mut histogram = Histogram::default();
-                values.iter().for_each(|&ns| histogram.add(ns));
-                histogram.add(ns);
-                self.values = Values::Binned(histogram);
+                histogram.add(values);
+                histogram.add(&[ns]);
+                self.values = Values::Binned(histogram, Vec::with_capacity(TOGETHER));
             }
-            Values::Binned(histogram) => histogram.add(ns),
+            Values::Binned(histogram, latest) => {
+                latest.push(ns);
+                if latest.len() == TOGETHER {
+                    histogram.add(latest);
+                    latest.clear();
+                }
+            }
         }
     }
 
@@ -70,8 +81,9 @@ impl Series {
 
     /// Sorts, and answers questions from then on.
     pub(super) fn finish(mut self) -> Distribution {
-        if let Values::Exact(values) = &mut self.values {
-            values.sort_unstable();
+        match &mut self.values {
+            Values::Exact(values) => values.sort_unstable(),
+            Values::Binned(histogram, latest) => histogram.add(&std::mem::take(latest)),
         }
         Distribution(self)
     }
@@ -171,7 +183,7 @@ impl Distribution {
                 .iter()
                 .map(|&bound| values.partition_point(|&ns| ns <= bound) as u64)
                 .collect(),
-            Values::Binned(histogram) => histogram.counts_up_to(bounds),
+            Values::Binned(histogram, _) => histogram.counts_up_to(bounds),
         }
     }
 
@@ -179,7 +191,7 @@ impl Distribution {
     pub(super) fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
         match &self.0.values {
             Values::Exact(values) => ranks.iter().map(|&rank| values[rank as usize - 1]).collect(),
-            Values::Binned(histogram) => {
+            Values::Binned(histogram, _) => {
                 let mut found = histogram.at_ranks(ranks);
                 // The extremes are known better than their bins.
                 for ns in &mut found {
