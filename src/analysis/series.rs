@@ -9,126 +9,160 @@ use super::histogram::Histogram;
 use super::quantile::Quantile;
 use crate::units::Nanos;
 
+/// Durations that go into their bins together: one by one, each would wait for its bin to come from far memory, because
+/// the bins of all series together are larger than the near one.
+const TOGETHER: usize = 4096;
+
 /// Durations as they come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
+    /// All of them; of a series with bins, those that are not counted yet.
+    values: Vec<i64>,
+    binned: Option<Binned>,
+}
+
+/// Durations that are counted and gone.
+#[derive(Clone, Debug, Default)]
+struct Binned {
+    totals: Totals,
+    histogram: Histogram,
+}
+
+/// What is kept exactly of any number of durations.
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
     count: u64,
     sum: i128,
     squares: i128,
     least: i64,
     most: i64,
-    values: Values,
 }
 
-/// Durations that go into their bins together: one by one, each would wait for its bin to come from far memory, because
-/// the bins of all series together are larger than the near one.
-const TOGETHER: usize = 1024;
-
-#[derive(Clone, Debug)]
-enum Values {
-    Exact(Vec<i64>),
-    /// The latest wait to be counted.
-    Binned(Histogram, Vec<i64>),
-}
-
-impl Default for Values {
-    fn default() -> Self {
-        Values::Exact(Vec::new())
+impl Totals {
+    /// With these as well.
+    fn and(mut self, values: &[i64]) -> Totals {
+        if let (0, Some(&first)) = (self.count, values.first()) {
+            (self.least, self.most) = (first, first);
+        }
+        self.count += values.len() as u64;
+        for &ns in values {
+            self.least = self.least.min(ns);
+            self.most = self.most.max(ns);
+            let wide = i128::from(ns);
+            // Stamps of a damaged file may be absurd: saturate rather than wrap.
+            self.sum = self.sum.saturating_add(wide);
+            self.squares = self.squares.saturating_add(wide * wide);
+        }
+        self
     }
 }
 
 impl Series {
     /// Adds one; from the first call that is not `exact`, the series keeps bins.
+    #[inline]
     pub(super) fn push(&mut self, value: Nanos, exact: bool) {
-        let ns = value.0;
-        if self.count == 0 {
-            (self.least, self.most) = (ns, ns);
+        self.values.push(value.0);
+        let enough = match self.binned {
+            Some(_) => self.values.len() >= TOGETHER,
+            None => !exact,
+        };
+        if enough {
+            self.bin();
         }
-        self.least = self.least.min(ns);
-        self.most = self.most.max(ns);
-        self.count += 1;
-        let wide = i128::from(ns);
-        // Stamps of a damaged file may be absurd: saturate rather than wrap.
-        self.sum = self.sum.saturating_add(wide);
-        self.squares = self.squares.saturating_add(wide * wide);
-        match &mut self.values {
-            Values::Exact(values) if exact => values.push(ns),
-            Values::Exact(values) => {
-                let mut histogram = Histogram::default();
-                histogram.add(values);
-                histogram.add(&[ns]);
-                self.values = Values::Binned(histogram, Vec::with_capacity(TOGETHER));
-            }
-            Values::Binned(histogram, latest) => {
-                latest.push(ns);
-                if latest.len() == TOGETHER {
-                    histogram.add(latest);
-                    latest.clear();
-                }
-            }
-        }
+    }
+
+    /// Counts the durations at hand.
+    fn bin(&mut self) {
+        // The memory of all that was exact is given back here.
+        let values = std::mem::replace(&mut self.values, Vec::with_capacity(TOGETHER));
+        let binned = self.binned.get_or_insert_default();
+        binned.totals = binned.totals.and(&values);
+        binned.histogram.add(&values);
+    }
+
+    fn totals(&self) -> Totals {
+        let binned = self.binned.as_ref().map(|binned| binned.totals);
+        binned.unwrap_or_default().and(&self.values)
     }
 
     /// How many there are.
     pub(super) fn count(&self) -> u64 {
-        self.count
+        let binned = self.binned.as_ref().map_or(0, |binned| binned.totals.count);
+        binned + self.values.len() as u64
     }
 
     /// Their sum in nanoseconds.
     pub(super) fn sum(&self) -> i128 {
-        self.sum
+        self.totals().sum
     }
 
     /// Sorts, and answers questions from then on.
     pub(super) fn finish(mut self) -> Distribution {
-        match &mut self.values {
-            Values::Exact(values) => values.sort_unstable(),
-            Values::Binned(histogram, latest) => histogram.add(&std::mem::take(latest)),
-        }
-        Distribution(self)
+        let totals = self.totals();
+        let values = match self.binned {
+            None => {
+                self.values.sort_unstable();
+                Values::Exact(self.values)
+            }
+            Some(Binned { mut histogram, .. }) => {
+                histogram.add(&self.values);
+                Values::Binned(histogram)
+            }
+        };
+        Distribution { totals, values }
     }
 }
 
 /// A series that is complete.
 #[derive(Clone, Debug)]
-pub(super) struct Distribution(Series);
+pub(super) struct Distribution {
+    totals: Totals,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum Values {
+    /// In ascending order.
+    Exact(Vec<i64>),
+    Binned(Histogram),
+}
 
 impl Distribution {
     /// How many values there are.
     pub(super) fn count(&self) -> u64 {
-        self.0.count
+        self.totals.count
     }
 
     /// The arithmetic mean in nanoseconds.
     pub(super) fn mean(&self) -> Option<f64> {
-        (self.0.count > 0).then(|| self.0.sum as f64 / self.0.count as f64)
+        (self.totals.count > 0).then(|| self.totals.sum as f64 / self.totals.count as f64)
     }
 
     /// The sample standard deviation (divisor n − 1) in nanoseconds, from two values on.
     pub(super) fn sd(&self) -> Option<f64> {
-        if self.0.count < 2 {
+        if self.totals.count < 2 {
             return None;
         }
-        let n = i128::from(self.0.count);
+        let n = i128::from(self.totals.count);
         // Around a whole number near the mean, what is subtracted is small: no cancellation.
-        let centre = self.0.sum.div_euclid(n);
-        let rest = self.0.sum - centre.saturating_mul(n);
+        let centre = self.totals.sum.div_euclid(n);
+        let rest = self.totals.sum - centre.saturating_mul(n);
         let spread = self
-            .0
+            .totals
             .squares
-            .saturating_sub(centre.saturating_mul(self.0.sum.saturating_add(rest)));
+            .saturating_sub(centre.saturating_mul(self.totals.sum.saturating_add(rest)));
         let squares = spread as f64 - rest as f64 * (rest as f64 / n as f64);
         Some((squares.max(0.0) / (n - 1) as f64).sqrt())
     }
 
     /// The smallest.
     pub(super) fn min(&self) -> Option<Nanos> {
-        (self.0.count > 0).then_some(Nanos(self.0.least))
+        (self.totals.count > 0).then_some(Nanos(self.totals.least))
     }
 
     /// The largest.
     pub(super) fn max(&self) -> Option<Nanos> {
-        (self.0.count > 0).then_some(Nanos(self.0.most))
+        (self.totals.count > 0).then_some(Nanos(self.totals.most))
     }
 
     /// The estimate of each quantile with its interval; `None` where the sample does not support it. The interval
@@ -178,24 +212,24 @@ impl Distribution {
 
     /// How many values are at most each of these bounds (ascending); of bins those whose middle is.
     pub(super) fn counts_up_to(&self, bounds: &[i64]) -> Vec<u64> {
-        match &self.0.values {
+        match &self.values {
             Values::Exact(values) => bounds
                 .iter()
                 .map(|&bound| values.partition_point(|&ns| ns <= bound) as u64)
                 .collect(),
-            Values::Binned(histogram, _) => histogram.counts_up_to(bounds),
+            Values::Binned(histogram) => histogram.counts_up_to(bounds),
         }
     }
 
     /// The values of these ranks (1-based, ascending, at most `count`).
     pub(super) fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
-        match &self.0.values {
+        match &self.values {
             Values::Exact(values) => ranks.iter().map(|&rank| values[rank as usize - 1]).collect(),
-            Values::Binned(histogram, _) => {
+            Values::Binned(histogram) => {
                 let mut found = histogram.at_ranks(ranks);
                 // The extremes are known better than their bins.
                 for ns in &mut found {
-                    *ns = (*ns).clamp(self.0.least, self.0.most);
+                    *ns = (*ns).clamp(self.totals.least, self.totals.most);
                 }
                 found
             }

@@ -86,7 +86,7 @@ impl Gathered {
             Phase::Together => self.together(frame, late_after, exact),
             Phase::Alone if frame.outcome == Outcome::Completed => {
                 self.alone.push(frame.response(), exact);
-                let response = [Some(frame.response().0)];
+                let response = || [Some(frame.response().0)];
                 self.alone_timeline.push(frame.sequence, frame.released, response);
                 1
             }
@@ -139,7 +139,7 @@ impl Gathered {
         self.late_releases += u64::from(frame.lateness > late_after);
         self.lateness.push(frame.lateness, exact);
         self.timeline
-            .push(frame.sequence, frame.released, durations(frame));
+            .push(frame.sequence, frame.released, || durations(frame));
         if frame.outcome != Outcome::Completed {
             return 1;
         }

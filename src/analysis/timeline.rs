@@ -40,11 +40,15 @@ struct Entry<const N: usize> {
 }
 
 impl<const N: usize> Timeline<N> {
-    /// Adds a frame by its number in its phase.
-    pub(super) fn push(&mut self, sequence: u64, released: Stamp, values: [Option<i64>; N]) {
-        if !(sequence / STRETCH).is_multiple_of(self.every) {
-            return;
+    /// Adds a frame by its number in its phase; of most frames of a long run, `values` are never asked for.
+    #[inline]
+    pub(super) fn push(&mut self, sequence: u64, released: Stamp, values: impl FnOnce() -> [Option<i64>; N]) {
+        if (sequence / STRETCH).is_multiple_of(self.every) {
+            self.keep(sequence, released, values());
         }
+    }
+
+    fn keep(&mut self, sequence: u64, released: Stamp, values: [Option<i64>; N]) {
         if self.kept.len() >= MOST {
             self.thin();
             if !(sequence / STRETCH).is_multiple_of(self.every) || self.kept.len() >= MOST {
@@ -145,7 +149,7 @@ mod tests {
     fn filled(sequences: impl Iterator<Item = u64>) -> Timeline<1> {
         let mut timeline = Timeline::default();
         for n in sequences {
-            timeline.push(n, Stamp(n as i64 * 10), [Some(n as i64)]);
+            timeline.push(n, Stamp(n as i64 * 10), || [Some(n as i64)]);
         }
         timeline.sort();
         timeline
@@ -185,8 +189,8 @@ mod tests {
     #[test]
     fn frames_without_a_duration_are_passed_over() {
         let mut timeline = Timeline::default();
-        timeline.push(1, Stamp(10), [Some(5), None]);
-        timeline.push(0, Stamp(0), [None, Some(7)]);
+        timeline.push(1, Stamp(10), || [Some(5), None]);
+        timeline.push(0, Stamp(0), || [None, Some(7)]);
         timeline.sort();
         assert_eq!((timeline.values(0), timeline.values(1)), (vec![5], vec![7]));
     }

@@ -76,6 +76,7 @@ pub struct Slowest {
 }
 
 /// A frame's parts; they add up to its response time, whatever its record says.
+#[inline]
 pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
     let [acquire, decode, preprocess, h2d, queue, compute, d2h, postprocess] =
         frame.stages.map(|stage| stage.map(|took| took.0));
@@ -125,7 +126,8 @@ impl Gathered {
         ] {
             series.push(Nanos(parts[part].unwrap_or(0)), exact);
         }
-        self.timeline.push(frame.sequence, frame.released, parts);
+        self.timeline
+            .push(frame.sequence, frame.released, || parts_of(frame));
     }
 
     /// The waterfall, with what is known of the stages already: each stage's sum and its p99.

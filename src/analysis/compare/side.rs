@@ -36,7 +36,7 @@ impl RunSampler {
             && let Some(timeline) = self.tenants.get_mut(usize::from(frame.tenant))
             && let Some(values) = values(frame)
         {
-            timeline.push(frame.sequence, frame.released, values);
+            timeline.push(frame.sequence, frame.released, || values);
         }
     }
 

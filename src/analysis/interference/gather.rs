@@ -145,7 +145,7 @@ impl Phases {
             Phase::Other(number) if frame.outcome == Outcome::Completed => {
                 let kept = self.numbered.entry((number, frame.tenant)).or_default();
                 kept.response.push(frame.response(), exact);
-                let response = [Some(frame.response().0)];
+                let response = || [Some(frame.response().0)];
                 kept.timeline.push(frame.sequence, frame.released, response);
                 1
             }
