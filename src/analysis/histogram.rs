@@ -11,7 +11,8 @@ const BINS: usize = 1 << BITS;
 /// Counts by octave and bin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Histogram {
-    octaves: Vec<Option<Box<[u32]>>>,
+    /// Empty where nothing fell into an octave.
+    octaves: Vec<Vec<u32>>,
 }
 
 impl Histogram {
@@ -19,12 +20,22 @@ impl Histogram {
     pub(super) fn add(&mut self, durations: &[i64]) {
         for &ns in durations {
             let (octave, bin) = place(ns.max(0) as u64);
-            if self.octaves.len() <= octave {
-                self.octaves.resize(octave + 1, None);
+            match self.octaves.get_mut(octave).and_then(|bins| bins.get_mut(bin)) {
+                Some(count) => *count = count.saturating_add(1),
+                None => self.open(octave)[bin] = 1,
             }
-            let bins = self.octaves[octave].get_or_insert_with(|| vec![0; BINS].into_boxed_slice());
-            bins[bin] = bins[bin].saturating_add(1);
         }
+    }
+
+    /// The bins of an octave into which nothing has fallen yet.
+    #[cold]
+    fn open(&mut self, octave: usize) -> &mut [u32] {
+        if self.octaves.len() <= octave {
+            self.octaves.resize(octave + 1, Vec::new());
+        }
+        let bins = &mut self.octaves[octave];
+        bins.resize(BINS, 0);
+        bins
     }
 
     /// The durations of these ranks (1-based, ascending), each the middle of its bin.
@@ -33,7 +44,7 @@ impl Histogram {
         let mut found = Vec::with_capacity(ranks.len());
         let mut seen = 0;
         for (octave, bins) in self.octaves.iter().enumerate() {
-            for (bin, &count) in bins.iter().flat_map(|bins| bins.iter().enumerate()) {
+            for (bin, &count) in bins.iter().enumerate() {
                 seen += u64::from(count);
                 while wanted.next_if(|&rank| rank <= seen).is_some() {
                     found.push(middle(octave, bin));
@@ -52,7 +63,7 @@ impl Histogram {
         let mut counts = Vec::with_capacity(bounds.len());
         let mut seen = 0;
         for (octave, bins) in self.octaves.iter().enumerate() {
-            for (bin, &count) in bins.iter().flat_map(|bins| bins.iter().enumerate()) {
+            for (bin, &count) in bins.iter().enumerate() {
                 if count == 0 {
                     continue;
                 }

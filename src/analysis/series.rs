@@ -300,6 +300,10 @@ mod tests {
         for (i, &ns) in values.iter().enumerate() {
             binned.push(Nanos(ns), i < 100);
         }
+        assert_eq!(
+            (binned.count(), binned.sum()),
+            (20_000, values.iter().map(|&ns| i128::from(ns)).sum())
+        );
         let (binned, exact) = (binned.finish(), series(&values));
         let quantiles = [Quantile::P50, Quantile::P90, Quantile::P99_9];
         for (a, b) in binned

@@ -148,9 +148,9 @@ impl Gathered {
         self.service.push(frame.service(), exact);
         self.waterfall.push(frame, exact);
         let mut kept = 3 + waterfall::KEPT;
-        for (series, took) in self.stages.iter_mut().zip(frame.stages) {
+        for (series, took) in self.stages.iter_mut().zip(&frame.stages) {
             if let Some(took) = took {
-                series.push(took, exact);
+                series.push(*took, exact);
                 kept += 1;
             }
         }

@@ -161,7 +161,7 @@ pub(super) fn sample_file(path: &Path) -> anyhow::Result<RunSample> {
 
 /// Reads a run to its end, or as far as it goes; `also` sees every event as well.
 ///
-/// Reading takes twice as long as summing up what is read, so it has a thread of its own.
+/// Reading takes about as long as summing up what is read, so it has a thread of its own.
 fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -> Summary {
     let mut summarizer = Summarizer::new(reader.manifest());
     let mut take = |events: Vec<Event>| {
