@@ -45,6 +45,9 @@ impl Histogram {
         let mut seen = 0;
         for (octave, bins) in self.octaves.iter().enumerate() {
             for (bin, &count) in bins.iter().enumerate() {
+                if count == 0 {
+                    continue;
+                }
                 seen += u64::from(count);
                 while wanted.next_if(|&rank| rank <= seen).is_some() {
                     found.push(middle(octave, bin));
