@@ -24,7 +24,9 @@ pub const SOURCE: &str = "host";
 /// (bytes), `own_cpu_load` (percent of all processors since the last reading, its tenants' processes included).
 pub struct Host {
     period: Nanos,
-    stat: PathBuf,
+    stat_path: PathBuf,
+    /// Opened at the first reading, so that what is against it is that reading's error.
+    stat: Option<fs::File>,
     /// Total first, then each processor: name of the signal, and its counters at the last reading.
     loads: Vec<(String, Option<Ticks>)>,
     /// Name of the signal, file, factor and unit of each processor's clock and switch.
@@ -54,7 +56,8 @@ impl Host {
     pub fn new(period: Nanos, proc: &Path, sys: &Path) -> Self {
         Host {
             period,
-            stat: proc.join("stat"),
+            stat_path: proc.join("stat"),
+            stat: None,
             loads: Vec::new(),
             files: files(&sys.join("devices/system/cpu")),
             described: Default::default(),
@@ -70,9 +73,14 @@ impl Host {
     }
 
     fn loads(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
-        let path = || self.stat.display().to_string();
-        let text =
-            fs::read_to_string(&self.stat).map_err(|source| SamplerError::Io { path: path(), source })?;
+        let path = || self.stat_path.display().to_string();
+        let io = |source| SamplerError::Io { path: path(), source };
+        let file = match &mut self.stat {
+            Some(file) => file,
+            closed => closed.insert(fs::File::open(&self.stat_path).map_err(io)?),
+        };
+        let mut text = std::mem::take(&mut self.text);
+        read_from_start(file, &mut text).map_err(io)?;
         let mut lines = text.lines().map_while(cpu_line).peekable();
         if lines.peek().is_none() {
             return Err(SamplerError::Format {
@@ -93,6 +101,7 @@ impl Host {
             *before = Some(ticks);
             out.push(sample(at, signal, load, "percent"));
         }
+        self.text = text;
         Ok(())
     }
 
@@ -125,7 +134,8 @@ impl Host {
 
     fn memory(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
         let mut text = std::mem::take(&mut self.text);
-        let kib = read_from_start(&mut self.meminfo, &mut text).then(|| {
+        let read = |file: &mut fs::File| read_from_start(file, &mut text).ok();
+        let kib = self.meminfo.as_mut().and_then(read).map(|()| {
             let field = |name: &str| -> Option<f64> {
                 let line = text.lines().find_map(|line| line.strip_prefix(name))?;
                 line.split_ascii_whitespace().next()?.parse().ok()
@@ -153,9 +163,12 @@ impl Host {
         out.push(sample(at, "own_cpu_load", load, "percent"));
         let mut text = std::mem::take(&mut self.text);
         // The second figure is what is resident, in pages.
-        let pages: Option<f64> = read_from_start(&mut self.statm, &mut text)
-            .then(|| text.split_ascii_whitespace().nth(1)?.parse().ok())
-            .flatten();
+        let read = |file: &mut fs::File| read_from_start(file, &mut text).ok();
+        let pages: Option<f64> = self
+            .statm
+            .as_mut()
+            .and_then(read)
+            .and_then(|()| text.split_ascii_whitespace().nth(1)?.parse().ok());
         self.text = text;
         let rss = pages.map(|pages| pages * rustix::param::page_size() as f64);
         out.push(sample(at, "own_memory", rss, "bytes"));
@@ -205,12 +218,12 @@ fn sample(at: Stamp, signal: &str, value: Option<f64>, unit: &str) -> SampleReco
     }
 }
 
-/// Reads a file of the kernel's anew from its start; false where that cannot be done.
-fn read_from_start(file: &mut Option<fs::File>, text: &mut String) -> bool {
+/// Reads a file of the kernel's anew from its start.
+fn read_from_start(file: &mut fs::File, text: &mut String) -> std::io::Result<()> {
     use std::io::{Read, Seek};
-    let Some(file) = file else { return false };
     text.clear();
-    file.rewind().is_ok() && file.read_to_string(text).is_ok()
+    file.rewind()?;
+    file.read_to_string(text).map(|_| ())
 }
 
 /// Whether `signal` is `<cpu>_load`.

@@ -88,7 +88,7 @@ use Averaging::{Counter, Instant, Mean, Unknown};
 
 /// What is asked at each reading, the best measure of power first. Of these, only the first that the device answers is;
 /// the others are the same line once more.
-pub(super) static QUERIES: [Query; 9] = [
+pub(super) static QUERIES: [Query; 7] = [
     query(
         "power_instant",
         "mw",
@@ -128,13 +128,6 @@ pub(super) static QUERIES: [Query; 9] = [
         |look| look.device.clock_info(Clock::SM).map(f64::from),
     ),
     query(
-        "memory_frequency",
-        "mhz",
-        Instant,
-        "nvmlDeviceGetClockInfo, memory",
-        |look| look.device.clock_info(Clock::Memory).map(f64::from),
-    ),
-    query(
         "throttle_reasons",
         "bits",
         Instant,
@@ -145,6 +138,10 @@ pub(super) static QUERIES: [Query; 9] = [
                 .map(|reasons| reasons.bits() as f64)
         },
     ),
+];
+
+/// What is asked every two seconds: NVML measures for 20 ms to tell of PCIe, and the rest changes slowly.
+pub(super) static SLOW_QUERIES: [Query; 8] = [
     query(
         "temperature",
         "c",
@@ -152,10 +149,13 @@ pub(super) static QUERIES: [Query; 9] = [
         "nvmlDeviceGetTemperature, GPU",
         |look| look.device.temperature(TemperatureSensor::Gpu).map(f64::from),
     ),
-];
-
-/// What is asked every two seconds: NVML measures for 20 ms to tell of PCIe, and the rest changes slowly.
-pub(super) static SLOW_QUERIES: [Query; 6] = [
+    query(
+        "memory_frequency",
+        "mhz",
+        Instant,
+        "nvmlDeviceGetClockInfo, memory",
+        |look| look.device.clock_info(Clock::Memory).map(f64::from),
+    ),
     query(
         "memory_used",
         "bytes",
