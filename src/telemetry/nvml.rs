@@ -399,7 +399,7 @@ fn process_signal(signal: &str, pid: u32, unit: &str) -> SignalRecord {
         signal: signal.to_owned(),
         unit: unit.to_owned(),
         origin: format!("{question}, {program}"),
-        period: Some(SLOW),
+        period: Some(RARE),
         averaging,
         ..SignalRecord::default()
     }
@@ -413,7 +413,7 @@ impl Sampler for NvmlSampler {
         self.period
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
-        let due @ (slow, _) = self.due.at(at, self.period);
+        let due @ (_, rare) = self.due.at(at, self.period);
         let mut answered = false;
         let mut last = "no answer".to_owned();
         for gpu in &mut self.devices {
@@ -421,7 +421,7 @@ impl Sampler for NvmlSampler {
                 Ok(device) if gpu.sample(&device, at, due, out) => {
                     gpu.silent = 0;
                     answered = true;
-                    if slow {
+                    if rare {
                         gpu.processes(&device, at, out, &mut self.asides);
                     }
                 }
