@@ -334,6 +334,28 @@ fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
 }
 
 #[test]
+fn waiting_for_its_turn_on_the_device_is_queueing() {
+    for depth in [1, 2] {
+        let mut trial = Trial::new(depth, 3, |_, _| Ok(()));
+        let gate = Arc::new(Gate::new(Order::Arrival, 2));
+        trial.runner.gate = Some(gate.clone());
+        // Another tenant is on the device for a while.
+        gate.enter(0, None);
+        let journal = trial.journal.clone();
+        let other = std::thread::spawn(move || {
+            journal.await_line("acquire 0");
+            std::thread::sleep(Duration::from_millis(20));
+            gate.leave(0);
+        });
+        let (_, records, _) = trial.run();
+        other.join().unwrap();
+        let waited = |frame: usize| records[frame].stages[Stage::Queue as usize];
+        assert!(waited(0) >= Some(Nanos::from_millis(15)), "{:?}", waited(0));
+        assert!(waited(2).is_some(), "each frame passes the gate");
+    }
+}
+
+#[test]
 fn a_frame_that_fails_is_recorded_and_the_tenant_goes_on() {
     for depth in [1, 2] {
         let mut trial = Trial::new(depth, 8, |_, frame| {

@@ -29,14 +29,15 @@ pub(super) struct Submitted<'a> {
 }
 
 impl<'a> Submit<'a> {
-    /// Waits at the gate and submits. `made`: when the frame was ready, if it may have waited before; the time since then
-    /// is its *queue* stage.
+    /// Waits at the gate and submits. `made`: when the frame was ready, if it may have waited already. That and the time
+    /// at the gate is its *queue* stage.
     pub(super) fn frame(
         &self,
         place: &mut Place,
         record: &mut FrameRecord,
         made: Option<Stamp>,
     ) -> Submitted<'a> {
+        let ready = made.or_else(|| self.gate.map(|_| self.clock.now()));
         let leaving = self.gate.map(|gate| {
             gate.enter(
                 record.tenant,
@@ -45,8 +46,8 @@ impl<'a> Submit<'a> {
             gate.leaving(record.tenant)
         });
         let began = self.clock.now();
-        if let Some(made) = made {
-            record.stages[Stage::Queue as usize] = Some(began - made);
+        if let Some(ready) = ready {
+            record.stages[Stage::Queue as usize] = Some(began - ready);
         }
         let result = {
             let _stage = traced(record, self.name).stage("submit");
