@@ -28,6 +28,10 @@ pub(super) struct Track {
     /// What they mean; as far as the run file says.
     pub(super) signal: SignalRecord,
     points: Vec<Point>,
+    /// Of how many readings a point is made, so that all points are equally far apart; 0 as long as it is one.
+    each: u32,
+    /// Of how many the last is.
+    last: u32,
     /// Readings that had no value.
     unread: Vec<Stamp>,
     sorted: bool,
@@ -49,19 +53,35 @@ impl Track {
             return;
         };
         self.sorted &= self.points.last().is_none_or(|last| last.at <= at);
+        let counter = self.signal.averaging == Averaging::Counter;
+        if self.last < self.each
+            && let Some(last) = self.points.last_mut()
+        {
+            self.last += 1;
+            if counter {
+                (last.at, last.value) = (at, value);
+            } else {
+                let part = 1.0 / f64::from(self.last);
+                last.value += (value - last.value) * part;
+                last.at.0 += ((at - last.at).0 as f64 * part) as i64;
+            }
+            last.high = last.high.max(value);
+            return;
+        }
+        if self.points.len() >= MOST {
+            self.draw_together(counter);
+        }
+        self.last = 1;
         self.points.push(Point {
             at,
             value,
             high: value,
         });
-        if self.points.len() >= MOST {
-            self.draw_together();
-        }
     }
 
-    fn draw_together(&mut self) {
+    fn draw_together(&mut self, counter: bool) {
         self.sort();
-        let counter = self.signal.averaging == Averaging::Counter;
+        self.each = self.each.max(1).saturating_mul(2);
         let pairs = self.points.chunks(2).map(|pair| match *pair {
             [a, b] if !counter => Point {
                 at: Stamp(a.at.0 + (b.at.0 - a.at.0) / 2),
@@ -178,7 +198,7 @@ mod tests {
             sorted: true,
             ..Track::default()
         };
-        let n = MOST as i64 * 3;
+        let n = MOST as i64 * 13;
         for i in 0..n {
             let value = if i == 12_345 { 9_000.0 } else { (i % 7) as f64 };
             track.push(Stamp(i * 1000), Some(value));
@@ -188,7 +208,14 @@ mod tests {
         assert_eq!(high, 9_000.0);
         let mean = track.points().iter().map(|p| p.value).sum::<f64>() / track.points().len() as f64;
         assert!((mean - 3.0).abs() < 0.1, "{mean}");
-        assert!(track.points().windows(2).all(|pair| pair[0].at < pair[1].at));
+        // Gaps of a few times the usual would look like readings that are missing.
+        let usual = track.spacing().unwrap();
+        let gaps = track.points().windows(2).map(|pair| pair[1].at - pair[0].at);
+        assert!(
+            gaps.clone().all(|gap| gap > Nanos::ZERO && gap <= usual * 2),
+            "{usual}, {:?}",
+            gaps.max()
+        );
     }
 
     #[test]

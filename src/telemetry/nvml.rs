@@ -147,7 +147,9 @@ impl Due {
             self.slow = at + SLOW;
         }
         let first = self.rare == Stamp(0);
-        let rare = soon >= self.rare && (!slow || first || period >= SLOW);
+        // Where every reading has the slow ones, they are asked together.
+        let crowded = period >= SLOW || soon >= self.rare + period;
+        let rare = soon >= self.rare && (!slow || first || crowded);
         if rare {
             self.rare = at + RARE;
         }
@@ -300,7 +302,7 @@ impl Gpu {
         }));
     }
 
-    /// Asks what is due; whether anything was answered.
+    /// Asks what is due; whether the device is there: anything was answered, or nothing asked.
     fn sample(
         &self,
         device: &Device<'_>,
@@ -311,9 +313,10 @@ impl Gpu {
         let look = Look::at(device);
         let slow = self.slow.iter().filter(|_| slow);
         let rare = self.rare.iter().filter(|_| rare);
-        let mut answered = false;
+        let (mut any, mut answered) = (false, false);
         for asked in self.fast.iter().chain(slow).chain(rare) {
             let value = (asked.query.read)(&look).ok();
+            any = true;
             answered |= value.is_some();
             out.push(SampleRecord {
                 at,
@@ -323,14 +326,15 @@ impl Gpu {
                 unit: asked.query.unit.to_owned(),
             });
         }
-        answered
+        // A device of which nothing was asked this time is not silent.
+        answered || !any
     }
 
     /// Memory and load of each process on the device.
     fn processes(
         &mut self,
         device: &Device<'_>,
-        at: Stamp,
+        (at, period): (Stamp, Nanos),
         out: &mut Vec<SampleRecord>,
         asides: &mut Vec<Event>,
     ) {
@@ -360,7 +364,7 @@ impl Gpu {
             let signal = format!("gpu{}_process_{pid}_{what}", self.index);
             if !self.described.contains(&signal) {
                 self.described.push(signal.clone());
-                asides.push(Event::Signal(process_signal(&signal, pid, unit)));
+                asides.push(Event::Signal(process_signal(&signal, pid, unit, period)));
             }
             out.push(SampleRecord {
                 at,
@@ -385,7 +389,7 @@ fn silent_device(index: u32, why: &str) -> Finding {
 }
 
 /// What a process's signal means, and which program it is.
-fn process_signal(signal: &str, pid: u32, unit: &str) -> SignalRecord {
+fn process_signal(signal: &str, pid: u32, unit: &str, period: Nanos) -> SignalRecord {
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm"));
     let program = program.map_or("a program that cannot be seen from here".to_owned(), |name| {
         name.trim().to_owned()
@@ -399,7 +403,7 @@ fn process_signal(signal: &str, pid: u32, unit: &str) -> SignalRecord {
         signal: signal.to_owned(),
         unit: unit.to_owned(),
         origin: format!("{question}, {program}"),
-        period: Some(RARE),
+        period: Some(RARE.max(period)),
         averaging,
         ..SignalRecord::default()
     }
@@ -422,7 +426,7 @@ impl Sampler for NvmlSampler {
                     gpu.silent = 0;
                     answered = true;
                     if rare {
-                        gpu.processes(&device, at, out, &mut self.asides);
+                        gpu.processes(&device, (at, self.period), out, &mut self.asides);
                     }
                 }
                 asked => {
@@ -498,6 +502,9 @@ mod tests {
     fn readings_rarer_than_the_slow_questions_ask_all_that_is_due() {
         let [slow, rare] = asked(3_000);
         assert_eq!(slow.len(), 11, "each");
+        assert_eq!(rare, [0, 6_000, 12_000, 18_000, 24_000, 30_000]);
+        let [slow, rare] = asked(1_500);
+        assert_eq!(slow.len(), 21, "each");
         assert_eq!(rare, [0, 6_000, 12_000, 18_000, 24_000, 30_000]);
         let [slow, rare] = asked(6_000);
         assert_eq!((slow.len(), rare.len()), (6, 6));

@@ -195,7 +195,7 @@ pub(super) static SLOW_QUERIES: [Query; 6] = [
 ];
 
 /// What is asked every five seconds, as it takes the driver most (seen on an H200, driver 580, of a processor): the energy
-/// counter 4.7 ms, PCIe 1 ms each in the 20 ms that it measures, load by process 2.8 ms; any other question takes 0.03 ms.
+/// counter 4.7 ms, PCIe 1 ms each in the 20 ms that it measures, load by process 2.8 ms; any other question takes less than 0.1 ms.
 /// The counter comes first, as the others would make its stamp wrong.
 pub(super) static RARE_QUERIES: [Query; 3] = [
     query(

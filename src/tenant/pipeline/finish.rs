@@ -29,6 +29,8 @@ pub(super) struct Finish<'a> {
 impl Finish<'_> {
     /// At the end of the phase.
     pub(super) fn close(&mut self) {
+        // A panic while a result was waited for has not said so.
+        self.watched.done();
         self.failures.close(&self.notes, self.clock.now(), self.name);
     }
 
