@@ -73,7 +73,7 @@ const EXACT_DURATIONS: u64 = 8 << 20;
 /// Gathers a run's events into its [`Summary`].
 ///
 /// Memory does not grow with the run: up to eight million durations are kept exactly, and beyond that each
-/// series holds bins (at most 0.0008 % wide) of a few hundred kilobytes.
+/// series holds bins (at most 1/8 192 of their value wide) of some hundred kilobytes.
 pub struct Summarizer {
     manifest: Manifest,
     tenants: Vec<Gathered>,

@@ -92,7 +92,7 @@ pub struct RunSummary {
     /// How tenants in processes of their own shared the GPU, where there were such: `time-sliced`, `under MPS (…)`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<String>,
-    /// Whether quantiles are exact; in very long runs they are within 0.0008 %.
+    /// Whether quantiles are exact; in very long runs they are within 0.0062 %.
     pub exact: bool,
     /// What sampling cost, where it was read.
     pub sampling: Option<Sampling>,

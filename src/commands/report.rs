@@ -193,19 +193,16 @@ fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -
 /// Hands over a run's events in batches; returns what is wrong with the file where something is.
 fn read(reader: &mut RunReader, mut hand_over: impl FnMut(Vec<Event>)) -> Option<String> {
     const BATCH: usize = 512;
-    let mut damage = None;
-    let mut batch = Vec::with_capacity(BATCH);
-    for event in reader {
-        match event {
-            Ok(event) => batch.push(event),
-            Err(error) => damage = Some(error.to_string()),
-        }
-        if batch.len() == BATCH {
-            hand_over(std::mem::replace(&mut batch, Vec::with_capacity(BATCH)));
+    loop {
+        let mut batch = Vec::with_capacity(BATCH);
+        let more = reader.read_batch(&mut batch, BATCH);
+        hand_over(batch);
+        match more {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => return Some(error.to_string()),
         }
     }
-    hand_over(batch);
-    damage
 }
 
 pub(super) fn open(path: &Path) -> anyhow::Result<RunReader> {

@@ -97,6 +97,7 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     put_number(&mut e, r.phase);
 }
 
+#[inline]
 fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
     let mut d = Decoder::new(data)?;
     skip_time(&mut d)?;
@@ -515,6 +516,7 @@ fn decode_range(data: &[u8]) -> Result<RangeRecord, CdrError> {
 }
 
 /// The record that a message of this kind holds.
+#[inline]
 pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
     Ok(match kind {
         Kind::Frame | Kind::OtherFrame => Event::Frame(decode_frame(data)?),
