@@ -1,0 +1,149 @@
+//! What overlaps and what does not, and what waiting is called.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jetlag::record::{EndReason, Outcome, Stage};
+use jetlag::tenant::gate::{Gate, Order};
+use jetlag::units::Nanos;
+
+use super::trial::{Trial, failure};
+
+#[test]
+fn at_depth_one_a_frame_is_finished_before_the_next_begins() {
+    let mut trial = Trial::new(1, 5, |_, _| Ok(()));
+    let (end, records, _) = trial.run();
+    assert_eq!((end.reason, records.len()), (EndReason::EndOfSource, 5));
+    for n in 0..4 {
+        assert!(
+            trial.journal.position(&format!("result {n}"))
+                < trial.journal.position(&format!("acquire {}", n + 1))
+        );
+    }
+    assert!(
+        records
+            .iter()
+            .all(|r| r.released == r.started && r.finished >= r.started && r.tenant == 3)
+    );
+}
+
+#[test]
+fn at_depth_two_the_next_frame_is_submitted_while_this_one_is_being_computed() {
+    // The result of each frame comes only once the next has been submitted.
+    let mut trial = Trial::new(2, 6, |journal, frame| {
+        if frame < 5 && !journal.await_line(&format!("submit {}", frame + 1)) {
+            return Err(failure("the stages do not overlap"));
+        }
+        Ok(())
+    });
+    let (_, records, _) = trial.run();
+    assert!(
+        records.iter().all(|r| r.outcome == Outcome::Completed),
+        "{records:?}"
+    );
+    // And no more than two frames are in flight.
+    for n in 0..4 {
+        assert!(
+            trial.journal.position(&format!("result {n}"))
+                < trial.journal.position(&format!("submit {}", n + 2))
+        );
+    }
+}
+
+#[test]
+fn while_one_frame_is_computed_another_is_submitted_and_a_third_is_made() {
+    // Some libraries enqueue for as long as the device executes: here until the next frame is made and this one's
+    // predecessor is waited for. The first tells that they last, and none may be so short that the maker does the next.
+    let mut trial = Trial::with(
+        3,
+        8,
+        |journal, frame| {
+            std::thread::sleep(Duration::from_millis(1));
+            let is_made = matches!(frame, 0 | 7) || journal.await_line(&format!("acquire {}", frame + 1));
+            let is_waited_for = frame == 0 || journal.await_line(&format!("wait {}", frame - 1));
+            if !is_made || !is_waited_for {
+                return Err(failure("the stages do not overlap"));
+            }
+            journal.write(format!("submitted {frame}"));
+            Ok(())
+        },
+        |journal, frame| {
+            journal.write(format!("wait {frame}"));
+            if frame < 7 && !journal.await_line(&format!("submitted {}", frame + 1)) {
+                return Err(failure("the stages do not overlap"));
+            }
+            Ok(())
+        },
+    );
+    let (_, records, _) = trial.run();
+    let outcomes: Vec<_> = records.iter().map(|r| r.outcome).collect();
+    assert_eq!(outcomes, [Outcome::Completed; 8]);
+    for n in 0..7 {
+        for stage in ["acquire", "submit", "wait"] {
+            let at = |n| trial.journal.position(&format!("{stage} {n}"));
+            assert!(at(n) < at(n + 1), "one frame after the other");
+        }
+    }
+}
+
+#[test]
+fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
+    let mut trial = Trial::with(
+        2,
+        6,
+        |_, _| {
+            std::thread::sleep(Duration::from_millis(20));
+            Ok(())
+        },
+        |_, _| Ok(()),
+    );
+    let (_, records, _) = trial.run();
+    let waited = records
+        .iter()
+        .filter_map(|r| r.stages[Stage::Queue as usize])
+        .max();
+    assert!(waited > Some(Nanos::from_millis(5)), "{waited:?}");
+    assert!(records.iter().all(|r| {
+        let named: i64 = r.stages.iter().flatten().map(|took| took.0).sum();
+        named <= r.response().0
+    }));
+}
+
+#[test]
+fn waiting_for_its_turn_on_the_device_is_queueing() {
+    for depth in [1, 2] {
+        let mut trial = Trial::new(depth, 3, |_, _| Ok(()));
+        let gate = Arc::new(Gate::new(Order::Arrival, 2));
+        trial.runner.gate = Some(gate.clone());
+        // Another tenant is on the device for a while.
+        gate.enter(0, None);
+        let journal = trial.journal.clone();
+        let other = std::thread::spawn(move || {
+            journal.await_line("acquire 0");
+            std::thread::sleep(Duration::from_millis(20));
+            gate.leave(0);
+        });
+        let (_, records, _) = trial.run();
+        other.join().unwrap();
+        let waited = |frame: usize| records[frame].stages[Stage::Queue as usize];
+        assert!(waited(0) >= Some(Nanos::from_millis(15)), "{:?}", waited(0));
+        assert!(waited(2).is_some(), "each frame passes the gate");
+    }
+}
+
+#[test]
+fn a_second_phase_sees_the_same_frames_and_slots_that_begin_anew() {
+    let mut trial = Trial::new(2, 4, |_, _| Ok(()));
+    let first: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
+    let second: Vec<u64> = trial.run().1.iter().map(|r| r.source_index).collect();
+    assert_eq!(first, [0, 1, 2, 3]);
+    assert_eq!(first, second);
+    let lines = trial.journal.lines.lock().unwrap();
+    let restarts: Vec<usize> = (0..lines.len()).filter(|&at| lines[at] == "restart").collect();
+    let again = lines.iter().rposition(|line| line == "acquire 0").unwrap();
+    assert_eq!(
+        restarts,
+        [0, 1, again - 2, again - 1],
+        "each slot, before each phase's first frame"
+    );
+}
