@@ -254,7 +254,8 @@ pub struct RunOptions {
 /// What `report` takes.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run files (.mcap), whole or cut off; several are compared with the first.
+    /// The run files (.mcap), whole or cut off; on a page (--html) several are compared with the first.
+    /// `jetlag compare` does so in text.
     #[arg(value_name = "RUN", required_unless_present = "from_trtexec")]
     pub runs: Vec<PathBuf>,
     /// Write one self-contained page instead of printing.
@@ -349,7 +350,7 @@ pub struct ExportArgs {
     /// Batches at the start, and as many at the end, that do not count (cvcuda) [default: what the file says, else 1].
     #[arg(long, value_name = "N")]
     pub warmup_batches: Option<u64>,
-    /// Size beyond which a Perfetto trace goes on in another file, PATH-2 and so on.
+    /// Size beyond which a Perfetto trace goes on in another file: run-2.perfetto-trace after run.perfetto-trace.
     #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub shard_mib: u64,
 }

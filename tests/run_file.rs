@@ -6,6 +6,8 @@
     reason = "helpers of tests are tests, and say what they skip"
 )]
 
+#[path = "run_file/compression.rs"]
+mod compression;
 #[path = "run_file/made.rs"]
 mod made;
 

@@ -97,6 +97,11 @@ fn middle(octave: usize, bin: usize) -> i64 {
     (start + (1 << shift) / 2) as i64
 }
 
+/// How far a duration may be from the middle of its bin, at most.
+pub(super) fn error(middle: i64) -> i64 {
+    middle >> (BITS + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +115,10 @@ mod tests {
                 let error = (middle(octave, bin) - value as i64).unsigned_abs();
                 assert!(
                     error as f64 <= value as f64 * 0.000_062,
+                    "{value} ns is off by {error}"
+                );
+                assert!(
+                    error as i64 <= super::error(middle(octave, bin)),
                     "{value} ns is off by {error}"
                 );
                 assert!(value >= 16_384 || error == 0, "{value} ns is not exact");

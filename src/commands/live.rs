@@ -28,7 +28,7 @@ use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
 use crate::telemetry::{self, SamplerReport};
 use crate::tenant::failures::note;
-use crate::tenant::gate::{Gate, Order};
+use crate::tenant::gate::{self, Order};
 use crate::tenant::pipeline::{PhasePlan, Runner};
 use crate::tenant::recorder::{Recorder, Watcher};
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
@@ -268,12 +268,16 @@ fn together(
     let members = tenants.iter().map(|live| live.runner.tenant).collect();
     *current.lock().unwrap_or_else(PoisonError::into_inner) = Some((plan, members));
     let _ = notes.send(Event::PhaseSpec(phase.spec(plan.epoch)));
-    let gate = Order::of(plan.sharing).map(|order| Arc::new(Gate::new(order, tenants.len())));
+    // Tenants that need no GPU are with the first.
+    let devices: Vec<u16> = scenario.tenants.iter().map(|tenant| tenant.gpu.gpu).collect();
+    let gates =
+        Order::of(plan.sharing).map_or_else(Default::default, |order| gate::by_device(order, &devices));
     std::thread::scope(|scope| {
         let threads: Vec<_> = tenants
             .into_iter()
             .map(|live| {
-                live.runner.gate.clone_from(&gate);
+                let device = devices.get(usize::from(live.runner.tenant));
+                live.runner.gate = device.and_then(|device| gates.get(device).cloned());
                 live.start(scope, plan, stop, notes)
             })
             .collect();

@@ -21,7 +21,7 @@ use super::phases::RunPhase;
 use super::{WrongUse, live};
 use crate::clock::{Clock, RealClock};
 use crate::record::{EndReason, Event, Finding, PhaseRecord, TenantManifest};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Tenant};
 use crate::tenant::failures::note;
 use crate::tenant::pipeline::PhasePlan;
 use crate::tenant::recording::RecordFeed;
@@ -71,11 +71,11 @@ impl Processes {
             service,
             news: None,
         };
-        processes.prepare()?;
+        processes.prepare(scenario)?;
         Ok(processes)
     }
 
-    fn prepare(&mut self) -> anyhow::Result<()> {
+    fn prepare(&mut self, scenario: &Scenario) -> anyhow::Result<()> {
         let (mut refused, mut died) = (Vec::new(), Vec::new());
         for child in &mut self.children {
             match child.answer() {
@@ -90,10 +90,17 @@ impl Processes {
                             .map(|problem| format!("tenant {}: {problem}", child.name)),
                     );
                 }
-                Err(problem) => died.push(format!("tenant {}: {problem}", child.name)),
+                // What killed it may have been its own alone: the others go on.
+                Err(problem) => {
+                    child.gone = true;
+                    died.push(format!("tenant {}: {problem}", child.name));
+                    self.manifests.push(unprepared(&scenario.tenants[child.number]));
+                    self.failed.push((child.number, problem));
+                }
             }
         }
-        if !died.is_empty() {
+        let none_is_left = self.children.iter().all(|child| child.gone);
+        if !died.is_empty() && (none_is_left || !refused.is_empty()) {
             died.extend(refused);
             anyhow::bail!("{}", died.join("\n       "));
         }
@@ -121,7 +128,7 @@ impl Processes {
         notes: &Sender<Event>,
     ) -> anyhow::Result<()> {
         let (news, heard) = channel();
-        for child in &mut self.children {
+        for child in self.children.iter_mut().filter(|child| !child.gone) {
             let detections = scenario.tenants[child.number].record_detections;
             child
                 .listen(detections, feeds, notes.clone(), news.clone())
@@ -264,6 +271,18 @@ struct Going {
     plan: PhasePlan,
     waiting: Vec<usize>,
     ended: Vec<PhaseRecord>,
+}
+
+/// What is known of a tenant whose process ended before it said more.
+fn unprepared(tenant: &Tenant) -> TenantManifest {
+    TenantManifest {
+        name: tenant.name.clone(),
+        backend: tenant.backend.name().to_owned(),
+        detector: None,
+        classes: Vec::new(),
+        networks: Vec::new(),
+        source: String::new(),
+    }
 }
 
 /// The phase of a tenant whose process is gone.

@@ -55,8 +55,8 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
             return Ok(Outcome::Done);
         }
     };
-    // The devices stay open for as long as their tenant runs.
-    let prepare::All { tenants, gpus: _gpus } = prepared;
+    // The device stays open for as long as its tenant runs.
+    let prepare::All { tenants, gpus } = prepared;
     let Some(tenant) = tenants.into_iter().next() else {
         bail!("tenant {} was not prepared", args.tenant);
     };
@@ -94,6 +94,11 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
             .context("cannot start the thread that sends records")?;
         for (plan, arrival) in told {
             obedient.phase(plan, arrival, &stop);
+            for mut residual in gpus.clock_residuals() {
+                // Each process places its device's moments by itself.
+                residual.signal = format!("{}_{}", residual.signal, obedient.runner.name);
+                let _ = obedient.notes.send(Event::Sample(residual));
+            }
             // Soon, so that the run need not wait for the next visit.
             courier.thread().unpark();
         }

@@ -21,15 +21,17 @@ impl Gpu {
     /// Opens a device by the driver's number; its context becomes this thread's.
     ///
     /// # Errors
-    /// There is no driver, or no such device.
+    /// There is no driver, no such device, or no room on it.
     pub fn open(ordinal: u16) -> Result<Arc<Self>, GpuError> {
         let mut devices = devices()?;
         let found = devices.len();
         let Some(position) = devices.iter().position(|device| device.ordinal == ordinal) else {
             return Err(GpuError::NoSuchDevice { ordinal, found });
         };
-        let context =
-            CudaContext::new(usize::from(ordinal)).map_err(driver_failed("cuDevicePrimaryCtxRetain"))?;
+        let context = CudaContext::new(usize::from(ordinal)).map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::NoRoomForContext,
+            _ => driver_failed("cuDevicePrimaryCtxRetain")(error),
+        })?;
         Ok(Arc::new(Self {
             device: devices.swap_remove(position),
             context,

@@ -55,6 +55,18 @@ pub enum GpuError {
         /// Bytes free, where the driver tells.
         free: Option<u64>,
     },
+    /// The host has no more memory that can be pinned.
+    #[error(
+        "the host has no room for {} of pinned memory, which on an integrated GPU is the GPU's as well; fewer tenants or a \
+         smaller `depth` need less", Bytes(*wanted)
+    )]
+    PinnedFull {
+        /// Bytes asked for.
+        wanted: u64,
+    },
+    /// The device has no room for one more program.
+    #[error("the GPU has no room for the context of one more process; fewer `processes` need less")]
+    NoRoomForContext,
     /// A kernel's memory that is smaller than the kernel needs.
     #[error("{what} have {found} bytes, and {wanted} are needed")]
     TooSmall {

@@ -130,14 +130,17 @@ impl PinnedMemory {
     /// `bytes` of zeros; with `mapped`, the device can read and write them without a copy.
     ///
     /// # Errors
-    /// The host has no such memory left, or the device cannot map it.
+    /// The host has no such memory left ([`GpuError::PinnedFull`]), or the device cannot map it.
     pub fn new(gpu: &Arc<Gpu>, bytes: usize, mapped: bool) -> Result<Self, GpuError> {
         gpu.bind()?;
         let bytes = bytes.max(1);
         let flags = if mapped { sys::CU_MEMHOSTALLOC_DEVICEMAP } else { 0 };
         // SAFETY: the context is this thread's.
-        let at = unsafe { result::malloc_host(bytes.min(LARGEST), flags) }
-            .map_err(driver_failed("cuMemHostAlloc"))?;
+        let at =
+            unsafe { result::malloc_host(bytes.min(LARGEST), flags) }.map_err(|error| match error.0 {
+                sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::PinnedFull { wanted: bytes as u64 },
+                _ => driver_failed("cuMemHostAlloc")(error),
+            })?;
         let at = NonNull::new(at.cast::<u8>()).ok_or_else(|| driver_gave_nothing("cuMemHostAlloc", bytes))?;
         // SAFETY: the block has that many bytes, and is nobody else's yet.
         unsafe { at.as_ptr().write_bytes(0, bytes) };

@@ -65,10 +65,11 @@ fn function<T: Copy>(name: &'static CStr, since: c_int, found: c_int) -> Result<
     const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
     let missing = || GpuError::TooOld {
         what: "a partition of the GPU (green contexts)",
-        needs: since,
+        // Without streams the rest is of no use.
+        needs: STREAMS_SINCE,
         found,
     };
-    if found < since {
+    if found < STREAMS_SINCE {
         return Err(missing());
     }
     let mut address = std::ptr::null_mut();

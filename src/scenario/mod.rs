@@ -321,6 +321,20 @@ pub enum BackendChoice {
 }
 
 impl BackendChoice {
+    /// What a run file calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            BackendChoice::Cpu { .. } => "cpu",
+            BackendChoice::TensorRt { .. } => "tensorrt",
+            BackendChoice::OnnxRuntime { provider, .. } => match provider {
+                Provider::Cpu => "onnxruntime-cpu",
+                Provider::Cuda => "onnxruntime-cuda",
+            },
+            BackendChoice::Stress(_) => "stress",
+            BackendChoice::Sim(_) => "sim",
+            BackendChoice::Null => "null",
+        }
+    }
     /// Whether it really executes the detector's networks.
     pub fn executes(&self) -> bool {
         !matches!(

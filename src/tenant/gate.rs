@@ -6,7 +6,8 @@
 //!
 //! This is the one lock that tenants share, and only under these ways of sharing.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::scenario::Sharing;
 use crate::units::Stamp;
@@ -135,6 +136,12 @@ impl Gate {
     }
 }
 
+/// A gate for each device, by its number; `devices` are those of the tenants.
+pub fn by_device(order: Order, devices: &[u16]) -> BTreeMap<u16, Arc<Gate>> {
+    let gate = || Arc::new(Gate::new(order, devices.len()));
+    devices.iter().map(|&device| (device, gate())).collect()
+}
+
 /// Leaves the gate for a tenant when it goes, also where what happens meanwhile panics: others would wait for ever.
 #[derive(Debug)]
 pub struct Leaving<'a> {
@@ -158,7 +165,6 @@ impl Drop for Leaving<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::channel;
     use std::time::Duration;
@@ -169,6 +175,16 @@ mod tests {
             ticket,
             due: due.map(Stamp),
         }
+    }
+
+    #[test]
+    fn a_frame_on_one_device_holds_up_nobody_on_another() {
+        let gates = by_device(super::Order::Arrival, &[0, 1, 0]);
+        assert_eq!(gates.len(), 2);
+        gates[&0].enter(0, None);
+        gates[&1].enter(1, None);
+        let inside = |device: u16| gates[&device].lock().inside.map(|frame| frame.tenant);
+        assert_eq!((inside(0), inside(1)), (Some(0), Some(1)));
     }
 
     #[test]

@@ -161,6 +161,7 @@ impl Runner {
             gate: self.gate.as_deref(),
             name: name.as_str(),
             took: AtomicI64::new(0),
+            watched: &self.watched,
         };
         let releases = Releases::new(
             self.arrival,

@@ -42,7 +42,7 @@ fn a_driver_too_old_for_partitions_is_told() {
         return;
     };
     assert!(
-        said.contains("needs a driver for CUDA 12.4, and this one serves 12.2"),
+        said.contains("needs a driver for CUDA 12.5, and this one serves 12.2"),
         "{said}"
     );
 }
@@ -95,6 +95,25 @@ fn a_tenant_that_finds_the_memory_full_fails_alone() {
     let findings = summary["run"]["findings"].to_string();
     assert!(findings.contains("the GPU has no room"), "{findings}");
     assert_eq!(summary["run"]["verdict"], "limited");
+}
+
+#[test]
+fn a_tenant_that_finds_no_more_memory_to_pin_fails_alone() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 1_000);
+    let scenario = scene.scenario("", "arrival: Periodic(20)", "arrival: Periodic(10), depth: 4");
+    // Shared with the processor, so that host memory is the device's: the camera has its two blocks by then.
+    let control = Control::default().integrated().fail(&["cuMemHostAlloc:3+:2"]);
+    let Some(summary) = scene.run(&control, &scenario) else {
+        return;
+    };
+    assert!(
+        number(&summary, "camera", "/frames/completed") >= 18.0,
+        "{summary}"
+    );
+    assert_eq!(number(&summary, "lidar", "/frames/completed"), 0.0);
+    let findings = summary["run"]["findings"].to_string();
+    assert!(findings.contains("of pinned memory"), "{findings}");
 }
 
 #[test]

@@ -231,6 +231,46 @@ fn a_process_that_is_killed_takes_nobody_with_it() {
 }
 
 #[test]
+fn a_process_that_dies_before_it_is_prepared_fails_its_tenant_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nobody writes to it: who reads this network waits for as long as it lives.
+    let network = folder.path().join("never.onnx");
+    let made = Command::new("mkfifo").arg(&network).status().unwrap();
+    assert!(made.success());
+    let spec = r#"Camera(
+        name: "never", classes: ["Car"], network: "never.onnx", input: (tensor: "images", width: 64, height: 64),
+        head: YoloAnchorFree(output: "output0"), score_threshold: 0.9, nms: (iou: 0.5),
+    )"#;
+    std::fs::write(folder.path().join("never.ron"), spec).unwrap();
+    let text = "Scenario(sharing: Processes, duration: \"1s\", warmup: \"100ms\", tenants: [
+        Tenant(name: \"model\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(100)),
+        Tenant(name: \"camera\", detector: \"never.ron\", source: Synthetic(Camera), backend: Cpu, arrival: Periodic(10)),
+    ])";
+    let scenario = folder.path().join("scenario.ron");
+    std::fs::write(&scenario, text).unwrap();
+    let run = jetlag(folder.path(), &scenario)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    kill_process(process_of(&run, "camera"), Signal::KILL).unwrap();
+    let output = run.wait_with_output().unwrap();
+    let summary = summary(&output);
+    assert!(
+        number(&summary, "model", "/frames/completed") >= 95.0,
+        "{summary}"
+    );
+    assert_eq!(number(&summary, "camera", "/frames/completed"), 0.0, "{summary}");
+    let findings = summary["run"]["findings"].as_array().unwrap();
+    let told = findings
+        .iter()
+        .find(|finding| finding["code"] == "not-started")
+        .unwrap();
+    assert_eq!(told["tenant"], "camera");
+    assert!(told["message"].as_str().unwrap().contains("SIGKILL"), "{told}");
+}
+
+#[test]
 fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     // Of ten seconds' patience beyond the watchdog's time, no more than needed.

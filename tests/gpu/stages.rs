@@ -125,6 +125,30 @@ fn captured_frames_take_as_long_and_give_back_everything() {
     }
 }
 
+#[test]
+fn work_that_cannot_be_captured_is_enqueued_frame_by_frame_and_said() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(3_000, 4_000);
+    let scenario = scene.scenario("", "arrival: Periodic(30), graph: On", "arrival: Periodic(10)");
+    // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
+    let control = Control::default()
+        .without_interference()
+        .fail(&["cuStreamBeginCapture_v2:1+:900"]);
+    let Some(summary) = scene.run(&control, &scenario) else {
+        return;
+    };
+    let findings = summary["run"]["findings"].as_array().unwrap();
+    let told = findings.iter().filter(|finding| finding["code"] == "no-graph");
+    assert_eq!(told.clone().count(), 1, "{findings:?}");
+    assert!(
+        told.clone().all(|finding| finding["tenant"] == "camera"),
+        "{findings:?}"
+    );
+    assert_eq!(number(&summary, "camera", "/frames/failed"), 0.0);
+    let compute = number(&summary, "camera", "/stages_ms/compute/min");
+    assert!((compute - 3.0).abs() < 0.3, "{compute}");
+}
+
 /// The wait between submission and the device's begin is queue, and no stage takes another's time.
 #[test]
 fn stages_and_queue_add_up_to_the_service() {

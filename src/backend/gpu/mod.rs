@@ -112,7 +112,7 @@ pub struct Options {
 /// A failure of the device as a backend's.
 pub(crate) fn failed(backend: &'static str, what: &str, error: GpuError) -> BackendError {
     match error {
-        GpuError::OutOfMemory { .. } => BackendError::OutOfMemory {
+        GpuError::OutOfMemory { .. } | GpuError::PinnedFull { .. } => BackendError::OutOfMemory {
             backend,
             problem: format!("{what}: {error}"),
         },

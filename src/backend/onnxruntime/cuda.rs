@@ -73,7 +73,7 @@ impl CudaProvider {
                 .with_device_id(device)
                 // Other tenants need the memory that the default, the next power of two, would take and leave idle.
                 .with_arena_extend_strategy(ArenaExtendStrategy::SameAsRequested);
-            // SAFETY: a stream of this device, which `OnStream` keeps as long as the session.
+            // SAFETY: a stream of this device. The session is never run after `OnStream`, which keeps the stream, is dropped.
             let provider = unsafe { provider.with_compute_stream(stream.raw().cast()) };
             sessions.push(OnStream {
                 // The threads are for what the provider leaves to the processor.

@@ -54,17 +54,21 @@ impl Devices {
     /// How far the devices' moments would have been off on the host's line before each renewal of an anchor, since the last
     /// call.
     pub(in crate::commands) fn clock_residuals(&self) -> Vec<SampleRecord> {
-        let opened = self.opened.values().filter_map(|opened| opened.as_ref().ok());
-        let residual = |calibration: Calibration| SampleRecord {
+        let opened = self.opened.iter();
+        let opened = opened.filter_map(|(ordinal, opened)| Some((ordinal, opened.as_ref().ok()?)));
+        let residual = |ordinal: u16, calibration: Calibration| SampleRecord {
             at: calibration.at,
             source: "gpu".to_owned(),
-            signal: "clock_residual".to_owned(),
+            signal: format!("gpu{ordinal}_clock_residual"),
             value: Some(calibration.residual.0 as f64 / 1e3),
             unit: "us".to_owned(),
         };
         opened
-            .flat_map(|gpu| gpu.take_calibrations())
-            .map(residual)
+            .flat_map(|(&ordinal, gpu)| {
+                gpu.take_calibrations()
+                    .into_iter()
+                    .map(move |found| residual(ordinal, found))
+            })
             .collect()
     }
 }

@@ -29,8 +29,6 @@ pub(super) struct Finish<'a> {
 impl Finish<'_> {
     /// At the end of the phase.
     pub(super) fn close(&mut self) {
-        // A panic while a result was waited for has not said so.
-        self.watched.done();
         self.failures.close(&self.notes, self.clock.now(), self.name);
     }
 
@@ -46,10 +44,9 @@ impl Finish<'_> {
         self.found.clear();
         let result = submitted.result.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
-            self.watched.wait(self.clock.now(), &record);
+            let _waiting = self.watched.result.begin(self.clock.now(), &record);
             slot.wait().map_err(|e| e.to_string())
         });
-        self.watched.done();
         drop(submitted.leaving);
         match result.and_then(|times| self.result(times, slot.as_ref(), carry, &mut record)) {
             Ok(()) => {

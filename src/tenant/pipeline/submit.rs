@@ -9,6 +9,7 @@ use super::threads::Place;
 use crate::clock::Clock;
 use crate::record::{FrameRecord, Stage};
 use crate::tenant::gate::{Gate, Leaving};
+use crate::tenant::watched::Watched;
 use crate::trace::traced;
 use crate::units::{Nanos, Stamp};
 
@@ -19,6 +20,7 @@ pub(super) struct Submit<'a> {
     pub(super) name: &'a str,
     /// What the last one took, in nanoseconds.
     pub(super) took: AtomicI64,
+    pub(super) watched: &'a Watched,
 }
 
 /// A frame on the device, or one that could not be submitted.
@@ -49,7 +51,10 @@ impl<'a> Submit<'a> {
         if let Some(ready) = ready {
             record.stages[Stage::Queue as usize] = Some(began - ready);
         }
+        // The first of a phase may build what later ones use: kernels, graphs, the library's choice of algorithms.
+        let has_submitted = self.took() > Nanos::ZERO;
         let result = {
+            let _waiting = has_submitted.then(|| self.watched.submission.begin(began, record));
             let _stage = traced(record, self.name).stage("submit");
             place.slot.submit().map_err(|e| e.to_string())
         };
