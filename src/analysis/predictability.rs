@@ -1,19 +1,56 @@
-//! How predictable a tenant's response time is: the measures that are published for co-running detectors, what the
-//! frames are worth where they repeat each other, streaks of misses.
+//! How predictable a tenant's response time and each of its stages are: the measures that are published for co-running
+//! detectors, what the frames are worth where they repeat each other, streaks of misses.
 //!
 //! The published measures (P0–P99 range, relative spread, the P1–P99 policy) are defined over percentiles that are
 //! interpolated between neighbours, definition 7 of Hyndman and Fan. They are kept apart from our own quantiles, which
 //! are latencies that occurred: see docs/measurement.md, and [`Interpolated`].
 
+use serde::Serialize;
+
 use super::autocorrelation::{inflation, with_the_next};
 use super::series::Distribution;
-use super::stats::six_decimals;
+use super::stats::{difference_ms, interquartile_range, quotient, six_decimals};
 use super::summary::{EffectiveFrames, Interpolated, Predictability, Stats, Steady, Trimmed};
 
 /// Frames below which the published measures of a tail are withheld.
 const TAIL: u64 = 100;
 /// Frames below which they are marked as sparse.
 const SPARSE: u64 = 1000;
+
+/// How predictable one stage is: what is said of the response time, as far as a stage has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StagePredictability {
+    /// p99 − p50.
+    pub jitter_ms: Option<f64>,
+    /// Standard deviation over mean.
+    pub cv: Option<f64>,
+    /// p75 − p25.
+    pub iqr_ms: Option<f64>,
+    /// Maximum over median.
+    pub worst_over_median: Option<f64>,
+    /// (p99 − p50) ÷ p50.
+    pub relative_spread: Option<f64>,
+    /// Correlation of each time with that of the next frame that has the stage, from −1 to 1.
+    pub autocorrelation: Option<f64>,
+    /// Independent frames that would say as much of a quantile.
+    pub effective_frames: EffectiveFrames,
+    /// The published measures, over interpolated percentiles.
+    pub interpolated: Option<Interpolated>,
+}
+
+/// Of one stage, from its times as a whole and in order of time.
+pub(super) fn of_stage(times: &Distribution, figures: &Stats, in_order: &[i64]) -> StagePredictability {
+    StagePredictability {
+        jitter_ms: difference_ms(figures.p99, figures.p50),
+        cv: quotient(times.sd(), times.mean()),
+        iqr_ms: interquartile_range(times),
+        worst_over_median: quotient(figures.max, figures.p50),
+        relative_spread: relative_spread(figures),
+        autocorrelation: with_the_next(in_order).map(six_decimals),
+        effective_frames: effective_frames(times, figures, in_order),
+        interpolated: interpolated(times),
+    }
+}
 
 /// All of it, from a tenant's response times as a whole and in order of time.
 pub(super) fn predictability(
@@ -23,26 +60,31 @@ pub(super) fn predictability(
     longest_miss_streak: u64,
     steady: Steady,
 ) -> Predictability {
-    let worth = |ms: Option<f64>| {
-        let at_most = (ms? * 1e6).round() as i64;
-        let independent = response.count() as f64 / inflation(in_order, at_most);
-        Some((independent as u64).max(1))
-    };
     Predictability {
-        relative_spread: figures
-            .p99
-            .zip(figures.p50)
-            .filter(|&(_, p50)| p50 > 0.0)
-            .map(|(p99, p50)| six_decimals((p99 - p50) / p50)),
+        relative_spread: relative_spread(figures),
         longest_miss_streak,
         autocorrelation: with_the_next(in_order).map(six_decimals),
-        effective_frames: EffectiveFrames {
-            p50: worth(figures.p50),
-            p90: worth(figures.p90),
-            p99: worth(figures.p99),
-        },
+        effective_frames: effective_frames(response, figures, in_order),
         steady,
         interpolated: interpolated(response),
+    }
+}
+
+fn relative_spread(figures: &Stats) -> Option<f64> {
+    let (p99, p50) = (figures.p99?, figures.p50?);
+    (p50 > 0.0).then(|| six_decimals((p99 - p50) / p50))
+}
+
+fn effective_frames(times: &Distribution, figures: &Stats, in_order: &[i64]) -> EffectiveFrames {
+    let worth = |ms: Option<f64>| {
+        let at_most = (ms? * 1e6).round() as i64;
+        let independent = times.count() as f64 / inflation(in_order, at_most);
+        Some((independent as u64).max(1))
+    };
+    EffectiveFrames {
+        p50: worth(figures.p50),
+        p90: worth(figures.p90),
+        p99: worth(figures.p99),
     }
 }
 

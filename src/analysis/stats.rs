@@ -66,6 +66,17 @@ pub(super) fn interquartile_range(distribution: &Distribution) -> Option<f64> {
     Some((p75?.value - p25?.value).as_millis_f64())
 }
 
+/// a − b in milliseconds.
+pub(super) fn difference_ms(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    Some(six_decimals(a? - b?))
+}
+
+/// a ÷ b, where that means something.
+pub(super) fn quotient(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    let (a, b) = (a?, b?);
+    (b > 0.0).then(|| six_decimals(a / b))
+}
+
 /// Milliseconds to the nearest nanosecond.
 pub(super) fn ns_to_ms(ns: f64) -> f64 {
     ns.round() / 1e6

@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 pub use super::duty::DutyCycle;
 pub use super::interference::Interference;
 pub use super::plot::Plots;
+pub use super::predictability::StagePredictability;
 pub use super::waterfall::Waterfall;
 pub use crate::record::{Finding, Stage};
 
@@ -178,6 +179,9 @@ pub struct TenantSummary {
     pub operators: Vec<OperatorSummary>,
     /// How predictable its response time is.
     pub predictability: Predictability,
+    /// How predictable each stage is.
+    #[serde(serialize_with = "as_map")]
+    pub stages_predictability: Vec<(&'static str, StagePredictability)>,
     /// The parts of its response time, from release to result.
     pub waterfall: Waterfall,
     /// Its slowest frames and why they were slow, the slowest first; frames that waited for one another are told once.

@@ -2,9 +2,9 @@
 
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
-use super::predictability::predictability;
+use super::predictability::{StagePredictability, of_stage, predictability};
 use super::series::{Distribution, Series};
-use super::stats::{interquartile_range, six_decimals, slowdown, stats};
+use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
 use super::steady::{self, Signals};
 use super::summary::{FrameCounts, Stats, TenantSummary};
 use super::timeline::{Misses, Timeline};
@@ -197,13 +197,21 @@ impl Gathered {
         let steady = steady::judge(&timed, signals);
         let streak = self.misses.longest_streak();
         let sums = self.stages.each_ref().map(Series::sum);
-        let stages_ms: Vec<(&'static str, Stats)> = Stage::ALL
+        let stages = Stage::ALL
             .into_iter()
             .zip(self.stages)
             .zip(STAGES..)
             .filter(|((_, series), _)| series.count() > 0)
-            .map(|((stage, series), kind)| (stage.name(), stats(&series.finish(), &in_order(kind))))
-            .collect();
+            .map(|((stage, series), kind)| {
+                let (times, in_order) = (series.finish(), in_order(kind));
+                let figures = stats(&times, &in_order);
+                let predictability = of_stage(&times, &figures, &in_order);
+                ((stage.name(), figures), (stage.name(), predictability))
+            });
+        let (stages_ms, stages_predictability): (
+            Vec<(&'static str, Stats)>,
+            Vec<(&'static str, StagePredictability)>,
+        ) = stages.unzip();
         let known: Vec<(i128, Option<f64>)> = Stage::ALL
             .into_iter()
             .zip(sums)
@@ -240,6 +248,7 @@ impl Gathered {
             iqr_ms: interquartile_range(&response),
             worst_over_median: quotient(response_ms.max, response_ms.p50),
             predictability,
+            stages_predictability,
             response_ms,
             waterfall: known
                 .first_chunk()
@@ -303,15 +312,6 @@ fn time_share(response: &Series, service: &Series, stages: &[Series; 8]) -> Vec<
     }
     shares.push(("other", share(other)));
     shares
-}
-
-fn difference_ms(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    Some(six_decimals(a? - b?))
-}
-
-fn quotient(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    let (a, b) = (a?, b?);
-    (b > 0.0).then(|| six_decimals(a / b))
 }
 
 fn arrival_in_words(arrival: &Arrival) -> String {

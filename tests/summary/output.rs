@@ -324,6 +324,7 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "nodes",
             "operators",
             "predictability",
+            "stages_predictability",
             "waterfall",
             "slowest"
         ]
