@@ -12,6 +12,8 @@ use serde_json::Value;
 #[path = "common/boards.rs"]
 mod boards;
 mod common;
+#[path = "monitor/logs.rs"]
+mod logs;
 
 fn jetlag(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
@@ -40,86 +42,6 @@ fn objects(output: &Output) -> Vec<Value> {
 
 const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) CPU [15%@729,off] EMC_FREQ 43%@2133 GR3D_FREQ 63%@[621] \
     cpu@53.968C gpu@-256C VDD_IN 12479mW/12479mW VDD_CPU_GPU_CV 0mW/0mW VDD_SOC 2817mW/2817mW";
-
-#[test]
-fn a_log_of_tegrastats_is_an_object_a_line_and_zero_is_told_from_not_measured() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(
-        folder.path().join("log"),
-        format!("header\n{LINE}\nRAM 1/\n{LINE}\n{}\n", &LINE[..100]),
-    )
-    .unwrap();
-    let output = run(
-        folder.path(),
-        &["monitor", "--from-tegrastats", "log", "--format", "json"],
-    );
-    assert!(output.status.success(), "{}", stderr(&output));
-    let objects = objects(&output);
-    let at: Vec<i64> = objects.iter().map(|o| o["at_ns"].as_i64().unwrap()).collect();
-    assert_eq!(at[..2], [0, 1_000_000_000]);
-    let signals = &objects[1]["signals"];
-    assert_eq!(signals["tegrastats/VDD_IN"]["value"], 12_479.0);
-    assert_eq!(signals["tegrastats/VDD_CPU_GPU_CV"]["value"], 0.0);
-    assert!(signals["tegrastats/gpu_temperature"]["value"].is_null());
-    assert!(
-        signals["tegrastats/cpu1_load"].is_null(),
-        "a core that is off has no load"
-    );
-    assert!(
-        stderr(&output).contains("no tegrastats output"),
-        "{}",
-        stderr(&output)
-    );
-}
-
-#[test]
-fn a_file_that_is_no_log_is_an_error_that_says_what_to_name() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("log"), "hello\nworld\n").unwrap();
-    fs::write(folder.path().join("empty"), "").unwrap();
-    for name in ["log", "empty"] {
-        let output = run(folder.path(), &["monitor", "--from-tegrastats", name]);
-        assert_eq!(output.status.code(), Some(1));
-        assert!(
-            stderr(&output).contains("tegrastats --logfile"),
-            "{}",
-            stderr(&output)
-        );
-    }
-    let missing = run(folder.path(), &["monitor", "--from-tegrastats", "nothing"]);
-    assert_eq!(missing.status.code(), Some(2));
-    let no_run = run(folder.path(), &["monitor", "--replay", "log"]);
-    assert_eq!(no_run.status.code(), Some(2), "{}", stderr(&no_run));
-}
-
-#[test]
-fn every_recorded_log_can_be_monitored() {
-    let Some(samples) = common::shared("tegrastats/samples") else {
-        return;
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let mut count = 0;
-    for entry in fs::read_dir(samples).unwrap().flatten() {
-        let path = entry.path();
-        if path.extension().is_none_or(|e| e != "txt") {
-            continue;
-        }
-        let path = path.to_str().unwrap();
-        for format in ["json", "text"] {
-            let output = run(
-                folder.path(),
-                &["monitor", "--from-tegrastats", path, "--format", format],
-            );
-            assert!(
-                output.status.success() && !output.stdout.is_empty(),
-                "{path}: {}",
-                stderr(&output)
-            );
-        }
-        count += 1;
-    }
-    assert!(count >= 10);
-}
 
 #[test]
 fn what_is_recorded_can_be_reported_and_replayed() {
@@ -184,22 +106,51 @@ fn what_is_recorded_can_be_reported_and_replayed() {
 }
 
 #[test]
-fn a_log_becomes_a_run_file() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("log"), format!("{LINE}\n").repeat(60)).unwrap();
-    let output = run(
-        folder.path(),
-        &["monitor", "--from-tegrastats", "log", "--record", "log.mcap"],
-    );
-    assert!(output.status.success(), "{}", stderr(&output));
-    let report = run(folder.path(), &["report", "log.mcap", "--format", "json"]);
+fn a_counter_of_the_processor_that_was_reset_is_said_and_gives_no_megawatts() {
+    let root = tempfile::tempdir().unwrap();
+    let zone = root.path().join("sys/class/powercap/intel-rapl:0");
+    fs::create_dir_all(&zone).unwrap();
+    fs::write(zone.join("name"), "package-0").unwrap();
+    fs::write(zone.join("max_energy_range_uj"), "262143328850").unwrap();
+    let count = |uj: u64| {
+        // In one go: half a number is a number too.
+        fs::write(zone.join("next"), uj.to_string()).unwrap();
+        fs::rename(zone.join("next"), zone.join("energy_uj")).unwrap();
+    };
+    count(4_000_000);
+    let child = jetlag(
+        root.path(),
+        &[
+            "monitor",
+            "--duration",
+            "3s",
+            "--interval",
+            "100ms",
+            "--record",
+            "r.mcap",
+        ],
+    )
+    .stdout(Stdio::null())
+    .spawn()
+    .unwrap();
+    let begun = Instant::now();
+    for n in 1..=28_u64 {
+        std::thread::sleep(Duration::from_millis(n * 100).saturating_sub(begun.elapsed()));
+        // A watt, and anew after one and a half seconds.
+        count(if n < 15 { 4_000_000 } else { 1_000_000 } + n * 100_000);
+    }
+    assert!(child.wait_with_output().unwrap().status.success());
+    let report = run(root.path(), &["report", "r.mcap", "--format", "json"]);
     let summary: Value = serde_json::from_slice(&report.stdout).unwrap();
-    // 59 s between the first and the last of 60 lines.
-    assert_eq!(summary["energy"]["total_mj"], 12_479.0 * 59.0);
-    assert_eq!(
-        summary["power"][1]["energy_mj"], 0.0,
-        "0 mW was measured: {}",
-        summary["power"][1]
+    let rail = &summary["power"][0];
+    assert_eq!(rail["rail"], "package-0");
+    assert_eq!(rail["energy_from"], "power", "{rail}");
+    assert!(rail["peak_mw"].as_f64().unwrap() < 50_000.0, "{rail}");
+    assert!(rail["energy_mj"].as_f64().unwrap() < 20_000.0, "{rail}");
+    let findings = summary["run"]["findings"].as_array().unwrap();
+    assert!(
+        findings.iter().any(|f| f["code"] == "counter-reset"),
+        "{findings:?}"
     );
 }
 

@@ -2,11 +2,15 @@
 //! the older driver (R28 to R32).
 //!
 //! Rails are found by their labels, never by number. The chip averages by itself and renews its values at the
-//! rate that its driver tells (`update_interval`, `samples`): both are kept with the signal. Channels without a
-//! label, or labelled NC, are not connected; channel 7 of newer drivers is a sum of shunt voltages and no rail.
+//! rate that its driver tells (`update_interval`), which is kept with the signal. The kernel's driver makes that of
+//! channels × `samples` × both conversion times, so the averaging is in it, and `samples` is not read: it would count
+//! twice. Channels without a label, or labelled NC, are not connected; channel 7 of newer drivers is a sum of shunt
+//! voltages and no rail. Of rails with one label the first keeps it and the next are numbered: which of them is the
+//! one that the board's table means cannot be told, and added both would count twice.
 
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
+use super::thermal::Names;
 use crate::board::Roots;
 use crate::board::modules::{self, Rails};
 use crate::record::{Averaging, RailRole, SignalRecord};
@@ -19,6 +23,15 @@ const SHORTEST: Nanos = Nanos::from_millis(10);
 /// Of the INA3221: one step of the bus voltage, and of the shunt voltage.
 const BUS_STEP_MV: f64 = 8.0;
 const SHUNT_STEP_UV: f64 = 40.0;
+/// Rails of the TX2 as tegrastats of R28 names them, and the names since R32 that jetson/boards.ron has. (Lines of
+/// both releases; the supplies are the same.)
+const RENAMED: [(&str, &str); 5] = [
+    ("VDD_GPU", "VDD_SYS_GPU"),
+    ("VDD_CPU", "VDD_SYS_CPU"),
+    ("VDD_SOC", "VDD_SYS_SOC"),
+    ("VDD_DDR", "VDD_SYS_DDR"),
+    ("VDD_WIFI", "VDD_4V0_WIFI"),
+];
 
 /// The sampler of all rails; none where no chip is found.
 pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
@@ -28,7 +41,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
     }
     let names: Vec<String> = channels.iter().map(|c| c.signal.signal.clone()).collect();
     let known = modules::of_machine(roots).map(|module| &module.rails);
-    let known = known.or_else(|| modules::rails_by_names(names.iter().map(String::as_str)));
+    let known = known.or_else(|| by_names(names.iter().map(String::as_str)));
     for channel in channels.iter_mut().filter(|c| c.signal.unit == "mw") {
         (channel.signal.role, channel.signal.within) = role(known, &channel.signal.signal);
     }
@@ -37,30 +50,52 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
 
 /// What a rail is to the whole, on a board whose rails are known or not.
 pub(super) fn role(rails: Option<&Rails>, rail: &str) -> (RailRole, Option<String>) {
-    rails.map_or((RailRole::Unknown, None), |rails| rails.role(rail))
+    let Some(rails) = rails else {
+        return (RailRole::Unknown, None);
+    };
+    match rails.role(rail) {
+        // On other boards the new name is not known either.
+        (RailRole::Unknown, _) => rails.role(today(rail)),
+        found => found,
+    }
+}
+
+/// The rails of a board that is not known, by the names that its sensors show.
+pub(super) fn by_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Option<&'static Rails> {
+    // Renamed first: some of the old names are those of another board, which has fewer.
+    modules::rails_by_names(names.clone().map(today)).or_else(|| modules::rails_by_names(names))
+}
+
+/// The name that a rail has since it was renamed.
+fn today(rail: &str) -> &str {
+    let renamed = RENAMED.iter().find(|(old, _)| *old == rail);
+    renamed.map_or(rail, |(_, new)| new)
 }
 
 /// The chips of the mainline drivers.
 fn hwmon(roots: &Roots) -> Vec<Channel> {
     let mut channels = Vec::new();
+    // By source, as a signal is known by its source and its name.
+    let (mut of_ina3221, mut of_ina238) = (Names::default(), Names::default());
     for folder in roots.names("/sys/class/hwmon") {
         let folder = format!("/sys/class/hwmon/{folder}");
         match roots.text(&format!("{folder}/name")).as_deref() {
-            Some("ina3221") => ina3221(roots, &folder, &mut channels),
-            Some("ina238") => ina238(roots, &folder, &mut channels),
+            Some("ina3221") => ina3221(roots, &folder, &mut of_ina3221, &mut channels),
+            Some("ina238") => ina238(roots, &folder, &mut of_ina238, &mut channels),
             _ => {}
         }
     }
     channels
 }
 
-fn ina3221(roots: &Roots, folder: &str, channels: &mut Vec<Channel>) {
+fn ina3221(roots: &Roots, folder: &str, names: &mut Names, channels: &mut Vec<Channel>) {
     let refresh = number(roots, &format!("{folder}/update_interval")).filter(|ms| *ms > 0.0);
     let refresh = refresh.map(|ms| Nanos((ms * 1e6) as i64));
     for n in 1..=3 {
         let Some(label) = connected(roots, &format!("{folder}/in{n}_label")) else {
             continue;
         };
+        let label = names.unique(label);
         let (volts, amperes) = (format!("{folder}/in{n}_input"), format!("{folder}/curr{n}_input"));
         // Resistance in micro-ohms, where the driver tells it, gives the size of a step.
         let step = number(roots, &format!("{folder}/shunt{n}_resistor")).and_then(|micro_ohms| {
@@ -91,7 +126,7 @@ fn ina3221(roots: &Roots, folder: &str, channels: &mut Vec<Channel>) {
     }
 }
 
-fn ina238(roots: &Roots, folder: &str, channels: &mut Vec<Channel>) {
+fn ina238(roots: &Roots, folder: &str, names: &mut Names, channels: &mut Vec<Channel>) {
     let label = connected(roots, &format!("{folder}/label"))
         .or_else(|| connected(roots, &format!("{folder}/in1_label")))
         .unwrap_or_else(|| "VIN".to_owned());
@@ -107,6 +142,7 @@ fn ina238(roots: &Roots, folder: &str, channels: &mut Vec<Channel>) {
         (format!("{volts} × curr1_input"), formula)
     };
     let refresh = number(roots, &format!("{folder}/update_interval")).filter(|ms| *ms > 0.0);
+    let label = names.unique(label);
     channels.push(Channel {
         signal: rail(
             "ina238",
@@ -123,6 +159,7 @@ fn ina238(roots: &Roots, folder: &str, channels: &mut Vec<Channel>) {
 /// The driver of R28 to R32.
 fn older(roots: &Roots) -> Vec<Channel> {
     let mut channels = Vec::new();
+    let mut names = Names::default();
     let base = "/sys/bus/i2c/drivers/ina3221x";
     for chip in roots.names(base) {
         for device in roots.names(&format!("{base}/{chip}")) {
@@ -134,6 +171,7 @@ fn older(roots: &Roots) -> Vec<Channel> {
                 let Some(label) = connected(roots, &format!("{folder}/rail_name_{n}")) else {
                     continue;
                 };
+                let label = names.unique(label);
                 let power = format!("{folder}/in_power{n}_input");
                 channels.push(Channel {
                     signal: rail("ina3221x", &label, power.clone(), None, None),
@@ -275,6 +313,85 @@ mod tests {
         let values = readings(&mut rails);
         assert_eq!(values["POM_5V_IN"], Some(2053.0));
         assert_eq!(values["POM_5V_GPU"], Some(0.0), "0 mW is a reading");
+    }
+
+    #[test]
+    fn rails_with_one_label_are_told_apart_and_only_the_first_is_the_total() {
+        let root = tree(&[
+            (
+                "/proc/device-tree/compatible",
+                "nvidia,p3509-0000+p3668-0000\0nvidia,tegra194\0",
+            ),
+            ("/sys/class/hwmon/hwmon1/name", "ina3221"),
+            ("/sys/class/hwmon/hwmon1/in1_label", "VDD_IN"),
+            ("/sys/class/hwmon/hwmon1/in1_input", "5000"),
+            ("/sys/class/hwmon/hwmon1/curr1_input", "1000"),
+            ("/sys/class/hwmon/hwmon1/curr1_crit_alarm", "0"),
+            ("/sys/class/hwmon/hwmon2/name", "ina3221"),
+            ("/sys/class/hwmon/hwmon2/in1_label", "VDD_IN"),
+            ("/sys/class/hwmon/hwmon2/in1_input", "5000"),
+            ("/sys/class/hwmon/hwmon2/curr1_input", "300"),
+            ("/sys/class/hwmon/hwmon2/curr1_crit_alarm", "1"),
+            ("/sys/class/hwmon/hwmon3/name", "ina238"),
+            ("/sys/class/hwmon/hwmon3/power1_input", "7000000"),
+            ("/sys/class/hwmon/hwmon4/name", "ina238"),
+            ("/sys/class/hwmon/hwmon4/power1_input", "9000000"),
+        ]);
+        let mut rails = find(&Roots::at(root.path()), Nanos::from_millis(100)).unwrap();
+        let roles: Vec<_> = rails
+            .signals()
+            .map(|s| (s.source.as_str(), s.signal.as_str(), s.role))
+            .collect();
+        assert_eq!(
+            roles,
+            [
+                ("ina3221", "VDD_IN", RailRole::Total),
+                ("ina3221", "VDD_IN_over_current", RailRole::None),
+                ("ina3221", "VDD_IN_2", RailRole::Unknown),
+                ("ina3221", "VDD_IN_2_over_current", RailRole::None),
+                ("ina238", "VIN", RailRole::Unknown),
+                ("ina238", "VIN_2", RailRole::Unknown),
+            ]
+        );
+        let values = readings(&mut rails);
+        assert_eq!(values.len(), 6);
+        assert_eq!(
+            (values["VDD_IN"], values["VDD_IN_2"]),
+            (Some(5000.0), Some(1500.0))
+        );
+        assert_eq!((values["VIN"], values["VIN_2"]), (Some(7000.0), Some(9000.0)));
+        assert_eq!(values["VDD_IN_2_over_current"], Some(1.0));
+    }
+
+    #[test]
+    fn rails_of_a_tx2_are_known_by_their_names_of_both_releases() {
+        let r28 = ["VDD_IN", "VDD_CPU", "VDD_GPU", "VDD_SOC", "VDD_WIFI", "VDD_DDR"];
+        let r32 = [
+            "VDD_SYS_GPU",
+            "VDD_SYS_SOC",
+            "VDD_4V0_WIFI",
+            "VDD_IN",
+            "VDD_SYS_CPU",
+            "VDD_SYS_DDR",
+        ];
+        let tx2 = modules::find("p3310-1000").map(|module| &module.rails);
+        for names in [r28, r32] {
+            for rails in [by_names(names.into_iter()), tx2] {
+                for name in names {
+                    let wanted = match name {
+                        "VDD_IN" => RailRole::Total,
+                        _ => RailRole::Part,
+                    };
+                    assert_eq!(role(rails, name).0, wanted, "{name}");
+                }
+            }
+        }
+        // Another board's rails that have some of these names stay what they are.
+        let tx1 = by_names(["VDD_IN", "VDD_CPU", "VDD_GPU"].into_iter());
+        assert_eq!(role(tx1, "VDD_GPU").0, RailRole::Part);
+        assert_eq!(role(tx1, "VDD_SOC").0, RailRole::Unknown);
+        let nx = by_names(["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"].into_iter());
+        assert_eq!(role(nx, "VDD_SOC").0, RailRole::Part);
     }
 
     #[test]

@@ -2,6 +2,10 @@
 //!
 //! They count microjoules, take root since 2020, and wrap at a value that stands beside them. The kernel renews
 //! them about every millisecond. Power is made of two readings of the counter, and so a mean over their distance.
+//!
+//! A counter that goes back has wrapped or was reset, as when its driver is loaded again. What it counted up to a
+//! reset is not known: there is no power for that step, and the sum that is published begins again at zero, so that
+//! whoever reads it sees it go back.
 
 use super::file::{NumberFile, Unread};
 use super::{Sampler, SamplerError};
@@ -13,8 +17,13 @@ use crate::units::{Nanos, Stamp};
 const SHORTEST: Nanos = Nanos::from_millis(20);
 /// The counter's own period, by Intel's manual.
 const REFRESH: Nanos = Nanos::from_millis(1);
+/// More than any processor package takes: the largest are sold with 500 to 600 W and may take twice that for a
+/// moment. A step back that would mean more is no wrap: the usual range is 262 kJ, an hour at 73 W. (A large machine's
+/// `psys` may take more; then its wrap is called a reset, which loses a step and is said.)
+const PLAUSIBLE_W: f64 = 2000.0;
 
-/// Samples all zones. Signals, by zone: `package-0` (mw) and `package-0_energy` (mj since the first reading).
+/// Samples all zones. Signals, by zone: `package-0` (mw) and `package-0_energy` (mj since the first reading, or since a
+/// reset).
 pub(super) struct Rapl {
     period: Nanos,
     zones: Vec<Zone>,
@@ -30,7 +39,20 @@ struct Zone {
     role: RailRole,
     within: Option<String>,
     before: Option<(Stamp, f64)>,
+    /// Whether it could not be read since: it counted on, or was reset, all the same.
+    unread: bool,
     sum_uj: f64,
+}
+
+/// What a counter did from one reading to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    /// There is no reading, or none before it.
+    First,
+    /// It counted so many µJ in that time.
+    By(f64, Nanos),
+    /// It began anew; what it counted before that is not known.
+    Reset,
 }
 
 /// The sampler; none where there are no counters.
@@ -70,6 +92,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Rapl> {
             role,
             within,
             before: None,
+            unread: false,
             sum_uj: 0.0,
         });
     }
@@ -82,15 +105,20 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Rapl> {
 }
 
 impl Zone {
-    /// The counter's growth since the last reading, over its wrap; none for a first reading, or where it went
-    /// back and does not say where it wraps.
-    fn growth(&mut self, at: Stamp, counter: f64) -> Option<(f64, Nanos)> {
-        let (then, before) = self.before.replace((at, counter))?;
-        let mut growth = counter - before;
-        if growth < 0.0 {
-            growth += self.range?;
+    /// The counter's step since the last reading, over its wrap.
+    fn step(&mut self, at: Stamp, counter: f64) -> Step {
+        let Some((then, before)) = self.before.replace((at, counter)) else {
+            return Step::First;
+        };
+        let time = at - then;
+        if counter >= before {
+            return Step::By(counter - before, time);
         }
-        (growth >= 0.0).then_some((growth, at - then))
+        let most = PLAUSIBLE_W * 1e6 * time.as_secs_f64();
+        match self.range.map(|range| counter - before + range) {
+            Some(growth) if (0.0..=most).contains(&growth) => Step::By(growth, time),
+            _ => Step::Reset,
+        }
     }
 }
 
@@ -106,20 +134,22 @@ impl Sampler for Rapl {
         for zone in &mut self.zones {
             let read = zone.file.read();
             denied &= matches!(read, Err(Unread::Denied | Unread::Missing));
-            let growth = match read {
-                Ok(counter) => zone.growth(at, counter),
-                Err(_) => {
-                    zone.before = None;
-                    None
+            let unread = std::mem::replace(&mut zone.unread, read.is_err());
+            let step = read.map_or(Step::First, |counter| zone.step(at, counter));
+            let (power, sum) = match step {
+                Step::First => (None, None),
+                Step::By(uj, time) => {
+                    zone.sum_uj += uj;
+                    // µJ over ns is 10⁹ mW … over 10⁶: a thousand kilowatts a µJ/ns. Over a time in which nothing could
+                    // be read it is no reading of now.
+                    let power = (time > Nanos::ZERO && !unread).then(|| uj / time.0 as f64 * 1e6);
+                    (power, Some(zone.sum_uj * 1e-3))
+                }
+                Step::Reset => {
+                    zone.sum_uj = 0.0;
+                    (None, Some(0.0))
                 }
             };
-            let power = growth.filter(|(_, time)| *time > Nanos::ZERO);
-            // µJ over ns is 10⁹ mW … over 10⁶: a thousand kilowatts a µJ/ns.
-            let power = power.map(|(uj, time)| uj / time.0 as f64 * 1e6);
-            let sum = growth.map(|(uj, _)| {
-                zone.sum_uj += uj;
-                zone.sum_uj * 1e-3
-            });
             out.push(sample(at, zone.name.clone(), power, "mw"));
             out.push(sample(at, format!("{}_energy", zone.name), sum, "mj"));
         }
@@ -203,16 +233,19 @@ mod tests {
         assert_eq!(second["package-0"], Some(2000.0));
         assert_eq!(second["package-0_energy"], Some(200.0));
         assert_eq!(
-            second["package-0_core"], None,
+            (second["package-0_core"], second["package-0_core_energy"]),
+            (None, Some(0.0)),
             "went back, and nothing says where it wraps"
         );
         write("intel-rapl:0", "x");
         assert_eq!(readings_at(&mut rapl, 200_000_000)["package-0"], None);
         write("intel-rapl:0", "300000");
+        let after = readings_at(&mut rapl, 300_000_000);
+        assert_eq!(after["package-0"], None, "no pair yet");
         assert_eq!(
-            readings_at(&mut rapl, 300_000_000)["package-0"],
-            None,
-            "no pair yet"
+            after["package-0_energy"],
+            Some(400.0),
+            "it counted while it could not be read"
         );
         write("intel-rapl:0", "300000");
         assert_eq!(
@@ -220,6 +253,42 @@ mod tests {
             Some(0.0),
             "a measured zero"
         );
+    }
+
+    #[test]
+    fn a_counter_that_went_back_is_a_wrap_only_where_that_is_a_power_that_a_package_can_have() {
+        let root = tree(&[
+            ("/sys/class/powercap/intel-rapl:0/name", "package-0"),
+            ("/sys/class/powercap/intel-rapl:0/energy_uj", "4000000"),
+            (
+                "/sys/class/powercap/intel-rapl:0/max_energy_range_uj",
+                "262143328850",
+            ),
+        ]);
+        let mut rapl = find(&Roots::at(root.path()), Nanos::from_millis(100)).unwrap();
+        let mut read = |ms: i64, uj: &str| {
+            let path = root.path().join("sys/class/powercap/intel-rapl:0/energy_uj");
+            std::fs::write(path, uj).unwrap();
+            let values = readings_at(&mut rapl, ms * 1_000_000);
+            (values["package-0"], values["package-0_energy"])
+        };
+        assert_eq!(read(0, "4000000"), (None, None));
+        assert_eq!(read(100, "5000000"), (Some(10_000.0), Some(1000.0)));
+        // Back by a joule: as a wrap it would be 2.6 MW. The sum goes back, and counts on from there.
+        assert_eq!(read(200, "4000000"), (None, Some(0.0)));
+        assert_eq!(read(300, "4500000"), (Some(5000.0), Some(500.0)));
+        // To within ten joules of its end, and over it: 12 J in 100 ms are 120 W.
+        read(400, "262133328850");
+        let (_, before) = read(500, "262133328850");
+        let (power, after) = read(600, "2000000");
+        assert_eq!(power, Some(120_000.0));
+        assert!((after.unwrap() - before.unwrap() - 12_000.0).abs() < 1e-3);
+        // A driver that was away for a while, and counts from the start.
+        read(650, "gone");
+        assert_eq!(read(700, "1000000"), (None, Some(0.0)));
+        // A reset from near the end, so that a wrap would be 2.1 kW for a second.
+        read(1600, "262143328850");
+        assert_eq!(read(2600, "2100000000"), (None, Some(0.0)));
     }
 
     #[test]

@@ -7,19 +7,22 @@
 //!
 //! Its averages of rails are means since it began, and no basis for energy: only the readings are recorded.
 
+mod log;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
+pub use log::read_log;
 use rustix::param::clock_ticks_per_second;
-use tegrastats_parser::{Activity, Core, Sample, parse_line};
+use tegrastats_parser::{Activity, Core, LineError, Sample, Timestamp, parse_line};
 
 use super::children::ticks;
-use super::rails::role;
+use super::rails::{by_names, role};
 use super::{Sampler, SamplerError};
-use crate::board::modules::{self, Rails};
+use crate::board::modules::Rails;
 use crate::clock::{Clock, RealClock};
 use crate::record::{Averaging, Event, LogRecord, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
@@ -295,6 +298,19 @@ impl Readings {
         out: &mut Vec<SampleRecord>,
         asides: &mut Vec<Event>,
     ) -> bool {
+        self.row(line, at, period, rails, out, asides).is_ok()
+    }
+
+    /// The same; the stamp that the line begins with, if it has one, or what is wrong with it.
+    fn row(
+        &mut self,
+        line: &str,
+        at: Stamp,
+        period: Option<Nanos>,
+        rails: Option<&'static Rails>,
+        out: &mut Vec<SampleRecord>,
+        asides: &mut Vec<Event>,
+    ) -> Result<Option<Timestamp>, LineError> {
         let line = line.trim_end();
         let sample = match parse_line(line) {
             Ok(sample) => sample,
@@ -303,11 +319,11 @@ impl Readings {
                 if !line.is_empty() {
                     self.first_problem.get_or_insert_with(|| error.to_string());
                 }
-                return false;
+                return Err(error);
             }
         };
         self.taken += 1;
-        let rails = rails.or_else(|| modules::rails_by_names(sample.rails.iter().map(|rail| rail.name)));
+        let rails = rails.or_else(|| by_names(sample.rails.iter().map(|rail| rail.name)));
         let first = out.len();
         readings(&sample, at, out);
         for reading in &out[first..] {
@@ -333,7 +349,7 @@ impl Readings {
                 }));
             }
         }
-        true
+        Ok(sample.timestamp)
     }
 }
 
@@ -417,39 +433,6 @@ pub fn readings(sample: &Sample<'_>, at: Stamp, out: &mut Vec<SampleRecord>) {
     for rail in sample.rails.iter().filter(|rail| rail.name != "NC") {
         put(rail.name.to_owned(), Some(f64::from(rail.instant_mw)), "mw");
     }
-}
-
-/// A log of tegrastats as readings: line n is taken to have come n intervals after the first.
-pub fn read_log(
-    path: &Path,
-    interval: Nanos,
-    mut each: impl FnMut(Stamp, Vec<Event>, Vec<SampleRecord>),
-) -> std::io::Result<Readings> {
-    let mut reader = BufReader::new(std::fs::File::open(path)?);
-    let mut readings = Readings::default();
-    let mut at = Stamp(0);
-    while let Some(line) = next_line_of_log(&mut reader) {
-        let (mut out, mut asides) = (Vec::new(), Vec::new());
-        if readings.line(&line, at, Some(interval), None, &mut out, &mut asides) {
-            each(at, asides, out);
-            at = at + interval;
-        }
-    }
-    Ok(readings)
-}
-
-/// As [`next_line`]; the last line of a log counts also without its newline, unless it ends in a digit: a number
-/// that is cut reads as a smaller one.
-fn next_line_of_log(reader: &mut impl BufRead) -> Option<String> {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let read = reader
-        .by_ref()
-        .take(LONGEST_LINE)
-        .read_until(b'\n', &mut bytes)
-        .ok()?;
-    let cut = bytes.last().is_some_and(u8::is_ascii_digit);
-    (read > 0 && !cut).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Zones are named by their type; numbers move. A zone whose domain is switched off answers with an error or
 //! with nonsense, and then has no value. The PMIC zones of older boards are a constant and left out.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
@@ -18,15 +18,7 @@ const PLAUSIBLE_C: (f64, f64) = (-60.0, 200.0);
 
 /// The sampler of all zones; none where there are none.
 pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
-    let mut seen = HashMap::<String, usize>::new();
-    let mut unique = |name: String| {
-        let count = seen.entry(name.clone()).or_default();
-        *count += 1;
-        match *count {
-            1 => name,
-            n => format!("{name}_{n}"),
-        }
-    };
+    let mut names = Names::default();
     let mut channels = Vec::new();
     for (folder, kind) in entries(roots, "thermal_zone") {
         // "PMIC-Die" and the like: 100 °C or 50 °C for ever.
@@ -39,7 +31,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
             .to_owned();
         channels.push(channel(
             roots,
-            unique(kind),
+            names.unique(kind),
             "c",
             &format!("{folder}/temp"),
             1e-3,
@@ -47,11 +39,30 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
         ));
     }
     for (folder, kind) in entries(roots, "cooling_device") {
-        let name = unique(format!("{kind}_cooling"));
+        let name = names.unique(format!("{kind}_cooling"));
         let path = format!("{folder}/cur_state");
         channels.push(channel(roots, name, "state", &path, 1.0, (0.0, 1e6)));
     }
     Files::new("thermal", interval.max(SHORTEST), channels)
+}
+
+/// The names that a source has given: what goes by one name is one signal, so equal ones must be told apart.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    given: HashSet<String>,
+}
+
+impl Names {
+    /// The name as it is for the first that asks, `name_2` for the second, and so on.
+    pub(super) fn unique(&mut self, name: String) -> String {
+        let numbered = (2..).map(|n| format!("{name}_{n}"));
+        let free = std::iter::once(name.clone())
+            .chain(numbered)
+            .find(|name| !self.given.contains(name));
+        let name = free.unwrap_or(name);
+        self.given.insert(name.clone());
+        name
+    }
 }
 
 /// Folder and type of each entry whose name begins so.
@@ -103,6 +114,13 @@ fn channel(
 mod tests {
     use super::*;
     use crate::telemetry::testing::{readings, tree};
+
+    #[test]
+    fn equal_names_are_numbered_and_never_given_twice() {
+        let mut names = Names::default();
+        let given = ["a", "a_2", "a", "b", "a"].map(|name| names.unique(name.to_owned()));
+        assert_eq!(given, ["a", "a_2", "a_3", "b", "a_4"]);
+    }
 
     #[test]
     fn zones_go_by_their_type_and_what_is_gated_or_constant_has_no_value() {

@@ -180,6 +180,12 @@ impl Name<'_> {
         self.seen & (CAPITAL | SMALL) != 0
     }
 
+    /// As a board's device tree may name a rail (`vdd_in`, `5V_IN`) and prose no word: parts joined by underscores.
+    #[inline]
+    pub(crate) fn is_joined(&self) -> bool {
+        self.has_letter() && self.seen & UNDERSCORE != 0 && self.seen & MARK == 0
+    }
+
     /// As rails and engines are named: capitals, digits and underscores, a capital first.
     #[inline]
     pub(crate) fn is_upper(&self) -> bool {
@@ -189,8 +195,9 @@ impl Name<'_> {
 
 const CAPITAL: u8 = 1;
 const SMALL: u8 = 2;
-const DIGIT_OR_UNDERSCORE: u8 = 4;
+const DIGIT: u8 = 4;
 const MARK: u8 = 8;
+const UNDERSCORE: u8 = 16;
 
 /// 0 for bytes that end a name.
 const NAME_CLASS: [u8; 256] = {
@@ -200,7 +207,8 @@ const NAME_CLASS: [u8; 256] = {
         table[byte] = match byte as u8 {
             b'A'..=b'Z' => CAPITAL,
             b'a'..=b'z' => SMALL,
-            b'0'..=b'9' | b'_' => DIGIT_OR_UNDERSCORE,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
             b'-' | b'.' | b':' | b'+' => MARK,
             _ => 0,
         };

@@ -33,10 +33,11 @@ pub enum LineErrorKind {
         /// The form wanted where the token stands.
         expected: &'static str,
     },
-    /// A field that a line holds once came again: two lines run into each other. Their values cannot be told
+    /// A field that a line holds once came again, or a zone or rail on both sides of `RAM`: two lines run into
+    /// each other. Their values cannot be told
     /// apart, so none is given.
     Repeated {
-        /// The field that came twice.
+        /// The field that came twice, named as for [`LineErrorKind::Malformed`], or `zone`, `rail`.
         field: &'static str,
     },
 }

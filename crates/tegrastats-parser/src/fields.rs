@@ -211,6 +211,17 @@ fn clocks(cur: &mut Cursor<'_>) -> Option<Clocks> {
     Some(Clocks::Each(each))
 }
 
+/// `@[]` or `N%@[]`: whole, and of no clock.
+pub(crate) fn no_clocks(cur: &mut Cursor<'_>) -> Option<()> {
+    if cur.peek() != Some(b'@') {
+        percent(cur)?;
+    }
+    cur.eat_text("@[")?;
+    cur.skip_blanks();
+    cur.eat(b']')?;
+    cur.token_ends().then_some(())
+}
+
 /// `fg N% bg N%`.
 pub(crate) fn mts(cur: &mut Cursor<'_>) -> Option<Mts> {
     cur.eat_text("fg")?;

@@ -48,6 +48,7 @@
 
 extern crate alloc;
 
+mod begin;
 mod cursor;
 mod error;
 mod fields;

@@ -10,17 +10,18 @@
 
 use alloc::vec::Vec;
 
+use crate::begin::Begin;
 use crate::cursor::{is_blank, Cursor, Name};
 use crate::error::{LineError, LineErrorKind};
 use crate::fields;
-use crate::sample::{Activity, Engine, Sample, Timestamp, Token};
+use crate::sample::{Activity, Engine, Sample, Token};
 
 /// Fields without which text that has no `RAM` is not taken for tegrastats output.
 const ENOUGH_EVIDENCE: usize = 2;
 
 /// Reads one line of tegrastats.
 ///
-/// Text before the stamp or `RAM` is given as [`Sample::prefix`]; tokens of no known field as
+/// Text before the stamp or the first field is given as [`Sample::prefix`]; tokens of no known field as
 /// [`Sample::unknown`]. A line that lost its left part, `RAM` included, still gives what is left of it.
 ///
 /// # Errors
@@ -43,18 +44,21 @@ const ENOUGH_EVIDENCE: usize = 2;
 /// # Ok::<(), tegrastats_parser::LineError>(())
 /// ```
 pub fn parse_line(line: &str) -> Result<Sample<'_>, LineError> {
-    let begin = Begin::find(line);
-    let sample = Sample {
-        prefix: begin.prefix,
-        timestamp: begin.timestamp,
-        ..Sample::default()
-    };
-    let mut parser = Parser {
-        line,
-        cur: Cursor::new(line, begin.at),
-        sample,
-        evidence: 0,
-    };
+    let mut begin = Begin::find(line);
+    if let Some(at) = begin
+        .ram_behind_text(line)
+        .and_then(|ram| field_before(line, ram))
+    {
+        begin = Begin {
+            ram: begin.ram,
+            ..Begin::at(line, at)
+        };
+    }
+    let mut parser = Parser::new(line, begin.at);
+    parser.sample.prefix = begin.prefix;
+    parser.sample.timestamp = begin.timestamp;
+    parser.open = begin.is_open();
+    parser.odd = begin.ram != Some(begin.at);
     let outcome = parser.run();
     // Other text may hold a word such as `SWAP`: only a field that stands first, or one beside real fields, is a
     // malformed field. All else is other text.
@@ -71,89 +75,22 @@ pub fn parse_line(line: &str) -> Result<Sample<'_>, LineError> {
     }
 }
 
-/// Where tegrastats's own text begins, and what stands before it.
-struct Begin<'a> {
-    prefix: Option<&'a str>,
-    timestamp: Option<Timestamp>,
-    /// First byte behind the stamp, if there is one, and behind blanks.
-    at: usize,
-}
-
-impl<'a> Begin<'a> {
-    fn find(line: &'a str) -> Self {
-        if let Some(at) = find_ram(line) {
-            let before = line.get(..at).unwrap_or_default();
-            let (prefix, timestamp) = split_stamp(before);
-            let prefix = (!prefix.bytes().all(is_blank)).then_some(prefix);
-            return Self {
-                prefix,
-                timestamp,
-                at,
-            };
+/// First field before `ram`. Fields come in any order, so `RAM` need not be the first.
+///
+/// A malformed field is none: here it is a word of a user's prefix.
+#[cold]
+fn field_before(line: &str, ram: usize) -> Option<usize> {
+    let mut cur = Cursor::new(line, 0);
+    loop {
+        let mut parser = Parser::new(line, cur.at());
+        (parser.odd, parser.probing) = (true, true);
+        let stop = parser.run().err().filter(|stop| stop.head < ram)?;
+        if parser.begins_a_line() {
+            return Some(stop.head);
         }
-        // No memory field. The stamp still counts where it stands first.
-        let mut cur = Cursor::new(line, 0);
-        cur.skip_blanks();
-        let start = cur.at();
-        let timestamp = line.get(start..start + STAMP_LEN).and_then(fields::timestamp);
-        if timestamp.is_some() {
-            cur = Cursor::new(line, start + STAMP_LEN);
-            cur.skip_blanks();
-        }
-        Self {
-            prefix: None,
-            timestamp,
-            at: cur.at(),
-        }
+        cur.go_to(stop.head);
+        cur.skip_token();
     }
-}
-
-const STAMP_LEN: usize = "MM-DD-YYYY HH:MM:SS".len();
-
-/// Splits off a stamp at the end of `before`.
-fn split_stamp(before: &str) -> (&str, Option<Timestamp>) {
-    let text = before.trim_end_matches(|c: char| u8::try_from(c).is_ok_and(is_blank));
-    let stamp = text
-        .len()
-        .checked_sub(STAMP_LEN)
-        .and_then(|at| Some((at, fields::timestamp(text.get(at..)?)?)));
-    match stamp {
-        // A digit in front would make it the tail of something else.
-        Some((at, stamp))
-            if !text.as_bytes()[..at]
-                .last()
-                .is_some_and(u8::is_ascii_alphanumeric) =>
-        {
-            (text.get(..at).unwrap_or_default(), Some(stamp))
-        }
-        _ => (before, None),
-    }
-}
-
-/// First `RAM` as a word of its own with `used/` behind it. The word alone may stand in a user's prefix.
-fn find_ram(line: &str) -> Option<usize> {
-    // Where tegrastats puts it: first, or behind the stamp.
-    let usual = [0, STAMP_LEN + 1].into_iter().find(|at| ram_at(line, *at));
-    usual.or_else(|| {
-        line.match_indices('R')
-            .map(|(at, _)| at)
-            .find(|at| ram_at(line, *at))
-    })
-}
-
-#[inline]
-fn ram_at(line: &str, at: usize) -> bool {
-    let mut cur = Cursor::new(line, at);
-    if cur.eat_text("RAM").is_none() || !cur.token_ends() {
-        return false;
-    }
-    let in_word = at > 0
-        && line
-            .as_bytes()
-            .get(at - 1)
-            .is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    cur.skip_blanks();
-    !in_word && cur.number().is_some() && cur.eat(b'/').is_some()
 }
 
 /// A field of a fixed name that does not fit.
@@ -172,9 +109,30 @@ struct Parser<'a> {
     sample: Sample<'a>,
     /// Fields seen that other text would hardly hold.
     evidence: usize,
+    /// The line does not begin with its memory field: `doubted` looks at each field.
+    odd: bool,
+    /// Stop at the first field: only its place is wanted.
+    probing: bool,
+    /// The line may begin in the middle of a name.
+    open: bool,
+    /// How many zones and rails stand before `RAM`.
+    before_ram: (usize, usize),
 }
 
 impl<'a> Parser<'a> {
+    fn new(line: &'a str, at: usize) -> Self {
+        Self {
+            line,
+            cur: Cursor::new(line, at),
+            sample: Sample::default(),
+            evidence: 0,
+            odd: false,
+            probing: false,
+            open: false,
+            before_ram: (0, 0),
+        }
+    }
+
     fn run(&mut self) -> Result<(), Refused> {
         loop {
             self.cur.skip_blanks();
@@ -182,7 +140,10 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             let head = self.cur.at();
-            let known = self.field()?;
+            let mut known = self.field()?;
+            if self.odd {
+                known = self.doubted(head, known)?;
+            }
             self.sample.ends_cleanly = known;
             if !known {
                 // Only the first token goes: what follows it may be a field of its own.
@@ -195,6 +156,61 @@ impl<'a> Parser<'a> {
                 });
             }
         }
+    }
+
+    /// The checks of lines that do not begin as they should, on the field just read.
+    #[cold]
+    fn doubted(&mut self, head: usize, known: bool) -> Result<bool, Refused> {
+        let stop = |kind| Err(Refused { head, at: head, kind });
+        if self.probing && self.begins_a_line() {
+            // Nobody sees the kind.
+            return stop(LineErrorKind::NotTegrastats);
+        }
+        if let Some(field) = self.again_behind_ram() {
+            return stop(LineErrorKind::Repeated { field });
+        }
+        let sample = &mut self.sample;
+        let named_freely =
+            !(sample.engines.is_empty() && sample.temperatures.is_empty() && sample.rails.is_empty());
+        if head == 0 && self.open && named_freely {
+            // `C_FREQ` may be the rest of `EMC_FREQ`: the values are there, whose they are is not.
+            sample.engines.clear();
+            sample.temperatures.clear();
+            sample.rails.clear();
+            return Ok(false);
+        }
+        Ok(known)
+    }
+
+    /// Whether a field was read that no prefix holds. `JOB 3/4` and `FAN off` have the shape of a rail
+    /// and an engine, and are words of a user's logger all the same.
+    fn begins_a_line(&self) -> bool {
+        let rail_name = |name: &str| name.contains('_') && !name.bytes().any(|b| b.is_ascii_lowercase());
+        self.evidence > 0
+            || self
+                .sample
+                .engines
+                .iter()
+                .any(|engine| printed_bare(engine.label))
+            || self.sample.rails.iter().any(|rail| rail_name(rail.name))
+    }
+
+    /// Whether the zone or rail read last stands before `RAM` too: then that was the end of another line, which
+    /// holds no field that comes once.
+    fn again_behind_ram(&self) -> Option<&'static str> {
+        self.sample.ram?;
+        let (zones, rails) = self.before_ram;
+        if let Some((before, [.., last])) = self.sample.temperatures.split_at_checked(zones) {
+            if before.iter().any(|zone| zone.name == last.name) {
+                return Some("zone");
+            }
+        }
+        if let Some((before, [.., last])) = self.sample.rails.split_at_checked(rails) {
+            if before.iter().any(|rail| rail.name == last.name) {
+                return Some("rail");
+            }
+        }
+        None
     }
 
     /// Takes the field that starts here; `false` where the token opens none.
@@ -213,6 +229,7 @@ impl<'a> Parser<'a> {
                 let form = "`used/totalMB (lfb NxZMB)`";
                 let value = self.once(head, "RAM", form, self.sample.ram.is_none(), fields::ram)?;
                 self.sample.ram = Some(value);
+                self.before_ram = (self.sample.temperatures.len(), self.sample.rails.len());
             }
             b"SWAP" => {
                 let form = "`used/totalMB (cached NMB)`";
@@ -229,13 +246,19 @@ impl<'a> Parser<'a> {
                 self.sample.cpus = self.once(head, "CPU", form, self.sample.cpus.is_empty(), fields::cpus)?;
             }
             b"EMC_FREQ" | b"EMC" => {
-                self.sample.emc = Some(self.activity(head, "EMC", self.sample.emc.is_none())?);
+                let value = self.activity(head, "EMC", self.sample.emc.is_none())?;
+                let Some(value) = value else { return Ok(false) };
+                self.sample.emc = Some(value);
             }
             b"GR3D_FREQ" | b"GR3D" => {
-                self.sample.gr3d = Some(self.activity(head, "GR3D", self.sample.gr3d.is_none())?);
+                let value = self.activity(head, "GR3D", self.sample.gr3d.is_none())?;
+                let Some(value) = value else { return Ok(false) };
+                self.sample.gr3d = Some(value);
             }
             b"GR3D2_FREQ" | b"GR3D2" => {
-                self.sample.gr3d2 = Some(self.activity(head, "GR3D2", self.sample.gr3d2.is_none())?);
+                let value = self.activity(head, "GR3D2", self.sample.gr3d2.is_none())?;
+                let Some(value) = value else { return Ok(false) };
+                self.sample.gr3d2 = Some(value);
             }
             b"MTS" => {
                 let value = self.once(
@@ -283,12 +306,27 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn activity(&mut self, head: usize, field: &'static str, first: bool) -> Result<Activity, Refused> {
+    /// `None` where the list of clocks is whole and empty: nothing is cut there, and nothing said.
+    fn activity(
+        &mut self,
+        head: usize,
+        field: &'static str,
+        first: bool,
+    ) -> Result<Option<Activity>, Refused> {
         let form = "`N%@MHz`, `N%`, `N%@[MHz,..]`, `@[MHz,..]` or `off`";
         self.once(head, field, form, first, |cur| {
-            let (activity, bare) = fields::activity(cur)?;
+            let start = cur.at();
+            let Some((activity, bare)) = fields::activity(cur) else {
+                let end = cur.at();
+                cur.go_to(start);
+                if fields::no_clocks(cur).is_some() {
+                    return Some(None);
+                }
+                cur.go_to(end);
+                return None;
+            };
             // A bare number at the end of the line is a load whose `%` was cut off.
-            (!(bare && cur.line_ends())).then_some(activity)
+            (!(bare && cur.line_ends())).then_some(Some(activity))
         })
     }
 
@@ -309,7 +347,12 @@ impl<'a> Parser<'a> {
         let start = self.cur.at();
         if let Some((rail, unit)) = fields::rail(&mut self.cur, name.text) {
             // Without the unit, `3/4` behind a word of other text would do.
-            if if unit { name.has_letter() } else { name.is_upper() } {
+            let named = if unit {
+                name.has_letter()
+            } else {
+                name.is_upper() || name.is_joined()
+            };
+            if named {
                 push(&mut self.sample.rails, rail);
                 self.evidence += usize::from(unit);
                 return true;

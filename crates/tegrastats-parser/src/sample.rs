@@ -12,7 +12,8 @@ use core::fmt;
 #[non_exhaustive]
 pub struct Sample<'a> {
     /// Text before the line proper, blanks included, as a user's logger adds it; `None` where the line starts
-    /// with the stamp or `RAM`.
+    /// with the stamp or a field, or holds no `RAM`. All before a stamp is prefix, and so are words that merely have
+    /// the shape of a rail or an engine (`JOB 3/4`, `FAN off`) before the first field that no other text holds.
     pub prefix: Option<&'a str>,
     /// Local time, whole seconds, no zone. Since R34 (JetPack 5); earlier releases print none. At intervals under
     /// one second several lines carry the same stamp.

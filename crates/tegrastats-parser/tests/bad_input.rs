@@ -191,6 +191,54 @@ fn unknown_tokens_are_kept_and_cost_nothing_else() {
 }
 
 #[test]
+fn an_empty_list_of_clocks_is_kept_and_costs_nothing_else() {
+    for (field, kept) in [
+        ("GR3D_FREQ @[]", vec!["GR3D_FREQ", "@[]"]),
+        ("GR3D_FREQ 5%@[]", vec!["GR3D_FREQ", "5%@[]"]),
+        ("GR3D2_FREQ @[ ]", vec!["GR3D2_FREQ", "@[", "]"]),
+        ("EMC_FREQ @[]", vec!["EMC_FREQ", "@[]"]),
+        ("NVENC @[]", vec!["NVENC", "@[]"]),
+    ] {
+        let line = format!("RAM 1/2MB {field} CPU@40C");
+        let texts: Vec<_> = unknown(&line).iter().map(|(text, _)| *text).collect();
+        assert_eq!(texts, kept);
+        let sample = parse_line(&line).unwrap();
+        assert_eq!(
+            (sample.gr3d, sample.gr3d2, sample.emc),
+            (None, None, None),
+            "{field}"
+        );
+        assert_eq!(
+            (sample.engines.len(), sample.temperatures.len()),
+            (0, 1),
+            "{field}"
+        );
+    }
+}
+
+#[test]
+fn a_list_of_clocks_that_is_cut_is_still_refused() {
+    for value in ["@[", "5%@[", "5%@[1,", "@[1,]", "5%@[]x", "@[,]", "@"] {
+        assert_eq!(
+            malformed(&format!("RAM 1/2MB GR3D_FREQ {value}")),
+            ("GR3D", value.to_owned(), 21)
+        );
+    }
+    assert_eq!(
+        refused("RAM 1/2MB GR3D_FREQ 5% GR3D_FREQ @[]").0,
+        LineErrorKind::Repeated { field: "GR3D" }
+    );
+}
+
+#[test]
+fn a_bare_number_behind_an_unlisted_name_is_kept() {
+    assert_eq!(
+        unknown("RAM 1/2MB CVNAS 1000 APE 25"),
+        [("CVNAS", 11), ("1000", 17)]
+    );
+}
+
+#[test]
 fn a_rail_cut_in_the_middle_is_neither_a_rail_nor_an_engine() {
     for (tail, kept) in [
         ("VDD_SOC", vec!["VDD_SOC"]),

@@ -261,6 +261,23 @@ fn rails_keep_the_latest_reading_the_mean_and_the_peak_apart() {
 }
 
 #[test]
+fn rails_take_any_name_that_is_no_word_of_prose() {
+    for name in ["VDD_IN", "vdd_in", "5V_IN", "5v_in", "Vdd_Cpu0", "CV"] {
+        assert_eq!(fields(&format!("{name} 10/11")).rails, [rail(name, 10, 11, None)]);
+    }
+    for name in ["vdd", "12V", "vdd-in", "Vdd"] {
+        assert_eq!(
+            fields(&format!("{name} 10mW/11mW")).rails,
+            [rail(name, 10, 11, None)]
+        );
+        let line = format!("RAM 1/2MB {name} 10/11");
+        let sample = parse(&line);
+        let texts: Vec<_> = sample.unknown.iter().map(|token| token.text).collect();
+        assert_eq!((texts, sample.rails.len()), (vec![name, "10/11"], 0));
+    }
+}
+
+#[test]
 fn rails_can_read_zero_and_below() {
     assert_eq!(
         fields("VDD_GPU -392mW/-390mW VDD_CPU 0mW/0mW").rails,

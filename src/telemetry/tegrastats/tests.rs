@@ -1,6 +1,7 @@
 use super::*;
 use crate::record::RailRole;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) SWAP 851/3810MB (cached 1MB) \
     CPU [15%@729,off,14%@729,13%@729,11%@729,8%@729] EMC_FREQ 43%@2133 GR3D_FREQ 63%@[621] NVDEC off \
@@ -183,6 +184,7 @@ fn a_log_is_read_with_other_text_in_it_and_its_cut_end_is_not_used() {
         stamps.push(at.0);
     });
     let readings = readings.unwrap();
+    // Neither other text nor a blank line stands for a row.
     assert_eq!(stamps, [0, 1_000_000_000]);
     assert_eq!((readings.taken, readings.skipped), (2, 3));
 }
