@@ -2,11 +2,11 @@
 
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
-use super::predictability::{StagePredictability, of_stage, predictability};
+use super::predictability::{of_stage, predictability};
 use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
 use super::steady::{self, Signals};
-use super::summary::{FrameCounts, Stats, TenantSummary};
+use super::summary::{FrameCounts, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::waterfall;
 use crate::record::{FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
@@ -208,10 +208,7 @@ impl Gathered {
                 let predictability = of_stage(&times, &figures, &in_order);
                 ((stage.name(), figures), (stage.name(), predictability))
             });
-        let (stages_ms, stages_predictability): (
-            Vec<(&'static str, Stats)>,
-            Vec<(&'static str, StagePredictability)>,
-        ) = stages.unzip();
+        let (stages_ms, stages_predictability): (Vec<_>, Vec<_>) = stages.unzip();
         let known: Vec<(i128, Option<f64>)> = Stage::ALL
             .into_iter()
             .zip(sums)
