@@ -93,6 +93,8 @@ impl Processes {
                 // What killed it may have been its own alone: the others go on.
                 Err(problem) => {
                     child.gone = true;
+                    // It may live, and nobody understands it.
+                    child.kill();
                     died.push(format!("tenant {}: {problem}", child.name));
                     self.manifests.push(unprepared(&scenario.tenants[child.number]));
                     self.failed.push((child.number, problem));

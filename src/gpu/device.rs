@@ -65,7 +65,9 @@ pub enum GpuError {
         wanted: u64,
     },
     /// The device has no room for one more program.
-    #[error("the GPU has no room for the context of one more process; fewer `processes` need less")]
+    #[error(
+        "the GPU has no room for the context of one more program; fewer `processes`, or fewer programs beside this one, need less"
+    )]
     NoRoomForContext,
     /// A kernel's memory that is smaller than the kernel needs.
     #[error("{what} have {found} bytes, and {wanted} are needed")]

@@ -105,8 +105,9 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Rapl> {
 }
 
 impl Zone {
-    /// The counter's step since the last reading, over its wrap.
-    fn step(&mut self, at: Stamp, counter: f64) -> Step {
+    /// The counter's step since the last reading, over its wrap. Where it could not be read meanwhile, as while its driver is
+    /// loaded again, one that went back was reset.
+    fn step(&mut self, at: Stamp, counter: f64, unread: bool) -> Step {
         let Some((then, before)) = self.before.replace((at, counter)) else {
             return Step::First;
         };
@@ -116,7 +117,7 @@ impl Zone {
         }
         let most = PLAUSIBLE_W * 1e6 * time.as_secs_f64();
         match self.range.map(|range| counter - before + range) {
-            Some(growth) if (0.0..=most).contains(&growth) => Step::By(growth, time),
+            Some(growth) if !unread && (0.0..=most).contains(&growth) => Step::By(growth, time),
             _ => Step::Reset,
         }
     }
@@ -135,7 +136,7 @@ impl Sampler for Rapl {
             let read = zone.file.read();
             denied &= matches!(read, Err(Unread::Denied | Unread::Missing));
             let unread = std::mem::replace(&mut zone.unread, read.is_err());
-            let step = read.map_or(Step::First, |counter| zone.step(at, counter));
+            let step = read.map_or(Step::First, |counter| zone.step(at, counter, unread));
             let (power, sum) = match step {
                 Step::First => (None, None),
                 Step::By(uj, time) => {

@@ -17,7 +17,7 @@ mod threads;
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::sync::mpsc::Sender;
 
 use serde::{Deserialize, Serialize};
@@ -162,6 +162,7 @@ impl Runner {
             name: name.as_str(),
             took: AtomicI64::new(0),
             watched: &self.watched,
+            building: AtomicUsize::new(places.len()),
         };
         let releases = Releases::new(
             self.arrival,

@@ -223,7 +223,9 @@ fn next_line_of_log(reader: &mut impl BufRead) -> Option<String> {
         .take(LONGEST_LINE)
         .read_until(b'\n', &mut bytes)
         .ok()?;
-    let cut = bytes.last().is_some_and(u8::is_ascii_digit);
+    // A piece of a line that is too long goes on.
+    let ends = (read as u64) < LONGEST_LINE;
+    let cut = ends && bytes.last().is_some_and(u8::is_ascii_digit);
     (read > 0 && !cut).then(|| String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -3,7 +3,7 @@
 //! A backend's `submit` does not wait for the result, and still may last: some libraries enqueue a network for about as
 //! long as the device executes it. So its time is kept, by which the next frame is made meanwhile or not.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use super::threads::Place;
 use crate::clock::Clock;
@@ -21,6 +21,9 @@ pub(super) struct Submit<'a> {
     /// What the last one took, in nanoseconds.
     pub(super) took: AtomicI64,
     pub(super) watched: &'a Watched,
+    /// Submissions that may build what later ones use: kernels, graphs, the library's choice of algorithms. The first of each
+    /// slot.
+    pub(super) building: AtomicUsize,
 }
 
 /// A frame on the device, or one that could not be submitted.
@@ -51,10 +54,10 @@ impl<'a> Submit<'a> {
         if let Some(ready) = ready {
             record.stages[Stage::Queue as usize] = Some(began - ready);
         }
-        // The first of a phase may build what later ones use: kernels, graphs, the library's choice of algorithms.
-        let has_submitted = self.took() > Nanos::ZERO;
+        let left = self.building.load(Ordering::Relaxed);
+        self.building.store(left.saturating_sub(1), Ordering::Relaxed);
         let result = {
-            let _waiting = has_submitted.then(|| self.watched.submission.begin(began, record));
+            let _waiting = (left == 0).then(|| self.watched.submission.begin(began, record));
             let _stage = traced(record, self.name).stage("submit");
             place.slot.submit().map_err(|e| e.to_string())
         };
