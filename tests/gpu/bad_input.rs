@@ -159,7 +159,7 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
         let began = std::time::Instant::now();
         let arguments = ["run", scenario.to_str().unwrap(), "--quiet", "--out", "hung.mcap"];
         let control = Control::default()
-            .hang(80)
+            .hang(120)
             .variable("JETLAG_ROOT", board.path())
             .variable("RUST_LOG", "info");
         let Some(output) = scene.jetlag(&control, &arguments) else {
