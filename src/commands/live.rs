@@ -132,7 +132,7 @@ pub(super) fn run(
     let (sampled, done) = (AtomicBool::new(false), AtomicBool::new(false));
     let (recorded, current) = (AtomicBool::new(false), Current::default());
     let wards = wards(scenario, &tenants);
-    std::thread::scope(|scope| {
+    let outcome = std::thread::scope(|scope| {
         let recording = named("recorder")
             .spawn_scoped(scope, || {
                 let outcome = recorder.run(&clock, &done, stop);
@@ -223,7 +223,12 @@ pub(super) fn run(
                 "the recorder panicked; please report it with the scenario"
             )),
         }
-    })
+    });
+    // What is dropped now waits for the device.
+    let freed = (!wards.is_empty()).then(|| watchdog::unless_freed(scenario.watchdog));
+    drop((tenants, gpus));
+    drop(freed);
+    outcome
 }
 
 /// The tenants that a watchdog looks after: those on a device of this process.

@@ -5,7 +5,7 @@
 //! does so.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
@@ -112,6 +112,25 @@ fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
     give_clocks_back();
     // Exit handlers of the driver would wait for the device.
     signal_hook::low_level::exit(1)
+}
+
+/// Ends the program where the devices are not given back within the limit, as where a device hangs in work that no frame waits
+/// for. What comes back is to be dropped when they are.
+pub(super) fn unless_freed(limit: Nanos) -> Sender<()> {
+    let (freed, told) = channel();
+    let patience = Duration::from_nanos(u64::try_from((limit + GRACE).0).unwrap_or(0));
+    // Without a thread nobody looks.
+    let _ = std::thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
+        if told.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
+            say(&format!(
+                "the device was not given back {limit} (`watchdog`) after the run's end. What was recorded is kept: jetlag \
+                 report shows it"
+            ));
+            give_clocks_back();
+            signal_hook::low_level::exit(1)
+        }
+    });
+    freed
 }
 
 /// Clocks that this run holds are given back from here, since nothing is dropped any more.
