@@ -84,6 +84,123 @@ fn max_holds_every_clock_of_each_board_and_restore_puts_back_every_file() {
     }
 }
 
+/// What root sees of a memory controller, generation by generation, and what holding it is to leave there.
+#[test]
+fn memory_controllers_are_held_as_jetson_clocks_holds_them() {
+    const BPMP: &str = "sys/kernel/debug/bpmp/debug/clk/emc";
+    const BWMGR: &str = "sys/kernel/debug/tegra_bwmgr";
+    const OVERRIDE: &str = "sys/kernel/debug/clk/override.emc";
+    let bpmp = |max: &str, now: &str| {
+        let file = |name: &str, text: &str| (format!("{BPMP}/{name}"), text.to_owned());
+        vec![
+            file("min_rate", "204000000"),
+            file("max_rate", max),
+            file("rate", now),
+            file("mrq_rate_locked", "0"),
+        ]
+    };
+    let nano = vec![
+        (format!("{BWMGR}/emc_min_rate"), "204000000".to_owned()),
+        (format!("{BWMGR}/emc_max_rate"), "1600000000".to_owned()),
+        (format!("{OVERRIDE}/clk_rate"), "408000000".to_owned()),
+        (format!("{OVERRIDE}/clk_update_rate"), "408000000".to_owned()),
+        (format!("{OVERRIDE}/clk_state"), "0".to_owned()),
+    ];
+    let cap = (
+        "sys/kernel/nvpmodel_emc_cap/emc_iso_cap".to_owned(),
+        "2133000000".to_owned(),
+    );
+    let no_cap = (cap.0.clone(), "0".to_owned());
+    let with = |mut files: Vec<(String, String)>, more: &(String, String)| {
+        files.push(more.clone());
+        files
+    };
+    let nano_held = [
+        (format!("{OVERRIDE}/clk_state"), "1"),
+        (format!("{OVERRIDE}/clk_update_rate"), "1600000000"),
+    ];
+    let held = |rate| {
+        [
+            (format!("{BPMP}/mrq_rate_locked"), "1"),
+            (format!("{BPMP}/rate"), rate),
+        ]
+    };
+    for (board, given, wanted, shown_max) in [
+        ("nano-r32", nano, nano_held, 1600.0),
+        (
+            "xavier-nx-r35",
+            with(bpmp("1866000000", "1600000000"), &no_cap),
+            held("1866000000"),
+            1866.0,
+        ),
+        // What is seen at its highest may fall before it is locked.
+        (
+            "agx-orin-r36",
+            bpmp("3199000000", "3199000000"),
+            held("3199000000"),
+            3199.0,
+        ),
+        // A power mode caps it.
+        (
+            "orin-nano-r36",
+            with(bpmp("3199000000", "665600000"), &cap),
+            held("2133000000"),
+            2133.0,
+        ),
+    ] {
+        let root = boards::board(board);
+        for (path, text) in &given {
+            fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
+            fs::write(root.path().join(path), text).unwrap();
+        }
+        let before = files(root.path());
+        let max = clocks(root.path(), &["max"]);
+        assert!(max.status.success(), "{board}: {}", stderr(&max));
+        for (path, value) in &wanted {
+            assert_eq!(read(root.path(), path), *value, "{board}: {path}");
+        }
+        let shown = clocks(root.path(), &["show", "--format", "json"]);
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        let row = shown["clocks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["of"] == "emc");
+        let row = row.unwrap_or_else(|| panic!("{board}: {shown}"));
+        assert_eq!(
+            (&row["held"], row["max_mhz"].as_f64()),
+            (&true.into(), Some(shown_max)),
+            "{board}: {row}"
+        );
+        // In the state file, and so undone, in the order lock, rate: the rate goes back before the lock opens.
+        let state: serde_json::Value = serde_json::from_str(&read(root.path(), STATE)).unwrap();
+        let paths = state["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|change| change["path"].as_str().unwrap());
+        let memory: Vec<&str> = paths.filter(|path| path.contains("emc")).collect();
+        assert_eq!(
+            memory,
+            wanted.each_ref().map(|(path, _)| format!("/{path}")),
+            "{board}"
+        );
+        let restored = clocks(root.path(), &["restore"]);
+        assert!(restored.status.success(), "{board}: {}", stderr(&restored));
+        assert_eq!(files(root.path()), before, "{board}");
+    }
+}
+
+/// Locked at whatever rate it has now, a memory controller would be worse off than before.
+#[test]
+fn a_memory_controller_whose_highest_rate_is_not_known_is_left_alone() {
+    let root = boards::board("agx-orin-r36");
+    let lock = "sys/kernel/debug/bpmp/debug/clk/emc/mrq_rate_locked";
+    fs::write(root.path().join(lock), "0").unwrap();
+    assert!(clocks(root.path(), &["max"]).status.success());
+    assert_eq!(read(root.path(), lock), "0");
+}
+
 #[test]
 fn a_clock_that_cannot_be_set_is_an_error_and_what_was_set_is_put_back() {
     let root = boards::board("agx-orin-r36");

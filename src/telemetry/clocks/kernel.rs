@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use super::{Change, ClockError};
+use super::{Change, ClockError, memory};
 use crate::board::Roots;
 use crate::telemetry::gpu;
 
 const CPUS: &str = "/sys/devices/system/cpu";
-const EMC: &str = "/sys/kernel/debug/bpmp/debug/clk/emc";
 const BWMGR: &str = "/sys/class/devfreq/bwmgr";
 
 /// One clock, as `jetlag clocks show` lists it; in MHz.
@@ -57,10 +56,14 @@ pub fn rows(roots: &Roots) -> Vec<ClockRow> {
         let name = folder.rsplit('/').next().unwrap_or_default();
         rows.push(row(name, &folder, ["min_freq", "max_freq", "cur_freq"], 1e-6));
     }
-    if roots.file(&format!("{EMC}/rate")).exists() {
-        let mut emc = row("emc", EMC, ["min_rate", "max_rate", "rate"], 1e-6);
-        emc.held = roots.text(&format!("{EMC}/mrq_rate_locked")).as_deref() == Some("1");
-        rows.push(emc);
+    if let Some(memory) = memory::find(roots) {
+        rows.push(ClockRow {
+            of: "emc".to_owned(),
+            min_mhz: mhz(memory.min.to_owned(), 1e-6),
+            max_mhz: memory.highest(roots).map(|hz| hz as f64 * 1e-6),
+            current_mhz: mhz(memory.current.to_owned(), 1e-6),
+            held: memory.held(roots),
+        });
     }
     rows.retain(|row| row.current_mhz.is_some() || row.max_mhz.is_some());
     rows
@@ -118,9 +121,9 @@ pub(super) fn plan(roots: &Roots) -> Vec<Change> {
         set(format!("{folder}/device/railgate_enable"), Some("0".to_owned()));
         set(format!("{folder}/min_freq"), highest);
     }
-    let highest = roots.text(&format!("{EMC}/max_rate"));
-    set(format!("{EMC}/mrq_rate_locked"), Some("1".to_owned()));
-    set(format!("{EMC}/rate"), highest);
+    if let Some(memory) = memory::find(roots) {
+        changes.extend(memory.plan(roots));
+    }
     changes
 }
 

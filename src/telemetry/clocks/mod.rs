@@ -11,6 +11,7 @@
 
 mod card;
 mod kernel;
+mod memory;
 mod state;
 
 use std::io;
@@ -229,7 +230,7 @@ pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
 /// Gives back what a process left that is no more; how many settings that were.
 pub fn heal(roots: &Roots) -> Result<usize, ClockError> {
     match State::load(roots)? {
-        Some(state) if state.owner.is_some_and(|pid| !alive(pid)) => restore(roots),
+        Some(state) if state.is_orphaned() => restore(roots),
         _ => Ok(0),
     }
 }
@@ -245,11 +246,6 @@ pub fn give_back_own(roots: &Roots) -> Result<usize, ClockError> {
 /// Who holds the clocks: a process, a person (`Some(None)`), or nobody.
 pub fn holder(roots: &Roots) -> Result<Option<Option<u32>>, ClockError> {
     Ok(State::load(roots)?.map(|state| state.owner))
-}
-
-/// Always of this machine: processes are never made up.
-fn alive(pid: u32) -> bool {
-    std::path::Path::new(&format!("/proc/{pid}")).exists()
 }
 
 /// Sets the power mode by nvpmodel. A mode that takes a reboot asks for it on the terminal; without one it is

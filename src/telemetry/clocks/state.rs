@@ -40,6 +40,9 @@ pub(super) struct State {
     schema: u32,
     /// The process that will give it back.
     pub(super) owner: Option<u32>,
+    /// When that process began, in ticks since the machine's start: another may have its number by now.
+    #[serde(default)]
+    owner_began: Option<u64>,
     /// The power mode that was, where another was set.
     pub(super) mode: Option<u32>,
     pub(super) changes: Vec<Change>,
@@ -51,6 +54,7 @@ impl State {
         State {
             schema: 1,
             owner,
+            owner_began: owner.and_then(began),
             mode: None,
             changes: Vec::new(),
             cards: Vec::new(),
@@ -59,6 +63,15 @@ impl State {
 
     fn path(roots: &Roots) -> PathBuf {
         roots.file(STATE)
+    }
+
+    /// Whether a process was to give it back, and is no more.
+    pub(super) fn is_orphaned(&self) -> bool {
+        self.owner
+            .is_some_and(|pid| match (began(pid), self.owner_began) {
+                (Some(now), Some(then)) => now != then,
+                (now, _) => now.is_none(),
+            })
     }
 
     /// What was left; none where nothing was.
@@ -98,5 +111,35 @@ impl State {
     pub(super) fn remove(&self, roots: &Roots) {
         // What cannot be removed is given back once more at the next start: to the same values.
         let _ = fs::remove_file(State::path(roots));
+    }
+}
+
+/// When a process of this machine began, in ticks since its start (proc(5), field 22 of `stat`); none where there is
+/// no such process. Never of a made-up root: processes are not made up.
+fn began(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, field 2, may hold blanks and brackets.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_another_process_has_by_now_is_not_its_owner() {
+        let own = std::process::id();
+        let mut state = State::new(Some(own));
+        assert!(!state.is_orphaned());
+        state.owner_began = state.owner_began.map(|began| began - 1);
+        assert!(state.is_orphaned());
+        // Written by an earlier version: the number alone decides.
+        state.owner_began = None;
+        assert!(!state.is_orphaned());
+        // No process has the highest number (pid_max is at most 2^22).
+        state.owner = Some(u32::MAX);
+        assert!(state.is_orphaned());
+        assert!(!State::new(None).is_orphaned());
     }
 }
