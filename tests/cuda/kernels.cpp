@@ -1,7 +1,7 @@
 // The kernels that the double knows, modules, and launches. A kernel is found by its name, if the module's text has it.
 //
-//   dbl_sum, dbl_spin, dbl_write      those of libnvinfer's double (kernels.h there): a frame runs here as on a GPU. The
-//                                     spin's stated nanoseconds are busy time; its traffic takes none
+//   dbl_begin, _sum, _write, _spin    those of libnvinfer's double (kernels.h there): a frame runs here as on a GPU. The
+//                                     spin's stated nanoseconds are busy time from its own start; its traffic takes none
 //   double_busy(u64 nanos)            the device is busy for so long
 //   double_add(u64 address, u32 n)    adds to the word there
 //   jetlag_load_*                     jetlag's loads (src/gpu/kernels/load.cu): busy for as long as their work takes on the
@@ -25,6 +25,14 @@ Time add(Arguments const& a, Place const&, Time start)
     return measured(start, [&] {
         if (auto* word = static_cast<uint32_t*>(bytesAt(a[0], 4)))
             *word += static_cast<uint32_t>(a[1]);
+    });
+}
+
+Time begin(Arguments const& a, Place const&, Time start)
+{
+    return measured(start, [&] {
+        if (auto* word = static_cast<uint32_t*>(bytesAt(a[0], 16)))
+            *word = static_cast<uint32_t>(a[1]);
     });
 }
 
@@ -141,8 +149,9 @@ Time pillarsEncode(Arguments const& a, Place const&, Time start)
 }
 
 Function const kKERNELS[] = {
+    {"dbl_begin", {8, 4}, begin},
     {"dbl_sum", {8, 8, 4, 8}, sum},
-    {"dbl_spin", {8, 8, 8, 8}, spin},
+    {"dbl_spin", {8, 8, 8, 8, 8}, spin},
     {"dbl_write", {8, 8, 4, 4, 8}, put},
     {"double_busy", {8}, spin},
     {"double_add", {8, 4}, add},

@@ -36,7 +36,6 @@ struct Driver
     int (*launch)(Handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Handle, void**, void**) = nullptr;
     int (*allocate)(Address*, std::size_t) = nullptr;
     int (*release)(Address) = nullptr;
-    int (*fill)(Address, unsigned, std::size_t, Handle) = nullptr;
     int (*name)(int, char const**) = nullptr;
 
     Driver()
@@ -61,7 +60,6 @@ struct Driver
         get(launch, "cuLaunchKernel");
         get(allocate, "cuMemAlloc_v2");
         get(release, "cuMemFree_v2");
-        get(fill, "cuMemsetD32Async");
         get(name, "cuGetErrorName");
         int devices = 0;
         there = all && init(0) == 0 && count(&devices) == 0 && devices > 0;
@@ -76,12 +74,14 @@ Driver& driver()
 
 struct Kernels
 {
+    Handle begin = nullptr;
     Handle sum = nullptr;
     Handle spin = nullptr;
     Handle write = nullptr;
 };
 
-/// Of an execution context in a device context: a word for the sum, and memory for the traffic.
+/// Of an execution context in a device context: a word for the sum and the time when the frame began, and memory for the
+/// traffic.
 struct Scratch
 {
     Address sum = 0;
@@ -112,9 +112,9 @@ struct DeviceFrame
         problem = std::string(what) + ": " + (name == nullptr ? std::to_string(status) : name);
         return false;
     }
-    bool launch(Handle kernel, unsigned blocks, char const* what, void** arguments)
+    bool launch(Handle kernel, unsigned blocks, unsigned threads, char const* what, void** arguments)
     {
-        return ok(driver().launch(kernel, blocks, 1, 1, kBLOCK, 1, 1, 0, frame.stream, arguments, nullptr), what);
+        return ok(driver().launch(kernel, blocks, 1, 1, threads, 1, 1, 0, frame.stream, arguments, nullptr), what);
     }
     static unsigned blocks(uint64_t items) { return static_cast<unsigned>(std::clamp<uint64_t>((items + kBLOCK - 1) / kBLOCK, 1, 1024)); }
 
@@ -126,13 +126,14 @@ struct DeviceFrame
         Kernels& known = kernels_of[context];
         Handle module = nullptr;
         if (known.write == nullptr && ok(driver().load(&module, kPTX), "cuModuleLoadData") // once a context
+            && ok(driver().function(&known.begin, module, "dbl_begin"), "dbl_begin")
             && ok(driver().function(&known.sum, module, "dbl_sum"), "dbl_sum")
             && ok(driver().function(&known.spin, module, "dbl_spin"), "dbl_spin"))
             ok(driver().function(&known.write, module, "dbl_write"), "dbl_write");
         kernels = known;
         Scratch& own = scratch_of[{context, frame.owner}];
         if (problem.empty() && own.sum == 0)
-            ok(driver().allocate(&own.sum, 4), "cuMemAlloc");
+            ok(driver().allocate(&own.sum, 16), "cuMemAlloc");
         uint64_t const wanted = std::min(frame.traffic_bytes, kMOST_TRAFFIC) / 16 * 16;
         if (problem.empty() && own.traffic_bytes < wanted)
         {
@@ -153,32 +154,35 @@ struct DeviceFrame
         for (std::size_t k = 0; k < frame.inputs.size(); ++k)
             if (frame.inputs[k].on_host)
                 sum += static_cast<uint32_t>(k + 1) * hostSum(frame.inputs[k]);
-        ok(driver().fill(scratch.sum, sum, 1, frame.stream), "cuMemsetD32Async");
+        void* first[] = {&scratch.sum, &sum};
+        if (!launch(kernels.begin, 1, 1, "dbl_begin", first))
+            return;
         for (std::size_t k = 0; k < frame.inputs.size(); ++k)
         {
             Buffer in = frame.inputs[k];
             uint64_t bytes = in.elements * bytesOf(in.type);
             auto factor = static_cast<uint32_t>(k + 1);
             void* arguments[] = {&in.address, &bytes, &factor, &scratch.sum};
-            if (!in.on_host && bytes > 0 && !launch(kernels.sum, blocks(bytes), "dbl_sum", arguments))
+            if (!in.on_host && bytes > 0 && !launch(kernels.sum, blocks(bytes), kBLOCK, "dbl_sum", arguments))
                 return;
         }
-        uint64_t nanos = frame.compute_us * 1000;
-        uint64_t places = scratch.traffic_bytes / 16;
-        uint64_t accesses = places == 0 ? 0 : frame.traffic_bytes / 16;
-        void* arguments[] = {&nanos, &scratch.traffic, &places, &accesses};
-        // Few enough blocks to be on any GPU at once: each waits from its own start.
-        if (nanos + accesses > 0 && !launch(kernels.spin, 32, "dbl_spin", arguments))
-            return;
         for (std::size_t j = 0; j < frame.outputs.size(); ++j)
         {
             Buffer out = frame.outputs[j];
             auto type = static_cast<uint32_t>(out.type);
             auto plus = static_cast<uint32_t>(j);
             void* to[] = {&out.address, &out.elements, &type, &plus, &scratch.sum};
-            if (out.elements > 0 && !launch(kernels.write, blocks(out.elements), "dbl_write", to))
+            if (out.elements > 0 && !launch(kernels.write, blocks(out.elements), kBLOCK, "dbl_write", to))
                 return;
         }
+        uint64_t nanos = frame.compute_us * 1000;
+        uint64_t places = scratch.traffic_bytes / 16;
+        uint64_t accesses = places == 0 ? 0 : frame.traffic_bytes / 16;
+        Address since = scratch.sum + 8;
+        void* arguments[] = {&nanos, &scratch.traffic, &places, &accesses, &since};
+        // Few enough blocks to be on any GPU at once.
+        if (nanos + accesses > 0)
+            launch(kernels.spin, 32, kBLOCK, "dbl_spin", arguments);
     }
 };
 
