@@ -4,6 +4,7 @@
 #   scripts/gpu/measure.sh kit FOLDER     here: binary (with ONNX Runtime), the double of TensorRT, plans of known duration
 #   FOLDER/measure.sh host                there: host work of a frame beside a bare C++ loop; device steps against the host's
 #   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, processes time-sliced and under MPS
+#   FOLDER/measure.sh gates               there, with two GPUs: `Exclusive` has a gate a GPU
 #   FOLDER/measure.sh soak SECONDS        there: memory of host and device over a long run
 # and with ONNX Runtime's library in FOLDER/ort, its Python package in FOLDER/python:
 #   FOLDER/measure.sh two, four           there: real detectors under each way of sharing
@@ -86,18 +87,23 @@ tensorrt() {
     run "three-$sync" "three-$sync.ron"
     run "five-$sync" "five-$sync.ron"
   done
-  local load
+  local load graph name
   load=$(camera traffic.plan 'arrival: Closed' | sed 's/"camera", det/"load", det/')
-  scenario loaded-three '' "$(camera camera.plan "$paced")" "$load"
-  scenario loaded-five '' "$(camera camera5.plan "$paced")" "$load"
-  run loaded-three loaded-three.ron
-  run loaded-five loaded-five.ron
+  for graph in Off On; do
+    for name in three five; do
+      local plan=camera.plan
+      [ $name = five ] && plan=camera5.plan
+      scenario "loaded-$graph-$name" '' "$(camera $plan "$paced, graph: $graph")" "$load"
+      run "loaded-$graph-$name" "loaded-$graph-$name.ron"
+      [ $graph = Off ] && continue
+      scenario "graph-$name" '' "$(camera $plan "$paced, graph: On")"
+      run "graph-$name" "graph-$name.ron"
+    done
+  done
   for depth in 1 2 4; do
     scenario "depth-$depth" '' "$(camera camera.plan "arrival: Closed, depth: $depth")"
     run "depth-$depth" "depth-$depth.ron"
   done
-  scenario graph '' "$(camera camera.plan "$paced, graph: On")"
-  run graph graph.ron
   local both=("$(camera camera.plan "$paced")" "$(lidar 'arrival: Periodic(50)')")
   scenario slices 'sharing: Processes, mps: Off, baseline: (alone: true),' "${both[@]}"
   run slices slices.ron
@@ -210,6 +216,19 @@ several() {
   scenario several-in-one '' "$protected" "$(sed "s/gpu: $gpu/gpu: 1/" <<<"${others[0]}")"
   run several-in-one several-in-one.ron
   python3 table.py ways runs several
+}
+
+# Each device takes one frame at a time: on two of them nobody waits, on one each waits for the other.
+gates() {
+  export JETLAG_TENSORRT=$here/tensorrt
+  local one other
+  one=$(camera camera.plan 'arrival: Closed')
+  other=$(sed 's/"camera", det/"other", det/' <<<"$one")
+  scenario gates-one 'sharing: Exclusive, baseline: (alone: true),' "$one" "$other"
+  run gates-one gates-one.ron
+  scenario gates-two 'sharing: Exclusive, baseline: (alone: true),' "$one" "$(sed "s/gpu: $gpu/gpu: 1/" <<<"$other")"
+  run gates-two gates-two.ron
+  python3 table.py ways runs gates
 }
 
 soak() {

@@ -22,8 +22,8 @@ def ms(value):
 
 def known():
     """Plans that take 3 and 5 ms by the device's own clock: how far off each is reported (error of the p50, in µs and percent)."""
-    print("case            3 ms plan   off                 5 ms plan   off                 queue p50  response p50 (3 ms)  notice")
-    for case in ("three-Block", "three-Spin", "three-Yield", "loaded-three"):
+    print("case              3 ms plan   off                 5 ms plan   off                 queue p50  response p50 (3 ms)  notice")
+    for case in ("three-Block", "three-Spin", "three-Yield", "graph-three", "loaded-Off-three", "loaded-On-three"):
         short, long = summary(case), summary(case.replace("three", "five"))
         if not (short and long):
             continue
@@ -32,7 +32,7 @@ def known():
         off = lambda t, true: f"{(p50(t) - true) * 1e3:+6.1f} µs {(p50(t) / true - 1) * 100:+6.2f} %"
         parts = {part["part"]: part for part in a.get("waterfall", {}).get("parts", [])} if a.get("waterfall") else {}
         print(
-            f"{case:14s}  {ms(p50(a))}      {off(a, 3.0)}   {ms(p50(b))}      {off(b, 5.0)}   "
+            f"{case:16s}  {ms(p50(a))}      {off(a, 3.0)}   {ms(p50(b))}      {off(b, 5.0)}   "
             f"{ms(a['stages_ms']['queue']['p50'])}     {ms(a['response_ms']['p50'])}              "
             f"{ms(parts.get('notice', {}).get('mean_ms'))}"
         )
@@ -40,9 +40,9 @@ def known():
         if run := summary(f"depth-{depth}"):
             t = tenant(run, "camera")
             print(f"depth {depth}: {t['throughput_fps']:.1f} frames/s, compute mean {ms(t['stages_ms']['compute']['mean'])} ms")
-    if run := summary("graph"):
-        t = tenant(run, "camera")
-        print(f"graph: compute p50 {ms(t['stages_ms']['compute']['p50'])}, findings {[f['code'] for f in run['run']['findings']]}")
+    for case in ("graph-three", "loaded-On-three"):
+        if run := summary(case):
+            print(f"{case}: findings {[f['code'] for f in run['run']['findings']]}")
     for case in ("slices", "mps"):
         if run := summary(case):
             print(f"{case}:", run["run"].get("processes"), [(t["name"], t["frames"]["completed"], t["slowdown"]) for t in run["tenants"]])
