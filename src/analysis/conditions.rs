@@ -2,6 +2,7 @@
 //!
 //! One small rule a finding, over the readings of the measured window. Thresholds are in docs/measurement.md.
 
+use super::clocks::{self, Used};
 use super::findings::finding;
 use super::track::{Point, Track, Tracks};
 use crate::record::Finding;
@@ -13,25 +14,21 @@ const POWER: u64 = 0x04 | 0x80;
 const HARDWARE: u64 = 0x08;
 /// Share of readings from which a limit of power is said; one of temperature always is.
 const LIMITED_SHARE: f64 = 0.01;
-/// By how much a clock may move.
-const CLOCK_SHARE: f64 = 0.05;
 /// How much a temperature may rise over the window, and over its last half, in °C.
 const RISE_C: (f64, f64) = (3.0, 1.0);
 /// How much a fan's drive may rise over the last half, in percent.
 const RISE_FAN: f64 = 5.0;
 
-/// Everything that the readings of a window say against it. `gpu_used` is whether a tenant executed on one.
-pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), gpu_used: bool) -> Vec<Finding> {
+/// Everything that the readings of a window say against it, on what tenants executed on.
+pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Finding> {
     let mut findings = Vec::new();
     for track in tracks.iter() {
         findings.extend(throttled(track, window));
         findings.extend(cooled(track, window));
         findings.extend(over_current(track, window));
         findings.extend(power_mode(track, window));
-        if gpu_used {
-            findings.extend(clock(track, window));
-        }
     }
+    findings.extend(clocks::derive(tracks, window, used));
     findings.extend(warming(tracks, window));
     findings
 }
@@ -130,7 +127,7 @@ fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
 }
 
 /// `GPU 0` from `gpu0_throttle_reasons`; `the GPU` for a board's only one.
-fn gpu_name(signal: &str) -> String {
+pub(super) fn gpu_name(signal: &str) -> String {
     let number: String = signal
         .trim_start_matches("gpu")
         .chars()
@@ -181,43 +178,6 @@ fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
     Some(finding("power-mode-changed", None, message, advice.to_owned()))
 }
 
-fn clock(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    if !is_gpu_clock(track) {
-        return None;
-    }
-    // Zero is a GPU that is switched off between frames, and no clock.
-    let running: Vec<Point> = track
-        .within(window)
-        .iter()
-        .copied()
-        .filter(|p| p.value > 0.0)
-        .collect();
-    let values = || running.iter().map(|point| point.value);
-    let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
-    if low >= high * (1.0 - CLOCK_SHARE) {
-        return None;
-    }
-    let third = running.len() / 3;
-    let mean = |part: &[Point]| part.iter().map(|p| p.value).sum::<f64>() / part.len().max(1) as f64;
-    let (early, late) = (mean(&running[..third]), mean(&running[running.len() - third..]));
-    let gpu = gpu_name(&track.signal.signal);
-    let (code, message) = if third > 0 && late < early * (1.0 - CLOCK_SHARE) {
-        (
-            "clock-fell",
-            format!(
-                "{gpu}'s clock fell from {early:.0} to {late:.0} MHz between the first and the last third of the run."
-            ),
-        )
-    } else {
-        (
-            "clocks-moved",
-            format!("{gpu}'s clock moved between {low:.0} and {high:.0} MHz during the run."),
-        )
-    };
-    let advice = "Hold the clocks (`clocks: Max` in the scenario, or `sudo jetlag clocks max`) and run again; a longer warm-up helps where that is not possible.";
-    Some(finding(code, None, message, advice.to_owned()))
-}
-
 /// The signal that rises most, if it had not settled.
 fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Finding> {
     let length = (window.1 - window.0).0;
@@ -261,7 +221,12 @@ mod tests {
     use super::*;
     use crate::record::{SampleRecord, SignalRecord};
 
-    /// A second of readings at 10 Hz.
+    const GPU: Used = Used {
+        gpu: true,
+        host: false,
+    };
+
+    /// Ten seconds of readings at 10 Hz.
     fn tracks(source: &str, signal: &str, unit: &str, value: impl Fn(i64) -> f64) -> Tracks {
         let mut tracks = Tracks::default();
         tracks.signal(&SignalRecord {
@@ -285,7 +250,7 @@ mod tests {
 
     fn codes(tracks: &Tracks) -> Vec<String> {
         let window = (Stamp(0), Stamp(10_000_000_000));
-        derive(tracks, window, true).into_iter().map(|f| f.code).collect()
+        derive(tracks, window, GPU).into_iter().map(|f| f.code).collect()
     }
 
     #[test]
@@ -294,7 +259,7 @@ mod tests {
         assert!(codes(&reasons(|_| 1.0)).is_empty(), "GPU idle");
         assert!(codes(&reasons(|_| 2.0)).is_empty(), "locked clocks");
         let window = (Stamp(0), Stamp(10_000_000_000));
-        let message = |bits| derive(&reasons(bits), window, true).remove(0).message;
+        let message = |bits| derive(&reasons(bits), window, GPU).remove(0).message;
         assert!(message(|i| if i < 31 { 64.0 } else { 0.0 }).contains("temperature in 31 %"));
         assert!(message(|_| 4.0).contains("power limit in 100 %"));
         assert!(message(|_| 8.0).contains("by its hardware in 100 %"));
@@ -305,24 +270,6 @@ mod tests {
         let state = |name: &str| tracks("thermal", name, "state", |i| f64::from(i > 49));
         assert_eq!(codes(&state("cpufreq-cpu0_cooling")), ["throttled"]);
         assert!(codes(&state("pwm-fan_cooling")).is_empty());
-    }
-
-    #[test]
-    fn clocks_that_move_and_clocks_that_fall_are_told_apart_and_gating_is_neither() {
-        let clock = |value: fn(i64) -> f64| tracks("gpu", "gpu_frequency", "mhz", value);
-        assert!(codes(&clock(|_| 1300.0)).is_empty());
-        assert!(codes(&clock(|i| if i % 2 == 0 { 0.0 } else { 1300.0 })).is_empty());
-        assert_eq!(
-            codes(&clock(|i| if i % 2 == 0 { 306.0 } else { 1300.0 })),
-            ["clocks-moved"]
-        );
-        assert_eq!(
-            codes(&clock(|i| if i < 50 { 1300.0 } else { 918.0 })),
-            ["clock-fell"]
-        );
-        let moved = clock(|i| if i % 2 == 0 { 306.0 } else { 1300.0 });
-        let unused = derive(&moved, (Stamp(0), Stamp(10_000_000_000)), false);
-        assert!(unused.is_empty(), "no tenant runs on it");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod autocorrelation;
 mod binomial;
 mod changepoint;
+mod clocks;
 pub mod compare;
 mod conditions;
 mod counter;
@@ -207,8 +208,13 @@ impl Summarizer {
         }
         let (expectations, undecided) = judge(&scenario.expect, &tenants);
         let on_gpu = |tenant: &TenantSummary| !power::HOST_BACKENDS.contains(&tenant.backend.as_str());
-        let gpu_used = tenants.iter().any(on_gpu);
-        let conditions = window.map_or_else(Vec::new, |window| conditions::derive(&tracks, window, gpu_used));
+        let used = clocks::Used {
+            gpu: tenants.iter().any(on_gpu),
+            host: tenants
+                .iter()
+                .any(|tenant| clocks::ON_PROCESSORS.contains(&tenant.backend.as_str())),
+        };
+        let conditions = window.map_or_else(Vec::new, |window| conditions::derive(&tracks, window, used));
         let derived = findings::derive(&findings::Evidence {
             busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
             manifest: &self.manifest,

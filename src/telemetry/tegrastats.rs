@@ -3,7 +3,7 @@
 //! A thread reads its lines and stamps them when they come; the sampler hands over what has come since. The
 //! process is started by the sampler's first reading and killed with it. Should jetlag itself be killed, the
 //! kernel kills it too: it is started through `jetlag with-parent`, which asks the kernel for that and then
-//! becomes tegrastats. If it ends by itself it is started again, five times at most.
+//! becomes tegrastats. If it ends by itself it is started again, unless it did so soon after each of its last six starts.
 //!
 //! Its averages of rails are means since it began, and no basis for energy: only the readings are recorded.
 
@@ -35,8 +35,10 @@ const SHORTEST_MS: i64 = 20;
 const PROCESS_LOAD: &str = "process_load";
 /// Between two looks at that.
 const LOOKED_AT: Nanos = Nanos::from_secs(1);
-/// Times that it is started again.
+/// Times in a row that it is started again though it ends soon.
 const RESTARTS: u32 = 5;
+/// Having run for so long, it is not one that keeps ending: a run of days may lose it now and then.
+const SETTLED: Nanos = Nanos::from_secs(60);
 /// Least time from one start to the next.
 const BACK_OFF: Nanos = Nanos::from_secs(1);
 /// A line longer than this is no tegrastats line, and is thrown away as it comes.
@@ -57,7 +59,10 @@ pub struct Tegrastats {
     period: Nanos,
     rails: Option<&'static Rails>,
     running: Option<Running>,
+    /// Starts in a row after which it ended soon, with the one that is running.
     started: u32,
+    /// When it was started last.
+    since: Stamp,
     not_before: Option<Stamp>,
     readings: Readings,
     asides: Vec<Event>,
@@ -106,6 +111,7 @@ impl Tegrastats {
             rails,
             running: None,
             started: 0,
+            since: Stamp(0),
             not_before: None,
             readings: Readings::default(),
             asides: Vec::new(),
@@ -180,9 +186,14 @@ impl Sampler for Tegrastats {
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
         if self.running.is_none() && self.not_before.is_none_or(|then| at >= then) {
             if self.started > RESTARTS {
-                return Err(self.problem(format!("ended {} times and is not started again", self.started)));
+                let problem = format!(
+                    "ended {} times soon after its start and is not started again",
+                    self.started
+                );
+                return Err(self.problem(problem));
             }
             self.started += 1;
+            self.since = at;
             self.not_before = Some(at + BACK_OFF);
             let running = self
                 .spawn()
@@ -224,6 +235,9 @@ impl Sampler for Tegrastats {
             }
         }
         if ended {
+            if at - self.since >= SETTLED {
+                self.started = 0;
+            }
             let status = self
                 .running
                 .take()

@@ -163,7 +163,8 @@ impl<'a> Cursor<'a> {
 
 #[inline]
 pub(crate) fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | 0x09..=0x0d)
+    // Nearly every byte is above the blank, and needs one comparison.
+    byte <= b' ' && matches!(byte, b' ' | 0x09..=0x0d)
 }
 
 /// A name and which classes of letters it holds, noted on the way over it.

@@ -157,6 +157,29 @@ fn a_program_that_keeps_ending_is_started_again_a_few_times_and_then_given_up() 
 }
 
 #[test]
+fn a_program_that_ends_now_and_then_is_started_again_as_often_as_it_takes() {
+    let (folder, path) = program("echo x >> \"$0.starts\"; exit 3");
+    let mut tegrastats = sampler(&path);
+    let starts = || {
+        let text = std::fs::read_to_string(folder.path().join("tegrastats.starts"));
+        text.unwrap_or_default().lines().count()
+    };
+    for n in 1..=10 {
+        let begun = Stamp(n * 3_600_000_000_000);
+        tegrastats.sample(begun, &mut Vec::new()).unwrap();
+        // It has ended by an hour later, when it is looked at again.
+        let waited = std::time::Instant::now();
+        while tegrastats.running.is_some() && waited.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            tegrastats
+                .sample(begun + Nanos::from_secs(3599), &mut Vec::new())
+                .unwrap();
+        }
+        assert_eq!(starts(), usize::try_from(n).unwrap());
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_ends_the_sampler_with_its_name() {
     let mut tegrastats = sampler(Path::new("/no/such/tegrastats"));
     let error = tegrastats

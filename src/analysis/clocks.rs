@@ -1,0 +1,212 @@
+//! Clocks that moved or fell while tenants executed on what they drive.
+//!
+//! GPUs and their memory count where a tenant used one, processors where a tenant executed on them: elsewhere a governor
+//! may do as it likes.
+
+use std::collections::BTreeMap;
+
+use super::conditions::{gpu_name, is_gpu_clock};
+use super::findings::finding;
+use super::track::{Track, Tracks};
+use crate::record::{APPLICATION_BACKEND, Finding};
+use crate::units::Stamp;
+
+/// By how much a clock may move.
+const CLOCK_SHARE: f64 = 0.05;
+
+/// Backends that execute on the processor.
+pub(super) const ON_PROCESSORS: [&str; 2] = ["cpu", APPLICATION_BACKEND];
+
+/// What tenants executed on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Used {
+    pub(super) gpu: bool,
+    pub(super) host: bool,
+}
+
+/// A finding for each clock that did not stay.
+pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if used.gpu {
+        for track in tracks.iter() {
+            if let Some(of) = of_gpu(track) {
+                let values: Vec<f64> = track.within(window).iter().map(|point| point.value).collect();
+                findings.extend(judged(&of, &values));
+            }
+        }
+    }
+    if used.host {
+        findings.extend(judged("The processors' highest", &of_processors(tracks, window)));
+    }
+    findings
+}
+
+/// Whose clock a signal is, as the beginning of a sentence; none where it is not of a GPU.
+fn of_gpu(track: &Track) -> Option<String> {
+    let name = track.signal.signal.as_str();
+    match track.signal.unit.as_str() {
+        "mhz" if is_gpu_clock(track) => Some(format!("{}'s", gpu_name(name))),
+        "mhz" if name == "emc_frequency" => Some("The memory controller's".to_owned()),
+        "mhz" if name.starts_with("gpu") && name.ends_with("_memory_frequency") => {
+            Some(format!("{}'s memory", gpu_name(name)))
+        }
+        _ => None,
+    }
+}
+
+/// The highest of all processors' clocks at each reading: what has work runs at that, and what idles falls.
+fn of_processors(tracks: &Tracks, window: (Stamp, Stamp)) -> Vec<f64> {
+    let is_clock = |track: &&Track| {
+        let number = track
+            .signal
+            .signal
+            .strip_prefix("cpu")
+            .and_then(|rest| rest.strip_suffix("_frequency"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok()) && track.signal.unit == "mhz"
+    };
+    // By source: two that read the same clocks do so at moments of their own, and not always all of them.
+    let mut highest: BTreeMap<&str, BTreeMap<Stamp, f64>> = BTreeMap::new();
+    for track in tracks.iter().filter(is_clock) {
+        let of_source = highest.entry(track.signal.source.as_str()).or_default();
+        for point in track.within(window) {
+            let most = of_source.entry(point.at).or_default();
+            *most = most.max(point.value);
+        }
+    }
+    let longest = highest
+        .into_values()
+        .max_by_key(BTreeMap::len)
+        .unwrap_or_default();
+    longest.into_values().collect()
+}
+
+/// What a clock's readings, in order, say: `of` begins the sentence.
+fn judged(of: &str, values: &[f64]) -> Option<Finding> {
+    // Zero is what is switched off between frames, and no clock.
+    let running: Vec<f64> = values.iter().copied().filter(|mhz| *mhz > 0.0).collect();
+    let (low, high) = (
+        running.iter().copied().reduce(f64::min)?,
+        running.iter().copied().reduce(f64::max)?,
+    );
+    if low >= high * (1.0 - CLOCK_SHARE) {
+        return None;
+    }
+    let third = running.len() / 3;
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
+    let (early, late) = (mean(&running[..third]), mean(&running[running.len() - third..]));
+    let (code, message) = if third > 0 && late < early * (1.0 - CLOCK_SHARE) {
+        (
+            "clock-fell",
+            format!(
+                "{of} clock fell from {early:.0} to {late:.0} MHz between the first and the last third of the run."
+            ),
+        )
+    } else {
+        (
+            "clocks-moved",
+            format!("{of} clock moved between {low:.0} and {high:.0} MHz during the run."),
+        )
+    };
+    let advice = "Hold the clocks (`clocks: Max` in the scenario, or `sudo jetlag clocks max`) and run again; a longer warm-up helps where that is not possible.";
+    Some(finding(code, None, message, advice.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SampleRecord;
+
+    const GPU: Used = Used {
+        gpu: true,
+        host: false,
+    };
+    const HOST: Used = Used {
+        gpu: false,
+        host: true,
+    };
+    const WINDOW: (Stamp, Stamp) = (Stamp(0), Stamp(10_000_000_000));
+
+    type Value = fn(i64) -> f64;
+
+    /// Ten seconds of readings at 10 Hz.
+    fn tracks(signals: &[(&str, Value)]) -> Tracks {
+        let mut tracks = Tracks::default();
+        for (signal, value) in signals {
+            for i in 0..100 {
+                tracks.sample(&SampleRecord {
+                    at: Stamp(i * 100_000_000),
+                    source: "host".into(),
+                    signal: (*signal).into(),
+                    value: Some(value(i)),
+                    unit: "mhz".into(),
+                });
+            }
+        }
+        tracks.finish()
+    }
+
+    fn found(signals: &[(&str, Value)], used: Used) -> Vec<(String, String)> {
+        let findings = derive(&tracks(signals), WINDOW, used);
+        findings.into_iter().map(|f| (f.code, f.message)).collect()
+    }
+
+    fn codes(signals: &[(&str, Value)], used: Used) -> Vec<String> {
+        found(signals, used).into_iter().map(|(code, _)| code).collect()
+    }
+
+    const HOPPING: Value = |i| if i % 2 == 0 { 306.0 } else { 1300.0 };
+    const FALLING: Value = |i| if i < 50 { 1300.0 } else { 918.0 };
+    const STEADY: Value = |_| 1300.0;
+
+    #[test]
+    fn clocks_that_move_and_clocks_that_fall_are_told_apart_and_gating_is_neither() {
+        for signal in [
+            "gpu_frequency",
+            "gpu0_sm_frequency",
+            "gpu1_memory_frequency",
+            "emc_frequency",
+        ] {
+            assert!(codes(&[(signal, STEADY)], GPU).is_empty(), "{signal}");
+            let gated: Value = |i| if i % 2 == 0 { 0.0 } else { 1300.0 };
+            assert!(codes(&[(signal, gated)], GPU).is_empty(), "{signal}");
+            assert_eq!(codes(&[(signal, HOPPING)], GPU), ["clocks-moved"], "{signal}");
+            assert_eq!(codes(&[(signal, FALLING)], GPU), ["clock-fell"], "{signal}");
+            assert!(
+                codes(&[(signal, HOPPING)], HOST).is_empty(),
+                "{signal}: no tenant runs on it"
+            );
+        }
+        let (_, message) = found(&[("gpu1_memory_frequency", HOPPING)], GPU).remove(0);
+        assert_eq!(
+            message,
+            "GPU 1's memory clock moved between 306 and 1300 MHz during the run."
+        );
+        let (_, message) = found(&[("emc_frequency", FALLING)], GPU).remove(0);
+        assert!(
+            message.starts_with("The memory controller's clock fell from 1300 to 918 MHz"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn of_processors_the_highest_counts() {
+        // One idles half of the time; another has work throughout.
+        assert!(codes(&[("cpu0_frequency", HOPPING), ("cpu1_frequency", STEADY)], HOST).is_empty());
+        assert_eq!(
+            codes(&[("cpu0_frequency", HOPPING), ("cpu1_frequency", HOPPING)], HOST),
+            ["clocks-moved"]
+        );
+        let all = [("cpu0_frequency", FALLING), ("cpu1_frequency", FALLING)];
+        let (code, message) = found(&all, HOST).remove(0);
+        assert_eq!(code, "clock-fell");
+        assert!(
+            message.starts_with("The processors' highest clock fell from 1300 to 918"),
+            "{message}"
+        );
+        assert!(codes(&all, GPU).is_empty(), "tenants execute on the GPU");
+        assert!(
+            codes(&[("cpufreq_frequency", HOPPING)], HOST).is_empty(),
+            "no processor"
+        );
+    }
+}
