@@ -63,7 +63,7 @@ filled() { sed "s|@BINDIR@|$prefix/bin|g; s|@SHAREDIR@|$share|g" "$1"; }
 
 put 755 "$binary" "$prefix/bin/jetlag"
 cd "$here"
-for file in configs/*.ron engines/*.ron engines/*.onnx jetson/boards.ron jetson/scenarios/*.ron; do
+for file in configs/*.ron configs/*/*.ron engines/*.ron engines/*.onnx jetson/boards.ron jetson/scenarios/*.ron; do
   put 644 "$file" "$share/$file"
 done
 put 755 jetson/record.sh "$share/jetson/record.sh"

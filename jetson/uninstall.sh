@@ -27,9 +27,11 @@ if [ ! -f "$manifest" ]; then
 fi
 if $system && [ -z "$root" ] && [ -d /run/systemd/system ]; then
   systemctl disable --now jetlag-monitor.service 2>/dev/null || true
-  for unit in $(systemctl list-unit-files --plain --no-legend 'jetlag-scenario@*' 2>/dev/null | cut -d' ' -f1); do
-    [ "$unit" = jetlag-scenario@.service ] || systemctl disable "$unit" 2>/dev/null || true
-  done
+fi
+if $system; then
+  # systemd lists the template alone, so what was enabled of it is found by its links.
+  rm -f -- "$root"/etc/systemd/system/*.wants/jetlag-scenario@*.service \
+    "$root"/etc/systemd/system/*.wants/jetlag-monitor.service
 fi
 while read -r file; do
   [ "$file" = /etc/default/jetlag ] && ! $purge && continue

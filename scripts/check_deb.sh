@@ -68,6 +68,8 @@ listing() {
   (cd "$tree" && find . -xdev \( -path ./proc -o -path ./tmp -o -path ./var/lib/dpkg -o -path ./var/log -o -path ./var/cache \
     -o -path './etc/*-' -o -path './etc/.pwd.lock' \) -prune -o -print | sort)
 }
+# As on every system that has enabled a unit.
+mkdir -p "$tree/etc/systemd/system/multi-user.target.wants"
 listing >"$work/before"
 cp "$tree/etc/group" "$work/group"
 
@@ -113,6 +115,9 @@ if command -v systemd-analyze >/dev/null; then
 fi
 
 step "purge"
+# What was enabled must not stay as a link into nothing.
+ln -s '/usr/lib/systemd/system/jetlag-scenario@.service' \
+  "$tree/etc/systemd/system/multi-user.target.wants/jetlag-scenario@demo.service"
 inside dpkg --purge jetlag >"$work/dpkg" 2>&1 || { cat "$work/dpkg" >&2; fail "dpkg --purge failed"; }
 listing >"$work/after"
 diff "$work/before" "$work/after" >"$work/diff" || { cat "$work/diff" >&2; fail "purging left or took files"; }

@@ -51,7 +51,7 @@ put() { install -D -m "$1" "$2" "$tree$3"; }
 filled() { sed 's|@BINDIR@|/usr/bin|g; s|@SHAREDIR@|/usr/share/jetlag|g' "$1"; }
 
 put 755 "$binary" /usr/bin/jetlag
-for file in configs/*.ron engines/*.ron engines/*.onnx jetson/boards.ron jetson/scenarios/*.ron; do
+for file in configs/*.ron configs/*/*.ron engines/*.ron engines/*.onnx jetson/boards.ron jetson/scenarios/*.ron; do
   put 644 "$file" "/usr/share/jetlag/$file"
 done
 put 755 jetson/record.sh /usr/share/jetlag/jetson/record.sh
@@ -115,8 +115,10 @@ END
 cat >"$tree/DEBIAN/prerm" <<'END'
 #!/bin/sh
 set -e
-if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-  systemctl disable --now jetlag-monitor.service 2>/dev/null || true
+if [ "$1" = remove ]; then
+  if [ -d /run/systemd/system ]; then systemctl disable --now jetlag-monitor.service 2>/dev/null || true; fi
+  # systemd lists the template alone, so what was enabled of it is found by its links.
+  rm -f /etc/systemd/system/*.wants/jetlag-scenario@*.service /etc/systemd/system/*.wants/jetlag-monitor.service
 fi
 END
 cat >"$tree/DEBIAN/postrm" <<'END'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that a release has, into a folder: for arm64 and amd64 the binary in a tar archive with scenarios, detectors,
-# man pages and the install script, a Debian package and a bill of materials (CycloneDX); the three crates; SHA256SUMS.
+# guides, man pages and the install script, a Debian package and a bill of materials (CycloneDX); the three crates; SHA256SUMS.
 # Checks each as it goes; as root it also installs and purges both packages in clean Debian trees.
 #
 #   scripts/release.sh [--out DIR] [--tag vVERSION]
@@ -46,7 +46,7 @@ for arch in arm64 amd64; do
   name=jetlag-$version-$arch
   work=$(mktemp -d)
   mkdir -p "$work/$name/target"
-  cp -r configs engines jetson README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$work/$name"
+  cp -r configs docs engines jetson README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$work/$name"
   cp "$binary" "$work/$name/jetlag"
   cp -r target/documents "$work/$name/target"
   tar -c -z -f "$out/$name.tar.gz" -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \

@@ -13,7 +13,7 @@ mod install;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use board::{TestBoard, stderr};
@@ -226,6 +226,62 @@ fn on_a_terminal_the_board_s_dashboard_is_shown() {
     let (dashboard, summary) = after.split_once("\x1b[?1049l").expect("and is left");
     assert!(dashboard.contains("camera"), "{dashboard}");
     assert!(summary.contains("RESPONSE TIME"), "{summary}");
+}
+
+/// NVIDIA's TensorRT-RTX builds without a GPU, which a run cannot: the plans are built before it, into the same cache.
+#[test]
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+fn the_manifests_of_the_board_s_plans_come_back_and_its_plans_stay() {
+    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join(".venvs"),
+        Into::into,
+    );
+    let tensorrt = root.join("rtx-1.7");
+    if !tensorrt.is_dir() {
+        assert!(
+            std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_none(),
+            "{} not found",
+            tensorrt.display()
+        );
+        eprintln!(
+            "skipped: {} not found (scripts/setup.sh --test makes it)",
+            tensorrt.display()
+        );
+        return;
+    }
+    let Some(board) = TestBoard::start() else { return };
+    let jetlag = env!("CARGO_BIN_EXE_jetlag");
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
+    let line = format!(
+        "[ \"$1\" != run ] || JETLAG_TENSORRT='{}' {jetlag} build {network} --compute-capability 89 --quiet >/dev/null || exit\nexec {jetlag} \"$@\"",
+        tensorrt.display()
+    );
+    let binary = wrapper(&board, &line);
+    let done = board.run(&[
+        &sim(&board),
+        "--binary",
+        &binary,
+        "--no-doctor",
+        "--set",
+        "duration=200ms",
+    ]);
+    let said = stderr(&done);
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("manifests of its plans: "), "{said}");
+    let of = |folder: &Path, ending: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        entries
+            .filter(|path| path.to_str().unwrap().ends_with(ending))
+            .collect()
+    };
+    let there = board.path("board/jetlag/plans");
+    let here = board.brought()[0].with_extension("plans");
+    let [manifest] = &of(&here, ".plan.json")[..] else {
+        panic!("{here:?}: {said}")
+    };
+    let original = there.join(manifest.file_name().unwrap());
+    assert_eq!(fs::read(manifest).unwrap(), fs::read(original).unwrap());
+    assert_eq!((of(&here, ".plan").len(), of(&there, ".plan").len()), (0, 1));
 }
 
 #[test]

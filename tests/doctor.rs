@@ -75,6 +75,15 @@ fn a_jetson_without_gaps_ends_with_0_and_one_with_a_gap_with_1() {
     // No sensor: what a container without /sys sees.
     std::fs::remove_dir_all(orin.path().join("sys/class/hwmon")).unwrap();
     let (output, json) = doctor(orin.path(), None);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "a run takes its power from tegrastats"
+    );
+    assert_eq!(check(&json, "Power rails")["status"], "note");
+    assert!(meaning(&json, "Power rails").contains("tegrastats tells of power"));
+    std::fs::remove_file(orin.path().join("usr/bin/tegrastats")).unwrap();
+    let (output, json) = doctor(orin.path(), None);
     assert_eq!(output.status.code(), Some(1));
     let rails = check(&json, "Power rails");
     assert_eq!(rails["status"], "gap");

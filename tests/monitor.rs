@@ -219,9 +219,28 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
     // One of two: the other goes on, and nothing of the lost one is 0.
     fs::write(folder.join("state"), format!("{state}1/lost 1\n")).unwrap();
     // It counts two devices and answers of one only.
-    let first = &objects(&monitor("500ms"))[0]["signals"];
+    let seen = objects(&monitor("500ms"));
+    let first = &seen.iter().find(|o| o["signals"].is_object()).unwrap()["signals"];
     assert_eq!(first["nvml/gpu0_power_instant"]["value"], 250_000.0);
     assert!(first["nvml/gpu1_power_instant"].is_null());
+    let finding = seen
+        .iter()
+        .find(|o| o["finding"]["code"] == "sampler-ended")
+        .unwrap();
+    let message = finding["finding"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("GPU 1"),
+        "half of the power is missing from its sum: {finding}"
+    );
+    let doctor = jetlag(root.path(), &["doctor", "--format", "json"])
+        .env("JETLAG_NVML", &nvml)
+        .output()
+        .unwrap();
+    let checks: Value = serde_json::from_slice(&doctor.stdout).unwrap();
+    let mut checks = checks["checks"].as_array().unwrap().iter();
+    let check = checks.find(|check| check["subject"] == "NVML").unwrap();
+    assert_eq!(check["status"], "gap", "{check}");
+    assert!(check["meaning"].as_str().unwrap().contains("GPU 1"), "{check}");
     fs::write(folder.join("state"), state).unwrap();
     let arguments = [
         "monitor",

@@ -82,12 +82,15 @@ fn is_throttle_reasons(track: &Track) -> bool {
     track.signal.unit == "bits" && track.signal.signal.ends_with("throttle_reasons")
 }
 
-/// What a cooling device slows down. A fan that turns slows nothing down.
+/// Cooling devices of the kernel's that slow nothing down: fans, a screen's light, and a setting of the firmware's.
+const SLOWS_NOTHING: [&str; 7] = ["fan", "pwm", "lcd", "backlight", "video", "tcc", "iwlwifi"];
+
+/// What a cooling device slows down.
 fn slowed_by_heat(track: &Track) -> Option<&str> {
     let name = track.signal.signal.strip_suffix("_cooling")?;
     let lower = name.to_ascii_lowercase();
-    let fan = lower.contains("fan") || lower.contains("pwm");
-    (track.signal.unit == "state" && !fan).then_some(name)
+    let harmless = SLOWS_NOTHING.iter().any(|word| lower.contains(word));
+    (track.signal.unit == "state" && !harmless).then_some(name)
 }
 
 fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
@@ -269,7 +272,14 @@ mod tests {
     fn a_cooling_device_in_use_is_throttling_and_a_fan_is_not() {
         let state = |name: &str| tracks("thermal", name, "state", |i| f64::from(i > 49));
         assert_eq!(codes(&state("cpufreq-cpu0_cooling")), ["throttled"]);
-        assert!(codes(&state("pwm-fan_cooling")).is_empty());
+        for harmless in [
+            "pwm-fan_cooling",
+            "LCD_cooling",
+            "TCC Offset_cooling",
+            "iwlwifi_1_cooling",
+        ] {
+            assert!(codes(&state(harmless)).is_empty(), "{harmless}");
+        }
     }
 
     #[test]

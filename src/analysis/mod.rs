@@ -190,14 +190,16 @@ impl Summarizer {
             let window = self.windows.iter().rfind(|window| window.name == name);
             window.map(|window| (window.from, window.to))
         };
-        let window = measured_window(&facts).or_else(|| named(RECORDING_WINDOW));
-        let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let tracks = self.tracks.finish();
+        // A run that was killed has no record of its end: then what there is says how long it was.
+        let window = measured_window(&facts)
+            .or_else(|| named(RECORDING_WINDOW))
+            .or_else(|| seen(&facts))
+            .or_else(|| tracks.span());
+        let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let duty_cycle = duty::summarize(scenario, &self.phases, &samples, &tracks);
-        // What is drawn and explained needs no exact end: a run that was killed has its frames.
-        let seen = window.or_else(|| seen(&facts));
-        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, seen);
-        let plots = plot::plots(drawn, &tracks, seen);
+        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
+        let plots = plot::plots(drawn, &tracks, window);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
             power::summarize(&tracks, window, named(IDLE_WINDOW), asked_idle)

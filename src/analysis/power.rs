@@ -398,10 +398,10 @@ fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos
         .iter()
         .filter(|rail| energy.rails.contains(&format!("{}/{}", rail.source, rail.rail)))
         .filter_map(|rail| {
-            let refresh = rail.refresh_ms?;
-            // What is read more seldom than it is renewed is renewed, for us, when it is read.
+            // What is read more seldom than it is renewed is renewed, for us, when it is read; and where the renewal is not
+            // known, it is renewed no more often than it is read.
             let read = length.as_millis_f64() / rail.readings.max(1) as f64;
-            Some((rail, refresh.max(read)))
+            (rail.readings > 0).then(|| (rail, rail.refresh_ms.map_or(read, |refresh| refresh.max(read))))
         })
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (rail, refresh) = slowest;

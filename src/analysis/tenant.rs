@@ -311,7 +311,7 @@ fn time_share(response: &Series, service: &Series, stages: &[Series; 8]) -> Vec<
     shares
 }
 
-fn arrival_in_words(arrival: &Arrival) -> String {
+pub(super) fn arrival_in_words(arrival: &Arrival) -> String {
     match arrival {
         Arrival::Closed => "closed loop".to_owned(),
         Arrival::Periodic { hz, .. } => format!("periodic {hz} Hz"),

@@ -72,6 +72,11 @@ impl<const N: usize> Timeline<N> {
         }
     }
 
+    /// How many frames are kept, where some were let go.
+    pub(super) fn thinned_to(&self) -> Option<usize> {
+        (self.every > 1).then_some(self.kept.len())
+    }
+
     /// Puts the frames in order; to be called once, before the questions below.
     pub(super) fn sort(&mut self) {
         self.kept.sort_unstable();

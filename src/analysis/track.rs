@@ -178,6 +178,13 @@ impl Tracks {
         self.all.iter()
     }
 
+    /// From the first reading of any signal to the last.
+    pub(super) fn span(&self) -> Option<(Stamp, Stamp)> {
+        let ends = |track: &Track| Some((track.points.first()?.at, track.points.last()?.at));
+        let both = |a: (Stamp, Stamp), b: (Stamp, Stamp)| (a.0.min(b.0), a.1.max(b.1));
+        self.all.iter().filter_map(ends).reduce(both)
+    }
+
     /// One signal.
     #[cfg(test)]
     pub(super) fn get(&self, source: &str, signal: &str) -> Option<&Track> {

@@ -200,15 +200,21 @@ fn gap_if_gpu(facts: &Facts, jetson: bool) -> Status {
 
 fn backend(facts: &Facts, jetson: bool) -> Check {
     let ready = (jetson || facts.has("gpu")) && facts.has("cuda") && facts.has("tensorrt");
-    let meaning = if ready {
-        "with `backend: Auto`, the cpu backend will be used: this version does not execute on the GPU yet"
-    } else {
-        "with `backend: Auto`, the cpu backend will be used"
+    let (found, meaning) = match (ready, cfg!(feature = "gpu")) {
+        (true, true) => ("tensorrt", "with `backend: Auto`, TensorRT executes on the GPU"),
+        (true, false) => (
+            "cpu",
+            "with `backend: Auto`, the cpu backend will be used: this jetlag was built without the feature gpu",
+        ),
+        (false, _) => (
+            "cpu",
+            "with `backend: Auto`, the cpu backend will be used: it takes a GPU, CUDA and TensorRT to execute on the GPU",
+        ),
     };
     Check {
         subject: "Backend",
         status: Status::Good,
-        found: Some("cpu".to_owned()),
+        found: Some(found.to_owned()),
         from: "all of the above".to_owned(),
         meaning: meaning.to_owned(),
         fix: None,

@@ -33,6 +33,9 @@ use crate::deploy::session::{self, Board, RemoteRun, State};
 use crate::deploy::ssh::Host;
 use crate::scenario::{self, ResolveEnv, Scenario};
 
+/// The glibc that `scripts/cross.sh` builds for unless it is told another.
+const BUILT_FOR: &str = "2.31";
+
 /// Runs a scenario on a board, or fetches the last run there.
 pub fn run(args: &DeployArgs) -> anyhow::Result<Outcome> {
     if args.host.is_empty() || args.host.starts_with('-') {
@@ -80,6 +83,13 @@ fn folder(args: &DeployArgs) -> &str {
     args.folder.strip_prefix("~/").unwrap_or(&args.folder)
 }
 
+/// What a run is started with.
+struct Prepared {
+    name: String,
+    words: Vec<String>,
+    terminal: Option<(u16, u16)>,
+}
+
 /// Brings everything to the board, examines it, and starts the run.
 fn start<'a>(
     args: &DeployArgs,
@@ -87,6 +97,33 @@ fn start<'a>(
     board: &'a Board,
     path: &Path,
 ) -> anyhow::Result<RemoteRun<'a>> {
+    let prepared = prepare(args, host, board, path).inspect_err(|error| {
+        if matches!(
+            error.downcast_ref::<DeployError>(),
+            Some(DeployError::Lost { .. })
+        ) {
+            say("nothing was started there; run the same command again");
+        }
+    })?;
+    say(&format!("running {}", prepared.name));
+    let started = RemoteRun::start(
+        host,
+        &board.folder,
+        &prepared.name,
+        &prepared.words,
+        prepared.terminal,
+    );
+    if matches!(started, Err(DeployError::Lost { .. })) {
+        say(&format!(
+            "the run may have begun there; see with: jetlag deploy {} --fetch",
+            args.host
+        ));
+    }
+    Ok(started?)
+}
+
+/// Brings everything to the board and examines it.
+fn prepare(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow::Result<Prepared> {
     if let Some((name, State::Running)) = &board.last {
         return Err(DeployError::Busy {
             host: args.host.clone(),
@@ -94,8 +131,9 @@ fn start<'a>(
         }
         .into());
     }
+    let arch = cross_name(args, board)?;
     let scenario = resolve(args, board, path)?;
-    let binary = binary(args, board)?;
+    let binary = binary(args, board, arch)?;
     let mut payload = Payload::of(path, &scenario)?;
     let shown = binary.local.display().to_string();
     payload.items.insert(binary);
@@ -107,7 +145,7 @@ fn start<'a>(
         sent.bytes
     ));
     let jetlag = format!("{}/{BINARY}", board.folder);
-    starts(args, host, board, &jetlag, &shown)?;
+    starts(args, host, board, &jetlag, &shown, arch)?;
     if !args.no_doctor {
         doctor(args, host, &jetlag)?;
     }
@@ -127,8 +165,11 @@ fn start<'a>(
     }
     let terminal = terminal(args, board);
     words.push(if terminal.is_some() { "--live" } else { "--quiet" }.to_owned());
-    say(&format!("running {name}"));
-    Ok(RemoteRun::start(host, &board.folder, &name, &words, terminal)?)
+    Ok(Prepared {
+        name,
+        words,
+        terminal,
+    })
 }
 
 /// The scenario as the board will resolve it, so that its mistakes are told before anything is copied.
@@ -146,8 +187,7 @@ fn resolve(args: &DeployArgs, board: &Board, path: &Path) -> anyhow::Result<Scen
 }
 
 /// The jetlag for the board: the one named, this one, or what `scripts/cross.sh` left below the current folder.
-fn binary(args: &DeployArgs, board: &Board) -> anyhow::Result<Item> {
-    let arch = cross_name(&board.machine);
+fn binary(args: &DeployArgs, board: &Board, arch: &'static str) -> anyhow::Result<Item> {
     let path = match &args.binary {
         Some(path) => path.clone(),
         None => {
@@ -182,9 +222,32 @@ fn binary(args: &DeployArgs, board: &Board) -> anyhow::Result<Item> {
     }
 }
 
-/// What `scripts/cross.sh` calls a machine.
-fn cross_name(machine: &str) -> &'static str {
-    if machine == "x86_64" { "amd64" } else { "arm64" }
+/// What `scripts/cross.sh` calls the board's processors; it builds for no others.
+fn cross_name(args: &DeployArgs, board: &Board) -> Result<&'static str, DeployError> {
+    match board.machine.as_str() {
+        "x86_64" => Ok("amd64"),
+        "aarch64" => Ok("arm64"),
+        other => Err(DeployError::Processors {
+            host: args.host.clone(),
+            board_is: other.to_owned(),
+        }),
+    }
+}
+
+/// What builds a jetlag that starts on a board with this glibc.
+fn build_for(arch: &str, has: &str) -> String {
+    let numbers = version(has);
+    // What is no version says nothing.
+    if numbers.is_empty() || numbers >= version(BUILT_FOR) {
+        format!("build one for glibc {BUILT_FOR} with `scripts/cross.sh --arch {arch}`")
+    } else {
+        format!("build one for glibc {has} with `scripts/cross.sh --arch {arch} --glibc {has}`")
+    }
+}
+
+/// The numbers of a version, in order.
+fn version(text: &str) -> Vec<u32> {
+    text.split('.').filter_map(|number| number.parse().ok()).collect()
 }
 
 /// The machine that an ELF file is for, as `uname -m` has it and as it is shown; none where it is no ELF file.
@@ -207,6 +270,7 @@ fn starts(
     board: &Board,
     jetlag: &str,
     shown: &str,
+    arch: &str,
 ) -> Result<(), DeployError> {
     let call = host.start(&[jetlag, "--version"], Stdio::null(), Stdio::null())?;
     let Err(error) = call.finish("starting jetlag") else {
@@ -218,18 +282,14 @@ fn starts(
     let newest = said
         .split('`')
         .filter_map(|part| part.strip_prefix("GLIBC_")?.split('\'').next())
-        .max_by_key(|version| {
-            let numbers: Vec<u32> = version.split('.').filter_map(|n| n.parse().ok()).collect();
-            numbers
-        });
-    let arch = cross_name(&board.machine);
+        .max_by_key(|text| version(text));
     Err(match newest {
         Some(needs) => DeployError::OldGlibc {
             binary: shown.to_owned(),
             needs: needs.to_owned(),
             host: args.host.clone(),
             has: board.glibc.clone(),
-            arch,
+            fix: build_for(arch, &board.glibc),
         },
         None => error,
     })
@@ -345,7 +405,7 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Resu
             )
         }
         _ => anyhow::bail!(
-            "the run on {} was cut off (the board went down, or it was killed); what it recorded is above",
+            "the run on {} was cut off (the board went down, its disk filled up, or it was killed); what it recorded is above",
             args.host
         ),
     }
@@ -357,5 +417,26 @@ fn leave_dashboard() {
     if err.is_terminal() {
         // Leave the alternate screen, show the cursor, plain letters.
         let _ = err.write_all(b"\x1b[?1049l\x1b[?25h\x1b[0m");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_jetlag_is_advised_that_starts_with_the_board_s_glibc() {
+        let usual = "build one for glibc 2.31 with `scripts/cross.sh --arch arm64`";
+        for has in ["2.31", "2.35", ""] {
+            assert_eq!(build_for("arm64", has), usual, "{has}");
+        }
+        // JetPack 4; as text, 2.4 would be newer.
+        for has in ["2.27", "2.4"] {
+            let fix = build_for("arm64", has);
+            assert!(
+                fix.ends_with(&format!("--arch arm64 --glibc {has}`")),
+                "{has}: {fix}"
+            );
+        }
     }
 }

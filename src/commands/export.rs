@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{Outcome, WrongUse, print, report, say};
+use super::{Outcome, WrongUse, print, report, say, spare_run_files};
 use crate::analysis::cvcuda::{self, Input, from_run::Gatherer};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::record::{Event, Manifest, RunReader};
@@ -106,6 +106,7 @@ fn perfetto(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
     let Some(path) = &args.output else {
         return Err(WrongUse("a Perfetto trace needs a file: -o run.perfetto-trace".to_owned()).into());
     };
+    spare_run_files(path)?;
     let reader = report::open(run)?;
     let limit = args.shard_mib << 20;
     let open = |shard: usize| File::create(shard_path(path, shard)).map(BufWriter::new);
@@ -243,6 +244,7 @@ fn make_folder(path: &Path) -> anyhow::Result<()> {
 }
 
 fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
+    spare_run_files(path)?;
     let file = File::create(path).with_context(|| cannot_write(path))?;
     Ok(BufWriter::new(file))
 }
@@ -261,6 +263,7 @@ fn write_json(path: &Path, file: &impl serde::Serialize) -> anyhow::Result<()> {
 fn deliver(path: Option<&Path>, text: &[u8]) -> anyhow::Result<()> {
     match path {
         Some(path) => {
+            spare_run_files(path)?;
             fs::write(path, text).with_context(|| cannot_write(path))?;
             wrote(path);
         }

@@ -37,6 +37,10 @@ mod without_gpu;
 #[cfg(not(feature = "gpu"))]
 use without_gpu::{build, tensorrt};
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use crate::cli::{Cli, Command, DataCommand};
 
 /// How a command ended; its number is the exit code.
@@ -61,6 +65,20 @@ pub enum Outcome {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongUse(pub String);
+
+/// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
+fn spare_run_files(output: &Path) -> anyhow::Result<()> {
+    let mut magic = [0; mcap::MAGIC.len()];
+    let read = File::open(output).and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_ok() && magic == *mcap::MAGIC {
+        let problem = format!(
+            "{} is a run file and would be written over; name another file for the output",
+            output.display()
+        );
+        return Err(WrongUse(problem).into());
+    }
+    Ok(())
+}
 
 /// Runs the command and says its error, if any; returns the exit code.
 pub fn run(cli: Cli) -> u8 {

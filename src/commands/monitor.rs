@@ -21,12 +21,13 @@ use crate::cli::{Format, MonitorArgs};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{
-    Event, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, WindowRecord,
+    Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR,
+    SampleRecord, WindowRecord,
 };
 use crate::report::dashboard;
 use crate::scenario::{Baseline, ClockKind, Clocks, Mps, Release, Scenario, Sharing, Telemetry};
 use crate::telemetry::{self, tegrastats};
-use crate::units::{Nanos, Stamp, parse_duration};
+use crate::units::{Bytes, Nanos, Stamp, parse_duration};
 
 /// Between two plain lines, or two objects of what is live.
 const LINE_EVERY: Duration = Duration::from_millis(1000);
@@ -200,6 +201,9 @@ impl Source {
                 counts.first_problem.as_deref().unwrap_or("empty lines")
             ));
         }
+        if let Some(why) = &counts.cut_by {
+            return Some(format!("cannot read {}: {why}", self.file));
+        }
         (counts.taken == 0).then(|| {
             format!(
                 "{} has no line of tegrastats output ({}); name a file that `tegrastats --logfile` wrote",
@@ -278,8 +282,11 @@ fn log_of_tegrastats(path: &Path, interval: Nanos, speed: f64) -> anyhow::Result
             events.extend(samples.into_iter().map(Event::Sample));
             let _ = sender.send((at, events));
         });
-        if let (Ok(read), Ok(mut counts)) = (read, counts.lock()) {
-            *counts = read;
+        if let Ok(mut counts) = counts.lock() {
+            match read {
+                Ok(read) => *counts = read,
+                Err(error) => counts.cut_by = Some(error.to_string()),
+            }
         }
     })?);
     Ok(source)
@@ -321,6 +328,24 @@ fn replay(path: &Path, speed: f64) -> anyhow::Result<Source> {
             }
             at = at.max(stamp);
             batch.push(event);
+        }
+        if let Completeness::Truncated {
+            bytes_read,
+            bytes_total,
+            ..
+        } = reader.completeness()
+        {
+            batch.push(Event::Finding(Finding {
+                code: "truncated-file".to_owned(),
+                tenant: None,
+                message: format!(
+                    "The file was cut off: {} of {} could be read.",
+                    Bytes(bytes_read),
+                    Bytes(bytes_total)
+                ),
+                advice: "What came later is missing; copy the file again if you have the original."
+                    .to_owned(),
+            }));
         }
         let _ = sender.send((at.unwrap_or_default(), batch));
     })?);

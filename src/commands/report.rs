@@ -14,7 +14,7 @@ use std::sync::mpsc::sync_channel;
 
 use anyhow::Context;
 
-use super::{Outcome, print, say};
+use super::{Outcome, print, say, spare_run_files};
 use crate::analysis::compare::{RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary};
 use crate::cli::{Format, ReportArgs, TrtexecArgs};
@@ -70,6 +70,7 @@ pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
 
 /// Writes one page of all runs, several compared with the first.
 fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
+    spare_run_files(page)?;
     let mut reported = Vec::with_capacity(runs.len());
     let mut sides = Vec::new();
     for run in runs {

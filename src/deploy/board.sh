@@ -9,18 +9,48 @@ case $folder in /*) ;; *) folder=$HOME/$folder ;; esac
 
 boot() { cat /proc/sys/kernel/random/boot_id 2>/dev/null; }
 
-# The state of a run: ended, running, or lost (the board went down, or somebody killed it).
+# The state of a run: ended, running, or lost (the board went down, somebody killed it, or its code found no room).
 state() {
   run=$folder/runs/$1
-  if [ -f "$run/exit" ]; then
+  if [ -s "$run/exit" ]; then
     echo "ended $(cat "$run/exit")"
   elif [ "$(cat "$run/boot" 2>/dev/null)" = "$(boot)" ] && kill -0 "$(cat "$run/keeper" 2>/dev/null)" 2>/dev/null; then
     echo running
-  elif [ -f "$run/exit" ]; then # it ended between the two looks
+  elif [ -s "$run/exit" ]; then # it ended between the two looks
     echo "ended $(cat "$run/exit")"
   else
     echo lost
   fi
+}
+
+# What is free here; the last line of df, since its heading is no number.
+free_kib() {
+  df -Pk . | while read -r _ _ _ free _; do echo "$free"; done | tail -n 1
+}
+
+# Whether a run has room for its record; a df that tells no number is not believed.
+room() {
+  case $(free_kib) in
+    '' | *[!0-9]*) ;;
+    *) [ "$(free_kib)" -ge 1024 ] ;;
+  esac
+}
+
+# Gives up starting a run, and leaves no trace of it.
+give_up() { # SENTENCE
+  cd "$folder" && rm -rf -- "$run"
+  if [ -z "$before" ]; then
+    rm -f last
+  elif [ "$(cat last)" != "$before" ]; then
+    echo "$before" >last.new && mv last.new last
+  fi
+  echo "$1" >&2
+  exit 73
+}
+
+# In the words that the PC knows: a shell's own may be others (dash: I/O error).
+full() {
+  give_up "No space left on device: $(free_kib) KiB free"
 }
 
 case $verb in
@@ -36,7 +66,7 @@ case $verb in
       command -v "$program" >/dev/null || echo "missing $program"
     done
     command -v script >/dev/null && echo "pty yes"
-    if [ -f last ]; then
+    if [ -s last ]; then
       echo "last $(cat last)"
       echo "state $(state "$(cat last)")"
     fi
@@ -54,12 +84,14 @@ case $verb in
       [ -f "$old" ] && rm -rf -- "${old%/fetched}"
     done
     mkdir "$run" && cd "$run" || exit 73
+    before=$(cat "$folder/last" 2>/dev/null)
+    room || full
     : >log
     {
-      [ "$2" = 0 ] || echo "stty rows $2 cols $3"
-      echo 'echo $$ >pid'
-      echo "exec $4 >summary"
-    } >go || exit 73
+      { [ "$2" = 0 ] || echo "stty rows $2 cols $3"; } &&
+        echo 'echo $$ >pid' &&
+        echo "exec $4 >summary"
+    } >go || full
     boot >boot
     export JETLAG_CACHE="$folder/plans"
     if [ "$2" = 0 ]; then
@@ -67,10 +99,19 @@ case $verb in
     else
       how='script -q -f -e -c "sh ./go" log'
     fi
-    # A session of its own: what becomes of the connection is nothing to it.
-    setsid sh -c "echo \$\$ >keeper; $how; echo \$? >exit.new; mv exit.new exit" </dev/null >/dev/null 2>&1 &
-    while [ ! -s keeper ]; do sleep 0.05; done
-    echo "$1" >"$folder/last.new" && mv "$folder/last.new" "$folder/last"
+    # Nothing runs that cannot be found again: its name and its keeper are written first.
+    { echo "$1" >"$folder/last.new" && mv "$folder/last.new" "$folder/last"; } || full
+    # A session of its own: what becomes of the connection is nothing to it. A code that was not written whole is no code.
+    setsid sh -c "echo \$\$ >keeper && { $how; echo \$? >exit.new && mv exit.new exit; }" </dev/null >/dev/null 2>&1 &
+    rounds=0
+    while [ ! -s keeper ]; do
+      if [ "$rounds" -ge 200 ]; then
+        room || full
+        give_up "the run did not begin within 10 seconds; see what keeps the board busy, and try again"
+      fi
+      rounds=$((rounds + 1))
+      sleep 0.05
+    done
     ;;
   follow) # NAME: what the run says, until it ends
     cd "$folder/runs/$1" || exit 66

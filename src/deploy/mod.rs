@@ -101,9 +101,7 @@ pub enum DeployError {
         arch: &'static str,
     },
     /// The board's C library is older than the binary needs.
-    #[error(
-        "{binary} needs glibc {needs} and {host} has {has}; build one for glibc 2.31 with `scripts/cross.sh --arch {arch}`"
-    )]
+    #[error("{binary} needs glibc {needs} and {host} has {has}; {fix}")]
     OldGlibc {
         /// The binary's path.
         binary: String,
@@ -113,8 +111,18 @@ pub enum DeployError {
         host: String,
         /// The board's version.
         has: String,
-        /// What `cross.sh` calls the board's processors.
-        arch: &'static str,
+        /// What builds one that starts there.
+        fix: String,
+    },
+    /// There is no jetlag for the board's processors.
+    #[error(
+        "{host} is {board_is}, and jetlag is built for aarch64 and x86_64; a 64-bit system on the board may help"
+    )]
+    Processors {
+        /// As given.
+        host: String,
+        /// The board's `uname -m`.
+        board_is: String,
     },
     /// A run is under way on the board.
     #[error(

@@ -39,7 +39,7 @@ pub enum State {
     Running,
     /// Ended with this exit code.
     Ended(i32),
-    /// It did not end by itself: the board went down, or somebody killed it.
+    /// It did not end by itself, or its code was not kept: the board went down, its disk was full, or somebody killed it.
     Cut,
 }
 
@@ -311,6 +311,25 @@ mod tests {
         assert_eq!(state_of("lost"), Some(State::Cut));
         assert_eq!(state_of("ended"), None);
         assert_eq!(state_of("motd: welcome"), None);
+    }
+
+    #[test]
+    fn a_run_whose_code_found_no_room_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = folder.path().join("runs/full");
+        fs::create_dir_all(&run).unwrap();
+        let state = |code: &str| {
+            fs::write(run.join("exit"), code).unwrap();
+            let answer = Command::new("sh")
+                .args(["src/deploy/board.sh", "state"])
+                .arg(folder.path())
+                .arg("full")
+                .output()
+                .unwrap();
+            state_of(&String::from_utf8_lossy(&answer.stdout))
+        };
+        assert_eq!(state(""), Some(State::Cut));
+        assert_eq!(state("3\n"), Some(State::Ended(3)));
     }
 
     #[test]

@@ -18,6 +18,8 @@ use super::DeployError;
 const BOARD: &str = include_str!("board.sh");
 /// ssh's own exit code where it is ssh that failed.
 const SSH_FAILED: i32 = 255;
+/// The exit code of `board.sh` where something could not be written.
+const NOT_WRITTEN: i32 = 73;
 
 /// A board, as ssh knows it.
 pub struct Host {
@@ -207,12 +209,8 @@ impl Call<'_> {
                 DeployError::Lost { host, said }
             });
         }
-        let full = said.lines().find(|line| line.contains("No space left on device"));
-        Err(match full {
-            Some(line) => DeployError::DiskFull {
-                host,
-                found: line.trim().to_owned(),
-            },
+        Err(match disk_full(status.code(), &said) {
+            Some(found) => DeployError::DiskFull { host, found },
             None => DeployError::Board { what, host, said },
         })
     }
@@ -228,14 +226,36 @@ fn last_line(said: &str) -> String {
     last.map_or_else(|| "ssh said nothing".to_owned(), |line| line.trim().to_owned())
 }
 
+/// What the board says of a full disk, if it says that.
+fn disk_full(code: Option<i32>, said: &str) -> Option<String> {
+    let line = |phrase: &str| said.lines().find(|line| line.contains(phrase));
+    // dash has no other words for it; from another program they may mean a broken disk.
+    let dash = || line("I/O error").filter(|_| code == Some(NOT_WRITTEN));
+    line("No space left on device")
+        .or_else(dash)
+        .map(|line| line.trim().to_owned())
+}
+
+/// The name under which ssh remembers a board whose key has changed: neither the alias of its config nor without a port.
+fn remembered(said: &str) -> Option<&str> {
+    // `Host key for [192.168.55.1]:2222 has changed and you have requested strict checking.`
+    said.lines().find_map(|line| {
+        let (_, rest) = line.split_once("ost key for ")?;
+        let (name, _) = rest.split_once(" has changed and you have requested")?;
+        Some(name)
+    })
+}
+
 /// ssh's words in short, and what to do.
 fn not_reached(host: &str, said: &str) -> (String, String) {
     let bare = host.rsplit('@').next().unwrap_or(host);
     let has = |phrase: &str| said.contains(phrase);
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+        let name = remembered(said);
         let said = "its host key is not the one that ssh remembers".to_owned();
+        let known = quote(name.unwrap_or(bare));
         let fix = format!(
-            "if the board was set up anew, run `ssh-keygen -R {bare}` and then `ssh {host}` once to accept the new key; if it \
+            "if the board was set up anew, run `ssh-keygen -R {known}` and then `ssh {host}` once to accept the new key; if it \
              was not, something else answers at that address"
         );
         return (said, fix);
@@ -279,11 +299,32 @@ mod tests {
     }
 
     #[test]
+    fn a_full_disk_is_known_by_what_the_board_says() {
+        let both = "sh: 1: echo: echo: I/O error\nNo space left on device: 12 KiB free\n";
+        let found = disk_full(Some(NOT_WRITTEN), both);
+        assert_eq!(found.as_deref(), Some("No space left on device: 12 KiB free"));
+        let dash = "sh: 1: echo: echo: I/O error";
+        assert_eq!(disk_full(Some(NOT_WRITTEN), dash).as_deref(), Some(dash));
+        assert_eq!(disk_full(Some(1), dash), None);
+        assert_eq!(disk_full(Some(NOT_WRITTEN), "mkdir: File exists"), None);
+    }
+
+    #[test]
     fn what_ssh_says_is_told_with_the_way_out() {
         for (said, way_out) in [
             (
                 "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n…\nHost key verification failed.",
-                "ssh-keygen -R orin",
+                "ssh-keygen -R 'orin'",
+            ),
+            (
+                "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\r\n…\r\nHost key for [192.168.55.1]:2222 has changed \
+                 and you have requested strict checking.\r\nHost key verification failed.",
+                "ssh-keygen -R '[192.168.55.1]:2222'",
+            ),
+            (
+                "@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\nECDSA host key for 10.0.0.7 has changed and you have \
+                 requested strict checking.\nHost key verification failed.",
+                "ssh-keygen -R '10.0.0.7'",
             ),
             ("Host key verification failed.", "`ssh nvidia@orin` once"),
             (

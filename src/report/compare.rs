@@ -84,8 +84,10 @@ fn findings(candidate: &Candidate, style: &Style) -> String {
     }
     let title = if candidate.differs() {
         format!("{label} DIFFERS FROM A")
-    } else {
+    } else if candidate.is_judged() {
         format!("NO DIFFERENCE FOUND BETWEEN A AND {label}")
+    } else {
+        format!("NOTHING COULD BE JUDGED BETWEEN A AND {label}")
     };
     heading(&title, "at 95 %, all that is said here together", style) + &grid.render(style)
 }
@@ -244,9 +246,16 @@ fn limits(limits: &[LimitResult], style: &Style) -> String {
         .column("", Align::Left);
     for limit in limits {
         let (mark, ink, says) = match limit.passed {
-            Some(true) => ("✗", Ink::Bad, "fails: all of the interval is beyond it"),
-            Some(false) => ("✓", Ink::Good, "passes"),
-            None => ("?", Ink::Warn, "fails: unknown, see above"),
+            Some(true) => (
+                "✗",
+                Ink::Bad,
+                "fails: all of the interval is beyond it".to_owned(),
+            ),
+            Some(false) => ("✓", Ink::Good, "passes".to_owned()),
+            None => {
+                let reason = limit.reason.as_deref().unwrap_or("no interval");
+                ("?", Ink::Warn, format!("fails: unknown ({reason})"))
+            }
         };
         let share = limit.text.contains("miss_rate");
         let interval = limit
@@ -256,7 +265,7 @@ fn limits(limits: &[LimitResult], style: &Style) -> String {
             (mark.to_owned(), ink),
             (format!("{} in {}", limit.text, limit.side), Ink::Plain),
             (interval, Ink::Dim),
-            (says.to_owned(), Ink::Plain),
+            (says, Ink::Plain),
         ]);
     }
     heading("LIMITS", "each with its own 95 % interval", style) + &grid.render(style)

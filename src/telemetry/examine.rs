@@ -188,7 +188,14 @@ fn nvpmodel_name(roots: &Roots, id: u32) -> Option<String> {
 fn rails_of(roots: &Roots, jetson: bool) -> Check {
     let mut check = check("Power rails", "/sys/class/hwmon, /sys/bus/i2c/drivers/ina3221x");
     let Some((signals, readings)) = read(rails::find(roots, Nanos::from_millis(100))) else {
-        if jetson {
+        if let Some(program) = crate::board::libraries::program(roots, "tegrastats") {
+            check.status = Status::Note;
+            check.found = Some(program.display().to_string());
+            check.meaning =
+                "no power sensor can be read directly; tegrastats tells of power, at the cost of a process"
+                    .to_owned();
+            check.fix = Some("Inside a container, mount /sys to read the sensors directly.");
+        } else if jetson {
             check.status = Status::Gap;
             check.meaning = "no power sensor found, so no energy".to_owned();
             check.fix =
@@ -262,6 +269,25 @@ fn nvml_of(roots: &Roots, jetson: bool, gpu: bool) -> Check {
             return check;
         }
     };
+    if !facts.lost.is_empty() {
+        check.found = Some(
+            facts
+                .devices
+                .iter()
+                .map(|(name, ..)| name.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        );
+        check.status = Status::Gap;
+        check.meaning = format!(
+            "the driver counts more cards than answer: {}",
+            facts.lost.join("; ")
+        );
+        check.fix = Some(
+            "See the kernel's log (dmesg) and nvidia-smi; a lost card often takes a restart of the machine.",
+        );
+        return check;
+    }
     if facts.devices.is_empty() {
         check.status = if gpu { Status::Gap } else { Status::Note };
         check.meaning = "it loads, and finds no GPU".to_owned();

@@ -2,6 +2,7 @@
 
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
+use super::thermal::Names;
 use crate::board::Roots;
 use crate::record::{Averaging, SignalRecord};
 use crate::units::Nanos;
@@ -12,12 +13,13 @@ const SHORTEST: Nanos = Nanos::from_millis(1000);
 /// The sampler; none where no fan is found.
 pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
     let mut channels = Vec::new();
+    let mut names = Names::default();
     let mut add = |name: String, unit: &str, path: String, factor: f64, most: f64| {
         if roots.file(&path).exists() {
             channels.push(Channel {
                 signal: SignalRecord {
                     source: "fan".to_owned(),
-                    signal: name,
+                    signal: names.unique(name),
                     unit: unit.to_owned(),
                     origin: path.clone(),
                     averaging: Averaging::Instant,
@@ -76,6 +78,17 @@ mod tests {
         let values = readings(&mut find(&Roots::at(new.path()), Nanos::from_millis(10)).unwrap());
         assert_eq!(values["fan_speed"], Some(1580.0));
         assert!((values["fan_drive"].unwrap() - 20.0).abs() < 1e-9);
+        let two = tree(&[
+            ("/sys/class/hwmon/hwmon0/name", "pwmfan"),
+            ("/sys/class/hwmon/hwmon0/pwm1", "0"),
+            ("/sys/class/hwmon/hwmon1/name", "pwmfan"),
+            ("/sys/class/hwmon/hwmon1/pwm1", "255"),
+        ]);
+        let values = readings(&mut find(&Roots::at(two.path()), Nanos::from_millis(10)).unwrap());
+        assert_eq!(
+            (values["fan_drive"], values["fan_drive_2"]),
+            (Some(0.0), Some(100.0))
+        );
         let old = tree(&[("/sys/devices/pwm-fan/target_pwm", "0")]);
         let values = readings(&mut find(&Roots::at(old.path()), Nanos::from_millis(10)).unwrap());
         assert_eq!(values["fan_drive"], Some(0.0), "a fan that stands still");

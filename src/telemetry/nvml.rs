@@ -78,12 +78,21 @@ pub(super) struct NvmlFacts {
     pub(super) driver: Option<String>,
     /// Name of each device, with the questions that it answers and those that it does not.
     pub(super) devices: Vec<(String, Vec<&'static str>, Vec<&'static str>)>,
+    /// Devices that it counts and that do not answer, with why.
+    pub(super) lost: Vec<String>,
 }
 
 /// Asks every device every question once.
 pub(super) fn examine(nvml: &Nvml) -> NvmlFacts {
+    let mut lost = Vec::new();
     let devices = (0..nvml.device_count().unwrap_or(0)).filter_map(|n| {
-        let device = nvml.device_by_index(n).ok()?;
+        let device = match nvml.device_by_index(n) {
+            Ok(device) => device,
+            Err(error) => {
+                lost.push(format!("GPU {n}: {}", sentence(&error)));
+                return None;
+            }
+        };
         let look = Look::at(&device);
         let (told, silent) = QUERIES
             .iter()
@@ -94,9 +103,11 @@ pub(super) fn examine(nvml: &Nvml) -> NvmlFacts {
         let name = device.name().unwrap_or_else(|_| format!("GPU {n}"));
         Some((name, names(told), names(silent)))
     });
+    let devices = devices.collect();
     NvmlFacts {
         driver: nvml.sys_driver_version().ok(),
-        devices: devices.collect(),
+        devices,
+        lost,
     }
 }
 
@@ -191,9 +202,17 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String
         problems.push("NVML is there and answers no question about this GPU".to_owned());
         return Err(problems.join("; "));
     }
-    for problem in problems {
-        sampler.note("warn", problem);
-    }
+    let lost = |problem: String| {
+        Event::Finding(Finding {
+            code: "sampler-ended".to_owned(),
+            tenant: None,
+            message: format!("the nvml sampler gets no answer of a card that the driver counts: {problem}"),
+            advice:
+                "Power and energy are of the other cards alone. See the kernel's log (dmesg) and nvidia-smi."
+                    .to_owned(),
+        })
+    };
+    sampler.asides.extend(problems.into_iter().map(lost));
     Ok(sampler)
 }
 

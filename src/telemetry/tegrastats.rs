@@ -24,7 +24,7 @@ use super::rails::{by_names, role};
 use super::{Sampler, SamplerError};
 use crate::board::modules::Rails;
 use crate::clock::{Clock, RealClock};
-use crate::record::{Averaging, Event, LogRecord, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, Finding, LogRecord, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
@@ -39,6 +39,8 @@ const LOOKED_AT: Nanos = Nanos::from_secs(1);
 const RESTARTS: u32 = 5;
 /// Having run for so long, it is not one that keeps ending: a run of days may lose it now and then.
 const SETTLED: Nanos = Nanos::from_secs(60);
+/// A program that has given no reading for so long gives none.
+const DUMB: Nanos = Nanos::from_secs(5);
 /// Least time from one start to the next.
 const BACK_OFF: Nanos = Nanos::from_secs(1);
 /// A line longer than this is no tegrastats line, and is thrown away as it comes.
@@ -67,6 +69,8 @@ pub struct Tegrastats {
     readings: Readings,
     asides: Vec<Event>,
     load_described: bool,
+    /// That it gives no reading has been said.
+    dumb_said: bool,
 }
 
 struct Running {
@@ -116,6 +120,26 @@ impl Tegrastats {
             readings: Readings::default(),
             asides: Vec::new(),
             load_described: false,
+            dumb_said: false,
+        }
+    }
+
+    /// What is wrong with a program that runs and gives no reading.
+    fn dumb(&self) -> Finding {
+        let program = self.start.program.display();
+        let (code, message) = match &self.readings.first_problem {
+            Some(problem) => (
+                "lines-skipped",
+                format!("No line that {program} prints can be read. The first: {problem}."),
+            ),
+            None => ("source-missing", format!("{program} runs and prints nothing.")),
+        };
+        Finding {
+            code: code.to_owned(),
+            tenant: None,
+            message,
+            advice: "Run it by hand and look at its lines; the board's own sensors are read without it where /sys is there."
+                .to_owned(),
         }
     }
 
@@ -234,6 +258,15 @@ impl Sampler for Tegrastats {
                 }
             }
         }
+        if !self.dumb_said
+            && !ended
+            && self.readings.taken == 0
+            && at - self.since >= DUMB.max(self.period * 3)
+        {
+            self.dumb_said = true;
+            let finding = self.dumb();
+            self.asides.push(Event::Finding(finding));
+        }
         if ended {
             if at - self.since >= SETTLED {
                 self.started = 0;
@@ -299,6 +332,8 @@ pub struct Readings {
     pub first_problem: Option<String>,
     /// Lines that were.
     pub taken: u64,
+    /// Why a log could not be read to its end.
+    pub cut_by: Option<String>,
 }
 
 impl Readings {

@@ -101,3 +101,25 @@ fn a_full_disk_ends_the_run_with_a_sentence() {
         assert_refused(&output, 1, &[absent, "runs/*.mcap"]);
     }
 }
+
+#[test]
+fn a_run_file_is_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = scenario(
+        folder.path(),
+        "Scenario(name: \"kept\", duration: \"2s\", clock: Virtual, tenants: [\
+         Tenant(name: \"a\", backend: Sim(Fixed(\"1ms\")), arrival: Periodic(hz: 100))])",
+    );
+    run(&["run", &path, "--out", "a.mcap"], folder.path());
+    let before = std::fs::read(folder.path().join("a.mcap")).unwrap();
+    for arguments in [
+        ["report", "a.mcap", "--html", "a.mcap"].as_slice(),
+        &["export", "a.mcap", "--format", "perfetto", "-o", "a.mcap"],
+        &["export", "a.mcap", "--format", "markdown", "-o", "a.mcap"],
+    ] {
+        let output = run(arguments, folder.path());
+        assert_refused(&output, 2, &["a.mcap is a run file", "name another file"]);
+        let after = std::fs::read(folder.path().join("a.mcap")).unwrap();
+        assert!(after == before, "{arguments:?}");
+    }
+}

@@ -40,7 +40,10 @@ fn a_host_that_ssh_does_not_know_or_does_not_trust_is_refused() {
     assert_refused(
         &deploy("other", "user"),
         1,
-        &["its host key is not the one that ssh remembers", "ssh-keygen -R"],
+        &[
+            "its host key is not the one that ssh remembers",
+            "ssh-keygen -R '[localhost]:",
+        ],
     );
 
     assert_refused(
@@ -164,7 +167,14 @@ fn a_disk_that_is_too_small_is_told_before_and_one_that_fills_up_when_it_does() 
         1,
         &["the disk of localhost is full", "are free in", "--folder"],
     );
-    assert_eq!(filled.status.code(), Some(1), "{}", stderr(&filled));
+    assert_refused(
+        &filled,
+        1,
+        &[
+            "the disk of localhost is full: No space left on device",
+            "--folder",
+        ],
+    );
     assert_refused(&full, 1, &["the disk of localhost is full", "--folder"]);
 }
 

@@ -23,6 +23,10 @@ impl TestBoard {
     #[allow(clippy::print_stderr, reason = "a skipped test says so")]
     pub(super) fn start() -> Option<TestBoard> {
         if !Path::new(SSHD).exists() || Command::new("ssh").arg("-V").output().is_err() {
+            assert!(
+                std::env::var_os("JETLAG_REQUIRE_SSHD").is_none(),
+                "JETLAG_REQUIRE_SSHD is set and there is no sshd or no ssh"
+            );
             eprintln!("skipped: no sshd or no ssh (scripts/setup.sh --test installs them)");
             return None;
         }

@@ -90,6 +90,16 @@ fn a_system_install_has_units_that_name_what_was_installed() {
         "JETLAG_RECORD_EVERY=2h\n",
     )
     .unwrap();
+    let shared = folder
+        .path()
+        .join("usr/local/share/jetlag/configs/sharing/edf.ron");
+    assert!(shared.is_file(), "scenarios in folders of their own are missing");
+    // What `systemctl enable` leaves; it leads to nothing here, as it would once the units are gone.
+    let wants = folder.path().join("etc/systemd/system/multi-user.target.wants");
+    fs::create_dir_all(&wants).unwrap();
+    for unit in ["jetlag-scenario@demo.service", "jetlag-monitor.service"] {
+        std::os::unix::fs::symlink(Path::new("/etc/systemd/system").join(unit), wants.join(unit)).unwrap();
+    }
     let removed = script("uninstall.sh", &["--system", "--root", &root]);
     assert!(removed.status.success(), "{}", stderr(&removed));
     assert_eq!(

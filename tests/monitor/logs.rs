@@ -55,6 +55,14 @@ fn a_file_that_is_no_log_is_an_error_that_says_what_to_name() {
             stderr(&output)
         );
     }
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    let unreadable = run(folder.path(), &["monitor", "--from-tegrastats", "folder"]);
+    assert_eq!(unreadable.status.code(), Some(1));
+    assert!(
+        stderr(&unreadable).contains("cannot read folder: Is a directory"),
+        "{}",
+        stderr(&unreadable)
+    );
     let missing = run(folder.path(), &["monitor", "--from-tegrastats", "nothing"]);
     assert_eq!(missing.status.code(), Some(2));
     let no_run = run(folder.path(), &["monitor", "--replay", "log"]);

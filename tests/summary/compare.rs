@@ -218,6 +218,20 @@ fn runs_that_cannot_be_compared_are_refused_with_the_reason() {
     })
     .to_string();
     assert!(said.contains("no tenant in common (camera; lidar)"), "{said}");
+    let mut recorded = manifest();
+    recorded.scenario.tenants.clear();
+    let recorded = Side {
+        name: "recorded".to_owned(),
+        files: Vec::new(),
+        runs: vec![RunSampler::new(&recorded).finish(Summarizer::new(&recorded).finish(None))],
+    };
+    let said = compare(&[side("a", 9_000, 0..1), recorded], &[])
+        .expect_err("not comparable")
+        .to_string();
+    assert!(
+        said.contains("(camera; none in what `jetlag monitor` recorded)"),
+        "{said}"
+    );
     let said = refused(&|m| m.tenants[0].detector = Some("yolox".to_owned())).to_string();
     assert!(
         said.contains("different detectors: `demo-camera` in A, `yolox` in B"),
@@ -258,6 +272,32 @@ fn what_can_be_compared_is_and_what_else_differs_is_noted() {
 }
 
 #[test]
+fn of_a_long_run_it_is_said_how_many_frames_are_compared() {
+    let of = |seconds: i64, seed: u64| {
+        let mut manifest = manifest();
+        manifest.scenario.duration = Nanos::from_secs(seconds);
+        Side {
+            name: "long".to_owned(),
+            files: Vec::new(),
+            runs: vec![simulated(&manifest, Nanos::from_micros(9_000), SIGMA, seed)],
+        }
+    };
+    let comparison = compare(&[of(2_100, 1), of(2_400, 2)], &[]).expect("comparable");
+    let long: Vec<_> = first(&comparison)
+        .notes
+        .iter()
+        .filter(|note| note.contains("long run"))
+        .collect();
+    // 63 000 frames are kept all; of 72 000 every second stretch of 4 096: nine of eighteen.
+    assert_eq!(
+        long,
+        [
+            "B is a long run: camera is compared by 36864 of its frames, in whole stretches spread over the run"
+        ]
+    );
+}
+
+#[test]
 fn a_run_without_frames_is_compared_as_far_as_it_goes() {
     let manifest = manifest();
     let empty = Side {
@@ -272,6 +312,21 @@ fn a_run_without_frames_is_compared_as_far_as_it_goes() {
         "{figures:?}"
     );
     assert!(!first(&comparison).differs());
+    let limit = parse_limit("camera.response.p50 +3%", &["camera"]).expect("a limit");
+    let empty = Side {
+        name: "empty".to_owned(),
+        files: Vec::new(),
+        runs: vec![RunSampler::new(&manifest).finish(Summarizer::new(&manifest).finish(None))],
+    };
+    let comparison = compare(&[side("a", 9_000, 0..1), empty], &[limit]).expect("comparable");
+    let text = shown(&comparison, 100);
+    assert!(
+        text.contains("NOTHING COULD BE JUDGED") && !text.contains("NO DIFFERENCE"),
+        "{text}"
+    );
+    let reason = comparison.limits[0].reason.as_deref().expect("a reason");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("fails: unknown ({reason})")), "{text}");
 }
 
 #[test]

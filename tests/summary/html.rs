@@ -284,8 +284,9 @@ pub(crate) fn browser() -> Option<PathBuf> {
     found
 }
 
-/// Opens a page as from disk, with a profile of its own; what it came to as text, and what was logged.
-fn opened(browser: &Path, page: &Path, width: u32) -> (String, String) {
+/// Opens a page as from disk, with a profile of its own and for eyes that prefer a scheme; what it came to as text, and what
+/// was logged.
+fn opened(browser: &Path, page: &Path, scheme: Scheme) -> (String, String) {
     let profile = tempfile::tempdir().expect("a folder");
     let output = Command::new(browser)
         .args([
@@ -302,7 +303,8 @@ fn opened(browser: &Path, page: &Path, width: u32) -> (String, String) {
         ])
         .args(["--enable-logging=stderr", "--virtual-time-budget=3000"])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("--window-size={width},900"))
+        .arg("--window-size=1400,900")
+        .arg(format!("--blink-settings=preferredColorScheme={}", scheme as u8))
         .arg("--dump-dom")
         .arg(format!("file://{}", page.display()))
         .output()
@@ -311,29 +313,62 @@ fn opened(browser: &Path, page: &Path, width: u32) -> (String, String) {
     (text(output.stdout), text(output.stderr))
 }
 
+/// Of colours, by Chromium's numbers.
+#[derive(Clone, Copy)]
+enum Scheme {
+    Dark = 0,
+    Light = 1,
+}
+
+/// What a page finds out about itself at its own width, written where the page around it shows it: how many charts are
+/// drawn, by how much it is too wide, and the lowest contrast of a text with what is behind it (WCAG 2.2, 1.4.3).
+const PROBE: &str = "<script>addEventListener('load',function(){var d=document,out=parent.document.body.dataset,\
+     numbers=function(c){var n=(c.match(/[\\d.]+/g)||[0,0,0,0]).map(Number),whole=c.startsWith('color(')?255:1;\
+     return n.map(function(x,i){return i<3?x*whole:x}).concat(n.length<4?1:[])},\
+     over=function(a,b){return [0,1,2].map(function(i){return a[i]*a[3]+b[i]*(1-a[3])})},\
+     light=function(c){var v=c.map(function(x){x/=255;return x<=.04045?x/12.92:Math.pow((x+.055)/1.055,2.4)});\
+     return .2126*v[0]+.7152*v[1]+.0722*v[2]},\
+     behind=function(e){return e?over(numbers(getComputedStyle(e).backgroundColor),behind(e.parentElement)):[255,255,255]},\
+     charts=[].filter.call(d.querySelectorAll('svg'),function(s){var b=s.getBoundingClientRect();\
+     return b.width>200&&b.height>50&&s.querySelectorAll('polyline,rect,polygon').length>3}),worst=[99];\
+     [].forEach.call(d.querySelectorAll('body *'),function(e){var box=e.getBoundingClientRect();\
+     if(!box.width||![].some.call(e.childNodes,function(n){return n.nodeType==3&&n.data.trim()}))return;\
+     var s=getComputedStyle(e),back=behind(e),ink=numbers(e.closest('svg')?s.fill:s.color),\
+     two=[light(over(ink,back)),light(back)].sort(function(a,b){return a-b}),ratio=(two[1]+.05)/(two[0]+.05);\
+     if(ratio<worst[0])worst=[ratio,e.tagName+'.'+e.getAttribute('class')+' '+e.textContent.slice(0,40)]});\
+     out.shown=charts.length;out.over=d.documentElement.scrollWidth-d.documentElement.clientWidth;\
+     out.tip=!!d.getElementById('tip');out.paper=Math.round(100*light(behind(d.body)));\
+     out.contrast=worst[0].toFixed(2);out.faintest=worst[1]})</script></body>";
+
 #[test]
-fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart() {
+fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart_readably() {
     let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let written = folder.path().join("page.html");
-    // What was drawn and what overflows is written down by the page itself, where it can be read back.
-    let probe = "<script>addEventListener('load',function(){var d=document,s=[].filter.call(\
-                 d.querySelectorAll('svg'),function(s){var b=s.getBoundingClientRect();return b.width>200&&b.height>50&&\
-                 s.querySelectorAll('polyline,rect,polygon').length>3});d.body.dataset.shown=s.length;\
-                 d.body.dataset.over=d.documentElement.scrollWidth-d.documentElement.clientWidth;});</script></body>";
-    let text = rich_page().replace("</body>", probe);
-    std::fs::write(&written, text).expect("the page is written");
-    for width in [1200, 500] {
-        let (dom, log) = opened(&browser, &written, width);
-        assert!(!log.contains("CONSOLE"), "{log}");
-        // Of each pair of widths one is shown: six charts, and four of distributions.
-        assert!(dom.contains("data-shown=\"10\""), "{width}: {}", tail(&dom));
-        assert!(
-            dom.contains("data-over=\"0\""),
-            "{width}: the page is wider than the window: {}",
-            tail(&dom)
-        );
-        assert!(dom.contains("id=\"tip\""), "the script ran");
+    let page = rich_page().replace("</body>", PROBE);
+    // No window is narrower than 500 pixels, and a telephone is: the page stands in a frame.
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    for width in [1200, 400] {
+        let frame =
+            format!("<iframe style=\"width:{width}px;height:900px;border:0\" srcdoc=\"{page}\"></iframe>");
+        std::fs::write(&written, format!("<!doctype html><body>{frame}</body>"))
+            .expect("the page is written");
+        for (scheme, paper) in [(Scheme::Light, 90..=100), (Scheme::Dark, 0..=5)] {
+            let (dom, log) = opened(&browser, &written, scheme);
+            assert!(!log.contains("CONSOLE"), "{log}");
+            let told = |name: &str| {
+                let (_, rest) = dom.split_once(&format!("data-{name}=\"")).unwrap_or_default();
+                rest.split('"').next().unwrap_or_default().to_owned()
+            };
+            // Of each pair of widths one is shown: six charts, and four of distributions.
+            assert_eq!(told("shown"), "10", "{width}");
+            assert_eq!(told("over"), "0", "{width}: the page is wider than the window");
+            assert_eq!(told("tip"), "true", "the script ran");
+            let lightness: u32 = told("paper").parse().expect("a number");
+            assert!(paper.contains(&lightness), "{lightness}: the other scheme");
+            let contrast: f64 = told("contrast").parse().expect("a number");
+            assert!(contrast >= 4.5, "{width}: {contrast} of {}", told("faintest"));
+        }
     }
 }
 
@@ -379,9 +414,4 @@ fn a_simulated_run_becomes_a_page_and_two_are_compared_on_one() {
     assert!(said.contains("cannot write no/such/folder/x.html"), "{said}");
     let (code, _) = jetlag(&["report", "a.mcap", "b.mcap", "--layers"]);
     assert_eq!(code, Some(0));
-}
-
-fn tail(text: &str) -> &str {
-    let start = text.find("<body").unwrap_or(0);
-    text.get(start..start + 200).unwrap_or(text)
 }

@@ -339,6 +339,35 @@ fn two_cards_are_both_counted_and_said_to_be() {
     assert_eq!(energy.rails.len(), 2);
 }
 
+/// As after `kill -9` or a power cut: nothing says when the measured time ended.
+#[test]
+fn a_run_that_was_killed_has_its_power_energy_and_conditions() {
+    let hot = |t: f64| Some(if t > 30.0 { 1.0 } else { 0.0 });
+    let mut throttle = line("thermal", "cpufreq-cpu0_cooling", RailRole::None, hot);
+    throttle.signal.unit = "state".to_owned();
+    let (manifest, events) = with_power(
+        &[line("ina3221", "VDD_IN", RailRole::Total, module), throttle],
+        70,
+    );
+    let mut summarizer = jetlag::analysis::Summarizer::new(&manifest);
+    let kept = events.iter().filter(|event| !matches!(event, Event::Phase(_)));
+    kept.for_each(|event| summarizer.push(event));
+    let summary = summarizer.finish(Some("The file ends after 69.9 s.".to_owned()));
+    let energy = summary.energy.as_ref().unwrap();
+    assert!((energy.total_mj / 700_000.0 - 1.0).abs() < 0.03, "{energy:?}");
+    assert!(
+        summary
+            .tenants
+            .iter()
+            .all(|tenant| tenant.energy_mj_per_frame.is_some())
+    );
+    let codes = codes(&summary);
+    assert!(
+        codes.contains(&"truncated-file") && codes.contains(&"throttled"),
+        "{codes:?}"
+    );
+}
+
 #[test]
 fn a_window_too_short_for_the_sensor_and_gaps_in_the_readings_are_findings() {
     let mut slow = line("ina3221", "VDD_IN", RailRole::Total, module);
@@ -358,6 +387,21 @@ fn a_window_too_short_for_the_sensor_and_gaps_in_the_readings_are_findings() {
         two_seconds.signal.window = None;
         assert_eq!(codes(&powered(&[two_seconds], 70)), findings);
     }
+    // A sensor of which nothing is known, read seldom: there are no more renewals than readings.
+    let mut unknown = line("tegrastats", "VDD_IN", RailRole::Total, |t| {
+        (t.rem_euclid(20.0) < 0.05).then_some(10_000.0)
+    });
+    (
+        unknown.signal.refresh,
+        unknown.signal.window,
+        unknown.signal.period,
+    ) = (None, None, None);
+    let summary = powered(&[unknown], 70);
+    assert!(
+        codes(&summary).contains(&"short-for-sensor"),
+        "{:?}",
+        codes(&summary)
+    );
     let gaps = line("ina3221", "VDD_IN", RailRole::Total, |t| {
         (!(20.0..40.0).contains(&t)).then_some(10_000.0)
     });

@@ -1,5 +1,6 @@
 //! Whether two runs can be compared, and what differs between them besides what was measured.
 
+use super::super::tenant::arrival_in_words;
 use super::RunSample;
 use crate::record::Manifest;
 use crate::scenario::{Arrival, ClockKind, Tenant};
@@ -69,9 +70,16 @@ pub(super) fn clocks_and_tenants(
     Err(Incomparable::NoTenant {
         a: a_name.to_owned(),
         b: b_name.to_owned(),
-        a_tenants: a_tenants.join(", "),
-        b_tenants: b_tenants.join(", "),
+        a_tenants: listed(&a_tenants),
+        b_tenants: listed(&b_tenants),
     })
+}
+
+fn listed(tenants: &[String]) -> String {
+    match tenants {
+        [] => "none in what `jetlag monitor` recorded".to_owned(),
+        names => names.join(", "),
+    }
 }
 
 /// Why a tenant of this name is not the same thing in both runs; `None` where it is.
@@ -108,6 +116,15 @@ pub(super) fn difference_of_kind(name: &str, a: &Manifest, b: &Manifest) -> Opti
         ));
     }
     None
+}
+
+/// When a tenant's frames come, with all that may differ.
+fn arrival(tenant: &Tenant) -> String {
+    let words = arrival_in_words(&tenant.arrival);
+    match tenant.arrival {
+        Arrival::Periodic { phase, jitter, .. } => format!("{words}, phase {phase}, jitter {jitter}"),
+        _ => words,
+    }
 }
 
 fn tenant<'a>(manifest: &'a Manifest, name: &str) -> Option<&'a Tenant> {
@@ -174,8 +191,8 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
         ));
         notes.extend(differing(
             &format!("{name}'s arrival"),
-            format!("{:?}", tenant_a.arrival),
-            format!("{:?}", tenant_b.arrival),
+            arrival(tenant_a),
+            arrival(tenant_b),
         ));
         notes.extend(differing(
             &format!("{name}'s deadline"),
@@ -190,6 +207,11 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
         }
     }
     for (label, side) in [("A", a), ("B", b)] {
+        for (tenant, kept) in side.iter().flat_map(RunSample::thinned) {
+            notes.push(format!(
+                "{label} is a long run: {tenant} is compared by {kept} of its frames, in whole stretches spread over the run"
+            ));
+        }
         let mut codes: Vec<String> = side
             .iter()
             .flat_map(|run| &run.summary.run.findings)

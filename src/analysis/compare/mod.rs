@@ -82,6 +82,12 @@ impl Candidate {
             .clone()
             .any(|figure| matches!(figure.verdict, Verdict::Higher | Verdict::Lower))
     }
+
+    /// Whether anything may be said of any figure of any tenant.
+    pub fn is_judged(&self) -> bool {
+        let mut figures = self.tenants.iter().flat_map(|tenant| &tenant.figures);
+        figures.any(|figure| figure.verdict != Verdict::Unknown)
+    }
 }
 
 /// One tenant.
@@ -145,6 +151,8 @@ pub struct LimitResult {
     pub change: Option<f64>,
     /// Its own interval of 95 %, for the one figure that was asked for.
     pub ci95: Option<[f64; 2]>,
+    /// Where it is unknown: what is missing.
+    pub reason: Option<String>,
 }
 
 impl Comparison {
@@ -206,6 +214,7 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
                     passed: found.interval.map(|interval| limit.is_passed(interval)),
                     change: found.change,
                     ci95: found.interval,
+                    reason: found.reason,
                 }
             })
         })
@@ -260,7 +269,7 @@ fn label(number: usize) -> String {
 fn match_tenants(a: &Side, b: &Side) -> Result<Vec<(String, Option<String>)>, Incomparable> {
     let (first_a, first_b) = (&a.runs[0].manifest, &b.runs[0].manifest);
     for (side, first) in [(a, first_a), (b, first_b)] {
-        for run in &side.runs {
+        for run in side.runs.iter().skip(1) {
             matching::clocks_and_tenants((&side.name, first), (&side.name, &run.manifest))?;
         }
     }

@@ -89,6 +89,12 @@ impl RunSample {
         values.into_iter().flatten().map(|miss| miss != 0).collect()
     }
 
+    /// Tenants of which only some frames were kept, with how many.
+    pub(super) fn thinned(&self) -> impl Iterator<Item = (&str, usize)> {
+        let tenants = self.manifest.scenario.tenants.iter().zip(&self.tenants);
+        tenants.filter_map(|(tenant, timeline)| Some((tenant.name.as_str(), timeline.thinned_to()?)))
+    }
+
     /// Energy for one completed frame in millijoules, where power was measured.
     pub(super) fn energy(&self, tenant: &str) -> Option<f64> {
         let tenant = self.summary.tenants.iter().find(|known| known.name == tenant)?;

@@ -350,6 +350,9 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         let Some(value) = sample.value.filter(|value| value.is_finite()) else {
             return Ok(());
         };
+        if self.written > self.limit {
+            self.next_shard()?;
+        }
         let name = format!("{} {}", sample.source, sample.signal);
         let event = TrackEvent {
             double_counter_value: Some(value),

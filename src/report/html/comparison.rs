@@ -31,9 +31,10 @@ pub(super) fn section(compared: &Compared) -> Section {
 
 fn blocks(candidate: &Candidate) -> Vec<Block> {
     let label = &candidate.side.label;
-    let title = match candidate.differs() {
-        true => format!("{label} differs from A"),
-        false => format!("No difference found between A and {label}"),
+    let title = match (candidate.differs(), candidate.is_judged()) {
+        (true, _) => format!("{label} differs from A"),
+        (false, true) => format!("No difference found between A and {label}"),
+        (false, false) => format!("Nothing could be judged between A and {label}"),
     };
     let mut table = Table::new(title, &["tenant", "", "what may be said", "#A", "#candidate"]);
     for tenant in &candidate.tenants {

@@ -67,7 +67,15 @@ pub fn read_log(
         each,
     };
     let mut begins = true;
-    while let Some(line) = next_line_of_log(&mut reader) {
+    loop {
+        let line = match next_line_of_log(&mut reader) {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(error) => {
+                readings.cut_by = Some(error.to_string());
+                break;
+            }
+        };
         // What is too long for a line comes in pieces, and is one line.
         let begun = std::mem::replace(&mut begins, line.ends_with('\n'));
         let mut row = Row::default();
@@ -215,18 +223,14 @@ fn seconds(stamp: Timestamp) -> i64 {
 
 /// As [`super::next_line`]; the last line of a log counts also without its newline, unless it ends in a digit: a
 /// number that is cut reads as a smaller one.
-fn next_line_of_log(reader: &mut impl BufRead) -> Option<String> {
+fn next_line_of_log(reader: &mut impl BufRead) -> std::io::Result<Option<String>> {
     use std::io::Read;
     let mut bytes = Vec::new();
-    let read = reader
-        .by_ref()
-        .take(LONGEST_LINE)
-        .read_until(b'\n', &mut bytes)
-        .ok()?;
+    let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes)?;
     // A piece of a line that is too long goes on.
     let ends = (read as u64) < LONGEST_LINE;
     let cut = ends && bytes.last().is_some_and(u8::is_ascii_digit);
-    (read > 0 && !cut).then(|| String::from_utf8_lossy(&bytes).into_owned())
+    Ok((read > 0 && !cut).then(|| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 #[cfg(test)]

@@ -180,6 +180,41 @@ fn a_program_that_ends_now_and_then_is_started_again_as_often_as_it_takes() {
 }
 
 #[test]
+fn a_program_that_prints_nothing_that_can_be_read_is_a_finding() {
+    for (script, code, says) in [
+        ("echo 'NVRM: power=5W'; sleep 60", "lines-skipped", "NVRM:"),
+        ("sleep 60", "source-missing", "prints nothing"),
+    ] {
+        let (_folder, path) = program(script);
+        let mut tegrastats = sampler(&path);
+        tegrastats.sample(Stamp(0), &mut Vec::new()).unwrap();
+        let begun = std::time::Instant::now();
+        while code == "lines-skipped" && tegrastats.readings.skipped == 0 && begun.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            tegrastats.sample(Stamp(1_000_000_000), &mut Vec::new()).unwrap();
+        }
+        let mut asides = Vec::new();
+        tegrastats.asides(&mut asides);
+        let is_finding = |event: &&Event| matches!(event, Event::Finding(_));
+        assert_eq!(asides.iter().filter(is_finding).count(), 0, "too soon to tell");
+        for at in [6, 7] {
+            tegrastats
+                .sample(Stamp(at * 1_000_000_000), &mut Vec::new())
+                .unwrap();
+        }
+        tegrastats.asides(&mut asides);
+        let findings: Vec<_> = asides
+            .iter()
+            .filter_map(|event| match event {
+                Event::Finding(finding) => Some((finding.code.as_str(), finding.message.contains(says))),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(findings, [(code, true)], "once");
+    }
+}
+
+#[test]
 fn a_program_that_is_not_there_ends_the_sampler_with_its_name() {
     let mut tegrastats = sampler(Path::new("/no/such/tegrastats"));
     let error = tegrastats
