@@ -25,7 +25,10 @@ state() {
 
 # What is free here; the last line of df, since its heading is no number.
 free_kib() {
-  df -Pk . | while read -r _ _ _ free _; do echo "$free"; done | tail -n 1
+  df -Pk . | {
+    while read -r _ _ _ free _; do last=$free; done
+    echo "$last"
+  }
 }
 
 # Whether a run has room for its record; a df that tells no number is not believed.

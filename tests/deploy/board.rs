@@ -143,7 +143,9 @@ impl TestBoard {
         let runs = self.path("board/jetlag/runs");
         let follows = |process: &Path| {
             let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
+            let line = fs::read_to_string(process.join("cmdline")).unwrap_or_default();
             name.trim() == "tail"
+                && line.contains("--pid")
                 && fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&runs))
         };
         while !fs::read_dir("/proc")
