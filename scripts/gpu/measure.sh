@@ -11,6 +11,7 @@
 #   FOLDER/measure.sh processes           there: the same in processes, time-sliced and under MPS
 #   FOLDER/measure.sh preprocess          there: preparing frames on the host and on the device
 #   FOLDER/measure.sh stressors           there: a detector beside each stressor
+#   FOLDER/measure.sh outputs             there: runs of the same frames on each backend; scripts/gpu/outputs.py compares them here
 #   FOLDER/measure.sh peer                there: the same network from Python's onnxruntime, in turns
 #   FOLDER/measure.sh several             there, with two GPUs: copies of a tenant on each
 #
@@ -207,6 +208,22 @@ preprocess() {
     run "preprocess-lidar-$where" "preprocess-lidar-$where.ron"
   done
   python3 table.py stages runs preprocess
+}
+
+outputs() {
+  export JETLAG_ONNXRUNTIME=$here/ort
+  local spec name sensor where backend
+  for spec in engines/*.ron; do
+    name=$(basename "$spec" .ron)
+    sensor=$(sed -n 's/^\(Camera\|Lidar\)(.*/\1/p' "$spec")
+    for where in 'cpu:Cpu(threads: 2)' 'ort-cpu:OnnxRuntime(provider: Cpu)' 'ort-cuda:OnnxRuntime(provider: Cuda)' \
+      'ort-cuda-gpu:OnnxRuntime(provider: Cuda), preprocess: Gpu'; do
+      backend=${where#*:}
+      echo "Scenario(seed: 11, duration: \"300s\", warmup: \"0s\", tenants: [Tenant(name: \"$name\", detector: \"$spec\", source:" \
+        "Synthetic(sensor: $sensor, scenes: 40), arrival: Closed, frames: 40, backend: $backend)])" >outputs.ron
+      run "outputs-$name-${where%%:*}" outputs.ron
+    done
+  done
 }
 
 several() {
