@@ -68,6 +68,11 @@ pub(in crate::report::html) fn chart(
                 .iter()
                 .map(|(at, reading)| (*at, reading.mean * scale));
             plane.path(points, line(colour(number), 5))?;
+            // One reading makes no line.
+            if let [(at, reading)] = &signal.points[..] {
+                let place = (plane.x(*at), plane.y(reading.mean * scale));
+                plane.draw(Circle::new(place, 2 * FINE, colour(number).filled()))?;
+            }
             for (at, reading) in &signal.points {
                 if reading.high > reading.low {
                     let ends = vec![
