@@ -9,6 +9,7 @@ mod findings;
 mod html;
 mod interference;
 mod made_up;
+mod metamorphic;
 mod outliers;
 mod output;
 mod power;

@@ -1,0 +1,134 @@
+//! Does the 95 % interval of a quantile hold the true one, also where frames queue and repeat each other?
+//!
+//! The true quantile is that of many other runs of the same kind. Counted are the intervals that are printed: a quantile
+//! that a run cannot support is withheld, and how often is told beside it.
+
+use jetlag::record::Phase;
+use jetlag::scenario::Arrival;
+
+use crate::Cell;
+use crate::table::{Promise, Row};
+use crate::world::{Service, World, bimodal, lognormal, normal, periodic, quantile_ms};
+
+pub(crate) const PART: &str = "quantiles";
+/// Runs whose frames together are the truth.
+const TRUTH: u64 = 600;
+
+pub(crate) fn cells() -> Vec<Cell> {
+    kinds()
+        .into_iter()
+        .map(|(name, world)| Cell {
+            part: PART,
+            rows: Box::new(move |seeds| rows(&name, &world, seeds)),
+        })
+        .collect()
+}
+
+/// Single tenants by arrival, service and load.
+pub(crate) fn kinds() -> Vec<(String, World)> {
+    let mut kinds = Vec::new();
+    let mut add = |name: &str, arrival: Arrival, service: Service, seconds: i64| {
+        kinds.push((name.to_owned(), World::of_one(arrival, service, seconds)));
+    };
+    let poisson = |hz| Arrival::Poisson { hz };
+    add(
+        "independent, 30 Hz, 25 s",
+        periodic(30.0, 0.0, 0.0),
+        lognormal(9.0, 0.2),
+        25,
+    );
+    add(
+        "independent, 30 Hz, 60 s",
+        periodic(30.0, 0.0, 0.0),
+        lognormal(9.0, 0.2),
+        60,
+    );
+    add(
+        "independent, heavy tail, 60 s",
+        periodic(30.0, 0.0, 0.0),
+        lognormal(4.0, 0.6),
+        60,
+    );
+    add(
+        "D/G/1 load 0.80, 60 s",
+        periodic(30.0, 0.0, 0.0),
+        lognormal(26.2, 0.2),
+        60,
+    );
+    add(
+        "D/G/1 load 0.93, 60 s",
+        periodic(30.0, 0.0, 0.0),
+        lognormal(30.4, 0.2),
+        60,
+    );
+    add(
+        "D/G/1 load 0.93, 600 s",
+        periodic(30.0, 0.0, 0.0),
+        lognormal(30.4, 0.2),
+        600,
+    );
+    add(
+        "D/G/1 load 0.95, bimodal, 120 s",
+        periodic(30.0, 0.0, 0.0),
+        bimodal(30.0, 63.0, 0.05),
+        120,
+    );
+    add("M/G/1 load 0.50, 60 s", poisson(40.0), normal(12.5, 2.0), 60);
+    add("M/G/1 load 0.69, 60 s", poisson(40.0), normal(17.25, 3.0), 60);
+    add("M/G/1 load 0.90, 60 s", poisson(40.0), lognormal(22.0, 0.2), 60);
+    add("M/G/1 load 0.90, 600 s", poisson(40.0), lognormal(22.0, 0.2), 600);
+    for (phi, seconds) in [(0.5, 60), (0.8, 120), (0.9, 120)] {
+        let service = Service::Repeating {
+            median_ms: 9.0,
+            sigma: 0.2,
+            phi,
+        };
+        add(
+            &format!("repeating, φ {phi}, {seconds} s"),
+            periodic(30.0, 0.0, 0.0),
+            service,
+            seconds,
+        );
+    }
+    kinds
+}
+
+fn rows(name: &str, world: &World, seeds: u64) -> Vec<Row> {
+    let all = world.responses(0, Phase::Together, TRUTH);
+    let shares = [
+        ("p50", 0.5),
+        ("p90", 0.9),
+        ("p95", 0.95),
+        ("p99", 0.99),
+        ("p99.9", 0.999),
+    ];
+    let truth = shares.map(|(_, p)| quantile_ms(&all, p));
+    let (mut held, mut printed) = ([0; 5], [0; 5]);
+    for seed in 0..seeds {
+        let response = &world.summary(seed).tenants[0].response_ms;
+        let ci95 = &response.ci95;
+        let intervals = [ci95.p50, ci95.p90, ci95.p95, ci95.p99, ci95.p99_9];
+        for (which, interval) in intervals.into_iter().enumerate() {
+            let Some([low, high]) = interval else { continue };
+            printed[which] += 1;
+            held[which] += u64::from(low <= truth[which] && truth[which] <= high);
+        }
+    }
+    let mut rows = Vec::new();
+    for (which, (quantile, _)) in shares.into_iter().enumerate() {
+        if printed[which] == 0 {
+            rows.push(Row::new(
+                PART,
+                name,
+                format!("{quantile} printed"),
+                (0, seeds),
+                Promise::Told,
+            ));
+            continue;
+        }
+        let counts = (held[which], printed[which]);
+        let figure = format!("{quantile} held (printed {} of {seeds})", printed[which]);
+        rows.push(Row::new(PART, name, figure, counts, Promise::AtLeast(0.93)));
+    }
+    rows
+}

@@ -1,0 +1,82 @@
+//! Does the interval of a slowdown hold the true one: response time together over response time alone?
+
+use jetlag::record::Phase;
+use jetlag::scenario::{Arrival, Sharing};
+
+use crate::Cell;
+use crate::table::{Promise, Row};
+use crate::world::{Member, World, lognormal, normal, periodic, quantile_ms};
+
+const PART: &str = "slowdown";
+const TRUTH: u64 = 300;
+
+pub(crate) fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for contention in [0.0, 0.3, 1.0] {
+        for (sharing, how) in [
+            (Sharing::Streams, "Streams"),
+            (Sharing::Exclusive, "Exclusive"),
+            (Sharing::RoundRobin, "RoundRobin"),
+            (Sharing::Edf, "Edf"),
+        ] {
+            // Where tenants take turns, none ever runs beside another.
+            if contention > 0.0 && how != "Streams" {
+                continue;
+            }
+            let world = World {
+                members: vec![
+                    Member::new(periodic(30.0, 0.0, 4.0), normal(9.0, 1.0)),
+                    Member::new(Arrival::Poisson { hz: 15.0 }, lognormal(12.0, 0.3)),
+                ],
+                contention,
+                sharing,
+                seconds: 60,
+                alone: true,
+            };
+            cells.push(Cell {
+                part: PART,
+                rows: Box::new(move |seeds| {
+                    rows(
+                        &format!("two tenants, {how}, contention {contention}, 60 s"),
+                        &world,
+                        seeds,
+                    )
+                }),
+            });
+        }
+    }
+    cells
+}
+
+fn rows(cell: &str, world: &World, seeds: u64) -> Vec<Row> {
+    let ratios: Vec<[f64; 2]> = (0..world.members.len() as u16)
+        .map(|tenant| {
+            let together = world.responses(tenant, Phase::Together, TRUTH);
+            let alone = world.responses(tenant, Phase::Alone, TRUTH);
+            [0.5, 0.99].map(|p| quantile_ms(&together, p) / quantile_ms(&alone, p))
+        })
+        .collect();
+    let (mut held, mut printed) = ([0; 2], [0; 2]);
+    for seed in 0..seeds {
+        let summary = world.summary(seed);
+        for (tenant, truth) in summary.tenants.iter().zip(&ratios) {
+            let Some(slowdown) = tenant.slowdown else { continue };
+            let intervals = [slowdown.ci95.p50, slowdown.ci95.p99];
+            for (which, interval) in intervals.into_iter().enumerate() {
+                let Some([low, high]) = interval else { continue };
+                printed[which] += 1;
+                held[which] += u64::from(low <= truth[which] && truth[which] <= high);
+            }
+        }
+    }
+    let figure = |which: usize, name: &str| {
+        Row::new(
+            PART,
+            cell,
+            format!("{name} held"),
+            (held[which], printed[which]),
+            Promise::AtLeast(0.93),
+        )
+    };
+    vec![figure(0, "p50"), figure(1, "p99")]
+}

@@ -1,0 +1,95 @@
+//! The table of promises: what was counted, what was promised, and whether chance explains the difference.
+
+use std::io::{self, Write};
+
+/// What a count is held against, as a share from 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Promise {
+    /// Of so many at least this share.
+    AtLeast(f64),
+    /// Of so many at most this share.
+    AtMost(f64),
+    /// Told, and not judged: how often a figure could be printed at all, say.
+    Told,
+}
+
+/// One promise in one kind of run.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    part: &'static str,
+    cell: String,
+    figure: String,
+    hits: u64,
+    of: u64,
+    promise: Promise,
+}
+
+impl Row {
+    /// `hits` of `of` for which the figure is true.
+    pub(crate) fn new(
+        part: &'static str,
+        cell: impl Into<String>,
+        figure: impl Into<String>,
+        (hits, of): (u64, u64),
+        promise: Promise,
+    ) -> Row {
+        Row {
+            part,
+            cell: cell.into(),
+            figure: figure.into(),
+            hits,
+            of,
+            promise,
+        }
+    }
+
+    /// Whether chance alone would break one of `rows` such promises in less than one table of a hundred.
+    pub(crate) fn is_broken(&self, rows: usize) -> bool {
+        let luck = 0.01 / rows.max(1) as f64;
+        match self.promise {
+            Promise::AtLeast(share) => at_most(self.hits, self.of, share) < luck,
+            // At least so many of them is at most the others of the others.
+            Promise::AtMost(share) => at_most(self.of - self.hits, self.of, 1.0 - share) < luck,
+            Promise::Told => false,
+        }
+    }
+}
+
+/// The probability of at most `hits` successes in `n` trials of probability `p`.
+fn at_most(hits: u64, n: u64, p: f64) -> f64 {
+    let (mut sum, mut log_choose) = (0.0, 0.0);
+    for k in 0..=hits.min(n) {
+        if k > 0 {
+            log_choose += ((n - k + 1) as f64 / k as f64).ln();
+        }
+        let failures = (n - k) as f64 * (1.0 - p).ln();
+        sum += (log_choose + k as f64 * p.ln() + failures).exp();
+    }
+    f64::min(sum, 1.0)
+}
+
+/// Writes all rows as a Markdown table, and below it how many are broken.
+pub(crate) fn write(rows: &[Row], seeds: u64, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{seeds} seeds of each kind of run.\n")?;
+    writeln!(out, "| part | runs | figure | seen | of | promised | |")?;
+    writeln!(out, "|---|---|---|---|---|---|---|")?;
+    for row in rows {
+        let seen = match row.of {
+            0 => "–".to_owned(),
+            of => format!("{:.1} %", row.hits as f64 / of as f64 * 100.0),
+        };
+        let promised = match row.promise {
+            Promise::AtLeast(share) => format!("≥ {:.0} %", share * 100.0),
+            Promise::AtMost(share) => format!("≤ {:.0} %", share * 100.0),
+            Promise::Told => String::new(),
+        };
+        let broken = if row.is_broken(rows.len()) { "BROKEN" } else { "" };
+        let (part, cell, figure, of) = (row.part, &row.cell, &row.figure, row.of);
+        writeln!(
+            out,
+            "| {part} | {cell} | {figure} | {seen} | {of} | {promised} | {broken} |"
+        )?;
+    }
+    let broken = rows.iter().filter(|row| row.is_broken(rows.len())).count();
+    writeln!(out, "\n{} rows, {broken} broken", rows.len())
+}

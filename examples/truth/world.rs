@@ -1,0 +1,305 @@
+//! Simulated runs in memory: the virtual clock's tenants, straight into the summary.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+
+use jetlag::analysis::compare::{RunSample, RunSampler};
+use jetlag::analysis::{Summarizer, Summary};
+use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, TenantManifest};
+use jetlag::scenario::{
+    Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
+    SourceSpec, Telemetry, Tenant,
+};
+use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::simulate::{self, SimTenant};
+use jetlag::units::{Nanos, Stamp};
+use rand_distr::{Distribution, StandardNormal};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+
+/// How long inferences of a tenant take alone.
+#[derive(Clone, Debug)]
+pub(crate) enum Service {
+    /// Each drawn by itself.
+    Drawn(LatencyModel),
+    /// Lognormal around a median in milliseconds, its logarithm autoregressive: sigma, phi.
+    Repeating { median_ms: f64, sigma: f64, phi: f64 },
+}
+
+/// One tenant of a kind of run.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub(crate) arrival: Arrival,
+    pub(crate) service: Service,
+    pub(crate) depth: usize,
+}
+
+/// A kind of run.
+#[derive(Clone, Debug)]
+pub(crate) struct World {
+    pub(crate) members: Vec<Member>,
+    pub(crate) contention: f64,
+    pub(crate) sharing: Sharing,
+    pub(crate) seconds: i64,
+    /// Measure each tenant alone as well.
+    pub(crate) alone: bool,
+}
+
+pub(crate) fn ms(ms: f64) -> Nanos {
+    Nanos((ms * 1e6).round() as i64)
+}
+
+pub(crate) fn periodic(hz: f64, phase_ms: f64, jitter_ms: f64) -> Arrival {
+    Arrival::Periodic {
+        hz,
+        phase: ms(phase_ms),
+        jitter: ms(jitter_ms),
+    }
+}
+
+pub(crate) fn normal(mean_ms: f64, sd_ms: f64) -> Service {
+    Service::Drawn(LatencyModel::Normal {
+        mean: ms(mean_ms),
+        sd: ms(sd_ms),
+    })
+}
+
+pub(crate) fn lognormal(median_ms: f64, sigma: f64) -> Service {
+    Service::Drawn(LatencyModel::LogNormal {
+        median: ms(median_ms),
+        sigma,
+    })
+}
+
+pub(crate) fn bimodal(fast_ms: f64, slow_ms: f64, slow_share: f64) -> Service {
+    Service::Drawn(LatencyModel::Bimodal {
+        fast: ms(fast_ms),
+        slow: ms(slow_ms),
+        slow_share,
+    })
+}
+
+impl Member {
+    pub(crate) fn new(arrival: Arrival, service: Service) -> Member {
+        Member {
+            arrival,
+            service,
+            depth: 1,
+        }
+    }
+}
+
+/// A seed for each use of a run's seed: no two draws share one.
+fn mixed(seed: u64, tenant: u64, phase: u64) -> u64 {
+    // SplitMix64's finaliser: close seeds become far ones.
+    let mut z = seed
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(tenant << 32 | phase);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl World {
+    /// One tenant alone.
+    pub(crate) fn of_one(arrival: Arrival, service: Service, seconds: i64) -> World {
+        World {
+            members: vec![Member::new(arrival, service)],
+            contention: 0.0,
+            sharing: Sharing::Streams,
+            seconds,
+            alone: false,
+        }
+    }
+
+    pub(crate) fn manifest(&self) -> Manifest {
+        let names = ["camera", "lidar", "radar", "map"];
+        let tenants: Vec<Tenant> = self
+            .members
+            .iter()
+            .zip(names)
+            .map(|(member, name)| Tenant {
+                name: name.to_owned(),
+                detector: None,
+                backend: BackendChoice::Sim(match &member.service {
+                    Service::Drawn(model) => model.clone(),
+                    Service::Repeating { median_ms, .. } => LatencyModel::Fixed(ms(*median_ms)),
+                }),
+                backend_reason: None,
+                source: SourceSpec::Empty,
+                arrival: member.arrival,
+                deadline: None,
+                overload: Overload::Queue { capacity: 100_000 },
+                priority: 0,
+                depth: member.depth,
+                cpus: Vec::new(),
+                record_detections: false,
+                gpu: Default::default(),
+                frames: None,
+            })
+            .collect();
+        Manifest {
+            schema_major: 1,
+            schema_minor: 0,
+            jetlag_version: "0.0.0".to_owned(),
+            command_line: Vec::new(),
+            tenants: tenants
+                .iter()
+                .map(|tenant| TenantManifest {
+                    name: tenant.name.clone(),
+                    backend: "sim".to_owned(),
+                    detector: None,
+                    classes: Vec::new(),
+                    networks: Vec::new(),
+                    source: String::new(),
+                })
+                .collect(),
+            machine: BTreeMap::new(),
+            anchor: Stamp(0),
+            anchor_unix_ns: 0,
+            scenario: Scenario {
+                name: "truth".to_owned(),
+                duration: Nanos::from_secs(self.seconds),
+                warmup: Nanos::from_secs(5),
+                seed: 1,
+                clock: ClockKind::Virtual,
+                sharing: self.sharing,
+                release: Release::Sleep,
+                baseline: Baseline {
+                    alone: self.alone,
+                    ..Baseline::default()
+                },
+                matrix: None,
+                sweep: None,
+                telemetry: Telemetry {
+                    interval: Nanos::from_millis(100),
+                    sources: None,
+                },
+                clocks: Clocks::AsIs,
+                watchdog: Nanos::from_secs(10),
+                mps: Default::default(),
+                sim_contention: self.contention,
+                expect: Vec::new(),
+                tenants,
+            },
+        }
+    }
+
+    /// All events of a run, phase by phase; `moments` moves what becomes of a frame before it is seen.
+    pub(crate) fn events(&self, seed: u64) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut epoch = Stamp(0);
+        let alone = (0..self.members.len()).filter(|_| self.alone);
+        let phases = alone
+            .map(|tenant| (Phase::Alone, vec![tenant]))
+            .chain([(Phase::Together, (0..self.members.len()).collect())]);
+        for ((phase, members), number) in phases.zip(0..) {
+            let measured_from = epoch + Nanos::from_secs(5);
+            let plan = PhasePlan {
+                phase,
+                sharing: self.sharing,
+                epoch,
+                measured_from,
+                end: measured_from + Nanos::from_secs(self.seconds),
+            };
+            let tenants: Vec<SimTenant> = members
+                .iter()
+                .map(|&tenant| self.simulated(tenant, mixed(seed, tenant as u64, number)))
+                .collect();
+            let ends = simulate::run(
+                &tenants,
+                self.contention,
+                plan,
+                &AtomicBool::new(false),
+                |frame| events.push(Event::Frame(*frame)),
+            );
+            events.extend(ends.into_iter().map(Event::Phase));
+            epoch = plan.end + Nanos::from_secs(1);
+        }
+        events
+    }
+
+    fn simulated(&self, tenant: usize, seed: u64) -> SimTenant {
+        let member = &self.members[tenant];
+        SimTenant {
+            tenant: tenant as u16,
+            model: match &member.service {
+                Service::Drawn(model) => model.clone(),
+                Service::Repeating {
+                    median_ms,
+                    sigma,
+                    phi,
+                } => LatencyModel::Recorded(repeating(*median_ms, *sigma, *phi, 1 << 14, seed)),
+            },
+            arrival: member.arrival,
+            overload: Overload::Queue { capacity: 100_000 },
+            deadline: None,
+            depth: member.depth,
+            frames: None,
+            seed,
+            captured: Vec::new(),
+            length: None,
+        }
+    }
+
+    /// The summary of the run of this seed.
+    pub(crate) fn summary(&self, seed: u64) -> Summary {
+        summarized(&self.manifest(), &self.events(seed))
+    }
+
+    /// What a comparison takes of the run of this seed.
+    pub(crate) fn sample(&self, seed: u64) -> RunSample {
+        let manifest = self.manifest();
+        let (mut summarizer, mut sampler) = (Summarizer::new(&manifest), RunSampler::new(&manifest));
+        for event in self.events(seed) {
+            summarizer.push(&event);
+            sampler.push(&event);
+        }
+        sampler.finish(summarizer.finish(None))
+    }
+
+    /// Response times of a tenant's measured frames in other runs of the same kind, sorted: what the truth is.
+    pub(crate) fn responses(&self, tenant: u16, phase: Phase, seeds: u64) -> Vec<i64> {
+        let measured = |event: Event| match event {
+            Event::Frame(frame) if is_measured(&frame) && frame.tenant == tenant && frame.phase == phase => {
+                Some(frame.response().0)
+            }
+            _ => None,
+        };
+        let mut all: Vec<i64> = (0..seeds)
+            .flat_map(|seed| self.events(1_000_000 + seed).into_iter().filter_map(measured))
+            .collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+fn is_measured(frame: &FrameRecord) -> bool {
+    !frame.warmup && frame.outcome == Outcome::Completed
+}
+
+/// The summary of these events.
+pub(crate) fn summarized(manifest: &Manifest, events: &[Event]) -> Summary {
+    let mut summarizer = Summarizer::new(manifest);
+    events.iter().for_each(|event| summarizer.push(event));
+    summarizer.finish(None)
+}
+
+/// The value that a share `p` of these sorted values does not exceed, in milliseconds.
+pub(crate) fn quantile_ms(sorted: &[i64], p: f64) -> f64 {
+    let rank = ((sorted.len() as f64 * p).ceil() as usize).clamp(1, sorted.len());
+    sorted[rank - 1] as f64 / 1e6
+}
+
+/// Lognormal times whose logarithm is autoregressive of the first order.
+fn repeating(median_ms: f64, sigma: f64, phi: f64, n: usize, seed: u64) -> Vec<Nanos> {
+    let mut random = Pcg64::seed_from_u64(seed);
+    let mut x: f64 = StandardNormal.sample(&mut random);
+    (0..n)
+        .map(|_| {
+            let noise: f64 = StandardNormal.sample(&mut random);
+            x = phi * x + (1.0 - phi * phi).sqrt() * noise;
+            ms(median_ms * (sigma * x).exp())
+        })
+        .collect()
+}
