@@ -25,6 +25,8 @@ enum Load {
     Square { period_s: f64 },
     /// 4 W, and 14 W in bursts of random length after pauses of random length.
     Bursts { mean_s: f64 },
+    /// 4 W, and 14 W for 5 s that begin 20 s after the measured time did.
+    Once,
 }
 
 /// How it is read.
@@ -32,6 +34,8 @@ enum Load {
 struct Sensor {
     rails: usize,
     every_s: f64,
+    /// A reading is the power of its moment, and not the mean since the one before.
+    instant: bool,
     step_mw: Option<f64>,
     /// No reading from this second of the measured time on, for so long.
     gap: Option<(f64, f64)>,
@@ -42,6 +46,7 @@ struct Sensor {
 const SENSOR: Sensor = Sensor {
     rails: 1,
     every_s: 0.1,
+    instant: false,
     step_mw: Some(40.0),
     gap: None,
     later_every_s: None,
@@ -50,6 +55,10 @@ const SENSOR: Sensor = Sensor {
 pub(crate) fn cells() -> Vec<Cell> {
     let bursts = Load::Bursts { mean_s: 0.5 };
     let square = Load::Square { period_s: 0.73 };
+    let instant = Sensor {
+        instant: true,
+        ..SENSOR
+    };
     let kinds = [
         ("one rail, square wave", square, SENSOR),
         ("one rail, bursts", bursts, SENSOR),
@@ -63,6 +72,25 @@ pub(crate) fn cells() -> Vec<Cell> {
             bursts,
             Sensor {
                 step_mw: None,
+                ..SENSOR
+            },
+        ),
+        ("read at once, square wave", square, instant),
+        (
+            "read at once, short bursts",
+            Load::Bursts { mean_s: 0.15 },
+            instant,
+        ),
+        (
+            "three rails of one load, read at once, short bursts",
+            Load::Bursts { mean_s: 0.15 },
+            Sensor { rails: 3, ..instant },
+        ),
+        (
+            "a gap of 5 s that hides all there was",
+            Load::Once,
+            Sensor {
+                gap: Some((20.0, 5.0)),
                 ..SENSOR
             },
         ),
@@ -105,6 +133,7 @@ fn high(load: Load, random: &mut Pcg64) -> Vec<(f64, f64)> {
                 at += period_s;
             }
         }
+        Load::Once => spans.push((FROM + 20.0, FROM + 25.0)),
         Load::Bursts { mean_s } => {
             let length = Exp::new(1.0 / mean_s).expect("a mean");
             let mut at = -length.sample(random);
@@ -167,8 +196,11 @@ fn readings(spans: &[(f64, f64)], sensor: Sensor, rail: usize) -> Vec<Event> {
         origin: "simulated".to_owned(),
         period: Some(Nanos((sensor.every_s * 1e9) as i64)),
         refresh: Some(Nanos((sensor.every_s * 1e9) as i64)),
-        averaging: Averaging::Mean,
-        window: Some(Nanos((sensor.every_s * 1e9) as i64)),
+        averaging: match sensor.instant {
+            true => Averaging::Instant,
+            false => Averaging::Mean,
+        },
+        window: (!sensor.instant).then_some(Nanos((sensor.every_s * 1e9) as i64)),
         step: sensor.step_mw,
         role: match sensor.rails {
             1 => RailRole::Total,
@@ -183,7 +215,9 @@ fn readings(spans: &[(f64, f64)], sensor: Sensor, rail: usize) -> Vec<Event> {
             .gap
             .is_some_and(|(from, length)| from <= since && since < from + length);
         if !in_gap {
-            let mw = mean_mw(spans, at - every, at) / sensor.rails as f64;
+            // A microsecond is a moment.
+            let since = if sensor.instant { at - 1e-6 } else { at - every };
+            let mw = mean_mw(spans, since, at) / sensor.rails as f64;
             let value = match sensor.step_mw {
                 Some(step) => (mw / step).round() * step,
                 None => mw.round(),

@@ -116,19 +116,15 @@ fn rows(name: &str, world: &World, seeds: u64) -> Vec<Row> {
     }
     let mut rows = Vec::new();
     for (which, (quantile, _)) in shares.into_iter().enumerate() {
-        if printed[which] == 0 {
-            rows.push(Row::new(
-                PART,
-                name,
-                format!("{quantile} printed"),
-                (0, seeds),
-                Promise::Told,
-            ));
-            continue;
-        }
         let counts = (held[which], printed[which]);
-        let figure = format!("{quantile} held (printed {} of {seeds})", printed[which]);
+        let figure = format!("95 % interval of {quantile} holds it");
         rows.push(Row::new(PART, name, figure, counts, Promise::AtLeast(0.93)));
+        // Nobody is helped by withholding what frames that do not repeat each other support. p99.9 needs more of them.
+        if name.starts_with("independent") && quantile != "p99.9" {
+            let figure = format!("{quantile} of independent frames is printed");
+            let counts = (printed[which], seeds);
+            rows.push(Row::new(PART, name, figure, counts, Promise::AtLeast(0.95)));
+        }
     }
     rows
 }

@@ -9,8 +9,6 @@ pub(crate) enum Promise {
     AtLeast(f64),
     /// Of so many at most this share.
     AtMost(f64),
-    /// Told, and not judged: how often a figure could be printed at all, say.
-    Told,
 }
 
 /// One promise in one kind of run.
@@ -43,15 +41,18 @@ impl Row {
         }
     }
 
+    /// The probability of what was seen, or worse, where the promise is just kept.
+    fn luck(&self) -> f64 {
+        match self.promise {
+            Promise::AtLeast(share) => at_most(self.hits, self.of, share),
+            // At least so many of them is at most the others of the others.
+            Promise::AtMost(share) => at_most(self.of - self.hits, self.of, 1.0 - share),
+        }
+    }
+
     /// Whether chance alone would break one of `rows` such promises in less than one table of a hundred.
     pub(crate) fn is_broken(&self, rows: usize) -> bool {
-        let luck = 0.01 / rows.max(1) as f64;
-        match self.promise {
-            Promise::AtLeast(share) => at_most(self.hits, self.of, share) < luck,
-            // At least so many of them is at most the others of the others.
-            Promise::AtMost(share) => at_most(self.of - self.hits, self.of, 1.0 - share) < luck,
-            Promise::Told => false,
-        }
+        self.luck() < 0.01 / rows.max(1) as f64
     }
 }
 
@@ -68,12 +69,24 @@ fn at_most(hits: u64, n: u64, p: f64) -> f64 {
     f64::min(sum, 1.0)
 }
 
-/// Writes all rows as a Markdown table, and below it how many are broken.
-pub(crate) fn write(rows: &[Row], seeds: u64, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{seeds} seeds of each kind of run.\n")?;
-    writeln!(out, "| part | runs | figure | seen | of | promised | |")?;
-    writeln!(out, "|---|---|---|---|---|---|---|")?;
-    for row in rows {
+/// Writes a Markdown table: each promise at the kind of run that keeps it worst, or with `all` at every kind.
+pub(crate) fn write(rows: &[Row], seeds: u64, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    let broken = rows.iter().filter(|row| row.is_broken(rows.len())).count();
+    let shown: Vec<(&Row, usize)> = match all {
+        true => rows.iter().map(|row| (row, 1)).collect(),
+        false => worst_of_each(rows),
+    };
+    writeln!(
+        out,
+        "{seeds} seeds of each kind of run; {} promises, {broken} broken\n",
+        rows.len()
+    )?;
+    writeln!(
+        out,
+        "| part | figure | promised | kinds of run | seen in the worst | of | which is | |"
+    )?;
+    writeln!(out, "|---|---|---|---|---|---|---|---|")?;
+    for (row, kinds) in shown {
         let seen = match row.of {
             0 => "–".to_owned(),
             of => format!("{:.1} %", row.hits as f64 / of as f64 * 100.0),
@@ -81,15 +94,33 @@ pub(crate) fn write(rows: &[Row], seeds: u64, out: &mut dyn Write) -> io::Result
         let promised = match row.promise {
             Promise::AtLeast(share) => format!("≥ {:.0} %", share * 100.0),
             Promise::AtMost(share) => format!("≤ {:.0} %", share * 100.0),
-            Promise::Told => String::new(),
         };
         let broken = if row.is_broken(rows.len()) { "BROKEN" } else { "" };
         let (part, cell, figure, of) = (row.part, &row.cell, &row.figure, row.of);
         writeln!(
             out,
-            "| {part} | {cell} | {figure} | {seen} | {of} | {promised} | {broken} |"
+            "| {part} | {figure} | {promised} | {kinds} | {seen} | {of} | {cell} | {broken} |"
         )?;
     }
-    let broken = rows.iter().filter(|row| row.is_broken(rows.len())).count();
-    writeln!(out, "\n{} rows, {broken} broken", rows.len())
+    Ok(())
+}
+
+/// Of the rows of one figure the one that is nearest to breaking its promise, and how many there are.
+fn worst_of_each(rows: &[Row]) -> Vec<(&Row, usize)> {
+    let mut found: Vec<(&Row, usize)> = Vec::new();
+    for row in rows {
+        let same = found
+            .iter_mut()
+            .find(|(other, _)| other.part == row.part && other.figure == row.figure);
+        match same {
+            Some((worst, kinds)) => {
+                *kinds += 1;
+                if row.luck() < worst.luck() {
+                    *worst = row;
+                }
+            }
+            None => found.push((row, 1)),
+        }
+    }
+    found
 }
