@@ -8,20 +8,27 @@ use std::collections::BTreeMap;
 use super::conditions::{gpu_name, is_gpu_clock};
 use super::findings::finding;
 use super::track::{Track, Tracks};
-use crate::record::{APPLICATION_BACKEND, Finding};
+use crate::record::{Device, Finding};
 use crate::units::Stamp;
 
 /// By how much a clock may move.
 const CLOCK_SHARE: f64 = 0.05;
-
-/// Backends that execute on the processor.
-pub(super) const ON_PROCESSORS: [&str; 2] = ["cpu", APPLICATION_BACKEND];
 
 /// What tenants executed on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
     pub(super) gpu: bool,
     pub(super) host: bool,
+}
+
+impl Used {
+    /// By the devices of all tenants.
+    pub(super) fn by(devices: impl Iterator<Item = Device>) -> Used {
+        devices.fold(Used::default(), |used, device| Used {
+            gpu: used.gpu || device.is_gpu(),
+            host: used.host || device == Device::Host,
+        })
+    }
 }
 
 /// A finding for each clock that did not stay.

@@ -5,6 +5,7 @@
 //! verdict. It is the one path from record to number, for `run` and `report` alike. Reading the file is
 //! `record`'s affair, showing the summary `report`'s. Every definition is in docs/measurement.md.
 
+mod attribution;
 mod autocorrelation;
 mod binomial;
 mod changepoint;
@@ -165,7 +166,10 @@ impl Summarizer {
             .into_iter()
             .zip(&scenario.tenants)
             .zip(&self.manifest.tenants)
-            .map(|((gathered, scenario), manifest)| gathered.finish(scenario, manifest, &self.signals))
+            .zip(self.manifest.devices())
+            .map(|(((gathered, scenario), manifest), device)| {
+                gathered.finish(scenario, manifest, device, &self.signals)
+            })
             .collect();
         let (mut tenants, mut facts, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         let mut drawn = Vec::new();
@@ -205,17 +209,11 @@ impl Summarizer {
             power::summarize(&tracks, window, named(IDLE_WINDOW), asked_idle)
         });
         if let Some(energy) = &mut power.energy {
-            let busy: Vec<i128> = facts.iter().map(|facts| facts.busy).collect();
-            power::attribute(energy, &mut tenants, &busy);
+            let used: Vec<attribution::Used> = facts.iter().map(|facts| facts.used).collect();
+            attribution::attribute(energy, &power.parts, &mut tenants, &used);
         }
         let (expectations, undecided) = judge(&scenario.expect, &tenants);
-        let on_gpu = |tenant: &TenantSummary| !power::HOST_BACKENDS.contains(&tenant.backend.as_str());
-        let used = clocks::Used {
-            gpu: tenants.iter().any(on_gpu),
-            host: tenants
-                .iter()
-                .any(|tenant| clocks::ON_PROCESSORS.contains(&tenant.backend.as_str())),
-        };
+        let used = clocks::Used::by(tenants.iter().map(|tenant| tenant.device));
         let conditions = window.map_or_else(Vec::new, |window| conditions::derive(&tracks, window, used));
         let derived = findings::derive(&findings::Evidence {
             busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),

@@ -4,13 +4,14 @@
 //! never counted twice, and a board whose total cannot be had has none. The arithmetic is in `energy`;
 //! thresholds and definitions are in docs/measurement.md.
 
+use super::attribution::{Feeds, Part};
 use super::counter::{Beside, Counted, counted};
 use super::energy::{half_interval, integrate, observed_refresh};
 use super::findings::finding;
 use super::stats::six_decimals;
-use super::summary::{Energy, EnergySummary, RailSummary, TenantSummary};
+use super::summary::{EnergySummary, RailSummary};
 use super::track::{Track, Tracks};
-use crate::record::{APPLICATION_BACKEND, Averaging, Finding, RailRole};
+use crate::record::{Averaging, Finding, RailRole};
 use crate::units::{Nanos, Stamp};
 
 /// Sources of a board's rails, the best first.
@@ -23,8 +24,6 @@ const COUNTER_SHARE: f64 = 0.05;
 const RAILS_SHARE: f64 = 0.10;
 /// The part of the window without a gap in the readings below which a line is called full of gaps.
 const COVERED_SHARE: f64 = 0.95;
-/// Backends that execute on the processor, or not at all.
-pub(super) const HOST_BACKENDS: [&str; 4] = ["cpu", "sim", "null", APPLICATION_BACKEND];
 
 /// What power comes to.
 #[derive(Debug, Default)]
@@ -33,6 +32,8 @@ pub(super) struct Power {
     pub(super) rails: Vec<RailSummary>,
     /// The whole, where it can be had.
     pub(super) energy: Option<EnergySummary>,
+    /// That, by what it feeds.
+    pub(super) parts: Vec<Part>,
     /// What limits it.
     pub(super) findings: Vec<Finding>,
 }
@@ -76,7 +77,10 @@ pub(super) fn summarize(
     });
     let length = window.1 - window.0;
     let basis = basis(&rails, &silent);
-    let energy = basis.map(|basis| total(&rails, &basis, length, idle));
+    let parts = basis
+        .as_ref()
+        .map_or_else(Vec::new, |basis| parts(&rails, basis, length));
+    let energy = basis.map(|basis| total(&rails, &basis, &parts, length, idle));
     match &energy {
         Some(energy) => {
             findings.extend(short_for_sensor(&rails, energy, length));
@@ -105,6 +109,7 @@ pub(super) fn summarize(
     Power {
         rails,
         energy,
+        parts,
         findings,
     }
 }
@@ -320,16 +325,55 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
     })
 }
 
-fn total(rails: &[RailSummary], basis: &Basis, length: Nanos, idle: Option<(Stamp, Stamp)>) -> EnergySummary {
+/// What a line of the whole feeds.
+fn feeds(rail: &RailSummary, basis: &Basis) -> Feeds {
+    match rail.source.as_str() {
+        _ if basis.board => Feeds::Module,
+        "nvml" => Feeds::Gpus,
+        _ => Feeds::Processors,
+    }
+}
+
+/// The whole by what its lines feed.
+fn parts(rails: &[RailSummary], basis: &Basis, length: Nanos) -> Vec<Part> {
+    let seconds = length.as_secs_f64();
+    let of = |what: Feeds| {
+        let members = || {
+            let members = basis.rails.iter().filter_map(|n| rails.get(*n));
+            members.filter(|rail| feeds(rail, basis) == what)
+        };
+        members().next()?;
+        let mj: f64 = members().map(|rail| rail.energy_mj).sum();
+        let idle_mw: Option<f64> = members().map(|rail| rail.idle_mw).sum();
+        // Errors of separate sensors do not add up in one direction.
+        let squares: Option<f64> = members()
+            .map(|rail| rail.ci95_mj.map(|[low, high]| ((high - low) / 2.0).powi(2)))
+            .sum();
+        Some(Part {
+            feeds: what,
+            mj,
+            above_idle_mj: idle_mw.map(|idle| mj - idle * seconds),
+            half_mj: squares.map(f64::sqrt),
+        })
+    };
+    [Feeds::Module, Feeds::Gpus, Feeds::Processors]
+        .into_iter()
+        .filter_map(of)
+        .collect()
+}
+
+fn total(
+    rails: &[RailSummary],
+    basis: &Basis,
+    parts: &[Part],
+    length: Nanos,
+    idle: Option<(Stamp, Stamp)>,
+) -> EnergySummary {
     let members = || basis.rails.iter().filter_map(|n| rails.get(*n));
     let seconds = length.as_secs_f64();
-    let total_mj: f64 = members().map(|rail| rail.energy_mj).sum();
+    let total_mj: f64 = parts.iter().map(|part| part.mj).sum();
     let idle_mw: Option<f64> = members().map(|rail| rail.idle_mw).sum();
-    // Errors of separate sensors do not add up in one direction.
-    let squares: Option<f64> = members()
-        .map(|rail| rail.ci95_mj.map(|[low, high]| ((high - low) / 2.0).powi(2)))
-        .sum();
-    let half = squares.map(f64::sqrt);
+    let half: Option<f64> = parts.iter().map(|part| part.half_mj).sum();
     let first = members().next();
     let parts: f64 = rails
         .iter()
@@ -359,37 +403,6 @@ fn total(rails: &[RailSummary], basis: &Basis, length: Nanos, idle: Option<(Stam
         attribution: None,
         board: basis.board,
     }
-}
-
-/// Divides the energy among the tenants by their share of compute time.
-pub(super) fn attribute(energy: &mut EnergySummary, tenants: &mut [TenantSummary], busy: &[i128]) {
-    let on_host = |tenant: &TenantSummary| HOST_BACKENDS.contains(&tenant.backend.as_str());
-    // A card that no tenant used has spent nothing on frames.
-    let gpu_alone = energy.rails.iter().all(|rail| rail.starts_with("nvml/"));
-    if gpu_alone && tenants.iter().all(on_host) {
-        return;
-    }
-    let all: i128 = busy.iter().sum();
-    if all <= 0 {
-        return;
-    }
-    let several = tenants.len() > 1;
-    for (tenant, busy) in tenants.iter_mut().zip(busy) {
-        let share = *busy as f64 / all as f64;
-        let frames = tenant.frames.completed as f64;
-        if frames == 0.0 {
-            continue;
-        }
-        let per_frame = |mj: f64| six_decimals(mj * share / frames);
-        tenant.energy_mj_per_frame = Some(Energy {
-            total: per_frame(energy.total_mj),
-            above_idle: energy.above_idle_mj.map(per_frame),
-            ci95: energy.ci95_mj.map(|bounds| bounds.map(per_frame)),
-            share: six_decimals(share),
-            attributed: several,
-        });
-    }
-    energy.attribution = several.then_some("share of compute time");
 }
 
 fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos) -> Option<Finding> {

@@ -12,7 +12,7 @@ pub use super::interference::Interference;
 pub use super::plot::Plots;
 pub use super::predictability::StagePredictability;
 pub use super::waterfall::Waterfall;
-pub use crate::record::{Finding, Stage};
+pub use crate::record::{Device, Finding, Stage};
 
 /// The version of the machine form; larger when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
@@ -133,6 +133,8 @@ pub struct TenantSummary {
     pub name: String,
     /// What executed it.
     pub backend: String,
+    /// What that executed on.
+    pub device: Device,
     /// What it ran, if it ran a detector.
     pub detector: Option<String>,
     /// What became of its frames.
@@ -501,7 +503,7 @@ pub struct Energy {
     pub ci95: Option<[f64; 2]>,
     /// The tenant's share of the whole, from 0 to 1.
     pub share: f64,
-    /// Whether it was divided among several tenants, and so is an attribution and no measurement.
+    /// Whether any of it was divided among several tenants, and so is an attribution and no measurement.
     pub attributed: bool,
 }
 

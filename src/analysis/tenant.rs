@@ -1,5 +1,6 @@
 //! One tenant's frames (and nodes, where they were timed), gathered as they come and turned into its part of the summary.
 
+use super::attribution::Used;
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
@@ -9,7 +10,7 @@ use super::steady::{self, Signals};
 use super::summary::{FrameCounts, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::waterfall;
-use crate::record::{FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
+use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
 
@@ -72,8 +73,8 @@ pub(super) struct TenantFacts {
     pub(super) measured: Nanos,
     /// Records lost in other phases than the measurement.
     pub(super) lost_elsewhere: u64,
-    /// Compute time of its completed frames, in nanoseconds.
-    pub(super) busy: i128,
+    /// How long its completed frames used the devices.
+    pub(super) used: Used,
 }
 
 impl Gathered {
@@ -172,6 +173,7 @@ impl Gathered {
         mut self,
         scenario: &Tenant,
         manifest: &TenantManifest,
+        device: Device,
         signals: &Signals,
     ) -> (TenantSummary, TenantFacts, Samples, Drawn) {
         let measured = self.measured();
@@ -182,7 +184,13 @@ impl Gathered {
             seen: self.first_released.zip(self.last_stamp),
             measured,
             lost_elsewhere: self.lost_elsewhere,
-            busy: self.stages[Stage::Compute as usize].sum(),
+            used: Used {
+                compute: self.stages[Stage::Compute as usize].sum(),
+                around: [Stage::Decode, Stage::Preprocess, Stage::Postprocess]
+                    .map(|stage| self.stages[stage as usize].sum())
+                    .iter()
+                    .sum(),
+            },
         };
         let time_share = time_share(&self.response, &self.service, &self.stages);
         self.timeline.sort();
@@ -229,6 +237,7 @@ impl Gathered {
         let summary = TenantSummary {
             name: scenario.name.clone(),
             backend: manifest.backend.clone(),
+            device,
             detector: manifest.detector.clone(),
             frames: self.frames,
             throughput_fps: (seconds > 0.0).then(|| six_decimals(completed as f64 / seconds)),

@@ -4,7 +4,6 @@
 //! order, from the start of the work; postprocessing ends where the frame does. What is left between the two is
 //! time that no stage claims. Frames of one tenant may overlap: each is given the first lane that is free.
 
-use super::power::HOST_BACKENDS;
 use crate::record::{FrameRecord, RangeRecord, Stage};
 use crate::units::{Nanos, Stamp};
 
@@ -33,11 +32,6 @@ pub fn stages(frame: &FrameRecord) -> impl Iterator<Item = (Stage, Span)> {
             at = (from + took).min(end);
             Some((stage, Span { from, to: at }))
         })
-}
-
-/// Whether a backend's device stages ran on a GPU.
-pub fn on_gpu(backend: &str) -> bool {
-    !HOST_BACKENDS.contains(&backend)
 }
 
 /// Lanes of one track: what overlaps goes side by side. Spans come in the order of their ends.

@@ -7,8 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::trace;
-use crate::record::{Event, FrameRecord, Outcome, Phase, Stage};
+use crate::record::{Device, Event, FrameRecord, Outcome, Phase, Stage};
 use crate::units::{Nanos, Stamp};
 
 /// Whose defaults hold.
@@ -172,15 +171,20 @@ impl Gatherer {
         self.span = Some((from.min(frame.started), if last { frame.finished } else { to }));
     }
 
-    /// The summary under a version's defaults, of a tenant on this backend.
-    pub fn finish(mut self, version: Version, backend: &str) -> Result<Performance, TrtexecError> {
+    /// The summary under a version's defaults, of a tenant on this backend, which executed on this device.
+    pub fn finish(
+        mut self,
+        version: Version,
+        backend: &str,
+        device: Device,
+    ) -> Result<Performance, TrtexecError> {
         let mut notes = vec![
             "The run has no time of the launch alone: Enqueue Time is not recorded.".to_owned(),
             "Wall time and throughput are of the host's stamps, with preprocessing, postprocessing and the gaps \
              between frames: trtexec has none of these."
                 .to_owned(),
         ];
-        if !trace::on_gpu(backend) {
+        if !device.is_gpu() {
             notes.push(format!(
                 "GPU Compute Time is the stage `compute` of the backend `{backend}`, which is no GPU."
             ));

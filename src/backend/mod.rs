@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::device_step::{CanvasShape, InputShape, PillarRules, PillarTensor};
-use crate::record::Finding;
+use crate::record::{Device, Finding};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 use crate::units::Nanos;
@@ -212,6 +212,8 @@ pub struct NodeTime {
 pub trait Backend: Send + Sync {
     /// The word used in scenarios and results: `cpu`, `sim`, `null`.
     fn name(&self) -> &'static str;
+    /// What executes a frame's networks, or takes a stressor's load.
+    fn device(&self) -> Device;
     /// Loads the engines once and makes `slots` slots over them.
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError>;
 }

@@ -1,6 +1,7 @@
 //! The backend that returns at once: what remains is jetlag's own cost per frame.
 
 use super::{Backend, BackendError, Program, Slot, StageTimes};
+use crate::record::Device;
 use crate::tensor::{HostTensor, TensorSet};
 use crate::units::Nanos;
 
@@ -12,6 +13,10 @@ struct NullSlot(TensorSet);
 impl Backend for NullBackend {
     fn name(&self) -> &'static str {
         "null"
+    }
+
+    fn device(&self) -> Device {
+        Device::None
     }
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
         Ok((0..slots)

@@ -2,6 +2,7 @@
 
 use super::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::built::left_out;
+use crate::record::Device;
 
 const NAME: &str = "cpu";
 
@@ -18,6 +19,10 @@ impl CpuBackend {
 impl Backend for CpuBackend {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn device(&self) -> Device {
+        Device::Host
     }
 
     fn open(&self, program: &Program, _slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {

@@ -203,6 +203,7 @@ fn one(
     let manifest = TenantManifest {
         name: tenant.name.clone(),
         backend: backend.name().to_owned(),
+        device: Some(backend.device()),
         detector: detector.as_ref().map(|d| d.name.clone()),
         classes: detector.as_ref().map(|d| d.classes.clone()).unwrap_or_default(),
         networks,

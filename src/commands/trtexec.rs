@@ -63,6 +63,7 @@ fn of_run(
 ) -> anyhow::Result<(Vec<(String, Performance)>, Outcome)> {
     let mut reader = report::open(path)?;
     let tenants = reader.manifest().tenants.clone();
+    let devices = reader.manifest().devices();
     let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
     if let Some(only) = only
         && !names.contains(&only)
@@ -91,12 +92,12 @@ fn of_run(
         outcome = Outcome::Gaps;
     }
     let (mut summaries, mut problems) = (Vec::new(), Vec::new());
-    for (tenant, gathered) in tenants.iter().zip(gathered) {
+    for ((tenant, device), gathered) in tenants.iter().zip(devices).zip(gathered) {
         let name = tenant.name.as_str();
         if only.is_some_and(|only| only != name) {
             continue;
         }
-        match gathered.finish(version, &tenant.backend) {
+        match gathered.finish(version, &tenant.backend, device) {
             Ok(performance) => summaries.push((format!("{name} of {}", path.display()), performance)),
             Err(error) => problems.push((name, error)),
         }

@@ -13,7 +13,7 @@ use super::track::{Track, Troubles, now};
 use super::writing::{Feed, Writing};
 use crate::board::{self, Roots};
 use crate::record::writer::{RecordError, RunWriter};
-use crate::record::{APPLICATION_BACKEND, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
+use crate::record::{APPLICATION_BACKEND, Device, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
 use crate::scenario::{
     self, Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, Mps, Overload, Release, Scenario,
     Sharing, SourceSpec, Telemetry,
@@ -258,6 +258,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
             .map(|tenant| TenantManifest {
                 name: tenant.name.clone(),
                 backend: APPLICATION_BACKEND.to_owned(),
+                device: Some(Device::Host),
                 detector: None,
                 classes: Vec::new(),
                 networks: Vec::new(),

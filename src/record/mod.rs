@@ -5,6 +5,7 @@
 
 mod cdr;
 mod container;
+mod device;
 mod message;
 pub mod reader;
 mod schema;
@@ -12,6 +13,7 @@ pub mod wire;
 pub mod writer;
 
 pub use cdr::CdrError;
+pub use device::Device;
 pub use reader::{Completeness, ReadError, RunReader};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_MINOR};
 pub use writer::{RecordError, RunWriter};
@@ -473,6 +475,14 @@ pub struct TenantManifest {
     pub name: String,
     /// The backend that executed it.
     pub backend: String,
+    /// What that executed on, as it said itself; files of earlier versions do not have it. [`Manifest::devices`] knows it of
+    /// all.
+    #[serde(
+        default,
+        deserialize_with = "device::read",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub device: Option<Device>,
     /// The detector's name, if it had one.
     pub detector: Option<String>,
     /// The detector's class names by index.

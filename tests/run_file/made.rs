@@ -56,6 +56,7 @@ pub(crate) fn manifest() -> Manifest {
             .map(|name| TenantManifest {
                 name: name.into(),
                 backend: "sim".into(),
+                device: None,
                 detector: Some(name.into()),
                 classes: vec!["car".into(), "person".into(), "bicycle".into()],
                 networks: vec![NetworkManifest {

@@ -56,6 +56,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             .map(|tenant| TenantManifest {
                 name: tenant.name.clone(),
                 backend: "cpu".to_owned(),
+                device: None,
                 detector: Some(format!("demo-{}", tenant.name)),
                 classes: Vec::new(),
                 networks: Vec::new(),

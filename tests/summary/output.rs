@@ -302,6 +302,7 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
         [
             "name",
             "backend",
+            "device",
             "detector",
             "frames",
             "throughput_fps",

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
-use super::super::power::HOST_BACKENDS;
 use super::{Meta, Recording, parent, round4};
 use crate::record::{
-    APPLICATION_BACKEND, Event, FrameRecord, Manifest, Outcome, Phase, RangeRecord, SampleRecord, Stage,
+    APPLICATION_BACKEND, Device, Event, FrameRecord, Manifest, Outcome, Phase, RangeRecord, SampleRecord,
+    Stage, TenantManifest,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -54,7 +54,7 @@ pub struct OfTenant {
 impl Gatherer {
     /// Of a run of which nothing but its manifest is known yet.
     pub fn new(manifest: &Manifest) -> Self {
-        let tenant = |tenant: &crate::record::TenantManifest| {
+        let tenant = |(tenant, device): (&TenantManifest, Device)| {
             let mut rest = serde_json::Map::new();
             let mut about = |key: &str, value: String| rest.insert(key.to_owned(), value.into());
             about("jetlag_version", manifest.jetlag_version.clone());
@@ -65,7 +65,7 @@ impl Gatherer {
             rest.insert("args".to_owned(), manifest.command_line.clone().into());
             Gathered {
                 name: tenant.name.clone(),
-                on_gpu: !HOST_BACKENDS.contains(&tenant.backend.as_str()),
+                on_gpu: device.is_gpu(),
                 recording: Recording {
                     meta: Meta {
                         obj_name: tenant.name.clone(),
@@ -83,7 +83,12 @@ impl Gatherer {
             }
         };
         Gatherer {
-            tenants: manifest.tenants.iter().map(tenant).collect(),
+            tenants: manifest
+                .tenants
+                .iter()
+                .zip(manifest.devices())
+                .map(tenant)
+                .collect(),
             gpu_metrics: IndexMap::new(),
         }
     }

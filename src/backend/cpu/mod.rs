@@ -19,6 +19,7 @@ use rten_tensor::prelude::*;
 use super::host_slot::{HostSlot, HostWork};
 use super::null::host_tensors;
 use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Step};
+use crate::record::Device;
 use crate::tensor::{ElementType, HostTensor, Shape, TensorSet};
 
 const NAME: &str = "cpu";
@@ -166,6 +167,10 @@ impl CpuBackend {
 impl Backend for CpuBackend {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn device(&self) -> Device {
+        Device::Host
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {

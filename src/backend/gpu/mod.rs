@@ -96,6 +96,13 @@ pub struct OnDevice {
     pub options: Options,
 }
 
+impl OnDevice {
+    /// Which it is.
+    pub fn device(&self) -> crate::record::Device {
+        crate::record::Device::Gpu(self.options.gpu.gpu)
+    }
+}
+
 /// How a tenant's slots work.
 #[derive(Clone, Debug)]
 pub struct Options {

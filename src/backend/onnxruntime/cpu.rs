@@ -15,6 +15,7 @@ use super::{failed, refused};
 use crate::backend::gpu::{Described, Layout, Ports, Tensor, Work};
 use crate::backend::host_slot::{HostSlot, HostWork};
 use crate::backend::{Backend, BackendError, HostStep, Program, Slot, Step};
+use crate::record::Device;
 use crate::tensor::{HostTensor, Shape, TensorSet};
 
 const NAME: &str = "onnxruntime-cpu";
@@ -52,6 +53,10 @@ impl Described for Loaded {
 impl Backend for CpuProvider {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn device(&self) -> Device {
+        Device::Host
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {

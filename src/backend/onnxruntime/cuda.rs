@@ -25,6 +25,7 @@ use crate::backend::gpu::{
 };
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::gpu::Stream;
+use crate::record::Device;
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, HostTensor, Shape};
 
@@ -45,6 +46,10 @@ pub struct CudaProvider {
 impl Backend for CudaProvider {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn device(&self) -> Device {
+        Device::Gpu(self.options.gpu.gpu)
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{Backend, BackendError, Program, Slot, StageTimes, null::host_tensors};
 use crate::clock::{Clock, RealClock};
+use crate::record;
 use crate::scenario::{LatencyModel, Sharing};
 use crate::tensor::TensorSet;
 use crate::units::Stamp;
@@ -79,6 +80,10 @@ struct SimSlot {
 impl Backend for SimBackend {
     fn name(&self) -> &'static str {
         "sim"
+    }
+
+    fn device(&self) -> record::Device {
+        record::Device::None
     }
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
         let stream = Arc::new(Mutex::new(Stream {

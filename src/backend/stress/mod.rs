@@ -12,6 +12,7 @@ mod host;
 pub use device::OnDevice;
 
 use super::{Backend, BackendError, Program, Slot};
+use crate::record::Device;
 use crate::scenario::{Resource, Stress};
 use crate::units::Nanos;
 
@@ -29,6 +30,10 @@ pub struct StressBackend {
 impl Backend for StressBackend {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn device(&self) -> Device {
+        self.gpu.as_ref().map_or(Device::Host, OnDevice::device)
     }
 
     fn open(&self, _: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {

@@ -1,11 +1,19 @@
 //! In the place of loads of the GPU, in a jetlag that was built without it.
 
 use crate::backend::{BackendError, Slot};
+use crate::record::Device;
 use crate::scenario::Resource;
 use crate::units::Nanos;
 
 /// There is none.
 pub enum OnDevice {}
+
+impl OnDevice {
+    /// Never called.
+    pub(super) fn device(&self) -> Device {
+        match *self {}
+    }
+}
 
 /// Never called: nobody has a GPU to call it with.
 pub(super) fn open(

@@ -18,6 +18,7 @@ use crate::backend::gpu::{
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
 use crate::engine::manifest::{self, PlanManifest};
 use crate::gpu::{DeviceMemory, Gpu, Stream};
+use crate::record::Device;
 use crate::scenario;
 use crate::tensor::{ElementType, Shape};
 use crate::units::Nanos;
@@ -41,6 +42,10 @@ pub struct TensorRtBackend {
 impl Backend for TensorRtBackend {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn device(&self) -> Device {
+        Device::Gpu(self.options.gpu.gpu)
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {

@@ -16,7 +16,7 @@ use super::perfetto_proto::{
 };
 use super::{Export, Names, outcome_name, phase_name};
 use crate::analysis::trace::{self, Edge, Lanes, Nesting, Span};
-use crate::record::{Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
+use crate::record::{Device, Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
 use crate::units::Stamp;
 
 /// Size in bytes beyond which a trace goes on in another file, where nothing else is said: what Perfetto's page opens in
@@ -113,11 +113,7 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
             lanes: HashMap::new(),
             nesting: HashMap::new(),
             names: Names::new(manifest),
-            on_gpu: manifest
-                .tenants
-                .iter()
-                .map(|tenant| trace::on_gpu(&tenant.backend))
-                .collect(),
+            on_gpu: manifest.devices().into_iter().map(Device::is_gpu).collect(),
             clock: ClockSnapshot {
                 clocks: vec![
                     clock(BOOTTIME, manifest.anchor.0),

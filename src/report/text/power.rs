@@ -106,7 +106,7 @@ fn energy(summary: &Summary, style: &Style) -> String {
     text.push('\n');
     let note = match energy.attribution {
         Some(_) => "attributed by the share of compute time, not measured by tenant",
-        None => "one tenant: all that was measured",
+        None => "one tenant used what was measured",
     };
     text.push_str(&heading("ENERGY", note, style));
     text + &grid.render(style)

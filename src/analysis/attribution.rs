@@ -1,0 +1,164 @@
+//! Energy divided among tenants: each line of the whole goes to the tenants that used what it feeds.
+//!
+//! A sensor knows no tenants, so wherever several used what it measures this is an attribution. Energy of what no
+//! tenant used is charged to none. Definitions are in docs/measurement.md.
+
+use super::stats::six_decimals;
+use super::summary::{Energy, EnergySummary, TenantSummary};
+use crate::record::Device;
+
+/// What lines of power feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Feeds {
+    /// All of a board: its processors, its GPU and what is around them.
+    Module,
+    /// GPUs alone.
+    Gpus,
+    /// Processors alone.
+    Processors,
+}
+
+/// The lines of the whole that feed the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Part {
+    pub(super) feeds: Feeds,
+    pub(super) mj: f64,
+    pub(super) above_idle_mj: Option<f64>,
+    /// Half of the 95 % interval of `mj`.
+    pub(super) half_mj: Option<f64>,
+}
+
+/// How long a tenant's completed frames used what there is, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Used {
+    /// Compute time, wherever it was executed.
+    pub(super) compute: i128,
+    /// Decoding, pre- and postprocessing.
+    pub(super) around: i128,
+}
+
+/// Divides the energy among the tenants.
+pub(super) fn attribute(
+    energy: &mut EnergySummary,
+    parts: &[Part],
+    tenants: &mut [TenantSummary],
+    used: &[Used],
+) {
+    let devices: Vec<Device> = tenants.iter().map(|tenant| tenant.device).collect();
+    let shares: Vec<Vec<f64>> = parts
+        .iter()
+        .map(|part| shares(part.feeds, &devices, used))
+        .collect();
+    let divided = |shares: &Vec<f64>| shares.iter().filter(|share| **share > 0.0).count() > 1;
+    for (place, tenant) in tenants.iter_mut().enumerate() {
+        let frames = tenant.frames.completed as f64;
+        let charged: Vec<(&Part, f64, bool)> = parts
+            .iter()
+            .zip(&shares)
+            .filter_map(|(part, shares)| Some((part, *shares.get(place)?, divided(shares))))
+            .filter(|(_, share, _)| *share > 0.0)
+            .collect();
+        if charged.is_empty() || frames == 0.0 {
+            continue;
+        }
+        let sum = |of: &dyn Fn(&Part) -> Option<f64>| -> Option<f64> {
+            charged
+                .iter()
+                .map(|(part, share, _)| of(part).map(|mj| mj * share))
+                .sum()
+        };
+        let total: f64 = charged.iter().map(|(part, share, _)| part.mj * share).sum();
+        let per_frame = |mj: f64| six_decimals(mj / frames);
+        // What the parts' sensors are off by may go the same way: it is added up.
+        let half = sum(&|part| part.half_mj);
+        tenant.energy_mj_per_frame = Some(Energy {
+            total: per_frame(total),
+            above_idle: sum(&|part| part.above_idle_mj).map(per_frame),
+            ci95: half.map(|half| [per_frame(total - half), per_frame(total + half)]),
+            share: match energy.total_mj {
+                whole if whole > 0.0 => six_decimals(total / whole),
+                _ => {
+                    six_decimals(charged.iter().map(|(_, share, _)| share).sum::<f64>() / parts.len() as f64)
+                }
+            },
+            attributed: charged.iter().any(|(_, _, divided)| *divided),
+        });
+    }
+    let in_words = |(part, _): (&Part, &Vec<f64>)| match part.feeds {
+        Feeds::Module | Feeds::Gpus => "share of compute time",
+        Feeds::Processors => "share of time on the processors",
+    };
+    let mut words: Vec<&'static str> = parts
+        .iter()
+        .zip(&shares)
+        .filter(|(_, shares)| divided(shares))
+        .map(in_words)
+        .collect();
+    words.dedup();
+    energy.attribution = match words.as_slice() {
+        [] => None,
+        [one] => Some(one),
+        _ => Some("share of compute time on the GPUs, of time on the processors"),
+    };
+}
+
+/// What part of a line each tenant is charged with; nothing where none used what it feeds.
+fn shares(feeds: Feeds, devices: &[Device], used: &[Used]) -> Vec<f64> {
+    let weigh = |weight: &dyn Fn(Device, Used) -> i128| -> Option<Vec<f64>> {
+        let weights: Vec<i128> = devices
+            .iter()
+            .zip(used)
+            .map(|(device, used)| weight(*device, *used).max(0))
+            .collect();
+        let all: i128 = weights.iter().sum();
+        (all > 0).then(|| weights.iter().map(|part| *part as f64 / all as f64).collect())
+    };
+    let compute_of = |counts: &dyn Fn(Device) -> bool| {
+        weigh(&|device, used| if counts(device) { used.compute } else { 0 })
+    };
+    let found = match feeds {
+        Feeds::Gpus => compute_of(&Device::is_gpu),
+        // A simulated tenant takes nothing of its own: beside one that executes it is charged with nothing.
+        Feeds::Module => compute_of(&|device| device != Device::None).or_else(|| compute_of(&|_| true)),
+        Feeds::Processors => weigh(&|device, used| match device {
+            Device::Host => used.compute + used.around,
+            Device::Gpu(_) => used.around,
+            Device::None => 0,
+        })
+        .or_else(|| compute_of(&|_| true)),
+    };
+    found.unwrap_or_else(|| vec![0.0; devices.len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GPU: Device = Device::Gpu(0);
+
+    fn used(compute: i128, around: i128) -> Used {
+        Used { compute, around }
+    }
+
+    #[test]
+    fn a_cards_energy_goes_to_the_tenants_on_it_and_to_no_other() {
+        let devices = [GPU, Device::Host, GPU, Device::None];
+        let times = [used(30, 1), used(500, 9), used(10, 2), used(900, 0)];
+        assert_eq!(shares(Feeds::Gpus, &devices, &times), [0.75, 0.0, 0.25, 0.0]);
+        assert_eq!(
+            shares(Feeds::Gpus, &[Device::Host, Device::None], &times[..2]),
+            [0.0, 0.0],
+            "a card that nobody used"
+        );
+    }
+
+    #[test]
+    fn processors_are_charged_to_all_that_work_on_them_and_a_board_by_compute_time() {
+        let devices = [GPU, Device::Host, Device::None];
+        let times = [used(70, 25), used(70, 5), used(1_000, 0)];
+        assert_eq!(shares(Feeds::Processors, &devices, &times), [0.25, 0.75, 0.0]);
+        assert_eq!(shares(Feeds::Module, &devices, &times), [0.5, 0.5, 0.0]);
+        let simulated = [Device::None; 2];
+        assert_eq!(shares(Feeds::Module, &simulated, &times[..2]), [0.5, 0.5]);
+    }
+}
