@@ -68,7 +68,10 @@ pub(super) fn summarize(
                     .busy_share(spec.phase, rate.tenant)
                     .map(|busy| six_decimals(1.0 - busy)),
                 response_ms: sample.map_or_else(Stats::default, |sample| {
-                    stats(&sample.distribution, &sample.in_order)
+                    stats(
+                        &sample.distribution,
+                        &sample.distribution.dependence(&sample.in_order),
+                    )
                 }),
                 gpu_clock: clock(of_gpu),
                 cpu_clock: clock(of_processor),
