@@ -6,7 +6,7 @@ use super::predictability::{of_stage, predictability};
 use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
 use super::steady::{self, Signals};
-use super::summary::{FrameCounts, TenantSummary};
+use super::summary::{FrameCounts, Slowdown, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::waterfall;
 use crate::record::{FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
@@ -41,6 +41,37 @@ pub(super) struct Gathered {
 pub(super) struct Sample {
     pub(super) distribution: Distribution,
     pub(super) in_order: Vec<i64>,
+    /// When each of those in order was released.
+    released: Vec<Stamp>,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Sample::new(Series::default().finish(), std::iter::empty())
+    }
+}
+
+impl Sample {
+    /// Of a whole series, and each frame of it by its release.
+    pub(super) fn new(distribution: Distribution, timed: impl Iterator<Item = (Stamp, i64)>) -> Self {
+        let (released, in_order) = timed.unzip();
+        Sample {
+            distribution,
+            in_order,
+            released,
+        }
+    }
+
+    /// Frames that were released and finished in a stretch of time; of very long runs, those of them that are kept in
+    /// order.
+    pub(super) fn within(&self, from: Stamp, to: Stamp) -> Sample {
+        let timed = || self.released.iter().copied().zip(self.in_order.iter().copied());
+        let inside =
+            timed().filter(|&(released, took)| released >= from && released + Nanos(took) <= to);
+        let mut series = Series::default();
+        inside.clone().for_each(|(_, took)| series.push(Nanos(took), true));
+        Sample::new(series.finish(), inside)
+    }
 }
 
 /// What is compared between phases.
@@ -51,6 +82,19 @@ pub(super) struct Samples {
     pub(super) alone: Sample,
 }
 
+impl Samples {
+    /// Together over alone; `None` where there is nothing of the one or the other.
+    pub(super) fn slowdown(&self) -> Option<Slowdown> {
+        let both = [&self.together, &self.alone];
+        both.iter()
+            .all(|sample| sample.distribution.count() > 0)
+            .then(|| {
+                let [together, alone] = both.map(|sample| (&sample.distribution, &sample.in_order[..]));
+                slowdown(together, alone)
+            })
+    }
+}
+
 /// Places in [`Gathered::timeline`].
 const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
@@ -58,7 +102,7 @@ const LATENESS: usize = 2;
 const STAGES: usize = 3;
 
 /// What findings want to know of a tenant beyond its summary.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TenantFacts {
     /// Releases later than the budget.
     pub(super) late_releases: u64,
@@ -72,13 +116,20 @@ pub(super) struct TenantFacts {
     pub(super) measured: Nanos,
     /// Records lost in other phases than the measurement.
     pub(super) lost_elsewhere: u64,
+    /// Frames that it completed alone.
+    pub(super) alone: u64,
     /// Compute time of its completed frames, in nanoseconds.
     pub(super) busy: i128,
+    /// Why its first failed frame failed, or why it could not go on, as the log has it.
+    pub(super) cause: Option<String>,
 }
 
 impl Gathered {
     /// Takes in one frame; returns how many durations were kept of it.
     pub(super) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
+        if frame.phase == Phase::Together {
+            self.frames.note(frame);
+        }
         if frame.warmup {
             return 0;
         }
@@ -120,20 +171,11 @@ impl Gathered {
         );
         let last = frame.finished.max(frame.released);
         self.last_stamp = Some(self.last_stamp.map_or(last, |s| s.max(last)));
-        match frame.outcome {
-            Outcome::Unfinished if frame.missed() => self.frames.overdue += 1,
-            Outcome::Unfinished => {
-                self.frames.unfinished += 1;
-                return 0;
-            }
-            Outcome::Completed => self.frames.completed += 1,
-            Outcome::Dropped => self.frames.dropped += 1,
-            Outcome::Failed => self.frames.failed += 1,
+        if frame.outcome == Outcome::Unfinished && !frame.missed() {
+            return 0;
         }
-        self.frames.offered += 1;
         self.slices.push(frame);
         if frame.missed() {
-            self.frames.missed += 1;
             self.misses.note(frame.sequence);
         }
         self.late_releases += u64::from(frame.lateness > late_after);
@@ -182,13 +224,15 @@ impl Gathered {
             seen: self.first_released.zip(self.last_stamp),
             measured,
             lost_elsewhere: self.lost_elsewhere,
+            alone: self.alone.count(),
             busy: self.stages[Stage::Compute as usize].sum(),
+            cause: None,
         };
         let time_share = time_share(&self.response, &self.service, &self.stages);
         self.timeline.sort();
         self.alone_timeline.sort();
         let in_order = |kind| self.timeline.values(kind);
-        let (responses, alone_in_order) = (in_order(RESPONSE), self.alone_timeline.values(RESPONSE));
+        let responses = in_order(RESPONSE);
         let response = self.response.finish();
         let alone = self.alone.finish();
         let drawn = plot::drawn(self.slices, &response, &alone);
@@ -239,8 +283,8 @@ impl Gathered {
             stages_ms,
             jitter_ms: difference_ms(response_ms.p99, response_ms.p50),
             cv: quotient(response.sd(), response.mean()),
-            slowdown: (alone.count() > 0)
-                .then(|| slowdown((&response, &responses), (&alone, &alone_in_order))),
+            // Made when it is known in which time all ran.
+            slowdown: None,
             energy_mj_per_frame: None,
             iqr_ms: interquartile_range(&response),
             worst_over_median: quotient(response_ms.max, response_ms.p50),
@@ -259,14 +303,8 @@ impl Gathered {
             slowest: Vec::new(),
         };
         let samples = Samples {
-            together: Sample {
-                distribution: response,
-                in_order: responses,
-            },
-            alone: Sample {
-                distribution: alone,
-                in_order: alone_in_order,
-            },
+            together: Sample::new(response, timed.into_iter()),
+            alone: Sample::new(alone, self.alone_timeline.timed(0)),
         };
         (summary, facts, samples, drawn)
     }
