@@ -139,7 +139,8 @@ mod tests {
         failures.log(&line(40, "tenant cam: failed too often in a row"));
         failures.frame(&failed(0, 30));
         failures.frame(&failed(0, 20));
-        let cause = |phase, tenant, name: &str, reason| failures.cause(phase, tenant, name, Some(&end(reason)));
+        let cause =
+            |phase, tenant, name: &str, reason| failures.cause(phase, tenant, name, Some(&end(reason)));
         let together = Phase::Together;
         assert_eq!(
             cause(together, 0, "cam", EndReason::Failed).unwrap(),

@@ -256,7 +256,10 @@ fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Finding> {
         true => "none was due in the measured time".to_owned(),
         false => became.join(", "),
     };
-    let message = format!("{name} completed no frame: {became}{}.", quoted(case, "; the first: "));
+    let message = format!(
+        "{name} completed no frame: {became}{}.",
+        quoted(case, "; the first: ")
+    );
     let advice = if failed {
         "`jetlag inspect` shows the whole log; mend what fails, or leave the tenant out."
     } else if counts.dropped > 0 || counts.overdue + counts.unfinished > 0 {
@@ -592,7 +595,8 @@ impl Supply {
             Arrival::Poisson { hz } if !alone => (Some(hz), 1.0 + (1.0 - completed)),
             Arrival::Periodic { .. } => (as_it_came, 0.0),
             Arrival::Poisson { .. } | Arrival::Replay { .. } => (as_it_came, 1.0),
-            Arrival::Closed => (as_it_came, case.summary.cv.unwrap_or(1.0).powi(2)),
+            // Few frames show little of a long tail: twice what was seen.
+            Arrival::Closed => (as_it_came, 2.0 * case.summary.cv.unwrap_or(1.0).powi(2)),
         };
         let states_it = matches!(
             case.scenario.arrival,
@@ -604,7 +608,11 @@ impl Supply {
             completed,
             scatter,
             seen: (!from_scenario).then_some(seen),
-            cut_off: if alone { 0.0 } else { (counts.unfinished + counts.overdue) as f64 },
+            cut_off: if alone {
+                0.0
+            } else {
+                (counts.unfinished + counts.overdue) as f64
+            },
         }
     }
 
@@ -676,10 +684,12 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Finding> {
                 if explained {
                     return None;
                 }
-                let advice = if line.text.contains("slowdown") && !evidence.manifest.scenario.baseline.alone {
-                    "Measure each tenant alone first: `baseline: (alone: true)`."
-                } else {
-                    "Expect a figure that this backend and scenario have."
+                let advice = match line.text.contains("slowdown") {
+                    true if !evidence.manifest.scenario.baseline.alone => {
+                        "Measure each tenant alone first: `baseline: (alone: true)`."
+                    }
+                    true => "Let every tenant complete frames in each phase: beside one that did not, nothing is compared.",
+                    false => "Expect a figure that this backend and scenario have.",
                 };
                 let message = format!("`{}` cannot be decided: the run has no such figure.", line.text);
                 (Some(expectation.tenant()), message, advice)

@@ -178,9 +178,9 @@ impl Summarizer {
         let mut drawn = Vec::new();
         for ((summary, mut fact, sample, plot), number) in finished.into_iter().zip(0..) {
             fact.lost_elsewhere = fact.lost_elsewhere.saturating_add(self.phases.lost(number));
-            fact.cause =
-                self.failures
-                    .cause(Phase::Together, number, &summary.name, fact.together.as_ref());
+            fact.cause = self
+                .failures
+                .cause(Phase::Together, number, &summary.name, fact.together.as_ref());
             tenants.push(summary);
             facts.push(fact);
             samples.push(sample);

@@ -192,7 +192,8 @@ fn overloaded(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Optio
         "{name} was overloaded in phases that are compared: {named}; response times there describe only the frames that \
          were served."
     );
-    let advice = "Lower the rate, or run a faster detector: a frame that is given up has no response time to compare.";
+    let advice =
+        "Lower the rate, or run a faster detector: a frame that is given up has no response time to compare.";
     Some(finding("phase-overload", Some(name), message, advice.to_owned()))
 }
 
@@ -225,7 +226,8 @@ fn late(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<Find
     let message = format!(
         "{name}: releases were late in phases that are compared: {named}; response times there include it."
     );
-    let advice = "Set `release: Spin`, give the tenant processors of its own (`cpus`), or stop other programs.";
+    let advice =
+        "Set `release: Spin`, give the tenant processors of its own (`cpus`), or stop other programs.";
     Some(finding(
         "phase-late-releases",
         Some(name),

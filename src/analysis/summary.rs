@@ -153,8 +153,8 @@ pub struct TenantSummary {
     pub throughput_fps: Option<f64>,
     /// Missed over offered.
     pub miss_rate: Option<f64>,
-    /// Objects reported in completed frames.
-    pub detections: u64,
+    /// Objects reported in completed frames; `None` of a tenant that detects nothing, such as a simulated one.
+    pub detections: Option<u64>,
     /// finished − released, of completed frames.
     pub response_ms: Stats,
     /// finished − started, of completed frames.
@@ -223,10 +223,10 @@ pub struct SlowFrame {
     pub wait_ms: f64,
     /// The part of its response time that grew most against its median.
     pub grew: SlowPart,
-    /// Points or pixels that entered preprocessing.
-    pub input_size: u32,
+    /// Points or pixels that entered preprocessing; `None` where nothing was preprocessed.
+    pub input_size: Option<u32>,
     /// The median of all frames.
-    pub usual_input_size: u32,
+    pub usual_input_size: Option<u32>,
     /// The other tenants; of a frame that waited, while the one that it waited for was served.
     pub co_runners: Vec<ActiveCoRunner>,
     /// Clock of the GPU.

@@ -66,10 +66,11 @@ impl Sample {
     /// order.
     pub(super) fn within(&self, from: Stamp, to: Stamp) -> Sample {
         let timed = || self.released.iter().copied().zip(self.in_order.iter().copied());
-        let inside =
-            timed().filter(|&(released, took)| released >= from && released + Nanos(took) <= to);
+        let inside = timed().filter(|&(released, took)| released >= from && released + Nanos(took) <= to);
         let mut series = Series::default();
-        inside.clone().for_each(|(_, took)| series.push(Nanos(took), true));
+        inside
+            .clone()
+            .for_each(|(_, took)| series.push(Nanos(took), true));
         Sample::new(series.finish(), inside)
     }
 }
@@ -277,7 +278,8 @@ impl Gathered {
             frames: self.frames,
             throughput_fps: (seconds > 0.0).then(|| six_decimals(completed as f64 / seconds)),
             miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),
-            detections: self.detections,
+            detections: ((scenario.backend.executes() && manifest.detector.is_some()) || self.detections > 0)
+                .then_some(self.detections),
             service_ms: stats(&self.service.finish(), &in_order(SERVICE)),
             lateness_ms: stats(&self.lateness.finish(), &in_order(LATENESS)),
             stages_ms,

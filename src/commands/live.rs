@@ -22,7 +22,8 @@ use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{
-    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, NOT_STARTED, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
+    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, NOT_STARTED, OVERHEAD_TENANT, Phase, PhaseRecord,
+    WindowRecord,
 };
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;

@@ -132,7 +132,10 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
         "--set",
         "expect=[\"camera.failed == 0\"]",
     ];
-    let output = run(&[&["run", &path, "--format", "json"], &set[..]].concat(), folder.path());
+    let output = run(
+        &[&["run", &path, "--format", "json"], &set[..]].concat(),
+        folder.path(),
+    );
     assert_refused(&output, 1, &["error: camera completed no frame"]);
     let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(ended["tenants"][0]["frames"]["failed"], 0);

@@ -233,7 +233,10 @@ impl Phases {
     /// recorded.
     pub(in crate::analysis) fn shared(&self, spec: &PhaseSpec) -> Option<(Stamp, Stamp)> {
         let ends = || {
-            let ends = spec.members.iter().map(|&tenant| self.part(spec.phase, tenant)?.end);
+            let ends = spec
+                .members
+                .iter()
+                .map(|&tenant| self.part(spec.phase, tenant)?.end);
             ends.flatten()
         };
         let from = ends().map(|end| end.measured_from).max()?;

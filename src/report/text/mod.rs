@@ -229,7 +229,7 @@ fn frames(summary: &Summary, style: &Style) -> String {
         row.extend([
             plain(or_unknown(tenant.throughput_fps, short)),
             plain(&tenant.backend),
-            plain(tenant.detections.to_string()),
+            plain(or_unknown(tenant.detections, |count| count.to_string())),
         ]);
         grid.row(row);
     }
