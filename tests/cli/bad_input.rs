@@ -120,9 +120,29 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
         "{summary}"
     );
     assert!(
-        summary["run"]["findings"].to_string().contains("failed-frames"),
+        summary["run"]["findings"].to_string().contains("no-frames"),
         "{summary}"
     );
+    assert_refused(&output, 1, &["error: camera completed no frame"]);
+
+    // In the warm-up as well: nothing was produced, nothing is promised, and the reason is told.
+    let set = [
+        "--set",
+        "warmup=\"5s\"",
+        "--set",
+        "expect=[\"camera.failed == 0\"]",
+    ];
+    let output = run(
+        &[&["run", &path, "--format", "json"], &set[..]].concat(),
+        folder.path(),
+    );
+    assert_refused(&output, 1, &["error: camera completed no frame"]);
+    let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(ended["tenants"][0]["frames"]["failed"], 0);
+    assert_eq!(ended["tenants"][0]["frames"]["failed_in_warmup"], 10);
+    assert_eq!(ended["expectations"][0]["holds"], false);
+    let message = ended["run"]["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("a.png"), "{message}");
 
     // The findings send people to the log: inspect has it, each line once.
     let file = summary["run"]["file"].as_str().unwrap();
