@@ -273,6 +273,7 @@ impl State {
             deadline: self.spec.deadline,
             detections: 0,
             input_size: 0,
+            submission: None,
         }
     }
 }
