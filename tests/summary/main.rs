@@ -15,5 +15,6 @@ mod power;
 mod predictability;
 mod range;
 mod scipy;
+mod submission;
 mod trtexec;
 mod truth;
