@@ -27,3 +27,5 @@ mod stages;
 mod stress;
 #[path = "gpu/submission.rs"]
 mod submission;
+#[path = "common/under_way.rs"]
+mod under_way;

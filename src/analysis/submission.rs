@@ -100,9 +100,10 @@ impl Gathered {
         if self.took.count() == 0 {
             return (None, None);
         }
-        let took = stats(&self.took.finish(), in_order);
+        let took = self.took.finish();
+        let took = stats(&took, &took.dependence(in_order));
         let frames = self.compute.count();
-        let [usual] = self.compute.finish().quantiles([Quantile::P50], 0.95, &[]);
+        let [usual] = self.compute.finish().quantiles([Quantile::P50], 0.95, &Dependence::NONE);
         // Too few frames to know how long *compute* usually is are too few to say more of it.
         if usual.is_none_or(|usual| usual.value < SHORTEST) {
             return (Some(took), None);
