@@ -1,5 +1,6 @@
 //! From records to numbers to what people read, on runs whose answers are known.
 
+mod causes;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
