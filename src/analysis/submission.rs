@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use super::findings::finding;
 use super::idle::HostIdle;
+use super::dependence::Dependence;
 use super::quantile::Quantile;
 use super::series::Series;
 use super::stats::{ns_to_ms, six_decimals, stats};
@@ -105,7 +106,7 @@ impl Gathered {
         let frames = self.compute.count();
         let [usual] = self.compute.finish().quantiles([Quantile::P50], 0.95, &Dependence::NONE);
         // Too few frames to know how long *compute* usually is are too few to say more of it.
-        if usual.is_none_or(|usual| usual.value < SHORTEST) {
+        if usual.ok().is_none_or(|usual| usual.value < SHORTEST) {
             return (Some(took), None);
         }
         let bound_frames = self.bound as f64 / frames as f64;
@@ -118,8 +119,8 @@ impl Gathered {
         let [p25, p50, p75] = self
             .share
             .finish()
-            .quantiles(quantiles, 0.95, &[])
-            .map(|estimate| estimate.map(|estimate| six_decimals(estimate.value.0 as f64 / WHOLE)));
+            .quantiles(quantiles, 0.95, &Dependence::NONE)
+            .map(|estimate| estimate.ok().map(|estimate| six_decimals(estimate.value.0 as f64 / WHOLE)));
         let submitting = Submitting {
             mean_ms: ns_to_ms(self.in_compute.sum() as f64 / frames as f64),
             share: Shares { p25, p50, p75 },

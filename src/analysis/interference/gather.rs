@@ -134,8 +134,6 @@ impl Phases {
 
     /// Takes in one frame; returns how many durations were kept of it.
     pub(in crate::analysis) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
-        let part = self.part_mut(frame.phase, frame.tenant);
-        part.frames.note(frame);
         let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
         if served && frame.phase == Phase::Together {
             let span = Span {
@@ -145,6 +143,8 @@ impl Phases {
             };
             self.spans.push(frame.tenant, span);
         }
+        let part = self.part_mut(frame.phase, frame.tenant);
+        part.frames.note(frame);
         if frame.warmup {
             return 0;
         }
