@@ -148,6 +148,8 @@ impl World {
                 .map(|tenant| TenantManifest {
                     name: tenant.name.clone(),
                     backend: "sim".to_owned(),
+                    device: None,
+                    submission_may_wait: None,
                     detector: None,
                     classes: Vec::new(),
                     networks: Vec::new(),

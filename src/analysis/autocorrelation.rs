@@ -19,12 +19,6 @@
 /// and a finding of `steady` says why.
 const MOST_LAGS: usize = 4096;
 
-/// τ of "does not exceed `at_most`" over values in order of time; at least 1. A series that alternates is taken
-/// as independent, not as better than that.
-pub(super) fn inflation(in_order: &[i64], at_most: i64) -> f64 {
-    correlation(&[in_order], at_most).time
-}
-
 /// How "does not exceed `at_most`" repeats itself within each of these runs, all of one kind.
 pub(super) fn correlation(runs: &[&[i64]], at_most: i64) -> Correlation {
     let bits = runs
@@ -226,6 +220,10 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
+
+    fn inflation(in_order: &[i64], at_most: i64) -> f64 {
+        correlation(&[in_order], at_most).time
+    }
 
     /// An autoregressive series of the first order, in thousandths.
     fn series(phi: f64, n: usize, seed: u64) -> Vec<i64> {

@@ -211,7 +211,10 @@ mod tests {
             println!("{of:?}, {n} frames: shown and held {counts:?}");
             for [shown, held] in counts {
                 // Of 60, 93 % less three standard errors.
-                assert!(f64::from(shown - held) <= 0.07 * f64::from(shown) + 3.0 * (0.065 * f64::from(shown)).sqrt());
+                assert!(
+                    f64::from(shown - held)
+                        <= 0.07 * f64::from(shown) + 3.0 * (0.065 * f64::from(shown)).sqrt()
+                );
             }
             let [all, _] = counts[0];
             assert!(all >= 6, "{of:?}: nothing is shown");
@@ -229,7 +232,11 @@ mod tests {
             let mut series = Series::default();
             in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
             let distribution = series.finish();
-            shown += u32::from(stats(&distribution, &distribution.dependence(&in_order)).p99.is_some());
+            shown += u32::from(
+                stats(&distribution, &distribution.dependence(&in_order))
+                    .p99
+                    .is_some(),
+            );
         }
         println!("p99 of 750 independent frames is shown in {shown} of 200 runs");
         assert!(shown >= 194, "{shown} of 200");
@@ -251,7 +258,10 @@ mod tests {
             assert!(short.p99.is_none() && short.ci95.p99.is_none());
             assert!(needs > 5 * Quantile::P99.needs(), "seed {seed}: {needs}");
             // With so many it is there, unless dependence was seen too low: twice as many are enough.
-            assert!(figures(2 * needs as usize, seed + 100).p99.is_some(), "seed {seed}: {needs}");
+            assert!(
+                figures(2 * needs as usize, seed + 100).p99.is_some(),
+                "seed {seed}: {needs}"
+            );
         }
         assert_eq!(about(14_137.0), 15_000);
         assert_eq!(about(662.5), 670);

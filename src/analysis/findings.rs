@@ -525,7 +525,10 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> 
             sample.quantile.needs()
         )
     } else {
-        format!("{name}: {quantile} needs {needs} frames and has {}.", sample.count)
+        format!(
+            "{name}: {quantile} needs {needs} frames and has {}.",
+            sample.count
+        )
     };
     Some(finding(
         "too-few-samples",

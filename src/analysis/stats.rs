@@ -108,7 +108,9 @@ fn value(found: Found) -> Option<f64> {
 }
 
 fn interval(found: Found) -> Option<[f64; 2]> {
-    found.ok().map(|e| [e.low.as_millis_f64(), e.high.as_millis_f64()])
+    found
+        .ok()
+        .map(|e| [e.low.as_millis_f64(), e.high.as_millis_f64()])
 }
 
 fn needs(found: Found) -> Option<u64> {

@@ -14,9 +14,9 @@
 
 use serde::Serialize;
 
+use super::dependence::Dependence;
 use super::findings::finding;
 use super::idle::HostIdle;
-use super::dependence::Dependence;
 use super::quantile::Quantile;
 use super::series::Series;
 use super::stats::{ns_to_ms, six_decimals, stats};
@@ -104,7 +104,10 @@ impl Gathered {
         let took = self.took.finish();
         let took = stats(&took, &took.dependence(in_order));
         let frames = self.compute.count();
-        let [usual] = self.compute.finish().quantiles([Quantile::P50], 0.95, &Dependence::NONE);
+        let [usual] = self
+            .compute
+            .finish()
+            .quantiles([Quantile::P50], 0.95, &Dependence::NONE);
         // Too few frames to know how long *compute* usually is are too few to say more of it.
         if usual.ok().is_none_or(|usual| usual.value < SHORTEST) {
             return (Some(took), None);
@@ -120,7 +123,11 @@ impl Gathered {
             .share
             .finish()
             .quantiles(quantiles, 0.95, &Dependence::NONE)
-            .map(|estimate| estimate.ok().map(|estimate| six_decimals(estimate.value.0 as f64 / WHOLE)));
+            .map(|estimate| {
+                estimate
+                    .ok()
+                    .map(|estimate| six_decimals(estimate.value.0 as f64 / WHOLE))
+            });
         let submitting = Submitting {
             mean_ms: ns_to_ms(self.in_compute.sum() as f64 / frames as f64),
             share: Shares { p25, p50, p75 },

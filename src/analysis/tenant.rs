@@ -276,13 +276,8 @@ impl Gathered {
                 (sum, found.and_then(|(_, stats)| stats.p99))
             })
             .collect();
-        let predictability = predictability(
-            &response,
-            &response_ms,
-            (&responses, &dependence),
-            streak,
-            steady,
-        );
+        let predictability =
+            predictability(&response, &response_ms, (&responses, &dependence), streak, steady);
         let (submission_ms, submitting) = self
             .submission
             .finish(&in_order(SUBMISSION), manifest.submission_may_wait);

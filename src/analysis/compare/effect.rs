@@ -201,14 +201,12 @@ fn quantile_of(quantile: Quantile, runs: &[Vec<i64>], confidence: f64) -> Result
     let inflation = dependence_of(runs, &all)
         .supports(quantile, n)
         .map_err(Unknown::Frames)?;
-    let (low, high) = quantile
-        .interval_ranks(n, confidence, inflation)
-        .ok_or_else(|| {
-            Unknown::Frames(Wanting {
-                needs: (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64,
-                repeats: false,
-            })
-        })?;
+    let (low, high) = quantile.interval_ranks(n, confidence, inflation).ok_or_else(|| {
+        Unknown::Frames(Wanting {
+            needs: (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64,
+            repeats: false,
+        })
+    })?;
     let at = |rank: u64| all[rank as usize - 1];
     let value = at(quantile.rank(n));
     let of_one = quantile.share() * (1.0 - quantile.share()) * inflation;

@@ -241,7 +241,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::series::Series;
-    use crate::units::Nanos;
+    use crate::units::{Nanos, Stamp};
 
     /// Response times around `ms` whose logarithm is autoregressive of the first order.
     fn responses(ms: f64, phi: f64, n: usize, seed: u64) -> Vec<i64> {
@@ -258,10 +258,8 @@ mod tests {
     fn sample(in_order: Vec<i64>) -> Sample {
         let mut series = Series::default();
         in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
-        Sample {
-            distribution: series.finish(),
-            in_order,
-        }
+        let timed = in_order.into_iter().zip(0..).map(|(took, at)| (Stamp(at), took));
+        Sample::new(series.finish(), timed)
     }
 
     /// A layout whose phases have these medians.

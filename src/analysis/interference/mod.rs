@@ -6,7 +6,6 @@
 //! `Phases` gathers what the rest of the summary does not: the phases that have a number, and when each tenant was in
 //! service. Definitions are in docs/measurement.md.
 
-mod bootstrap;
 mod cover;
 mod crossed;
 mod gather;
