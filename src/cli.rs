@@ -31,8 +31,8 @@ pub enum Command {
     #[command(
         after_help = "Examples:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
            jetlag run configs/matrix.ron --matrix      each tenant alone, every pair, and all together
-Exit codes: 0 done; 1 failed; 2 wrong use or config; 3 an expectation did not hold;
-            4 the record has gaps; 130 interrupted after saving"
+Exit codes: 0 done; 1 failed, or a tenant completed nothing; 2 wrong use or config;
+            3 an expectation did not hold; 4 the record has gaps; 130 interrupted after saving"
     )]
     Run(RunArgs),
     /// Run the demo scenario from within the binary: no file needed.

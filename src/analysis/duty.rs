@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::interference::Phases;
 use super::stats::{six_decimals, stats};
-use super::summary::Stats;
+use super::summary::{FrameCounts, Stats};
 use super::tenant::Samples;
 use super::track::{Point, Tracks};
 use crate::scenario::Scenario;
@@ -29,7 +29,9 @@ pub struct Step {
     pub hz: Option<f64>,
     /// Share of the measured time in which the tenant had no frame in service.
     pub idle_share: Option<f64>,
-    /// Response times in this step.
+    /// What became of its frames in this step.
+    pub frames: FrameCounts,
+    /// Response times in this step, of the time in which all tenants ran.
     pub response_ms: Stats,
     /// The GPU's clock in this step, where it was sampled.
     pub gpu_clock: Option<Clock>,
@@ -67,6 +69,9 @@ pub(super) fn summarize(
                 idle_share: phases
                     .busy_share(spec.phase, rate.tenant)
                     .map(|busy| six_decimals(1.0 - busy)),
+                frames: phases
+                    .part(spec.phase, rate.tenant)
+                    .map_or_else(FrameCounts::default, |part| part.frames),
                 response_ms: sample.map_or_else(Stats::default, |sample| {
                     stats(&sample.distribution, &sample.in_order)
                 }),

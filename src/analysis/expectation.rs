@@ -3,7 +3,8 @@
 //!
 //! A line is `TENANT.METRIC OPERATOR LIMIT`. A promise is judged by the estimate; whether its interval lies
 //! wholly on the same side of the limit is said beside it. A figure that the run does not support cannot
-//! keep a promise: the line does not hold, its value is unknown, and a finding says what is missing.
+//! keep a promise: the line does not hold, its value is unknown, and a finding says what is missing. Nor can a
+//! tenant that completed no frame.
 
 use super::metric::{Metric, Reading};
 use super::summary::{ExpectationResult, TenantSummary, Unit};
@@ -139,6 +140,10 @@ impl Expectation {
     /// Judges it by what its tenant did.
     pub fn evaluate(&self, tenant: &TenantSummary) -> ExpectationResult {
         let Reading { value, ci95 } = self.metric.read(tenant);
+        // That a tenant dropped nothing, or that nothing failed, is no promise kept where it completed no frame: it may
+        // be broken, and otherwise nothing is known.
+        let completed = tenant.frames.completed > 0;
+        let value = value.filter(|&value| completed || !self.holds_for(value));
         let holds = value.is_some_and(|value| self.holds_for(value));
         ExpectationResult {
             text: self.text.clone(),

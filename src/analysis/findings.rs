@@ -4,27 +4,31 @@
 //! Only what limits the meaning of a number is a finding, because one finding makes the verdict *limited*.
 //! That a promise was broken is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
-use std::collections::HashSet;
-
 use super::Undecided;
 use super::binomial::exceeds_share;
 use super::protection;
 use super::quantile::Quantile;
 use super::steady;
-use super::summary::{HostSummary, LOST_RECORDS, Overhead, TRUNCATED_FILE, TenantSummary};
+use super::summary::{
+    FrameCounts, HostSummary, LOST_RECORDS, NO_FRAMES, Overhead, Stage, TRUNCATED_FILE, TenantSummary,
+};
 use super::tenant::TenantFacts;
-use crate::record::{EndReason, Finding, Manifest};
-use crate::scenario::{BackendChoice, ClockKind, Overload, Release, Tenant};
+use crate::record::{APPLICATION_BACKEND, EndReason, Finding, Manifest, NOT_STARTED};
+use crate::scenario::{Arrival, BackendChoice, ClockKind, Overload, Release, Tenant};
 use crate::units::Nanos;
 
 /// Share of releases that may be later than the budget.
-const LATE_SHARE: f64 = 0.001;
+pub(super) const LATE_SHARE: f64 = 0.001;
 /// Share of frames dropped above which p99 of the served ones says little about those offered.
 const DROPPED_SHARE: f64 = 0.01;
 /// Demand on a serial tenant below which drops come from stalls and not from the rate.
 const KEEPS_UP: f64 = 0.8;
+/// Completed frames from which on a demand is told from a chance.
+const DEMAND_FRAMES: u64 = 11;
+/// Standard errors that a mean is beyond its estimate on one side in one case of twenty.
+const ONE_SIDED_95: f64 = 1.645;
 /// Measured time below this share of the duration is a short run.
-const SHORT_SHARE: f64 = 0.99;
+pub(super) const SHORT_SHARE: f64 = 0.99;
 /// Load by other programs, in percent of all processors.
 const OTHERS_PERCENT: f64 = 20.0;
 /// jetlag's own cost as a share of the shortest median response time.
@@ -42,6 +46,8 @@ pub(super) struct Evidence<'a> {
     pub(super) incomplete: Option<String>,
     pub(super) late_after: Nanos,
     pub(super) undecided: Vec<Undecided>,
+    /// What the run itself noticed.
+    pub(super) recorded: &'a [Finding],
 }
 
 /// One tenant as the rules see it.
@@ -56,6 +62,7 @@ struct Case<'a> {
 pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(truncated_file(evidence));
+    findings.extend(interrupted(evidence));
     findings.extend(host_busy(evidence));
     findings.extend(own_cost(evidence));
     let tenants = evidence.manifest.scenario.tenants.iter();
@@ -66,12 +73,16 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
             summary,
             facts,
         };
-        findings.extend(short_run(&case, evidence.incomplete.is_some()));
         findings.extend(lost_records(&case));
-        findings.extend(failed_frames(&case));
-        findings.extend(overload(&case));
-        findings.extend(late_releases(&case, evidence.late_after));
-        findings.extend(too_few_samples(&case, &evidence.undecided));
+        if case.summary.frames.completed > 0 {
+            findings.extend(short_run(&case, evidence.incomplete.is_some()));
+            findings.extend(failed_frames(&case));
+            findings.extend(overload(&case));
+            findings.extend(late_releases(&case, evidence.late_after));
+            findings.extend(too_few_samples(&case, &evidence.undecided));
+        } else {
+            findings.extend(no_frames(&case, evidence));
+        }
         findings.extend(steady::finding(
             &scenario.name,
             &summary.predictability.steady,
@@ -86,9 +97,6 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
         findings.extend(profiled(&case));
     }
     findings.extend(undecided(evidence));
-    // What ends the whole run is found at each tenant, and said once.
-    let mut whole_run = HashSet::new();
-    findings.retain(|finding| finding.tenant.is_some() || whole_run.insert(finding.message.clone()));
     findings
 }
 
@@ -105,6 +113,31 @@ fn truncated_file(evidence: &Evidence<'_>) -> Option<Finding> {
     let message = evidence.incomplete.clone()?;
     let advice = "The figures cover what was recovered; run again if the rest matters.".to_owned();
     Some(finding(TRUNCATED_FILE, None, message, advice))
+}
+
+/// Each tenant ends a moment before or after the others; that the run was interrupted is said once.
+fn interrupted(evidence: &Evidence<'_>) -> Option<Finding> {
+    let planned = evidence.manifest.scenario.duration;
+    let was_interrupted = |facts: &&TenantFacts| {
+        facts
+            .together
+            .is_some_and(|phase| phase.reason == EndReason::Interrupted)
+    };
+    let measured = evidence
+        .facts
+        .iter()
+        .filter(was_interrupted)
+        .map(|facts| facts.measured)
+        .max()?;
+    is_short(measured, planned).then(|| {
+        let message = format!("The run was interrupted after {measured} of {planned}.");
+        let advice = "Let it run to its end, or set a shorter `duration`.";
+        finding("short-run", None, message, advice.to_owned())
+    })
+}
+
+fn is_short(measured: Nanos, planned: Nanos) -> bool {
+    measured.0 < (planned.0 as f64 * SHORT_SHARE) as i64
 }
 
 fn host_busy(evidence: &Evidence<'_>) -> Option<Finding> {
@@ -170,18 +203,16 @@ fn short_run(case: &Case<'_>, truncated: bool) -> Option<Finding> {
         let advice = "Let the run end by itself, or stop it with Ctrl-C once.".to_owned();
         return Some(finding("short-run", Some(name), message, advice));
     };
-    let short = measured.0 < (planned.0 as f64 * SHORT_SHARE) as i64;
+    let short = is_short(measured, planned);
     let of_planned = format!("after {measured} of {planned}");
     let (code, message, advice) = match phase.reason {
         EndReason::Failed => (
             "tenant-failed",
-            format!("{name} could not go on and ended {of_planned}."),
-            "The log says why (`jetlag inspect` shows it); the other tenants ran on with less to share.",
-        ),
-        EndReason::Interrupted if short => (
-            "short-run",
-            format!("The run was interrupted {of_planned}."),
-            "Let it run to its end, or set a shorter `duration`.",
+            format!(
+                "{name} could not go on and ended {of_planned}{}.",
+                quoted(case, ": ")
+            ),
+            "`jetlag inspect` shows the whole log; the other tenants ran on with less to share.",
         ),
         EndReason::EndOfSource if short => (
             "short-run",
@@ -195,13 +226,61 @@ fn short_run(case: &Case<'_>, truncated: bool) -> Option<Finding> {
         ),
         _ => return None,
     };
-    let whole_run = phase.reason == EndReason::Interrupted;
-    Some(finding(
-        code,
-        (!whole_run).then_some(name),
-        message,
-        advice.to_owned(),
-    ))
+    Some(finding(code, Some(name), message, advice.to_owned()))
+}
+
+/// A tenant that produced nothing: no figure is known of it, and the run is not done. A run that was cut short may only
+/// have lacked the time.
+fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Finding> {
+    let name = &case.scenario.name;
+    let not_started = |known: &Finding| known.code == NOT_STARTED && known.tenant.as_ref() == Some(name);
+    if evidence.recorded.iter().any(not_started) {
+        return None;
+    }
+    let counts = case.summary.frames;
+    let reason = case.facts.together.map(|phase| phase.reason);
+    let failed = counts.failed + counts.failed_in_warmup > 0 || reason == Some(EndReason::Failed);
+    let became: Vec<String> = [
+        (counts.failed, "failed"),
+        (counts.failed_in_warmup, "failed in the warm-up"),
+        (counts.dropped, "dropped"),
+        (counts.overdue + counts.unfinished, "still waiting at the end"),
+        (counts.lost_records, "not recorded"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    let became = match became.is_empty() {
+        true if failed => "it could not go on".to_owned(),
+        true => "none was due in the measured time".to_owned(),
+        false => became.join(", "),
+    };
+    let message = format!(
+        "{name} completed no frame: {became}{}.",
+        quoted(case, "; the first: ")
+    );
+    let advice = if failed {
+        "`jetlag inspect` shows the whole log; mend what fails, or leave the tenant out."
+    } else if counts.dropped > 0 || counts.overdue + counts.unfinished > 0 {
+        "Lower the rate, run a faster detector, or run for longer than one of its frames takes."
+    } else {
+        "Run for longer than it is from one of its frames to the next."
+    };
+    let cut_short = evidence.incomplete.is_some() || reason == Some(EndReason::Interrupted);
+    let is_known = case.summary.backend == APPLICATION_BACKEND || counts.lost_records > 0;
+    let code = if cut_short || is_known {
+        "too-few-samples"
+    } else {
+        NO_FRAMES
+    };
+    Some(finding(code, Some(name), message, advice.to_owned()))
+}
+
+/// Why the tenant failed, in the words of whatever failed, after `before`.
+fn quoted(case: &Case<'_>, before: &str) -> String {
+    let cause = case.facts.cause.as_ref();
+    cause.map_or(String::new(), |cause| format!("{before}\"{cause}\""))
 }
 
 fn lost_records(case: &Case<'_>) -> Option<Finding> {
@@ -228,32 +307,38 @@ fn lost_records(case: &Case<'_>) -> Option<Finding> {
 }
 
 fn failed_frames(case: &Case<'_>) -> Option<Finding> {
-    let (failed, offered) = (case.summary.frames.failed, case.summary.frames.offered);
-    (failed > 0).then(|| {
-        let name = &case.scenario.name;
-        let message = format!(
-            "{name}: {} of {offered} ({}) failed and have no response time.",
+    let counts = case.summary.frames;
+    let (failed, offered, before) = (counts.failed, counts.offered, counts.failed_in_warmup);
+    let name = &case.scenario.name;
+    let message = match (failed, before) {
+        (0, 0) => return None,
+        (0, _) => format!(
+            "{name}: {} failed in the warm-up, and none in the measured time",
+            frames(before)
+        ),
+        _ => format!(
+            "{name}: {} of {offered} ({}) failed and have no response time{}",
             frames(failed),
-            percent(failed as f64 / offered as f64)
-        );
-        let advice = "The log says why (`jetlag inspect` shows it); remove the frames or mend their files.";
-        finding("failed-frames", Some(name), message, advice.to_owned())
-    })
+            percent(failed as f64 / offered as f64),
+            match before {
+                0 => String::new(),
+                _ => format!(", and {before} more in the warm-up"),
+            }
+        ),
+    };
+    let message = format!("{message}{}.", quoted(case, "; the first: "));
+    let advice = "`jetlag inspect` shows the whole log; remove the frames or mend their files.";
+    Some(finding("failed-frames", Some(name), message, advice.to_owned()))
 }
 
 fn overload(case: &Case<'_>) -> Option<Finding> {
     let counts = case.summary.frames;
     let name = &case.scenario.name;
-    let dropped = counts.dropped as f64 > counts.offered as f64 * DROPPED_SHARE;
-    // Frames in flight at the end are usual; a line of them is a tenant that does not keep up.
-    let waiting = counts.unfinished + counts.overdue;
-    let in_line = waiting > (case.scenario.depth as u64).saturating_mul(2).saturating_add(2)
-        && waiting as f64 > counts.offered as f64 * 0.01;
     let demand = demand(case);
     let needs_time = demand.map_or(String::new(), |demand| {
-        format!(" (serving all would take {:.0} % of its time)", demand * 100.0)
+        format!(" (serving all would take {} of its time)", percent(demand.share))
     });
-    let message = if dropped {
+    let message = if drops_matter(&counts) {
         format!(
             "{name}: {} of {} ({}) were dropped; its quantiles describe only those that were served{}.",
             frames(counts.dropped),
@@ -261,39 +346,113 @@ fn overload(case: &Case<'_>) -> Option<Finding> {
             percent(counts.dropped as f64 / counts.offered as f64),
             needs_time
         )
-    } else if in_line {
+    } else if line_at_end(&counts, case.scenario.depth) {
         format!(
             "{name}: {} still waited at the end; response times grew with the length of the run{}.",
-            frames(waiting),
+            frames(counts.unfinished + counts.overdue),
             needs_time
         )
+    } else if demand.is_some_and(|demand| demand.surely_too_much) {
+        format!("{name} falls behind: response times grow with the length of the run{needs_time}.")
     } else {
         return None;
     };
     let advice = match (demand, case.scenario.overload) {
-        (Some(demand), _) if demand < KEEPS_UP => {
+        (Some(demand), _) if demand.share < KEEPS_UP => {
             "The rate is not too high: look for what stalls it (its largest stage), or let more frames wait."
+                .to_owned()
         }
-        (Some(_), _) => "Lower the rate, let stages overlap (`depth: 2`), or run a faster detector.",
+        (Some(_), _) => match too_long(case) {
+            Some((step, share)) => format!(
+                "Lower the rate, or run a faster detector: {step} alone would take {} of its time, so that letting stages \
+                 overlap (`depth: 2`) cannot help.",
+                percent(share)
+            ),
+            None => "Lower the rate, let stages overlap (`depth: 2`), or run a faster detector.".to_owned(),
+        },
         (None, Overload::Queue { .. }) => {
             "Lower the rate, run a faster detector, or keep results fresh with `overload: DropOldest(queue: 1)`."
+                .to_owned()
         }
-        (None, _) => "Lower the rate, or run a faster detector.",
+        (None, _) => "Lower the rate, or run a faster detector.".to_owned(),
     };
-    Some(finding("overload", Some(name), message, advice.to_owned()))
+    Some(finding("overload", Some(name), message, advice))
 }
 
-/// The share of a serial tenant's time that its frames ask for: offered rate × mean service time. Where
-/// stages overlap, service times overlap too and the product says nothing.
-fn demand(case: &Case<'_>) -> Option<f64> {
+/// Whether so many frames were dropped that quantiles of the others say little of all.
+pub(super) fn drops_matter(counts: &FrameCounts) -> bool {
+    counts.dropped as f64 > counts.offered as f64 * DROPPED_SHARE
+}
+
+/// Frames in flight at the end are usual; a line of them is a tenant that does not keep up.
+pub(super) fn line_at_end(counts: &FrameCounts, depth: usize) -> bool {
+    let waiting = counts.unfinished + counts.overdue;
+    waiting > (depth as u64).saturating_mul(2).saturating_add(2)
+        && waiting as f64 > counts.offered as f64 * 0.01
+}
+
+/// What a serial tenant's frames ask for.
+#[derive(Clone, Copy)]
+struct Demand {
+    /// As a share of its time: rate × mean service time.
+    share: f64,
+    /// Whether it is above one by more than chance gives in one run of twenty, at most.
+    surely_too_much: bool,
+}
+
+/// The demand of a serial tenant. Where stages overlap, service times overlap too and the product says nothing.
+fn demand(case: &Case<'_>) -> Option<Demand> {
+    let service = &case.summary.service_ms;
+    let mean = service.mean.filter(|_| case.scenario.depth == 1)?;
+    let rate = rate(case)?;
+    // Frames that repeat each other say less of the mean than as many independent ones.
+    let independent = case.summary.predictability.effective_frames.p50;
+    let frames = independent.unwrap_or(service.count).max(1) as f64;
+    let error = service.sd.unwrap_or_default() / frames.sqrt();
+    Some(Demand {
+        share: rate * mean / 1e3,
+        surely_too_much: service.count >= DEMAND_FRAMES && rate * (mean - ONE_SIDED_95 * error) / 1e3 > 1.0,
+    })
+}
+
+/// Frames a second: as the scenario has them, else as they came.
+fn rate(case: &Case<'_>) -> Option<f64> {
     let seconds = case.facts.measured.as_secs_f64();
-    let service_ms = case
-        .summary
-        .service_ms
-        .mean
-        .filter(|_| case.scenario.depth == 1 && seconds > 0.0)?;
-    let offered = (case.summary.frames.offered + case.summary.frames.unfinished) as f64 / seconds;
-    Some(offered * service_ms / 1e3)
+    match case.scenario.arrival {
+        Arrival::Closed => None,
+        Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } => Some(hz),
+        Arrival::Replay { .. } => {
+            let counts = case.summary.frames;
+            (seconds > 0.0).then(|| (counts.offered + counts.unfinished) as f64 / seconds)
+        }
+    }
+}
+
+/// What one thread or one stream does for each frame, where that alone would take a tenant's whole time: its name, and the
+/// share. However deep the ring, it does one frame at a time.
+fn too_long(case: &Case<'_>) -> Option<(String, f64)> {
+    const STEPS: [&[Stage]; 3] = [
+        &[Stage::Acquire, Stage::Decode, Stage::Preprocess],
+        &[Stage::Compute],
+        &[Stage::Postprocess],
+    ];
+    let rate = rate(case)?;
+    let mean = |stage: &Stage| {
+        let known = &case.summary.stages_ms;
+        known.iter().find(|(name, _)| *name == stage.name())?.1.mean
+    };
+    let steps = STEPS.iter().map(|stages| {
+        let known: Vec<(&str, f64)> = stages
+            .iter()
+            .filter_map(|stage| Some((stage.name(), mean(stage)?)))
+            .collect();
+        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+        let ms: f64 = known.iter().map(|(_, ms)| ms).sum();
+        (names.join(" + "), rate * ms / 1e3)
+    });
+    steps
+        .filter(|(_, share)| *share >= 1.0)
+        .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Finding> {
@@ -336,11 +495,6 @@ fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Finding> {
 fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> {
     let name = &case.scenario.name;
     let completed = case.summary.response_ms.count;
-    if completed == 0 {
-        let message = format!("{name} completed no frame, so it has no response time.");
-        let advice = "See what became of its frames below, and the log for errors.".to_owned();
-        return Some(finding("too-few-samples", Some(name), message, advice));
-    }
     let asked = undecided.iter().filter_map(|line| {
         let expectation = line.expectation.as_ref().ok().filter(|e| e.tenant() == name)?;
         expectation.metric.sample(case.summary)
@@ -372,26 +526,118 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> 
 /// What makes `has` frames into `needs`: more of them where their number was set, else more time.
 fn longer(case: &Case<'_>, needs: u64, has: u64) -> String {
     let scenario = &case.manifest.scenario;
-    let seconds = case.facts.measured.as_secs_f64();
-    if case.scenario.frames.is_some_and(|limit| limit < needs) {
-        return format!("Set `frames: {needs}` or more, or leave it out.");
+    let planned = scenario.duration.as_secs_f64();
+    let alone = has < case.summary.response_ms.count;
+    let supply = Supply::of(case, has, alone);
+    let offered = (supply.frames_for(needs) / supply.completed).ceil();
+    let limit = case.scenario.frames.filter(|&limit| (limit as f64) < offered);
+    let enough = supply
+        .seconds_for(needs)
+        .filter(|enough| (1.0..=1e9).contains(enough));
+    let and_longer = |enough: Option<f64>| match enough {
+        Some(enough) if enough > planned => {
+            format!(", and run for {enough} s or longer (`--set duration={enough}s`)")
+        }
+        _ => String::new(),
+    };
+    match (limit, enough) {
+        (Some(_), enough) => {
+            format!(
+                "Set `frames: {offered}` or more, or leave it out{}.",
+                and_longer(enough)
+            )
+        }
+        (None, None) => "Run for longer.".to_owned(),
+        (None, Some(enough)) if enough <= planned && is_short(case.facts.measured, scenario.duration) => {
+            format!("Let the run last; {enough} s at this rate are enough.")
+        }
+        (None, Some(enough)) => {
+            // It lasted as long as planned and did not have them.
+            let enough = enough.max((planned + 1.0).ceil());
+            let why = match alone {
+                true => ": what counts here is the time that the tenant runs alone",
+                false => "",
+            };
+            format!("Run for {enough} s or longer at this rate (`--set duration={enough}s`){why}.")
+        }
     }
-    if has < case.summary.response_ms.count {
-        return "Run for longer: what counts here is the time that the tenant runs alone.".to_owned();
+}
+
+/// How many completed frames come of a stretch of time.
+struct Supply {
+    /// Released in a second.
+    rate: Option<f64>,
+    /// Share of the released that is completed.
+    completed: f64,
+    /// Variance of their number over their mean: 0 for a schedule that is kept, 1 for chance.
+    scatter: f64,
+    /// Frames that the scatter, or the rate, was seen on; `None` where both are the scenario's.
+    seen: Option<f64>,
+    /// Frames that the end of a run cuts off.
+    cut_off: f64,
+}
+
+impl Supply {
+    fn of(case: &Case<'_>, has: u64, alone: bool) -> Supply {
+        let counts = case.summary.frames;
+        let released = (counts.offered + counts.unfinished) as f64;
+        let seen = has.max(1) as f64;
+        let seconds = case.facts.measured.as_secs_f64();
+        let as_it_came = (seconds > 0.0).then(|| has as f64 / seconds);
+        // What became of the frames alone is not looked at: they came as they came.
+        let completed = match alone {
+            true => 1.0,
+            false => (seen / released.max(seen)).min(1.0),
+        };
+        let (rate, scatter) = match case.scenario.arrival {
+            // How many are dropped varies, and more than if each was dropped by a chance of its own.
+            Arrival::Periodic { hz, .. } if !alone => (Some(hz), 2.0 * (1.0 - completed)),
+            Arrival::Poisson { hz } if !alone => (Some(hz), 1.0 + (1.0 - completed)),
+            Arrival::Periodic { .. } => (as_it_came, 0.0),
+            Arrival::Poisson { .. } | Arrival::Replay { .. } => (as_it_came, 1.0),
+            // Few frames show little of a long tail: twice what was seen.
+            Arrival::Closed => (as_it_came, 2.0 * case.summary.cv.unwrap_or(1.0).powi(2)),
+        };
+        let states_it = matches!(
+            case.scenario.arrival,
+            Arrival::Periodic { .. } | Arrival::Poisson { .. }
+        );
+        let from_scenario = states_it && completed == 1.0 && !alone;
+        Supply {
+            rate: rate.filter(|rate| *rate > 0.0),
+            completed,
+            scatter,
+            seen: (!from_scenario).then_some(seen),
+            cut_off: if alone {
+                0.0
+            } else {
+                (counts.unfinished + counts.overdue) as f64
+            },
+        }
     }
-    let enough = (needs as f64 * seconds / has as f64).ceil();
-    if !(1.0..=1e9).contains(&enough) {
-        return "Run for longer.".to_owned();
+
+    /// Frames to be expected so that `needs` are there in all but one of two hundred runs.
+    fn frames_for(&self, needs: u64) -> f64 {
+        const DEVIATIONS: f64 = 2.6;
+        let needs = needs as f64;
+        let seen = self.seen.map_or(1.0, |seen| 1.0 + needs / seen);
+        let (spread, half) = (self.scatter * seen, DEVIATIONS * DEVIATIONS / 2.0);
+        if spread == 0.0 {
+            return needs;
+        }
+        needs + half * spread + DEVIATIONS * (spread * needs + half / 2.0 * spread * spread).sqrt()
     }
-    if enough <= scenario.duration.as_secs_f64() {
-        return format!("Let the run last; {enough} s at this rate are enough.");
+
+    /// Whole seconds. One frame at each end may fall beside the measured time.
+    fn seconds_for(&self, needs: u64) -> Option<f64> {
+        let frames = self.frames_for(needs) + 2.0 + self.cut_off;
+        Some((frames / (self.rate? * self.completed)).ceil())
     }
-    format!("Run for {enough} s or longer at this rate (`--set duration={enough}s`).")
 }
 
 fn no_baseline(case: &Case<'_>) -> Option<Finding> {
     let wanted = case.manifest.scenario.baseline.alone && case.summary.frames.offered > 0;
-    (wanted && case.summary.slowdown.is_none()).then(|| {
+    (wanted && case.facts.alone == 0).then(|| {
         let name = &case.scenario.name;
         let message = format!("{name} completed no frame alone, so its slowdown is unknown.");
         let advice = "Let the baseline run to its end, and see that it is longer than one frame takes.";
@@ -438,10 +684,12 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Finding> {
                 if explained {
                     return None;
                 }
-                let advice = if line.text.contains("slowdown") && !evidence.manifest.scenario.baseline.alone {
-                    "Measure each tenant alone first: `baseline: (alone: true)`."
-                } else {
-                    "Expect a figure that this backend and scenario have."
+                let advice = match line.text.contains("slowdown") {
+                    true if !evidence.manifest.scenario.baseline.alone => {
+                        "Measure each tenant alone first: `baseline: (alone: true)`."
+                    }
+                    true => "Let every tenant complete frames in each phase: beside one that did not, nothing is compared.",
+                    false => "Expect a figure that this backend and scenario have.",
                 };
                 let message = format!("`{}` cannot be decided: the run has no such figure.", line.text);
                 (Some(expectation.tenant()), message, advice)
@@ -473,7 +721,8 @@ fn frames(count: u64) -> String {
 /// A share in percent, with as many digits as it takes not to read as zero.
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent >= 10.0 {
+    // What is near the whole is told from it.
+    if percent >= 10.0 && !(99.0..110.0).contains(&percent) {
         format!("{percent:.0} %")
     } else if percent >= 0.1 {
         format!("{percent:.1} %")

@@ -151,7 +151,7 @@ impl Metric {
             Metric::Time(series, statistic) => {
                 series_of(series, tenant).map_or(plain(None), |stats| read_statistic(stats, statistic))
             }
-            Metric::Count(count) => plain(Some(read_count(count, tenant) as f64)),
+            Metric::Count(count) => plain(read_count(count, tenant).map(|count| count as f64)),
             Metric::Figure(figure) => read_figure(figure, tenant),
         }
     }
@@ -203,16 +203,16 @@ fn read_statistic(stats: &Stats, statistic: Statistic) -> Reading {
     Reading { value, ci95 }
 }
 
-fn read_count(count: CountOf, tenant: &TenantSummary) -> u64 {
-    match count {
+fn read_count(count: CountOf, tenant: &TenantSummary) -> Option<u64> {
+    Some(match count {
         CountOf::Offered => tenant.frames.offered,
         CountOf::Completed => tenant.frames.completed,
         CountOf::Dropped => tenant.frames.dropped,
         CountOf::Missed => tenant.frames.missed,
         CountOf::Failed => tenant.frames.failed,
         CountOf::LostRecords => tenant.frames.lost_records,
-        CountOf::Detections => tenant.detections,
-    }
+        CountOf::Detections => return tenant.detections,
+    })
 }
 
 fn read_figure(figure: Figure, tenant: &TenantSummary) -> Reading {

@@ -17,6 +17,7 @@ pub mod cvcuda;
 pub mod duty;
 mod energy;
 mod expectation;
+mod failures;
 mod findings;
 mod histogram;
 mod host;
@@ -26,6 +27,7 @@ pub mod live;
 mod metric;
 pub mod nodes;
 mod outliers;
+pub mod phases;
 pub mod plot;
 mod power;
 mod predictability;
@@ -57,6 +59,7 @@ use crate::record::{
 };
 use crate::scenario::{ClockKind, Release};
 use crate::units::{Nanos, Stamp};
+use failures::Failures;
 use host::HostReadings;
 use interference::Phases;
 use plot::Drawn;
@@ -86,6 +89,7 @@ pub struct Summarizer {
     windows: Vec<WindowRecord>,
     signals: Signals,
     phases: Phases,
+    failures: Failures,
     recorded: Vec<Finding>,
     late_after: Nanos,
     kept: u64,
@@ -109,6 +113,7 @@ impl Summarizer {
             windows: Vec::new(),
             signals: Signals::default(),
             phases: Phases::default(),
+            failures: Failures::default(),
             recorded: Vec::new(),
             late_after: release_budget(manifest.scenario.release),
             kept: 0,
@@ -129,8 +134,9 @@ impl Summarizer {
                     }
                 } else if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
                     self.kept += tenant.frame(frame, self.late_after, exact);
-                    self.kept += self.phases.frame(frame, exact);
+                    self.kept += self.phases.frame(frame, self.late_after, exact);
                     self.watch.frame(frame);
+                    self.failures.frame(frame);
                 }
             }
             Event::Phase(phase) => {
@@ -153,7 +159,8 @@ impl Summarizer {
             Event::Window(window) => self.windows.push(window.clone()),
             Event::Finding(finding) => self.recorded.push(finding.clone()),
             Event::PhaseSpec(spec) => self.phases.spec(spec),
-            Event::Detections(_) | Event::Log(_) | Event::Range(_) => {}
+            Event::Log(line) => self.failures.log(line),
+            Event::Detections(_) | Event::Range(_) => {}
         }
     }
 
@@ -175,12 +182,20 @@ impl Summarizer {
         let mut drawn = Vec::new();
         for ((summary, mut fact, sample, plot), number) in finished.into_iter().zip(0..) {
             fact.lost_elsewhere = fact.lost_elsewhere.saturating_add(self.phases.lost(number));
+            fact.cause = self
+                .failures
+                .cause(Phase::Together, number, &summary.name, fact.together.as_ref());
             tenants.push(summary);
             facts.push(fact);
             samples.push(sample);
             drawn.push(plot);
         }
         self.phases.sort();
+        self.phases.settle(&mut samples);
+        for (tenant, samples) in tenants.iter_mut().zip(&samples) {
+            tenant.slowdown = samples.slowdown();
+        }
+        let phases = phases::summarize(scenario, &self.phases, &samples);
         let interference = interference::summarize(scenario, &self.phases, &samples);
         let overhead_us = tenant::overhead(self.overhead).map(|own| {
             let figures = stats::stats(&own, &[]);
@@ -225,9 +240,16 @@ impl Summarizer {
             incomplete,
             late_after: self.late_after,
             undecided,
+            recorded: &self.recorded,
         });
+        let cause = |phase, number: usize| {
+            let (name, tenant) = (&tenants.get(number)?.name, u16::try_from(number).ok()?);
+            self.failures.cause(phase, tenant, name, None)
+        };
+        let of_phases = phases::findings(scenario, &phases, cause);
         let derived = derived
             .into_iter()
+            .chain(of_phases)
             .chain(conditions)
             .chain(power.findings)
             .collect();
@@ -267,6 +289,7 @@ impl Summarizer {
             energy: power.energy,
             interference,
             duty_cycle,
+            phases,
             plots,
         }
     }

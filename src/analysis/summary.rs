@@ -9,10 +9,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 pub use super::duty::DutyCycle;
 pub use super::interference::Interference;
+pub use super::phases::{PhaseSummary, PhaseTenant};
 pub use super::plot::Plots;
 pub use super::predictability::StagePredictability;
 pub use super::waterfall::Waterfall;
 pub use crate::record::{Device, Finding, Stage};
+use crate::record::{FrameRecord, NOT_STARTED, Outcome};
 
 /// The version of the machine form; larger when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
@@ -21,6 +23,8 @@ pub const SCHEMA: u32 = 1;
 pub(super) const TRUNCATED_FILE: &str = "truncated-file";
 /// Code of the finding that the recorder fell behind.
 pub(super) const LOST_RECORDS: &str = "lost-records";
+/// Code of the finding that a tenant completed nothing in a run that came to its end.
+pub(super) const NO_FRAMES: &str = "no-frames";
 
 /// A run in figures.
 #[derive(Clone, Debug, PartialEq, DeriveSerialize)]
@@ -43,6 +47,8 @@ pub struct Summary {
     pub interference: Interference,
     /// One tenant at several rates, where that was asked for.
     pub duty_cycle: Option<DutyCycle>,
+    /// Each phase, in the order in which they ran: what became of its frames.
+    pub phases: Vec<PhaseSummary>,
     /// What is drawn of the run; not in the machine form.
     #[serde(skip)]
     pub plots: Plots,
@@ -52,6 +58,12 @@ impl Summary {
     /// Whether every expectation holds; true where there is none.
     pub fn expectations_hold(&self) -> bool {
         self.expectations.iter().all(|expectation| expectation.holds)
+    }
+
+    /// What is said of each tenant that produced nothing: a run that has one is not done.
+    pub fn without_frames(&self) -> impl Iterator<Item = &Finding> {
+        let none = |finding: &&Finding| finding.code == NO_FRAMES || finding.code == NOT_STARTED;
+        self.run.findings.iter().filter(none)
     }
 
     /// Whether the record lacks frames that ran: its file was cut short, or the recorder fell behind.
@@ -143,8 +155,8 @@ pub struct TenantSummary {
     pub throughput_fps: Option<f64>,
     /// Missed over offered.
     pub miss_rate: Option<f64>,
-    /// Objects reported in completed frames.
-    pub detections: u64,
+    /// Objects reported in completed frames; `None` of a tenant that detects nothing, such as a simulated one.
+    pub detections: Option<u64>,
     /// finished − released, of completed frames.
     pub response_ms: Stats,
     /// finished − started, of completed frames.
@@ -213,10 +225,10 @@ pub struct SlowFrame {
     pub wait_ms: f64,
     /// The part of its response time that grew most against its median.
     pub grew: SlowPart,
-    /// Points or pixels that entered preprocessing.
-    pub input_size: u32,
+    /// Points or pixels that entered preprocessing; `None` where nothing was preprocessed.
+    pub input_size: Option<u32>,
     /// The median of all frames.
-    pub usual_input_size: u32,
+    pub usual_input_size: Option<u32>,
     /// The other tenants; of a frame that waited, while the one that it waited for was served.
     pub co_runners: Vec<ActiveCoRunner>,
     /// Clock of the GPU.
@@ -440,6 +452,30 @@ pub struct FrameCounts {
     pub overdue: u64,
     /// Still waiting when the measured time ended, within its deadline or without one: in no other figure.
     pub unfinished: u64,
+    /// Ended with an error in the warm-up: in no other figure.
+    pub failed_in_warmup: u64,
+}
+
+impl FrameCounts {
+    /// Counts a frame.
+    pub(super) fn note(&mut self, frame: &FrameRecord) {
+        if frame.warmup {
+            self.failed_in_warmup += u64::from(frame.outcome == Outcome::Failed);
+            return;
+        }
+        match frame.outcome {
+            Outcome::Unfinished if frame.missed() => self.overdue += 1,
+            Outcome::Unfinished => {
+                self.unfinished += 1;
+                return;
+            }
+            Outcome::Completed => self.completed += 1,
+            Outcome::Dropped => self.dropped += 1,
+            Outcome::Failed => self.failed += 1,
+        }
+        self.offered += 1;
+        self.missed += u64::from(frame.missed());
+    }
 }
 
 /// A series of durations in milliseconds.

@@ -7,7 +7,7 @@ use super::predictability::{of_stage, predictability};
 use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
 use super::steady::{self, Signals};
-use super::summary::{FrameCounts, TenantSummary};
+use super::summary::{FrameCounts, Slowdown, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::waterfall;
 use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
@@ -42,6 +42,38 @@ pub(super) struct Gathered {
 pub(super) struct Sample {
     pub(super) distribution: Distribution,
     pub(super) in_order: Vec<i64>,
+    /// When each of those in order was released.
+    released: Vec<Stamp>,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Sample::new(Series::default().finish(), std::iter::empty())
+    }
+}
+
+impl Sample {
+    /// Of a whole series, and each frame of it by its release.
+    pub(super) fn new(distribution: Distribution, timed: impl Iterator<Item = (Stamp, i64)>) -> Self {
+        let (released, in_order) = timed.unzip();
+        Sample {
+            distribution,
+            in_order,
+            released,
+        }
+    }
+
+    /// Frames that were released and finished in a stretch of time; of very long runs, those of them that are kept in
+    /// order.
+    pub(super) fn within(&self, from: Stamp, to: Stamp) -> Sample {
+        let timed = || self.released.iter().copied().zip(self.in_order.iter().copied());
+        let inside = timed().filter(|&(released, took)| released >= from && released + Nanos(took) <= to);
+        let mut series = Series::default();
+        inside
+            .clone()
+            .for_each(|(_, took)| series.push(Nanos(took), true));
+        Sample::new(series.finish(), inside)
+    }
 }
 
 /// What is compared between phases.
@@ -52,6 +84,19 @@ pub(super) struct Samples {
     pub(super) alone: Sample,
 }
 
+impl Samples {
+    /// Together over alone; `None` where there is nothing of the one or the other.
+    pub(super) fn slowdown(&self) -> Option<Slowdown> {
+        let both = [&self.together, &self.alone];
+        both.iter()
+            .all(|sample| sample.distribution.count() > 0)
+            .then(|| {
+                let [together, alone] = both.map(|sample| (&sample.distribution, &sample.in_order[..]));
+                slowdown(together, alone)
+            })
+    }
+}
+
 /// Places in [`Gathered::timeline`].
 const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
@@ -59,7 +104,7 @@ const LATENESS: usize = 2;
 const STAGES: usize = 3;
 
 /// What findings want to know of a tenant beyond its summary.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TenantFacts {
     /// Releases later than the budget.
     pub(super) late_releases: u64,
@@ -75,11 +120,18 @@ pub(super) struct TenantFacts {
     pub(super) lost_elsewhere: u64,
     /// How long its completed frames used the devices.
     pub(super) used: Used,
+    /// Frames that it completed alone.
+    pub(super) alone: u64,
+    /// Why its first failed frame failed, or why it could not go on, as the log has it.
+    pub(super) cause: Option<String>,
 }
 
 impl Gathered {
     /// Takes in one frame; returns how many durations were kept of it.
     pub(super) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
+        if frame.phase == Phase::Together {
+            self.frames.note(frame);
+        }
         if frame.warmup {
             return 0;
         }
@@ -121,20 +173,11 @@ impl Gathered {
         );
         let last = frame.finished.max(frame.released);
         self.last_stamp = Some(self.last_stamp.map_or(last, |s| s.max(last)));
-        match frame.outcome {
-            Outcome::Unfinished if frame.missed() => self.frames.overdue += 1,
-            Outcome::Unfinished => {
-                self.frames.unfinished += 1;
-                return 0;
-            }
-            Outcome::Completed => self.frames.completed += 1,
-            Outcome::Dropped => self.frames.dropped += 1,
-            Outcome::Failed => self.frames.failed += 1,
+        if frame.outcome == Outcome::Unfinished && !frame.missed() {
+            return 0;
         }
-        self.frames.offered += 1;
         self.slices.push(frame);
         if frame.missed() {
-            self.frames.missed += 1;
             self.misses.note(frame.sequence);
         }
         self.late_releases += u64::from(frame.lateness > late_after);
@@ -191,12 +234,14 @@ impl Gathered {
                     .iter()
                     .sum(),
             },
+            alone: self.alone.count(),
+            cause: None,
         };
         let time_share = time_share(&self.response, &self.service, &self.stages);
         self.timeline.sort();
         self.alone_timeline.sort();
         let in_order = |kind| self.timeline.values(kind);
-        let (responses, alone_in_order) = (in_order(RESPONSE), self.alone_timeline.values(RESPONSE));
+        let responses = in_order(RESPONSE);
         let response = self.response.finish();
         let alone = self.alone.finish();
         let drawn = plot::drawn(self.slices, &response, &alone);
@@ -242,14 +287,15 @@ impl Gathered {
             frames: self.frames,
             throughput_fps: (seconds > 0.0).then(|| six_decimals(completed as f64 / seconds)),
             miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),
-            detections: self.detections,
+            detections: ((scenario.backend.executes() && manifest.detector.is_some()) || self.detections > 0)
+                .then_some(self.detections),
             service_ms: stats(&self.service.finish(), &in_order(SERVICE)),
             lateness_ms: stats(&self.lateness.finish(), &in_order(LATENESS)),
             stages_ms,
             jitter_ms: difference_ms(response_ms.p99, response_ms.p50),
             cv: quotient(response.sd(), response.mean()),
-            slowdown: (alone.count() > 0)
-                .then(|| slowdown((&response, &responses), (&alone, &alone_in_order))),
+            // Made when it is known in which time all ran.
+            slowdown: None,
             energy_mj_per_frame: None,
             iqr_ms: interquartile_range(&response),
             worst_over_median: quotient(response_ms.max, response_ms.p50),
@@ -268,14 +314,8 @@ impl Gathered {
             slowest: Vec::new(),
         };
         let samples = Samples {
-            together: Sample {
-                distribution: response,
-                in_order: responses,
-            },
-            alone: Sample {
-                distribution: alone,
-                in_order: alone_in_order,
-            },
+            together: Sample::new(response, timed.into_iter()),
+            alone: Sample::new(alone, self.alone_timeline.timed(0)),
         };
         (summary, facts, samples, drawn)
     }

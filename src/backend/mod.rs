@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::device_step::{CanvasShape, InputShape, PillarRules, PillarTensor};
-use crate::record::{Device, Finding};
+use crate::record::{Device, Finding, Phase};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 use crate::units::Nanos;
@@ -184,9 +184,9 @@ pub trait Slot: Send {
     /// Waits until the outputs can be read. A backend without a device of its own executes here, on the
     /// waiting thread.
     fn wait(&mut self) -> Result<StageTimes, BackendError>;
-    /// A phase begins, under this way of sharing: whatever is drawn or counted for its frames begins anew, so that every
-    /// phase meets the same.
-    fn restart(&mut self, _sharing: Sharing) {}
+    /// A phase begins, under this way of sharing: whatever is drawn or counted for its frames begins anew, by the phase's
+    /// own seed.
+    fn restart(&mut self, _sharing: Sharing, _phase: Phase) {}
     /// What the slot noticed that limits what its times mean; each is told once.
     fn take_findings(&mut self) -> Vec<Finding> {
         Vec::new()

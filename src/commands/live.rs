@@ -22,7 +22,8 @@ use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{
-    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord,
+    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, NOT_STARTED, OVERHEAD_TENANT, Phase, PhaseRecord,
+    WindowRecord,
 };
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
@@ -248,7 +249,7 @@ fn wards(scenario: &Scenario, tenants: &[Live]) -> Vec<Ward> {
 /// Told once, where the others go on without a tenant.
 pub(super) fn not_started(tenant: &str, problem: &str) -> Finding {
     Finding {
-        code: "not-started".to_owned(),
+        code: NOT_STARTED.to_owned(),
         tenant: Some(tenant.to_owned()),
         message: format!("{tenant} could not be opened, and the others ran without it: {problem}."),
         advice: "Give the others less memory, or leave it out.".to_owned(),

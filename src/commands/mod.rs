@@ -49,7 +49,8 @@ use crate::cli::{Cli, Command, DataCommand};
 pub enum Outcome {
     /// Done.
     Done = 0,
-    /// Failed; the error has been said.
+    /// Failed; the error has been said. Also a run of which a tenant produced nothing: its report is there, and it is not
+    /// done.
     Failed = 1,
     /// Wrong use or wrong config; nothing was started.
     WrongUse = 2,

@@ -108,7 +108,7 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<String>> {
     })
 }
 
-/// The seed of a tenant: its own for each, and the same in every phase.
+/// The seed of a tenant: its own for each. Each phase makes one of its own of it ([`Phase::seed`](crate::record::Phase::seed)).
 pub fn seed(scenario: &Scenario, number: usize) -> u64 {
     // An odd multiplier keeps neighbouring seeds apart.
     scenario

@@ -54,6 +54,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         }
     }
     print(&String::from_utf8(out)?);
+    summaries.iter().for_each(say_failures);
     Ok(worst(summaries.iter()))
 }
 
@@ -100,13 +101,21 @@ fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
         page.display(),
         Bytes(out.len() as u64)
     ));
+    reported.iter().for_each(|run| say_failures(&run.summary));
     Ok(worst(reported.iter().map(|run| &run.summary)))
+}
+
+/// Why a run is not done, beside its report: what ends with [`Outcome::Failed`] has said its error.
+fn say_failures(summary: &Summary) {
+    for finding in summary.without_frames() {
+        say(&format!("error: {}", finding.message));
+    }
 }
 
 /// The outcome that says most of several runs.
 fn worst<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Outcome {
     let outcomes: Vec<Outcome> = summaries.map(outcome).collect();
-    let worst = [Outcome::ExpectationBroken, Outcome::Gaps]
+    let worst = [Outcome::Failed, Outcome::ExpectationBroken, Outcome::Gaps]
         .into_iter()
         .find(|outcome| outcomes.contains(outcome));
     worst.unwrap_or(Outcome::Done)
@@ -240,7 +249,9 @@ pub(super) fn cut_short(completeness: &Completeness) -> Option<String> {
 }
 
 fn outcome(summary: &Summary) -> Outcome {
-    if !summary.expectations_hold() {
+    if summary.without_frames().next().is_some() {
+        Outcome::Failed
+    } else if !summary.expectations_hold() {
         Outcome::ExpectationBroken
     } else if summary.has_gaps() {
         Outcome::Gaps

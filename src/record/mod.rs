@@ -87,6 +87,28 @@ impl Phase {
             Phase::Other(_) => 3,
         }
     }
+
+    /// A tenant's seed in this phase: its own in the measurement, and another in each other phase. With one seed for all, a
+    /// simulated tenant would draw the same latencies alone as beside others, and a comparison of the two would know
+    /// nothing of chance.
+    pub const fn seed(self, tenants: u64) -> u64 {
+        let number = match self {
+            Phase::Together => return tenants,
+            Phase::Alone => 1,
+            Phase::Overhead => 2,
+            Phase::Other(number) => 3 + number as u64,
+        };
+        scattered(tenants ^ scattered(number))
+    }
+}
+
+/// The finaliser of SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, 2014): neighbours come to lie far apart, and no two
+/// together.
+const fn scattered(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 /// What a phase is; recorded once, when it begins. Together, and each tenant's Alone, have one too; files older than
@@ -293,6 +315,9 @@ pub struct Finding {
     /// What to do about it.
     pub advice: String,
 }
+
+/// Code of the finding, recorded by the run, that a tenant could not be opened and the others ran without it.
+pub const NOT_STARTED: &str = "not-started";
 
 /// The source index of a frame that was dropped or failed before its content was fetched.
 pub const NO_CONTENT: u64 = u64::MAX;

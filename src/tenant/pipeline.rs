@@ -73,7 +73,7 @@ pub struct Runner {
     pub cpus: Vec<usize>,
     /// How to wait for a release.
     pub waiting: Waiting,
-    /// Seeds the arrival process.
+    /// Seeds the arrival process, with the phase.
     pub seed: u64,
 }
 
@@ -136,7 +136,9 @@ impl Runner {
         if let Err(error) = self.source.rewind() {
             note(notes, clock.now(), &self.name, &error.to_string());
         }
-        self.slots.iter_mut().for_each(|slot| slot.restart(plan.sharing));
+        self.slots
+            .iter_mut()
+            .for_each(|slot| slot.restart(plan.sharing, plan.phase));
         let mut places: Vec<Place> = std::mem::take(&mut self.slots)
             .into_iter()
             .map(|slot| Place {
@@ -166,7 +168,7 @@ impl Runner {
         };
         let releases = Releases::new(
             self.arrival,
-            self.seed,
+            plan.phase.seed(self.seed),
             plan.epoch,
             plan.end,
             self.source.capture_times(),

@@ -34,7 +34,7 @@ pub struct SimTenant {
     pub depth: usize,
     /// Stop after this many frames.
     pub frames: Option<u64>,
-    /// Seeds arrivals and latencies.
+    /// Seeds arrivals and latencies, with the phase.
     pub seed: u64,
     /// Capture times of its source, for `Replay`.
     pub captured: Vec<Nanos>,
@@ -71,9 +71,15 @@ pub fn run(
     let mut states: Vec<State> = tenants
         .iter()
         .map(|spec| State {
-            releases: Releases::new(spec.arrival, spec.seed, plan.epoch, plan.end, &spec.captured),
+            releases: Releases::new(
+                spec.arrival,
+                plan.phase.seed(spec.seed),
+                plan.epoch,
+                plan.end,
+                &spec.captured,
+            ),
             line: WaitingLine::new(spec.overload),
-            sampler: Sampler::new(spec.model.clone(), spec.seed),
+            sampler: Sampler::new(spec.model.clone(), plan.phase.seed(spec.seed)),
             in_flight: VecDeque::with_capacity(spec.depth),
             running: None,
             sequence: 0,

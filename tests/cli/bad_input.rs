@@ -120,9 +120,35 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
         "{summary}"
     );
     assert!(
-        summary["run"]["findings"].to_string().contains("failed-frames"),
+        summary["run"]["findings"].to_string().contains("no-frames"),
         "{summary}"
     );
+    assert_refused(&output, 1, &["error: camera completed no frame"]);
+
+    // In the warm-up as well: nothing was produced, nothing is promised, and the reason is told.
+    let set = [
+        "--set",
+        "warmup=20s",
+        "--set",
+        "duration=20s",
+        "--set",
+        "expect=[\"camera.failed == 0\"]",
+    ];
+    let output = run(
+        &[&["run", &path, "--format", "json"], &set[..]].concat(),
+        folder.path(),
+    );
+    assert_refused(&output, 1, &["error: camera completed no frame"]);
+    let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(ended["tenants"][0]["frames"]["failed"], 0);
+    assert_eq!(ended["tenants"][0]["frames"]["failed_in_warmup"], 10);
+    assert_eq!(ended["expectations"][0]["holds"], false);
+    let findings = ended["run"]["findings"].as_array().unwrap();
+    let none = findings
+        .iter()
+        .find(|found| found["code"] == "no-frames")
+        .unwrap();
+    assert!(none["message"].as_str().unwrap().contains("a.png"), "{none}");
 
     // The findings send people to the log: inspect has it, each line once.
     let file = summary["run"]["file"].as_str().unwrap();

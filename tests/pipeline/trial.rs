@@ -107,7 +107,7 @@ impl Slot for JournalSlot {
         self.journal.write(format!("submit {}", self.frame));
         (self.submit)(&self.journal, self.frame)
     }
-    fn restart(&mut self, _sharing: Sharing) {
+    fn restart(&mut self, _sharing: Sharing, _phase: Phase) {
         self.journal.write("restart".to_owned());
     }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {

@@ -3,7 +3,7 @@
 use jetlag::analysis::Summary;
 use jetlag::analysis::summary::Verdict;
 use jetlag::record::{
-    EndReason, Event, Finding, FrameRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase,
+    EndReason, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase,
     PhaseRecord,
 };
 use jetlag::scenario::{Arrival, BackendChoice, ClockKind, Overload, Release};
@@ -206,8 +206,9 @@ fn a_run_that_ended_early_says_why_and_what_to_do() {
         }
     }
     assert_eq!(only(&made_up::summarize(&manifest, &events)).tenant, None);
-    // As many frames as were asked for is no early end.
-    assert_eq!(changed(|_| {}, |_| {}, early(EndReason::Count)).run.findings, []);
+    // As many frames as were asked for is no early end, but of the time that it is compared in.
+    let summary = changed(|_| {}, |_| {}, early(EndReason::Count));
+    assert_eq!(only(&summary).code, "phase-ended-early");
 }
 
 #[test]
@@ -227,6 +228,117 @@ fn failed_frames_are_reported_with_their_share() {
         finding.message.contains("21 frames of 2100 (1.0 %)"),
         "{}",
         finding.message
+    );
+}
+
+/// A camera that fails its first ten frames, released before or in the measured time, and gives up.
+fn failing(warmup: bool) -> Summary {
+    let mut manifest = made_up::manifest(10, vec![made_up::tenant("camera", 100.0, 33.0)]);
+    manifest.scenario.expect = [
+        "camera.dropped == 0",
+        "camera.failed == 0",
+        "camera.miss_rate < 1%",
+        "camera.completed == 0",
+        "camera.response.p99 < 33ms",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    let before = Nanos::from_millis(if warmup { -500 } else { 0 });
+    let mut events = Vec::new();
+    for i in 0..10 {
+        let at = before + Nanos::from_millis(10 * i as i64);
+        let mut frame = made_up::frame(i, at, Nanos::ZERO, Nanos::from_millis(2));
+        (frame.outcome, frame.warmup) = (Outcome::Failed, warmup);
+        frame.deadline = None;
+        let problem = ["out of memory", "and again"][usize::from(i > 0)];
+        events.push(Event::Log(LogRecord {
+            at: frame.finished,
+            level: "warn".to_owned(),
+            message: format!("tenant camera: {problem}"),
+        }));
+        events.push(Event::Frame(frame));
+    }
+    let mut end = made_up::end(0, Phase::Together, 10);
+    end.reason = EndReason::Failed;
+    end.measured_to = end.measured_from;
+    events.push(Event::Phase(end));
+    made_up::summarize(&manifest, &events)
+}
+
+#[test]
+fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_cause() {
+    let summary = failing(true);
+    let frames = summary.tenants[0].frames;
+    assert_eq!((frames.failed, frames.failed_in_warmup), (0, 10));
+    let finding = only(&summary);
+    assert_eq!(finding.code, "no-frames");
+    assert_eq!(
+        finding.message,
+        "camera completed no frame: 10 failed in the warm-up; the first: \"out of memory\"."
+    );
+    assert_eq!(summary.without_frames().count(), 1);
+    for expectation in &summary.expectations {
+        assert!(
+            !expectation.holds && expectation.value.is_none(),
+            "{expectation:?}"
+        );
+    }
+
+    let summary = failing(false);
+    assert_eq!(
+        only(&summary).message,
+        "camera completed no frame: 10 failed; the first: \"out of memory\"."
+    );
+    // What is known to be broken is said with its value.
+    let values: Vec<_> = summary.expectations.iter().map(|e| (e.holds, e.value)).collect();
+    assert_eq!(values[1], (false, Some(10.0)));
+    assert!(values.iter().all(|(holds, _)| !holds), "{values:?}");
+}
+
+#[test]
+fn failures_in_the_warm_up_are_told_apart_from_those_that_count() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    let before = |sequence| {
+        let mut frame = made_up::frame(sequence, Nanos::from_millis(-100), Nanos::ZERO, Nanos(5));
+        (frame.outcome, frame.warmup) = (Outcome::Failed, true);
+        Event::Frame(frame)
+    };
+    events.extend([before(0), before(1)]);
+    let summary = made_up::summarize(&manifest, &events);
+    assert_eq!(
+        only(&summary).message,
+        "camera: 2 frames failed in the warm-up, and none in the measured time."
+    );
+    assert_eq!(summary.tenants[0].frames.offered, 2100);
+}
+
+#[test]
+fn a_run_that_was_interrupted_before_anything_came_is_no_failure_of_its_tenants() {
+    let manifest = made_up::manifest(10, vec![made_up::tenant("camera", 100.0, 33.0)]);
+    let mut end = made_up::end(0, Phase::Together, 0);
+    end.reason = EndReason::Interrupted;
+    let summary = made_up::summarize(&manifest, &[Event::Phase(end)]);
+    let codes: Vec<&str> = summary.run.findings.iter().map(|f| f.code.as_str()).collect();
+    assert_eq!(codes, ["short-run", "too-few-samples"]);
+    assert_eq!(summary.without_frames().count(), 0);
+}
+
+#[test]
+fn one_interruption_is_said_once_though_tenants_end_a_moment_apart() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    for event in &mut events {
+        if let Event::Phase(phase) = event {
+            phase.reason = EndReason::Interrupted;
+            phase.measured_to =
+                phase.measured_from + Nanos::from_millis(35_000 + 40 * i64::from(phase.tenant));
+        }
+    }
+    let summary = made_up::summarize(&manifest, &events);
+    assert_eq!(
+        only(&summary).message,
+        "The run was interrupted after 35.04 s of 70.00 s."
     );
 }
 

@@ -1,5 +1,6 @@
 //! From records to numbers to what people read, on runs whose answers are known.
 
+mod advice;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
@@ -11,6 +12,7 @@ mod interference;
 mod made_up;
 mod outliers;
 mod output;
+mod phases;
 mod power;
 mod predictability;
 mod range;

@@ -277,7 +277,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "host",
             "energy",
             "interference",
-            "duty_cycle"
+            "duty_cycle",
+            "phases"
         ]
     );
     let (_, run) = text.split_once("\"run\"").expect("a run");

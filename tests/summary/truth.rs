@@ -210,7 +210,7 @@ fn frames_are_counted_as_what_became_of_them() {
     assert_eq!(counts.missed, 4);
     assert_eq!(tenant.miss_rate, Some(0.363636));
     assert_eq!(tenant.throughput_fps, Some(4.0));
-    assert_eq!(tenant.detections, 16);
+    assert_eq!(tenant.detections, Some(16));
     assert_eq!(tenant.response_ms.count, 8);
     assert_eq!(tenant.response_ms.max, Some(99.0));
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::analysis::series::Series;
+use crate::analysis::summary::FrameCounts;
 use crate::analysis::tenant::{Sample, Samples};
 use crate::analysis::timeline::Timeline;
 use crate::record::{FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec};
@@ -18,9 +19,9 @@ const SLICE: i64 = 4_000_000_000;
 pub(in crate::analysis) struct Phases {
     specs: Vec<PhaseSpec>,
     numbered: HashMap<(u16, u16), Numbered>,
-    /// How long each tenant was in service in each phase, and when that phase was over.
-    busy: Vec<Busy>,
-    /// Where each tenant's latest is in `busy`.
+    /// What each tenant did in each phase, and when that phase was over.
+    parts: Vec<Part>,
+    /// Where each tenant's latest is in `parts`.
     latest: Vec<usize>,
     spans: Spans,
 }
@@ -33,14 +34,20 @@ struct Numbered {
     finished: Option<Sample>,
 }
 
-/// The time in which a tenant had a frame in service.
+/// A tenant's part in a phase.
 #[derive(Clone, Copy, Debug)]
-struct Busy {
-    phase: Phase,
-    tenant: u16,
+pub(in crate::analysis) struct Part {
+    pub(in crate::analysis) phase: Phase,
+    pub(in crate::analysis) tenant: u16,
     covered: Option<Stamp>,
+    /// How long it had a frame in service.
     total: i64,
-    end: Option<PhaseRecord>,
+    /// The record of its end, if that was reached.
+    pub(in crate::analysis) end: Option<PhaseRecord>,
+    /// What became of its frames.
+    pub(in crate::analysis) frames: FrameCounts,
+    /// Releases later than the budget.
+    pub(in crate::analysis) late: u64,
 }
 
 /// One frame in service while all ran together.
@@ -121,17 +128,25 @@ impl Phases {
 
     /// Takes in the end of a tenant's part of a phase.
     pub(in crate::analysis) fn phase(&mut self, phase: &PhaseRecord) {
-        self.busy_mut(phase.phase, phase.tenant).end = Some(*phase);
+        let part = self.part_mut(phase.phase, phase.tenant);
+        part.end = Some(*phase);
+        part.frames.lost_records = part.frames.lost_records.saturating_add(phase.lost_records);
     }
 
     /// Takes in one frame; returns how many durations were kept of it.
-    pub(in crate::analysis) fn frame(&mut self, frame: &FrameRecord, exact: bool) -> u64 {
+    pub(in crate::analysis) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
+        let part = self.part_mut(frame.phase, frame.tenant);
+        part.frames.note(frame);
         let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
-        if frame.warmup || !served {
+        if frame.warmup {
             return 0;
         }
-        self.busy_mut(frame.phase, frame.tenant)
-            .serve(frame.started, frame.finished);
+        let cut_off = frame.outcome == Outcome::Unfinished && !frame.missed();
+        part.late += u64::from(!cut_off && frame.lateness > late_after);
+        if !served {
+            return 0;
+        }
+        part.serve(frame.started, frame.finished);
         match frame.phase {
             Phase::Together => {
                 let span = Span {
@@ -157,12 +172,83 @@ impl Phases {
     pub(in crate::analysis) fn sort(&mut self) {
         for kept in self.numbered.values_mut() {
             kept.timeline.sort();
-            kept.finished = Some(Sample {
-                in_order: kept.timeline.values(0),
-                distribution: std::mem::take(&mut kept.response).finish(),
-            });
+            kept.finished = Some(Sample::new(
+                std::mem::take(&mut kept.response).finish(),
+                kept.timeline.timed(0),
+            ));
         }
         self.spans.of.iter_mut().for_each(|spans| spans.sort_unstable());
+    }
+
+    /// Leaves of each phase's response times those of the time in which all its tenants ran: what comes after one of them
+    /// has ended is not beside it. Of a phase in which one completed nothing, nothing is left of the others'.
+    pub(in crate::analysis) fn settle(&mut self, samples: &mut [Samples]) {
+        if self.specs.is_empty() {
+            self.specs = self.specs_of_old_files(samples.len());
+        }
+        for spec in self.specs.clone().iter().filter(|spec| spec.members.len() > 1) {
+            let Some((from, to)) = self.shared(spec) else {
+                continue;
+            };
+            for &tenant in &spec.members {
+                let longer = self
+                    .part(spec.phase, tenant)
+                    .and_then(|part| part.end)
+                    .is_some_and(|end| end.measured_to > to);
+                if let Some(sample) = self.sample_mut(spec.phase, tenant, samples).filter(|_| longer) {
+                    *sample = sample.within(from, to);
+                }
+            }
+            let completed = |tenant: &u16| self.sample(spec.phase, *tenant, samples).is_some();
+            if !spec.members.iter().all(completed) {
+                for &tenant in &spec.members {
+                    if let Some(sample) = self.sample_mut(spec.phase, tenant, samples) {
+                        *sample = Sample::default();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Files older than version 1.3 do not say what their phases are; they have these two.
+    fn specs_of_old_files(&self, tenants: usize) -> Vec<PhaseSpec> {
+        let spec = |phase, members: Vec<u16>| PhaseSpec {
+            at: Stamp(0),
+            phase,
+            label: String::new(),
+            sharing: String::new(),
+            members,
+            rate: None,
+        };
+        let every = || (0..tenants).filter_map(|tenant| u16::try_from(tenant).ok());
+        let alone = every().filter(|&tenant| self.part(Phase::Alone, tenant).is_some());
+        let mut specs: Vec<PhaseSpec> = alone.map(|tenant| spec(Phase::Alone, vec![tenant])).collect();
+        if self.parts.iter().any(|part| part.phase == Phase::Together) {
+            specs.push(spec(Phase::Together, every().collect()));
+        }
+        specs
+    }
+
+    /// The measured time in which all tenants of a phase ran; empty where there was none, unknown where no end was
+    /// recorded.
+    pub(in crate::analysis) fn shared(&self, spec: &PhaseSpec) -> Option<(Stamp, Stamp)> {
+        let ends = || {
+            let ends = spec
+                .members
+                .iter()
+                .map(|&tenant| self.part(spec.phase, tenant)?.end);
+            ends.flatten()
+        };
+        let from = ends().map(|end| end.measured_from).max()?;
+        let to = ends().map(|end| end.measured_to).min()?;
+        Some((from, to.max(from)))
+    }
+
+    /// What a tenant did in a phase.
+    pub(in crate::analysis) fn part(&self, phase: Phase, tenant: u16) -> Option<&Part> {
+        self.parts
+            .iter()
+            .find(|part| part.phase == phase && part.tenant == tenant)
     }
 
     /// All phases, in the order in which they ran.
@@ -175,7 +261,22 @@ impl Phases {
         &self.spans
     }
 
-    /// A tenant's response times in a phase, wherever they were gathered.
+    fn sample_mut<'a>(
+        &'a mut self,
+        phase: Phase,
+        tenant: u16,
+        samples: &'a mut [Samples],
+    ) -> Option<&'a mut Sample> {
+        let named = samples.get_mut(usize::from(tenant));
+        match phase {
+            Phase::Together => named.map(|samples| &mut samples.together),
+            Phase::Alone => named.map(|samples| &mut samples.alone),
+            Phase::Other(number) => self.numbered.get_mut(&(number, tenant))?.finished.as_mut(),
+            Phase::Overhead => None,
+        }
+    }
+
+    /// A tenant's response times in a phase, wherever they were gathered; `None` where there are none.
     pub(in crate::analysis) fn sample<'a>(
         &'a self,
         phase: Phase,
@@ -183,67 +284,64 @@ impl Phases {
         samples: &'a [Samples],
     ) -> Option<&'a Sample> {
         let named = samples.get(usize::from(tenant));
-        match phase {
+        let sample = match phase {
             Phase::Together => named.map(|samples| &samples.together),
             Phase::Alone => named.map(|samples| &samples.alone),
             Phase::Other(number) => self.numbered.get(&(number, tenant))?.finished.as_ref(),
             Phase::Overhead => None,
-        }
+        };
+        sample.filter(|sample| sample.distribution.count() > 0)
     }
 
     /// The measured time of a tenant in a phase.
     pub(in crate::analysis) fn window(&self, phase: Phase, tenant: u16) -> Option<(Stamp, Stamp)> {
-        let end = self.busy_of(phase, tenant)?.end?;
+        let end = self.part(phase, tenant)?.end?;
         Some((end.measured_from, end.measured_to))
     }
 
     /// Share of its measured time in which a tenant had a frame in service.
     pub(in crate::analysis) fn busy_share(&self, phase: Phase, tenant: u16) -> Option<f64> {
         let (from, to) = self.window(phase, tenant)?;
-        let total = self.busy_of(phase, tenant)?.total;
+        let total = self.part(phase, tenant)?.total;
         (to > from).then(|| (total as f64 / (to - from).0 as f64).min(1.0))
     }
 
-    fn busy_of(&self, phase: Phase, tenant: u16) -> Option<&Busy> {
-        self.busy
-            .iter()
-            .find(|busy| busy.phase == phase && busy.tenant == tenant)
-    }
-
     /// A tenant's frames come phase by phase, so that its latest is nearly always the one.
-    fn busy_mut(&mut self, phase: Phase, tenant: u16) -> &mut Busy {
+    fn part_mut(&mut self, phase: Phase, tenant: u16) -> &mut Part {
         let number = usize::from(tenant);
         if self.latest.len() <= number {
             self.latest.resize(number + 1, usize::MAX);
         }
-        let is_it = |busy: &Busy| busy.phase == phase && busy.tenant == tenant;
+        let is_it = |part: &Part| part.phase == phase && part.tenant == tenant;
         let mut place = self.latest[number];
-        if !self.busy.get(place).is_some_and(is_it) {
-            place = self.busy.iter().position(is_it).unwrap_or(self.busy.len());
-            if place == self.busy.len() {
-                self.busy.push(Busy::new(phase, tenant));
+        if !self.parts.get(place).is_some_and(is_it) {
+            place = self.parts.iter().position(is_it).unwrap_or(self.parts.len());
+            if place == self.parts.len() {
+                self.parts.push(Part::new(phase, tenant));
             }
             self.latest[number] = place;
         }
-        &mut self.busy[place]
+        &mut self.parts[place]
     }
 
     /// Records lost in phases that have a number, of one tenant.
     pub(in crate::analysis) fn lost(&self, tenant: u16) -> u64 {
-        let of_it = |busy: &&Busy| busy.tenant == tenant && matches!(busy.phase, Phase::Other(_));
-        let ends = self.busy.iter().filter(of_it).filter_map(|busy| busy.end);
-        ends.fold(0, |sum, end| sum.saturating_add(end.lost_records))
+        let of_it = |part: &&Part| part.tenant == tenant && matches!(part.phase, Phase::Other(_));
+        let parts = self.parts.iter().filter(of_it);
+        parts.fold(0, |sum, part| sum.saturating_add(part.frames.lost_records))
     }
 }
 
-impl Busy {
+impl Part {
     fn new(phase: Phase, tenant: u16) -> Self {
-        Busy {
+        Part {
             phase,
             tenant,
             covered: None,
             total: 0,
             end: None,
+            frames: FrameCounts::default(),
+            late: 0,
         }
     }
 
@@ -261,7 +359,7 @@ mod tests {
 
     #[test]
     fn time_in_service_counts_overlapping_frames_once() {
-        let mut busy = Busy::new(Phase::Together, 0);
+        let mut busy = Part::new(Phase::Together, 0);
         for (started, finished) in [(0, 10), (5, 15), (20, 25), (21, 24)] {
             busy.serve(Stamp(started), Stamp(finished));
         }

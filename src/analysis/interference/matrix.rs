@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::Phases;
 use crate::analysis::stats::slowdown;
 use crate::analysis::summary::Slowdown;
-use crate::analysis::tenant::{Sample, Samples};
+use crate::analysis::tenant::Samples;
 use crate::record::{Phase, PhaseSpec};
 
 /// One way of sharing.
@@ -66,16 +66,12 @@ fn cell(names: &[&str], spec: &PhaseSpec, tenant: u16, phases: &Phases, samples:
     let name = |member: u16| names.get(usize::from(member)).map(|name| (*name).to_owned());
     let shared = phases.sample(spec.phase, tenant, samples);
     let alone = alone(spec, tenant, phases).and_then(|phase| phases.sample(phase, tenant, samples));
-    let both = |sample: &&Sample| sample.distribution.count() > 0;
-    let slowdown = shared
-        .filter(both)
-        .zip(alone.filter(both))
-        .map(|(shared, alone)| {
-            slowdown(
-                (&shared.distribution, &shared.in_order),
-                (&alone.distribution, &alone.in_order),
-            )
-        });
+    let slowdown = shared.zip(alone).map(|(shared, alone)| {
+        slowdown(
+            (&shared.distribution, &shared.in_order),
+            (&alone.distribution, &alone.in_order),
+        )
+    });
     Some(Cell {
         tenant: name(tenant)?,
         with: spec

@@ -19,7 +19,7 @@ use super::{Lanes, Layout, Network, Options, SharedGpu, failed, fold};
 use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Sync};
-use crate::record::Finding;
+use crate::record::{Finding, Phase};
 use crate::scenario::{self, Sharing, Transfer};
 use crate::tensor::{HostTensor, TensorSet};
 use crate::units::{Nanos, Stamp};
@@ -335,7 +335,7 @@ impl Slot for GpuSlot {
         })
     }
 
-    fn restart(&mut self, sharing: Sharing) {
+    fn restart(&mut self, sharing: Sharing, _phase: Phase) {
         let Some((_, lanes)) = self.ways.iter().find(|(way, _)| *way == sharing) else {
             return;
         };

@@ -11,7 +11,6 @@ use crate::units::Nanos;
 pub struct Sampler {
     model: Model,
     rng: Pcg64,
-    seed: u64,
 }
 
 enum Model {
@@ -52,18 +51,13 @@ impl Sampler {
             LatencyModel::Recorded(list) if list.is_empty() => Model::Fixed(Nanos(1)),
             LatencyModel::Recorded(list) => Model::Recorded { list, next: 0 },
         };
-        // A seed of its own, so that a change of arrivals leaves the latencies as they are.
-        let seed = seed ^ 0x5f37_59df;
-        Sampler {
-            model,
-            rng: Pcg64::seed_from_u64(seed),
-            seed,
-        }
+        let rng = drawing(seed);
+        Sampler { model, rng }
     }
 
-    /// Begins anew: the same latencies follow as after [`Sampler::new`].
-    pub fn restart(&mut self) {
-        self.rng = Pcg64::seed_from_u64(self.seed);
+    /// Begins anew: the same latencies follow as after [`Sampler::new`] with this seed.
+    pub fn restart(&mut self, seed: u64) {
+        self.rng = drawing(seed);
         if let Model::Recorded { next, .. } = &mut self.model {
             *next = 0;
         }
@@ -92,6 +86,11 @@ impl Sampler {
         };
         Nanos(ns.max(1))
     }
+}
+
+/// A seed of its own, so that a change of arrivals leaves the latencies as they are.
+fn drawing(seed: u64) -> Pcg64 {
+    Pcg64::seed_from_u64(seed ^ 0x5f37_59df)
 }
 
 #[cfg(test)]
@@ -182,7 +181,7 @@ mod tests {
         ] {
             let mut sampler = Sampler::new(model, 4);
             let first: Vec<Nanos> = (0..10).map(|_| sampler.draw()).collect();
-            sampler.restart();
+            sampler.restart(4);
             let again: Vec<Nanos> = (0..10).map(|_| sampler.draw()).collect();
             assert_eq!(first, again);
             assert!(first.windows(2).any(|pair| pair[0] != pair[1]));

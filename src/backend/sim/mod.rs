@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{Backend, BackendError, Program, Slot, StageTimes, null::host_tensors};
 use crate::clock::{Clock, RealClock};
-use crate::record;
+use crate::record::{self, Phase};
 use crate::scenario::{LatencyModel, Sharing};
 use crate::tensor::TensorSet;
 use crate::units::Stamp;
@@ -72,6 +72,7 @@ struct SimSlot {
     device: Arc<SharedDevice>,
     tenant: usize,
     stream: Arc<Mutex<Stream>>,
+    seed: u64,
     tensors: TensorSet,
     ticket: u64,
     submitted: Stamp,
@@ -97,6 +98,7 @@ impl Backend for SimBackend {
                     device: self.device.clone(),
                     tenant: self.tenant,
                     stream: stream.clone(),
+                    seed: self.seed,
                     tensors: host_tensors(program),
                     ticket: 0,
                     submitted: Stamp(0),
@@ -123,9 +125,9 @@ impl Slot for SimSlot {
         Ok(())
     }
 
-    fn restart(&mut self, _sharing: Sharing) {
+    fn restart(&mut self, _sharing: Sharing, phase: Phase) {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.sampler.restart();
+        stream.sampler.restart(phase.seed(self.seed));
     }
 
     /// Waits in the order of submission, as frames on one stream do, then for the device.

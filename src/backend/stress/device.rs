@@ -13,6 +13,7 @@ use crate::gpu::{
     Anchor, ClockMap, DeviceMemory, Event, Gpu, GpuError, LOAD, Load, LoadKernel, PinnedAddress,
     PinnedMemory, Stream, Sync,
 };
+use crate::record::Phase;
 use crate::scenario::{self, Resource, Sharing};
 use crate::tensor::TensorSet;
 use crate::units::{Nanos, Stamp};
@@ -214,7 +215,7 @@ impl Slot for DeviceSlot {
         })
     }
 
-    fn restart(&mut self, sharing: Sharing) {
+    fn restart(&mut self, sharing: Sharing, _phase: Phase) {
         let Some((_, stream)) = self.ways.iter().find(|(way, _)| *way == sharing) else {
             return;
         };

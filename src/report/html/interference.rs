@@ -287,6 +287,7 @@ pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
             "#median",
             "#p99",
             "#frames",
+            "#dropped",
             "#GPU clock",
             "#CPU clock",
         ],
@@ -308,6 +309,7 @@ pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
             time(stats.p50, stats.ci95.p50),
             time(stats.p99, stats.ci95.p99),
             cell(stats.count.to_string()),
+            cell(step.frames.dropped.to_string()),
             clock(step.gpu_clock),
             clock(step.cpu_clock),
         ]);
@@ -316,6 +318,55 @@ pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
         id: format!("{prefix}-duty"),
         title: "Duty cycle",
         note: "The same tenant at several rates: what idle gaps between frames do to its response time."
+            .to_owned(),
+        blocks: vec![Block::Table(table)],
+    })
+}
+
+/// What became of the frames of each phase, where there are several.
+pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
+    if summary.phases.len() < 2 {
+        return None;
+    }
+    let mut table = Table::new(
+        "Frames released in the measured time of each phase",
+        &[
+            "phase",
+            "tenant",
+            "#offered",
+            "#completed",
+            "#dropped",
+            "#missed",
+            "#failed",
+            "#late releases",
+            "#measured",
+        ],
+    );
+    for phase in &summary.phases {
+        for part in &phase.tenants {
+            let frames = &part.frames;
+            let number = summary
+                .tenants
+                .iter()
+                .position(|tenant| tenant.name == part.tenant);
+            table.row(vec![
+                cell(&phase.label).note(phase.sharing.clone().unwrap_or_default()),
+                tenant_cell(&part.tenant, number.unwrap_or_default()),
+                cell(frames.offered.to_string()),
+                cell(frames.completed.to_string()),
+                cell(frames.dropped.to_string()),
+                cell(frames.missed.to_string()),
+                cell((frames.failed + frames.failed_in_warmup).to_string()),
+                cell(or_unknown(part.late_releases, |late| late.to_string())),
+                cell(or_unknown(part.measured_s, |seconds| format!("{seconds:.1} s"))),
+            ]);
+        }
+    }
+    Some(Section {
+        id: format!("{prefix}-phases"),
+        title: "Phases",
+        note: "What became of the frames of each phase; what is compared between phases is of the time in which all of \
+               a phase's tenants ran."
             .to_owned(),
         blocks: vec![Block::Table(table)],
     })

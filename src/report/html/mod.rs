@@ -113,6 +113,7 @@ fn view_of(number: usize, run: &Reported) -> RunView {
         interference::sensitivity(summary, &id),
         interference::inputs(summary, &id),
         interference::duty(summary, &id),
+        interference::phases(summary, &id),
         machine::power(summary, &id).or_else(|| Some(not_measured("Power and clocks", &id, NO_POWER))),
         machine::energy(summary, &id),
         tenants::slowest(summary, &id),

@@ -79,9 +79,17 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
         ..plain("missed", tenant.miss_rate.filter(|_| promised), percent, "")
     });
     figures.push(Glance {
-        note: match tenant.frames.dropped {
-            0 => format!("{} frames", tenant.frames.completed),
-            dropped => format!("{} frames, {dropped} dropped", tenant.frames.completed),
+        note: {
+            let frames = &tenant.frames;
+            let others = [
+                (frames.dropped, "dropped"),
+                (frames.failed, "failed"),
+                (frames.failed_in_warmup, "failed in the warm-up"),
+            ];
+            let others = others.iter().filter(|(count, _)| *count > 0);
+            others.fold(format!("{} frames", frames.completed), |note, (count, what)| {
+                format!("{note}, {count} {what}")
+            })
         },
         ..plain("completed", tenant.throughput_fps, short, "/s")
     });

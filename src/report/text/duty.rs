@@ -24,6 +24,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         .column("p50", Align::Right)
         .column("p99", Align::Right)
         .column("frames", Align::Right)
+        .column("dropped", Align::Right)
         .column("GPU clock", Align::Right)
         .column("CPU clock", Align::Right);
     let mut name = cut(&duty.tenant, style);
@@ -54,6 +55,10 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             quantile(stats.p50),
             quantile(stats.p99),
             plain(stats.count.to_string()),
+            match step.frames.dropped {
+                0 => plain("0"),
+                dropped => (dropped.to_string(), Ink::Bad),
+            },
             clock(step.gpu_clock),
             clock(step.cpu_clock),
         ]);

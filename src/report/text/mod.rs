@@ -8,6 +8,7 @@ mod interference;
 pub mod layers;
 pub(in crate::report) mod nodes;
 pub(in crate::report) mod number;
+mod phases;
 mod plots;
 mod power;
 mod predictability;
@@ -40,6 +41,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         interference::crossed(summary, style),
         interference::overlap(summary, style),
         duty::section(summary, style),
+        phases::section(summary, style),
         predictability::section(summary, style),
         power::section(summary, style),
         plots::slowest(summary, style),
@@ -194,6 +196,13 @@ fn frames(summary: &Summary, style: &Style) -> String {
     if overdue {
         grid = grid.column("overdue", Align::Right);
     }
+    let before = summary
+        .tenants
+        .iter()
+        .any(|tenant| tenant.frames.failed_in_warmup > 0);
+    if before {
+        grid = grid.column("failed before", Align::Right);
+    }
     let mut grid = grid
         .column("frames/s", Align::Right)
         .optional("backend", Align::Left)
@@ -216,14 +225,19 @@ fn frames(summary: &Summary, style: &Style) -> String {
             alarming(counts.failed),
         ];
         row.extend(overdue.then(|| alarming(counts.overdue)));
+        row.extend(before.then(|| alarming(counts.failed_in_warmup)));
         row.extend([
             plain(or_unknown(tenant.throughput_fps, short)),
             plain(&tenant.backend),
-            plain(tenant.detections.to_string()),
+            plain(or_unknown(tenant.detections, |count| count.to_string())),
         ]);
         grid.row(row);
     }
-    heading("FRAMES", "released in the measured time", style) + &grid.render(style)
+    let note = match before {
+        true => "released in the measured time; failed before: in the warm-up",
+        false => "released in the measured time",
+    };
+    heading("FRAMES", note, style) + &grid.render(style)
 }
 
 /// A bar of eighths of a character; what is not zero shows at least as a hair.

@@ -1,0 +1,287 @@
+//! What became of the frames of each phase of a run, and what that limits.
+//!
+//! What is said of the measurement is in `findings`, tenant by tenant. The other phases are what it is compared with, or
+//! steps that are compared with each other: where they give up frames, fail, or release late, the comparison is of what
+//! was left. A finding names the phases.
+
+use serde::Serialize;
+
+use super::binomial::exceeds_share;
+use super::findings::{LATE_SHARE, SHORT_SHARE, drops_matter, finding, line_at_end};
+use super::interference::Phases;
+use super::stats::six_decimals;
+use super::summary::FrameCounts;
+use super::tenant::Samples;
+use crate::record::{EndReason, Finding, Phase, PhaseSpec};
+use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
+
+/// Phases that a finding names; of more, it tells how many.
+const NAMED: usize = 4;
+
+/// One phase of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseSummary {
+    /// In words: `camera alone`, `camera + lidar`, `camera at 50 Hz`.
+    pub label: String,
+    /// `together` is the measurement, `alone` the baseline of the scenario's own way of sharing; else `other`.
+    pub kind: &'static str,
+    /// As a scenario writes it; `None` in files older than version 1.3.
+    pub sharing: Option<String>,
+    /// Measured time in which all its tenants ran: what is compared between phases is of this time.
+    pub compared_s: Option<f64>,
+    /// Each tenant that ran in it.
+    pub tenants: Vec<PhaseTenant>,
+    #[serde(skip)]
+    phase: Phase,
+}
+
+/// What a tenant did in a phase.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseTenant {
+    /// Its name.
+    pub tenant: String,
+    /// Its own measured time.
+    pub measured_s: Option<f64>,
+    /// Why it ended: `duration`, `frames`, `end-of-source`, `interrupted` or `failed`.
+    pub ended: Option<&'static str>,
+    /// What became of its frames.
+    pub frames: FrameCounts,
+    /// Releases later than the budget; `None` in a closed loop and in simulated time, where none can be late.
+    pub late_releases: Option<u64>,
+    /// Frames whose response times are compared with other phases'.
+    pub compared: u64,
+    /// Whether anything but frames that were served in time is to be told of it.
+    #[serde(skip)]
+    pub notable: bool,
+    #[serde(skip)]
+    reason: Option<EndReason>,
+}
+
+/// All phases, in the order in which they ran.
+pub(super) fn summarize(scenario: &Scenario, phases: &Phases, samples: &[Samples]) -> Vec<PhaseSummary> {
+    let one = |spec: &PhaseSpec| {
+        let tenants: Vec<PhaseTenant> = spec
+            .members
+            .iter()
+            .filter_map(|&member| {
+                let tenant = scenario.tenants.get(usize::from(member))?;
+                Some(tenant_of(scenario, spec, tenant, member, phases, samples))
+            })
+            .collect();
+        PhaseSummary {
+            label: label(spec, &tenants),
+            kind: match spec.phase {
+                Phase::Together => "together",
+                Phase::Alone => "alone",
+                Phase::Overhead | Phase::Other(_) => "other",
+            },
+            sharing: (!spec.sharing.is_empty()).then(|| spec.sharing.clone()),
+            compared_s: phases
+                .shared(spec)
+                .map(|(from, to)| six_decimals((to - from).as_secs_f64())),
+            tenants,
+            phase: spec.phase,
+        }
+    };
+    phases.specs().iter().map(one).collect()
+}
+
+fn label(spec: &PhaseSpec, tenants: &[PhaseTenant]) -> String {
+    if !spec.label.is_empty() {
+        return spec.label.clone();
+    }
+    let names: Vec<&str> = tenants.iter().map(|tenant| tenant.tenant.as_str()).collect();
+    match spec.phase {
+        Phase::Alone => format!("{} alone", names.join(" + ")),
+        _ => names.join(" + "),
+    }
+}
+
+fn tenant_of(
+    scenario: &Scenario,
+    spec: &PhaseSpec,
+    tenant: &Tenant,
+    member: u16,
+    phases: &Phases,
+    samples: &[Samples],
+) -> PhaseTenant {
+    let part = phases.part(spec.phase, member);
+    let end = part.and_then(|part| part.end);
+    let frames = part.map_or_else(FrameCounts::default, |part| part.frames);
+    let swept = spec.rate.filter(|rate| rate.tenant == member);
+    let closed = match swept {
+        Some(rate) => rate.hz.is_none(),
+        None => matches!(tenant.arrival, Arrival::Closed),
+    };
+    let punctual = closed || scenario.clock == ClockKind::Virtual;
+    let late_releases = part.filter(|_| !punctual).map(|part| part.late);
+    let reason = end.map(|end| end.reason);
+    let measured_s = end.map(|end| (end.measured_to - end.measured_from).as_secs_f64());
+    let others = spec.members.iter().filter(|&&other| other != member);
+    let longest = others
+        .filter_map(|&other| phases.part(spec.phase, other)?.end)
+        .map(|end| (end.measured_to - end.measured_from).as_secs_f64())
+        .fold(0.0, f64::max);
+    let ended_early = measured_s.is_some_and(|seconds| seconds < longest * SHORT_SHARE);
+    let lost = frames.dropped + frames.missed + frames.failed + frames.failed_in_warmup + frames.unfinished;
+    PhaseTenant {
+        tenant: tenant.name.clone(),
+        measured_s: measured_s.map(six_decimals),
+        ended: reason.map(|reason| match reason {
+            EndReason::Duration => "duration",
+            EndReason::Count => "frames",
+            EndReason::EndOfSource => "end-of-source",
+            EndReason::Interrupted => "interrupted",
+            EndReason::Failed => "failed",
+        }),
+        frames,
+        late_releases,
+        compared: phases
+            .sample(spec.phase, member, samples)
+            .map_or(0, |sample| sample.distribution.count()),
+        notable: lost > 0 || ended_early || late_releases.is_some_and(|late| too_late(late, frames.offered)),
+        reason: reason.filter(|_| ended_early),
+    }
+}
+
+fn too_late(late: u64, offered: u64) -> bool {
+    exceeds_share(late, offered, LATE_SHARE)
+}
+
+/// What limits the phases that the measurement is compared with. `cause` is why a tenant's first failed frame of a phase
+/// failed.
+pub(super) fn findings(
+    scenario: &Scenario,
+    phases: &[PhaseSummary],
+    cause: impl Fn(Phase, usize) -> Option<String>,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (number, tenant) in scenario.tenants.iter().enumerate() {
+        let parts: Vec<(&PhaseSummary, &PhaseTenant)> = phases
+            .iter()
+            .filter_map(|phase| {
+                let part = phase.tenants.iter().find(|part| part.tenant == tenant.name)?;
+                Some((phase, part))
+            })
+            .collect();
+        let other: Vec<(&PhaseSummary, &PhaseTenant)> = parts
+            .iter()
+            .copied()
+            .filter(|(phase, _)| phase.phase != Phase::Together)
+            .collect();
+        found.extend(overloaded(tenant, &other));
+        found.extend(failed(tenant, &other, |phase| cause(phase, number)));
+        found.extend(late(tenant, &other));
+        found.extend(ended_early(tenant, &parts));
+    }
+    found
+}
+
+fn overloaded(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<Finding> {
+    let what = |part: &PhaseTenant| {
+        let frames = &part.frames;
+        if drops_matter(frames) {
+            return Some(format!("{} of {} dropped", frames.dropped, frames.offered));
+        }
+        line_at_end(frames, tenant.depth)
+            .then(|| format!("{} still waiting at the end", frames.unfinished + frames.overdue))
+    };
+    let named = named(parts, what)?;
+    let name = &tenant.name;
+    let message = format!(
+        "{name} was overloaded in phases that are compared: {named}; response times there describe only the frames that \
+         were served."
+    );
+    let advice =
+        "Lower the rate, or run a faster detector: a frame that is given up has no response time to compare.";
+    Some(finding("phase-overload", Some(name), message, advice.to_owned()))
+}
+
+fn failed(
+    tenant: &Tenant,
+    parts: &[(&PhaseSummary, &PhaseTenant)],
+    cause: impl Fn(Phase) -> Option<String>,
+) -> Option<Finding> {
+    let what = |part: &PhaseTenant| match (part.frames.failed, part.frames.failed_in_warmup) {
+        (0, 0) => None,
+        (0, before) => Some(format!("{before} in the warm-up")),
+        (failed, _) => Some(format!("{failed} of {}", part.frames.offered)),
+    };
+    let named = named(parts, what)?;
+    let name = &tenant.name;
+    let cause = parts.iter().find_map(|(phase, _)| cause(phase.phase));
+    let quoted = cause.map_or(String::new(), |cause| format!("; the first: \"{cause}\""));
+    let message = format!("{name}: frames failed in phases that are compared: {named}{quoted}.");
+    let advice = "`jetlag inspect` shows the whole log; remove the frames or mend their files.";
+    Some(finding("phase-failed", Some(name), message, advice.to_owned()))
+}
+
+fn late(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<Finding> {
+    let what = |part: &PhaseTenant| {
+        let late = part.late_releases?;
+        too_late(late, part.frames.offered).then(|| format!("{late} of {}", part.frames.offered))
+    };
+    let named = named(parts, what)?;
+    let name = &tenant.name;
+    let message = format!(
+        "{name}: releases were late in phases that are compared: {named}; response times there include it."
+    );
+    let advice =
+        "Set `release: Spin`, give the tenant processors of its own (`cpus`), or stop other programs.";
+    Some(finding(
+        "phase-late-releases",
+        Some(name),
+        message,
+        advice.to_owned(),
+    ))
+}
+
+/// That a source ended, or a tenant failed, in the measurement is said elsewhere.
+fn ended_early(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<Finding> {
+    let said = |phase: &PhaseSummary, reason| phase.phase == Phase::Together && reason != EndReason::Count;
+    let early: Vec<(&PhaseSummary, &PhaseTenant)> = parts
+        .iter()
+        .copied()
+        .filter(|(phase, part)| {
+            part.reason
+                .is_some_and(|reason| reason != EndReason::Interrupted && !said(phase, reason))
+        })
+        .collect();
+    let named = named(&early, |part| {
+        Some(format!("after {:.2} s", part.measured_s.unwrap_or_default()))
+    })?;
+    let name = &tenant.name;
+    let message = format!(
+        "{name} ended before its co-runners: {named}. What is compared between phases is of the time in which all ran."
+    );
+    let advice = match early.first().and_then(|(_, part)| part.reason) {
+        Some(EndReason::Count) => "Leave its `frames` out, or set a shorter `duration`.",
+        Some(EndReason::EndOfSource) => {
+            "Set `repeat: true` on its source, give it more frames, or set a shorter `duration`."
+        }
+        _ => "`jetlag inspect` shows the log, which says why.",
+    };
+    Some(finding(
+        "phase-ended-early",
+        Some(name),
+        message,
+        advice.to_owned(),
+    ))
+}
+
+/// `camera alone (60 of 300 dropped), camera + lidar (…) and 3 more`; `None` where there is nothing to name.
+fn named(
+    parts: &[(&PhaseSummary, &PhaseTenant)],
+    what: impl Fn(&PhaseTenant) -> Option<String>,
+) -> Option<String> {
+    let all: Vec<String> = parts
+        .iter()
+        .filter_map(|(phase, part)| Some(format!("{} ({})", phase.label, what(part)?)))
+        .collect();
+    let first = all.get(..NAMED).unwrap_or(&all).join(", ");
+    match all.len() {
+        0 => None,
+        count if count > NAMED => Some(format!("{first} and {} more", count - NAMED)),
+        _ => Some(first),
+    }
+}

@@ -1,0 +1,214 @@
+//! What a finding advises does what it promises, under simulated time.
+
+use jetlag::analysis::Summary;
+use jetlag::record::Phase;
+use jetlag::scenario::{Arrival, LatencyModel, Overload};
+use jetlag::tenant::simulate::SimTenant;
+use jetlag::units::Nanos;
+
+use crate::interference::{Run, manifest, periodic, sim};
+
+fn lognormal(ms: i64, sigma: f64) -> LatencyModel {
+    LatencyModel::LogNormal {
+        median: Nanos::from_millis(ms),
+        sigma,
+    }
+}
+
+/// A measurement of so many seconds in which a promise on this quantile is to be judged.
+fn run(tenant: &SimTenant, quantile: &str, seconds: i64, seed: u64) -> Summary {
+    let mut manifest = manifest(&["a"], None);
+    manifest.scenario.duration = Nanos::from_secs(seconds);
+    manifest.scenario.tenants[0].arrival = tenant.arrival;
+    manifest.scenario.tenants[0].overload = tenant.overload;
+    manifest.scenario.tenants[0].frames = tenant.frames;
+    manifest.scenario.tenants[0].depth = tenant.depth;
+    manifest.scenario.expect = vec![format!("a.response.{quantile} < 1000s")];
+    let mut run = Run::of(&manifest, seed);
+    run.phase(
+        Phase::Together,
+        "Streams",
+        None,
+        0.0,
+        seconds,
+        std::slice::from_ref(tenant),
+    );
+    run.finish()
+}
+
+/// The whole number after a word.
+fn number_after(text: &str, word: &str) -> Option<u64> {
+    let rest = text.split_once(word)?.1;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+#[test]
+fn who_follows_the_advice_on_too_few_frames_has_enough() {
+    let jittered = Arrival::Periodic {
+        hz: 10.0,
+        phase: Nanos::from_millis(90),
+        jitter: Nanos::from_millis(20),
+    };
+    let late_start = Arrival::Periodic {
+        hz: 1.0,
+        phase: Nanos::from_millis(999),
+        jitter: Nanos::ZERO,
+    };
+    let drops = Overload::DropOldest { queue: 1 };
+    let limit = |frames| move |tenant: &mut SimTenant| tenant.frames = Some(frames);
+    type Change = Box<dyn Fn(&mut SimTenant)>;
+    let cases: Vec<(&str, Arrival, LatencyModel, i64, &str, Change)> = vec![
+        (
+            "periodic",
+            periodic(30.0),
+            lognormal(5, 0.3),
+            2,
+            "p99",
+            Box::new(|_| {}),
+        ),
+        (
+            "1 Hz, late",
+            late_start,
+            lognormal(5, 0.3),
+            5,
+            "p50",
+            Box::new(|_| {}),
+        ),
+        (
+            "jittered",
+            jittered,
+            lognormal(5, 0.3),
+            3,
+            "p90",
+            Box::new(|_| {}),
+        ),
+        (
+            "poisson",
+            Arrival::Poisson { hz: 20.0 },
+            lognormal(5, 0.3),
+            2,
+            "p99",
+            Box::new(|_| {}),
+        ),
+        (
+            "poisson, p90",
+            Arrival::Poisson { hz: 2.0 },
+            lognormal(5, 0.3),
+            5,
+            "p90",
+            Box::new(|_| {}),
+        ),
+        (
+            "closed",
+            Arrival::Closed,
+            lognormal(50, 0.8),
+            2,
+            "p99",
+            Box::new(|_| {}),
+        ),
+        (
+            "drops",
+            periodic(30.0),
+            lognormal(35, 0.5),
+            2,
+            "p99",
+            Box::new(move |tenant| tenant.overload = drops),
+        ),
+        (
+            "line",
+            periodic(30.0),
+            lognormal(36, 0.1),
+            2,
+            "p99",
+            Box::new(|_| {}),
+        ),
+        (
+            "frames",
+            periodic(30.0),
+            lognormal(5, 0.3),
+            2,
+            "p99",
+            Box::new(limit(40)),
+        ),
+        (
+            "frames of a long run",
+            periodic(30.0),
+            lognormal(5, 0.3),
+            40,
+            "p99",
+            Box::new(limit(40)),
+        ),
+    ];
+    const SEEDS: u64 = 40;
+    for (what, arrival, model, seconds, quantile, change) in cases {
+        let mut tenant = sim(0, model, arrival, 0);
+        change(&mut tenant);
+        let mut failed = 0;
+        for seed in 0..SEEDS {
+            let first = run(&tenant, quantile, seconds, seed);
+            assert_eq!(
+                first.expectations[0].value, None,
+                "{what}: it was short on purpose"
+            );
+            let findings = &first.run.findings;
+            let finding = findings.iter().find(|found| found.code == "too-few-samples");
+            let advice = &finding.unwrap_or_else(|| panic!("{what}: {findings:?}")).advice;
+            let longer = number_after(advice, "duration=").map_or(seconds, |s| s as i64);
+            let mut more = tenant.clone();
+            more.frames = number_after(advice, "`frames: ").or(tenant.frames);
+            // Another run, and not the same one for longer.
+            let second = run(&more, quantile, longer, seed + 1_000);
+            failed += u64::from(second.expectations[0].value.is_none());
+            let needed = first.tenants[0].response_ms.count * longer as u64 / seconds as u64;
+            assert!(needed < 4_000, "{what}: {advice}");
+        }
+        assert!(failed * 50 <= SEEDS, "{what}: {failed} of {SEEDS} fell short");
+    }
+}
+
+fn overload(summary: &Summary) -> Option<&jetlag::record::Finding> {
+    summary.run.findings.iter().find(|found| found.code == "overload")
+}
+
+fn fixed(us: i64) -> LatencyModel {
+    LatencyModel::Fixed(Nanos::from_micros(us))
+}
+
+#[test]
+fn a_demand_a_little_above_one_is_overload_and_one_a_little_below_is_none() {
+    let at = |us| run(&sim(0, fixed(us), periodic(30.0), 0), "p50", 10, 1);
+    let summary = at(33_500);
+    let finding = overload(&summary).expect("100.5 %");
+    assert!(
+        finding.message.contains("falls behind") && finding.message.contains("100.5 %"),
+        "{}",
+        finding.message
+    );
+    assert!(overload(&at(33_200)).is_none());
+}
+
+#[test]
+fn a_queue_that_only_chance_fills_is_seldom_called_overload() {
+    let tenant = sim(0, lognormal(10, 0.5), Arrival::Poisson { hz: 80.0 }, 0);
+    // The mean of the model is 11.3 ms: a load of 0.91.
+    let called = (0..200).filter(|&seed| {
+        let summary = run(&tenant, "p50", 20, seed);
+        overload(&summary).is_some_and(|found| found.message.contains("falls behind"))
+    });
+    let called = called.count();
+    println!("{called} of 200");
+    assert!(called <= 4, "{called} of 200");
+}
+
+#[test]
+fn where_one_stage_alone_is_too_long_overlapping_is_not_advised() {
+    let mut tenant = sim(0, fixed(36_700), periodic(30.0), 0);
+    tenant.overload = Overload::DropOldest { queue: 2 };
+    let summary = run(&tenant, "p50", 10, 1);
+    let advice = &overload(&summary).expect("110 %").advice;
+    assert!(
+        advice.contains("compute alone would take 110 %") && advice.contains("cannot help"),
+        "{advice}"
+    );
+}

@@ -1,0 +1,220 @@
+//! Each phase of a run is judged: who ended early, what was dropped, what failed, what was late.
+
+use std::sync::atomic::AtomicBool;
+
+use jetlag::analysis::Summary;
+use jetlag::record::{Event, LogRecord, Outcome, Phase, SweptRate};
+use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Sweep};
+use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::simulate::{self, SimTenant};
+use jetlag::units::{Nanos, Stamp};
+
+use crate::interference::{Run, busy, manifest, periodic, rendered, sim, streams};
+use crate::made_up;
+
+fn fixed(ms: i64) -> LatencyModel {
+    LatencyModel::Fixed(Nanos::from_millis(ms))
+}
+
+fn codes(summary: &Summary) -> Vec<&str> {
+    let findings = summary.run.findings.iter();
+    findings.map(|finding| finding.code.as_str()).collect()
+}
+
+/// Each alone, and then both for 10 s, on a device that is divided evenly.
+fn pair(a: &SimTenant, b: &SimTenant) -> Summary {
+    let mut manifest = manifest(&["a", "b"], streams());
+    manifest.scenario.baseline.alone = true;
+    for tenant in &mut manifest.scenario.tenants {
+        tenant.arrival = Arrival::Closed;
+    }
+    let mut run = Run::of(&manifest, 1);
+    run.phase(Phase::Alone, "Streams", None, 1.0, 8, std::slice::from_ref(a));
+    run.phase(Phase::Alone, "Streams", None, 1.0, 8, std::slice::from_ref(b));
+    run.phase(Phase::Together, "Streams", None, 1.0, 10, &[a.clone(), b.clone()]);
+    run.finish()
+}
+
+#[test]
+fn a_slowdown_is_of_the_time_in_which_all_ran() {
+    let mut short = busy(1, 10);
+    short.frames = Some(100);
+    let summary = pair(&busy(0, 10), &short);
+    // Frames take 20 ms beside each other: 100 of them are done after 2 s, and then a has the device for itself.
+    let slowdown = summary.tenants[0].slowdown.unwrap();
+    assert!((slowdown.p50.unwrap() - 2.0).abs() < 0.1, "{slowdown:?}");
+    let [low, high] = slowdown.ci95.p50.unwrap();
+    assert!(low <= 2.0 && 2.0 <= high, "{slowdown:?}");
+    let cell = &summary.interference.matrix[0].cells[0];
+    assert_eq!(cell.slowdown.as_ref(), Some(&slowdown));
+    assert!((80..=110).contains(&cell.count), "{}", cell.count);
+    let early: Vec<_> = summary
+        .run
+        .findings
+        .iter()
+        .filter(|finding| finding.code == "phase-ended-early")
+        .collect();
+    assert_eq!(early.len(), 1, "{:#?}", summary.run.findings);
+    assert_eq!(early[0].tenant.as_deref(), Some("b"));
+    assert!(
+        early[0].message.contains("a + b (after 2.") && early[0].advice.contains("`frames`"),
+        "{:?}",
+        early[0]
+    );
+    let together = summary.phases.last().unwrap();
+    let shared = together.compared_s.unwrap();
+    assert!((1.9..2.2).contains(&shared), "{shared}");
+    assert_eq!(together.tenants[1].ended, Some("frames"));
+    assert_eq!(together.tenants[0].compared, cell.count);
+    // All of its frames are in its own figures.
+    assert!(summary.tenants[0].response_ms.count > 2 * cell.count);
+}
+
+#[test]
+fn tenants_that_end_with_the_phase_are_compared_whole() {
+    let summary = pair(&busy(0, 10), &busy(1, 20));
+    assert_eq!(codes(&summary), [] as [&str; 0]);
+    let cell = &summary.interference.matrix[0].cells[0];
+    assert_eq!(cell.count, summary.tenants[0].response_ms.count);
+    assert!(!rendered(&summary, 100).contains("PHASES"));
+}
+
+#[test]
+fn beside_a_tenant_that_completed_nothing_nothing_is_compared() {
+    let mut empty = busy(1, 10);
+    empty.length = Some(0);
+    let summary = pair(&busy(0, 10), &empty);
+    assert_eq!(summary.tenants[0].slowdown, None);
+    let cell = &summary.interference.matrix[0].cells[0];
+    assert_eq!((cell.slowdown, cell.count), (None, 0));
+    assert!(codes(&summary).contains(&"no-frames"), "{:?}", codes(&summary));
+}
+
+#[test]
+fn a_step_or_a_baseline_that_drops_is_shown_and_limits_the_run() {
+    let mut manifest = manifest(&["camera"], None);
+    manifest.scenario.sweep = Some(Sweep {
+        tenant: "camera".into(),
+        hz: vec![50.0, 125.0],
+        closed: false,
+    });
+    let mut run = Run::of(&manifest, 2);
+    let steps = [(Phase::Together, 50.0), (Phase::Other(1), 125.0)];
+    for (phase, hz) in steps {
+        let mut camera = sim(0, fixed(10), periodic(hz), 0);
+        camera.overload = Overload::DropOldest { queue: 2 };
+        camera.deadline = Some(Nanos::from_millis(15));
+        let rate = Some(SweptRate {
+            tenant: 0,
+            hz: Some(hz),
+        });
+        run.phase(phase, "Streams", rate, 0.0, 10, &[camera]);
+    }
+    let summary = run.finish();
+    let duty = summary.duty_cycle.as_ref().unwrap();
+    assert_eq!(duty.steps[0].frames.dropped, 0);
+    let dropped = duty.steps[1].frames.dropped;
+    assert!((240..=260).contains(&dropped), "a fifth of 1 250: {dropped}");
+    assert_eq!(codes(&summary), ["phase-overload"]);
+    let finding = &summary.run.findings[0];
+    assert!(
+        finding
+            .message
+            .contains(&format!("camera at 125 Hz ({dropped} of 1249 dropped)")),
+        "{}",
+        finding.message
+    );
+    let phase = &summary.phases[1];
+    assert_eq!(phase.tenants[0].frames, duty.steps[1].frames);
+    assert!(phase.tenants[0].frames.missed > dropped);
+    let text = rendered(&summary, 100);
+    assert!(text.contains("PHASES") && text.contains("dropped"), "{text}");
+}
+
+#[test]
+fn failures_and_late_releases_of_a_baseline_are_told_by_phase() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    let mut lines = Vec::new();
+    for event in &mut events {
+        let Event::Frame(frame) = event else { continue };
+        match (frame.tenant, frame.phase) {
+            (0, Phase::Alone) => frame.lateness = Nanos::from_micros(300),
+            (1, Phase::Alone) if frame.sequence % 10 == 3 => {
+                frame.outcome = Outcome::Failed;
+                lines.push(Event::Log(LogRecord {
+                    at: frame.finished,
+                    level: "warn".to_owned(),
+                    message: "tenant lidar: no such sweep".to_owned(),
+                }));
+            }
+            _ => {}
+        }
+    }
+    events.extend(lines);
+    let summary = made_up::summarize(&manifest, &events);
+    assert_eq!(codes(&summary), ["phase-late-releases", "phase-failed"]);
+    let [late, failed] = summary.run.findings.as_slice() else {
+        panic!("two findings");
+    };
+    assert!(
+        late.message.contains("camera alone (2100 of 2100)"),
+        "{}",
+        late.message
+    );
+    assert!(
+        failed
+            .message
+            .contains("lidar alone (70 of 700); the first: \"no such sweep\""),
+        "{}",
+        failed.message
+    );
+    // The file tells no phases, as those before version 1.3: they are known all the same.
+    let labels: Vec<&str> = summary.phases.iter().map(|phase| phase.label.as_str()).collect();
+    assert_eq!(labels, ["camera alone", "lidar alone", "camera + lidar"]);
+    assert_eq!(summary.phases[1].tenants[0].frames.failed, 70);
+}
+
+#[test]
+fn a_miss_alone_is_shown_and_is_a_result_as_it_is_in_the_measurement() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    for event in &mut events {
+        if let Event::Frame(frame) = event
+            && frame.phase == Phase::Alone
+        {
+            frame.deadline = Some(Nanos::from_millis(1));
+        }
+    }
+    let summary = made_up::summarize(&manifest, &events);
+    assert_eq!(codes(&summary), [] as [&str; 0]);
+    assert_eq!(summary.phases[0].tenants[0].frames.missed, 2100);
+    assert!(rendered(&summary, 100).contains("camera alone"));
+}
+
+#[test]
+fn each_phase_draws_anew_and_the_same_again_when_it_is_repeated() {
+    let tenant = busy(0, 10);
+    let drawn = |phase| {
+        let plan = PhasePlan {
+            phase,
+            sharing: Sharing::Streams,
+            epoch: Stamp(0),
+            measured_from: Stamp(0),
+            end: Stamp(0) + Nanos::from_secs(1),
+        };
+        let mut took = Vec::new();
+        let tenants = std::slice::from_ref(&tenant);
+        simulate::run(tenants, 0.0, plan, &AtomicBool::new(false), |frame| {
+            took.push(frame.response());
+        });
+        took
+    };
+    let phases = [Phase::Together, Phase::Alone, Phase::Other(0), Phase::Other(1)];
+    for (place, phase) in phases.into_iter().enumerate() {
+        assert_eq!(drawn(phase), drawn(phase));
+        for other in &phases[place + 1..] {
+            assert_ne!(drawn(phase)[..20], drawn(*other)[..20], "{phase:?} and {other:?}");
+        }
+    }
+}
