@@ -199,7 +199,7 @@ fn long_run(phase: Phase, contention: f64, tenants: &[SimTenant]) -> [f64; 2] {
 
 #[test]
 fn the_slowdown_of_a_tenant_whose_frames_wait_for_each_other_is_recovered_as_often() {
-    const SEEDS: u64 = 100;
+    const SEEDS: u64 = 300;
     let manifest = manifest(&["a", "b", "c"], streams());
     for hz in [30.0, 50.0] {
         let model = LatencyModel::LogNormal {

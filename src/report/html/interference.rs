@@ -368,3 +368,52 @@ pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
         blocks: vec![Block::Table(table)],
     })
 }
+
+/// What became of the frames of each phase, where there are several.
+pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
+    if summary.phases.len() < 2 {
+        return None;
+    }
+    let mut table = Table::new(
+        "Frames released in the measured time of each phase",
+        &[
+            "phase",
+            "tenant",
+            "#offered",
+            "#completed",
+            "#dropped",
+            "#missed",
+            "#failed",
+            "#late releases",
+            "#measured",
+        ],
+    );
+    for phase in &summary.phases {
+        for part in &phase.tenants {
+            let frames = &part.frames;
+            let number = summary
+                .tenants
+                .iter()
+                .position(|tenant| tenant.name == part.tenant);
+            table.row(vec![
+                cell(&phase.label).note(phase.sharing.clone().unwrap_or_default()),
+                tenant_cell(&part.tenant, number.unwrap_or_default()),
+                cell(frames.offered.to_string()),
+                cell(frames.completed.to_string()),
+                cell(frames.dropped.to_string()),
+                cell(frames.missed.to_string()),
+                cell((frames.failed + frames.failed_in_warmup).to_string()),
+                cell(or_unknown(part.late_releases, |late| late.to_string())),
+                cell(or_unknown(part.measured_s, |seconds| format!("{seconds:.1} s"))),
+            ]);
+        }
+    }
+    Some(Section {
+        id: format!("{prefix}-phases"),
+        title: "Phases",
+        note: "What became of the frames of each phase; what is compared between phases is of the time in which all of \
+               a phase's tenants ran."
+            .to_owned(),
+        blocks: vec![Block::Table(table)],
+    })
+}
