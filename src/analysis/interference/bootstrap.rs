@@ -15,7 +15,7 @@ const MOST_DRAWN: usize = 20_000_000;
 const RESAMPLES: (usize, usize) = (1000, 200);
 
 /// Frames in a block of a series in order of time.
-pub(super) fn block_length(in_order: &[i64]) -> usize {
+fn block_length(in_order: &[i64]) -> usize {
     let n = in_order.len();
     let mut sorted = in_order.to_vec();
     let Some(middle) = n.checked_sub(1).map(|last| last / 2) else {

@@ -48,8 +48,8 @@ struct Busy {
 pub(super) struct Span {
     pub(super) started: Stamp,
     pub(super) finished: Stamp,
-    /// Since its release.
-    pub(super) response: Nanos,
+    /// Whether it is one to judge: completed, and not of the warm-up. Others are company all the same.
+    pub(super) counts: bool,
 }
 
 /// Frames in service by tenant; of very long runs, of slices of time spread evenly over the run.
@@ -104,12 +104,11 @@ impl Spans {
         }
     }
 
-    /// Whether everything that ran beside a span is kept; `longest` is the longest service there is.
-    pub(super) fn sees_all_of(&self, span: &Span, longest: Nanos) -> bool {
-        let since = span.started.0.rem_euclid(SLICE);
-        let left = i128::from(SLICE - since);
-        let service = i128::from(span.finished.0) - i128::from(span.started.0);
-        self.every == 1 || (since >= longest.0 && service <= left)
+    /// Whether everything is kept that can have run beside a span that starts then; `longest` is the longest service there is.
+    /// That the span itself is short must not count for it: those that are left would be the short ones.
+    pub(super) fn sees_all_from(&self, started: Stamp, longest: Nanos) -> bool {
+        let since = started.0.rem_euclid(SLICE);
+        self.every == 1 || (since >= longest.0 && longest.0 <= SLICE - since)
     }
 }
 
@@ -127,21 +126,20 @@ impl Phases {
     /// Takes in one frame; returns how many durations were kept of it.
     pub(in crate::analysis) fn frame(&mut self, frame: &FrameRecord, exact: bool) -> u64 {
         let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
+        if served && frame.phase == Phase::Together {
+            let span = Span {
+                started: frame.started,
+                finished: frame.finished,
+                counts: frame.outcome == Outcome::Completed && !frame.warmup,
+            };
+            self.spans.push(frame.tenant, span);
+        }
         if frame.warmup || !served {
             return 0;
         }
         self.busy_mut(frame.phase, frame.tenant)
             .serve(frame.started, frame.finished);
         match frame.phase {
-            Phase::Together => {
-                let span = Span {
-                    started: frame.started,
-                    finished: frame.finished,
-                    response: frame.response(),
-                };
-                self.spans.push(frame.tenant, span);
-                0
-            }
             Phase::Other(number) if frame.outcome == Outcome::Completed => {
                 let kept = self.numbered.entry((number, frame.tenant)).or_default();
                 kept.response.push(frame.response(), exact);
@@ -280,7 +278,7 @@ mod tests {
                     Span {
                         started,
                         finished: started + Nanos(step / 2),
-                        response: Nanos(step / 2),
+                        counts: true,
                     },
                 );
             }
@@ -291,17 +289,10 @@ mod tests {
             spans.kept
         );
         assert_eq!(spans.of[0], spans.of[1]);
-        let inner = spans.of[0][spans.of[0].len() / 2 + 7];
-        assert!(
-            spans.every > 1
-                && spans.of[0]
-                    .iter()
-                    .any(|span| spans.sees_all_of(span, Nanos(step)))
-        );
-        let first_of_slice = Span {
-            started: Stamp(inner.started.0.div_euclid(SLICE) * SLICE),
-            ..inner
-        };
-        assert!(!spans.sees_all_of(&first_of_slice, Nanos(step)));
+        let inner = spans.of[0][spans.of[0].len() / 2 + 7].started.0;
+        let slice = inner.div_euclid(SLICE) * SLICE;
+        let sees = |at: i64| spans.sees_all_from(Stamp(at), Nanos(step));
+        assert!(spans.every > 1 && sees(slice + step) && sees(slice + SLICE - step));
+        assert!(!sees(slice) && !sees(slice + SLICE - step / 2));
     }
 }

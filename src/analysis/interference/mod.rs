@@ -1,23 +1,26 @@
 //! How tenants slow each other down, from the phases of a run: `matrix` sets each pair and all together against each
-//! tenant alone, `overlap` sets a tenant's frames against its co-runners' within the measurement, `crossed` separates
-//! the effect of a tenant's input from that of its co-runner's, `sensitivity` reads the matrix by stressor.
+//! tenant alone, `overlap` says what a tenant's frames lose beside its co-runners' within the measurement (how, is in
+//! `two_stage`), `crossed` separates the effect of a tenant's input from that of its co-runner's, `sensitivity` reads the
+//! matrix by stressor.
 //!
 //! `Phases` gathers what the rest of the summary does not: the phases that have a number, and when each tenant was in
 //! service. Definitions are in docs/measurement.md.
 
 mod bootstrap;
+mod cover;
 mod crossed;
 mod gather;
 mod matrix;
 mod overlap;
 mod sensitivity;
+mod two_stage;
 
 use serde::Serialize;
 
 pub use crossed::{Contrast, Effect};
 pub(super) use gather::Phases;
 pub use matrix::{Cell, Way};
-pub use overlap::{Met, Overlap};
+pub use overlap::{Met, Overlap, Withheld};
 pub use sensitivity::{Load, Point, Sensitivity};
 
 use super::tenant::Samples;
@@ -59,7 +62,7 @@ pub(super) fn summarize(scenario: &Scenario, phases: &Phases, samples: &[Samples
         })
         .collect();
     Interference {
-        overlap: overlap::overlaps(&names, phases),
+        overlap: overlap::overlaps(scenario, phases),
         crossed: crossed::contrasts(&names, inputs, phases, samples, scenario.seed),
         sensitivity: sensitivity::of(&matrix, &names, &loads),
         matrix,

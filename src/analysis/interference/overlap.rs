@@ -1,26 +1,29 @@
 //! A tenant's frames against its co-runners' while all ran together: for how much of a frame's service each of them
-//! was in service too, and how much slower frames are that met it.
+//! was in service too, and how much slower the frame runs meanwhile.
 //!
-//! The overlap of a frame is a share of its service time and not a time: a long frame meets more of the others for no
-//! other reason than that it is long. The cost is the slope of the response time on the overlap with each co-runner,
-//! all of them in one regression (ordinary least squares), so that what one does is not laid to another who is often
-//! there with it. Frames repeat each other: its variance is made of sums over blocks of consecutive frames (a cluster
-//! sandwich), with Student's t for as many blocks.
+//! Here it is decided who is asked about whom, and said why there is no answer where there is none; the estimate is made in
+//! `two_stage`. Of more than one co-runner that comes and goes, each is judged by the time in which it and no other of
+//! them was there: a device that is shared by three takes something else from each of them than twice what two take.
 
 use serde::Serialize;
 
-use super::bootstrap::block_length;
-use super::gather::{Phases, Span};
+use super::cover::{Cover, by_company};
+use super::gather::{Phases, Span, Spans};
+use super::two_stage::{Frames, Lost, Unknown, lost};
 use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
-use crate::analysis::student::t_quantile;
-use crate::units::Nanos;
+use crate::scenario::{Arrival, Scenario, Sharing};
+use crate::units::{Nanos, Stamp};
 
-/// Frames of which this share or less meets a co-runner are without it; of the rest or more, beside it.
+/// Frames whose first stretch a co-runner covers by this share or less are without it; by the rest or more, beside it.
 const CLEAR: f64 = 0.05;
-/// Blocks that an interval needs.
-const LEAST_BLOCKS: usize = 10;
-/// Tenants beyond which a regression would have more to explain than to explain it with.
+/// Frames that have to meet a co-runner, and frames that must not.
+const LEAST_FRAMES: usize = 11;
+/// One frame in so many is shorter than the first stretch.
+const SHORTER: usize = 100;
+/// Share of frames that may begin before the one before has ended.
+const OWN_OVERLAP: f64 = 0.01;
+/// Tenants beyond which there would be more to explain than to explain it with.
 const MOST_TENANTS: usize = 16;
 
 /// One tenant's frames against one co-runner's.
@@ -34,15 +37,20 @@ pub struct Overlap {
     pub frames: u64,
     /// Mean share of their service time in which the other was in service, from 0 to 1.
     pub mean_share: f64,
-    /// Median response time of frames that hardly met it (5 % of their service or less).
+    /// Frames that began without it.
     pub without: Met,
-    /// Median response time of frames that it was beside all the time (95 % or more).
+    /// Frames that began beside it, and beside no other that comes and goes.
     pub beside: Met,
-    /// How much longer a frame takes that it is beside all the time than one that it never meets, the other
-    /// co-runners being equal; `None` where frames differ too little in their overlap.
-    pub cost_ms: Option<f64>,
-    /// 95 % interval of `cost_ms`.
-    pub cost_ci95: Option<[f64; 2]>,
+    /// Share of the time beside it that a frame loses; below 0 where frames seem faster.
+    pub lost_share: Option<f64>,
+    /// 95 % interval of `lost_share`.
+    pub lost_share_ci95: Option<[f64; 2]>,
+    /// How many times slower a frame runs beside it: 1 ÷ (1 − `lost_share`).
+    pub slowdown: Option<f64>,
+    /// 95 % interval of `slowdown`; without an upper end where the data do not exclude that a frame stands still.
+    pub slowdown_ci95: Option<(f64, Option<f64>)>,
+    /// Why there is no estimate.
+    pub withheld: Option<Withheld>,
 }
 
 /// Frames of one kind.
@@ -50,276 +58,337 @@ pub struct Overlap {
 pub struct Met {
     /// How many.
     pub frames: u64,
-    /// Their median response time.
-    pub p50_ms: Option<f64>,
+    /// Their median service time.
+    pub service_p50_ms: Option<f64>,
+}
+
+/// Why a figure is not stated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Withheld {
+    /// For programs.
+    pub code: &'static str,
+    /// For people; ends in what to do where something can be done.
+    pub message: String,
+}
+
+/// What keeps a co-runner's cost from being known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// One frame at a time is on the device.
+    Turns,
+    /// The tenant's own frames are in service together.
+    OwnOverlap,
+    /// The co-runner is hardly ever there.
+    Never,
+    /// It is there nearly all the time.
+    Always,
+    /// It never comes without another.
+    NeverAlone,
+    /// By what was there.
+    Unknown(Unknown),
 }
 
 /// Each tenant against each other; nothing where one was alone.
-pub(super) fn overlaps(names: &[&str], phases: &Phases) -> Vec<Overlap> {
+pub(super) fn overlaps(scenario: &Scenario, phases: &Phases) -> Vec<Overlap> {
     let spans = phases.spans();
-    let longest = spans
-        .of
-        .iter()
-        .flatten()
-        .map(|span| span.finished - span.started)
-        .max();
-    let present: Vec<usize> = (0..names.len())
-        .filter(|&tenant| spans.of.get(tenant).is_some_and(|spans| !spans.is_empty()))
+    let number = scenario.tenants.len().min(spans.of.len());
+    let present: Vec<usize> = (0..number)
+        .filter(|&tenant| spans.of[tenant].iter().any(|span| span.counts))
         .collect();
     if present.len() < 2 || present.len() > MOST_TENANTS {
         return Vec::new();
     }
+    let covers: Vec<Cover> = spans.of.iter().map(|spans| Cover::of(spans)).collect();
     let mut found = Vec::new();
     for &tenant in &present {
-        let seen: Vec<Span> = spans.of[tenant]
-            .iter()
-            .copied()
-            .filter(|span| span.finished > span.started)
-            .filter(|span| longest.is_some_and(|longest| spans.sees_all_of(span, longest)))
-            .collect();
         let others: Vec<usize> = present.iter().copied().filter(|&other| other != tenant).collect();
-        let shares: Vec<Vec<f64>> = others
-            .iter()
-            .map(|&other| shares(&seen, &spans.of[other]))
-            .collect();
-        let responses: Vec<i64> = seen.iter().map(|span| span.response.0).collect();
-        let costs = slopes(&shares, &responses);
-        for ((other, shares), place) in others.into_iter().zip(&shares).zip(0..) {
-            let slope = costs.as_ref().and_then(|costs| costs.get(place).copied());
-            let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-            found.push(Overlap {
-                tenant: names[tenant].to_owned(),
-                with: names[other].to_owned(),
-                frames: seen.len() as u64,
-                mean_share: six_decimals(mean),
-                without: met(&seen, shares, |share| share <= CLEAR),
-                beside: met(&seen, shares, |share| share >= 1.0 - CLEAR),
-                cost_ms: slope.map(|slope| ns_to_ms(slope.value)),
-                cost_ci95: slope
-                    .map(|slope| [slope.value - slope.half, slope.value + slope.half].map(ns_to_ms)),
-            });
+        let company: Vec<&Cover> = others.iter().map(|&other| &covers[other]).collect();
+        let judged = judge(spans, tenant, &company, takes_turns(scenario.sharing));
+        for (other, judged) in others.into_iter().zip(judged) {
+            found.push(judged.named(scenario, tenant, other));
         }
     }
     found
 }
 
-/// Share of each span in which any of `others`, in order of start, was in service.
-fn shares(spans: &[Span], others: &[Span]) -> Vec<f64> {
-    let mut first = 0;
-    let mut longest = Nanos::ZERO;
-    for other in others {
-        longest = longest.max(other.finished - other.started);
-    }
-    let shares = spans.iter().map(|span| {
-        // What began so long before cannot be in service any more, for this span and all after it.
-        while others
-            .get(first)
-            .is_some_and(|other| other.started + longest < span.started)
-        {
-            first += 1;
-        }
-        // Stamps of a damaged file may be absurd: their differences need more than 64 bits.
-        let (mut covered, mut met) = (span.started, 0i128);
-        for other in others[first..]
-            .iter()
-            .take_while(|other| other.started < span.finished)
-        {
-            let from = other.started.max(covered);
-            let to = other.finished.min(span.finished);
-            if to > from {
-                met += i128::from(to.0) - i128::from(from.0);
-                covered = to;
-            }
-        }
-        met as f64 / (i128::from(span.finished.0) - i128::from(span.started.0)) as f64
-    });
-    shares.collect()
-}
-
-fn met(spans: &[Span], shares: &[f64], kind: impl Fn(f64) -> bool) -> Met {
-    let of_kind = spans.iter().zip(shares).filter(|&(_, &share)| kind(share));
-    let mut responses: Vec<i64> = of_kind.map(|(span, _)| span.response.0).collect();
-    let n = responses.len() as u64;
-    let supported = Quantile::P50.supported_by(n);
-    Met {
-        frames: n,
-        p50_ms: supported.then(|| {
-            let rank = Quantile::P50.rank(n) as usize;
-            *responses.select_nth_unstable(rank - 1).1 as f64 / 1e6
-        }),
+/// Where frames wait for each other, a co-runner is waited for and not run beside.
+fn takes_turns(sharing: Sharing) -> bool {
+    match sharing {
+        Sharing::Exclusive | Sharing::RoundRobin | Sharing::Edf | Sharing::SingleStream => true,
+        Sharing::Streams | Sharing::Priority | Sharing::Partition | Sharing::Processes => false,
     }
 }
 
-/// A slope in nanoseconds for an overlap from none to whole, and half its interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Slope {
-    value: f64,
-    half: f64,
+/// What is known of a tenant beside one other.
+#[derive(Clone, Copy, Debug)]
+struct Judged {
+    frames: u64,
+    mean_share: f64,
+    without: Met,
+    beside: Met,
+    lost: Result<Lost, Why>,
 }
 
-/// The slope of each co-runner; `None` where blocks are too few, or overlaps do not vary enough to tell them apart.
-fn slopes(shares: &[Vec<f64>], responses: &[i64]) -> Option<Vec<Slope>> {
-    let n = responses.len();
-    let block = block_length(responses).max(1);
-    let blocks = n / block;
-    let terms = shares.len() + 1;
-    if blocks < LEAST_BLOCKS.max(2 * terms) {
-        return None;
-    }
-    // Responses and shares around their means: the intercept is then no matter of rounding.
-    let mean = responses.iter().map(|&ns| ns as f64).sum::<f64>() / n as f64;
-    let y: Vec<f64> = responses.iter().map(|&ns| ns as f64 - mean).collect();
-    let means: Vec<f64> = shares.iter().map(|x| x.iter().sum::<f64>() / n as f64).collect();
-    let centred = |i: usize| shares.iter().zip(&means).map(move |(x, mean)| x[i] - mean);
-    let x: Vec<Vec<f64>> = (0..n).map(|i| centred(i).collect()).collect();
-    let k = shares.len();
-    let mut normal = vec![vec![0.0; k]; k];
-    let mut right = vec![0.0; k];
-    for (x, y) in x.iter().zip(&y) {
-        for (a, xa) in x.iter().enumerate() {
-            right[a] += xa * y;
-            normal[a].iter_mut().zip(x).for_each(|(sum, xb)| *sum += xa * xb);
-        }
-    }
-    let inverse = inverted(&normal)?;
-    let times = |matrix: &[Vec<f64>], vector: &[f64]| -> Vec<f64> {
-        let row = |row: &Vec<f64>| row.iter().zip(vector).map(|(a, b)| a * b).sum();
-        matrix.iter().map(row).collect()
-    };
-    let slope = times(&inverse, &right);
-    let mut variance = vec![0.0; k];
-    for (x, y) in x.chunks(block).zip(y.chunks(block)) {
-        let mut score = vec![0.0; k];
-        for (x, y) in x.iter().zip(y) {
-            let fitted: f64 = x.iter().zip(&slope).map(|(x, slope)| x * slope).sum();
-            score
-                .iter_mut()
-                .zip(x)
-                .for_each(|(score, x)| *score += x * (y - fitted));
-        }
-        let influence = times(&inverse, &score);
-        let squares = variance.iter_mut().zip(influence);
-        squares.for_each(|(variance, influence)| *variance += influence * influence);
-    }
-    // Few blocks make the sandwich too small.
-    let blocks = n.div_ceil(block) as f64;
-    let small = blocks / (blocks - 1.0) * (n as f64 - 1.0) / (n as f64 - terms as f64);
-    let t = t_quantile(0.975, blocks - terms as f64);
-    let found = slope.into_iter().zip(variance).map(|(value, variance)| Slope {
-        value,
-        half: t * (variance * small).sqrt(),
-    });
-    Some(found.collect())
-}
-
-/// The inverse by Gauss and Jordan, with pivots; `None` where a row is all but made of the others.
-fn inverted(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
-    /// Of the diagonal, what must be left of a column that others explain; and of a share, what must vary at all.
-    const LEAST: f64 = 1e-6;
-    let k = matrix.len();
-    let mut left = matrix.to_vec();
-    let mut right: Vec<Vec<f64>> = (0..k)
-        .map(|row| (0..k).map(|column| f64::from(u8::from(row == column))).collect())
+/// A tenant beside each of others.
+fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Judged> {
+    let own = &spans.of[tenant];
+    let served = spans.of.iter().flatten().map(|span| span.finished - span.started);
+    let longest = served.max().unwrap_or(Nanos::ZERO);
+    let frames: Vec<Span> = own
+        .iter()
+        .filter(|span| span.counts && span.finished > span.started)
+        .filter(|span| spans.sees_all_from(span.started, longest))
+        .copied()
         .collect();
-    for column in 0..k {
-        let pivot = (column..k).max_by(|&a, &b| left[a][column].abs().total_cmp(&left[b][column].abs()))?;
-        let scale = matrix[column][column].abs().max(1e-9);
-        if left[pivot][column].abs() < LEAST * scale || matrix[column][column] < LEAST {
-            return None;
-        }
-        left.swap(column, pivot);
-        right.swap(column, pivot);
-        let by = left[column][column];
-        for value in left[column].iter_mut().chain(right[column].iter_mut()) {
-            *value /= by;
-        }
-        for row in (0..k).filter(|&row| row != column) {
-            let factor = left[row][column];
-            for other in 0..k {
-                let (l, r) = (left[column][other], right[column][other]);
-                left[row][other] -= factor * l;
-                right[row][other] -= factor * r;
+    let first = FirstStretch::of(&frames);
+    let mut varying = Vec::new();
+    let mut all: Vec<Judged> = others
+        .iter()
+        .enumerate()
+        .map(|(place, other)| {
+            let met = first.shares(&frames, other);
+            let beside: f64 = frames.iter().map(|frame| share_of(frame, other)).sum();
+            let mean_share = beside / frames.len().max(1) as f64;
+            let of = |kind: &dyn Fn(f64) -> bool| Met::of(&frames, |place| kind(met[place]));
+            let constant = constant(&met, mean_share);
+            if constant.is_none() {
+                varying.push(place);
             }
-        }
+            Judged {
+                frames: frames.len() as u64,
+                mean_share,
+                without: of(&|share| share <= CLEAR),
+                beside: of(&|share| share >= 1.0 - CLEAR),
+                lost: Err(constant.unwrap_or(Why::Unknown(Unknown::Same))),
+            }
+        })
+        .collect();
+    if turns || overlap_themselves(own) {
+        let why = if turns { Why::Turns } else { Why::OwnOverlap };
+        all.iter_mut().for_each(|judged| judged.lost = Err(why));
+        return all;
     }
-    Some(right)
+    // Whoever is there all the time, or never, is part of the ground on which the others are judged.
+    let companies = by_company(&varying.iter().map(|&other| others[other]).collect::<Vec<_>>());
+    let met: Vec<Vec<f64>> = companies
+        .iter()
+        .map(|company| first.shares(&frames, company))
+        .collect();
+    let kinds: Vec<usize> = (0..companies.len())
+        .filter(|&kind| count(&met[kind], |share| share > CLEAR) >= LEAST_FRAMES)
+        .collect();
+    let found = lost(&Frames {
+        service: frames.iter().map(service).collect(),
+        beside: kinds
+            .iter()
+            .map(|&kind| {
+                let within = |frame: &Span| companies[kind].within(frame.started, frame.finished);
+                frames.iter().map(within).collect()
+            })
+            .collect(),
+        first: kinds.iter().map(|&kind| met[kind].clone()).collect(),
+    });
+    for (kind, &other) in varying.iter().enumerate() {
+        let place = kinds.iter().position(|&kept| kept == kind);
+        let judged = &mut all[other];
+        judged.without = Met::of(&frames, |frame| {
+            met.iter().map(|met| met[frame]).sum::<f64>() <= CLEAR
+        });
+        judged.beside = Met::of(&frames, |frame| met[kind][frame] >= 1.0 - CLEAR);
+        judged.lost = match place {
+            Some(place) => found[place].map_err(Why::Unknown),
+            None => Err(Why::NeverAlone),
+        };
+    }
+    all
 }
 
-#[cfg(test)]
-mod tests {
-    use rand_pcg::Pcg64;
-    use rand_pcg::rand_core::{Rng, SeedableRng};
+/// Whether a co-runner covers the first stretch of nearly all frames, or of nearly none.
+fn constant(met: &[f64], mean_share: f64) -> Option<Why> {
+    let mean = met.iter().sum::<f64>() / met.len().max(1) as f64;
+    let without = count(met, |share| share < 1.0 - CLEAR);
+    if count(met, |share| share > CLEAR) < LEAST_FRAMES {
+        Some(if mean_share <= CLEAR {
+            Why::Never
+        } else {
+            Why::Unknown(Unknown::Same)
+        })
+    } else if without < LEAST_FRAMES || mean >= 1.0 - CLEAR {
+        Some(if mean_share >= 1.0 - CLEAR {
+            Why::Always
+        } else {
+            Why::Unknown(Unknown::Same)
+        })
+    } else {
+        None
+    }
+}
 
-    use super::*;
-    use crate::units::Stamp;
+/// Whether a tenant begins frames before those before have ended: they then wait for each other, or disturb each other.
+fn overlap_themselves(spans: &[Span]) -> bool {
+    let mut latest = Stamp(i64::MIN);
+    let mut early = 0usize;
+    for span in spans {
+        early += usize::from(span.started < latest);
+        latest = latest.max(span.finished);
+    }
+    early as f64 > OWN_OVERLAP * spans.len() as f64
+}
 
-    fn span(started: i64, finished: i64) -> Span {
-        Span {
-            started: Stamp(started),
-            finished: Stamp(finished),
-            response: Nanos(finished - started),
+/// The beginning of a frame, over before nearly any frame is: who is there in it does not depend on how long the frame is.
+#[derive(Clone, Copy)]
+struct FirstStretch(Nanos);
+
+impl FirstStretch {
+    fn of(frames: &[Span]) -> Self {
+        let mut services: Vec<Nanos> = frames
+            .iter()
+            .map(|frame| frame.finished - frame.started)
+            .collect();
+        let rank = services.len().div_ceil(SHORTER).max(1);
+        if services.is_empty() {
+            return FirstStretch(Nanos(1));
+        }
+        FirstStretch((*services.select_nth_unstable(rank - 1).1).max(Nanos(1)))
+    }
+
+    /// The share of it that is covered, for each frame.
+    fn shares(self, frames: &[Span], company: &Cover) -> Vec<f64> {
+        let share = |frame: &Span| {
+            // Not beyond the last stamp there is, which a damaged file may name.
+            let started = frame.started.min(Stamp(i64::MAX - self.0.0));
+            company.share(started, started + self.0)
+        };
+        frames.iter().map(share).collect()
+    }
+}
+
+fn service(frame: &Span) -> f64 {
+    (i128::from(frame.finished.0) - i128::from(frame.started.0)) as f64
+}
+
+fn share_of(frame: &Span, other: &Cover) -> f64 {
+    other.share(frame.started, frame.finished)
+}
+
+fn count(shares: &[f64], kind: impl Fn(f64) -> bool) -> usize {
+    shares.iter().filter(|&&share| kind(share)).count()
+}
+
+impl Met {
+    /// Of the frames at the places that are of a kind.
+    fn of(frames: &[Span], kind: impl Fn(usize) -> bool) -> Self {
+        let of_kind = frames.iter().enumerate().filter(|(place, _)| kind(*place));
+        let mut services: Vec<f64> = of_kind.map(|(_, frame)| service(frame)).collect();
+        let n = services.len() as u64;
+        Met {
+            frames: n,
+            service_p50_ms: Quantile::P50.supported_by(n).then(|| {
+                let rank = Quantile::P50.rank(n) as usize;
+                ns_to_ms(*services.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
+            }),
         }
     }
+}
 
-    #[test]
-    fn shares_count_what_overlaps_once_and_no_more() {
-        let others = [span(0, 10), span(5, 12), span(20, 30), span(100, 101)];
-        let of = [
-            span(0, 20),
-            span(12, 20),
-            span(21, 25),
-            span(95, 105),
-            span(200, 210),
-        ];
-        assert_eq!(shares(&of, &others), [0.6, 0.0, 1.0, 0.1, 0.0]);
-    }
-
-    #[test]
-    fn a_long_other_that_began_long_before_is_met() {
-        let others = [span(0, 1_000), span(10, 11)];
-        assert_eq!(shares(&[span(500, 600), span(990, 1_010)], &others), [1.0, 0.5]);
-    }
-
-    /// Frames of two co-runners with known costs, and noise of the first order.
-    fn made(n: usize, phi: f64, seed: u64) -> (Vec<Vec<f64>>, Vec<i64>) {
-        let mut random = Pcg64::seed_from_u64(seed);
-        let mut uniform = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
-        let mut noise = 0.0;
-        let (mut a, mut b, mut y) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..n {
-            let both = uniform();
-            // The two are often there together.
-            let (x1, x2) = ((both + uniform()) / 2.0, (both + uniform()) / 2.0);
-            noise = phi * noise + (uniform() - 0.5) * 1e6;
-            y.push((10e6 + 3e6 * x1 + noise) as i64);
-            a.push(x1);
-            b.push(x2);
+impl Judged {
+    fn named(self, scenario: &Scenario, tenant: usize, other: usize) -> Overlap {
+        let lost = self.lost.ok();
+        // Whoever loses all its time stands still.
+        let slower = |lost: f64| (lost < 1.0).then(|| six_decimals(1.0 / (1.0 - lost)));
+        Overlap {
+            tenant: scenario.tenants[tenant].name.clone(),
+            with: scenario.tenants[other].name.clone(),
+            frames: self.frames,
+            mean_share: six_decimals(self.mean_share),
+            without: self.without,
+            beside: self.beside,
+            lost_share: lost.map(|lost| six_decimals(lost.share)),
+            lost_share_ci95: lost.map(|lost| lost.ci95.map(six_decimals)),
+            slowdown: lost.and_then(|lost| slower(lost.share)),
+            slowdown_ci95: lost.and_then(|lost| Some((slower(lost.ci95[0])?, slower(lost.ci95[1])))),
+            withheld: self.lost.err().map(|why| why.said(scenario, tenant, other)),
         }
-        (vec![a, b], y)
     }
+}
 
-    #[test]
-    fn a_cost_is_laid_to_the_co_runner_who_causes_it_as_often_as_the_interval_says() {
-        for (phi, n) in [(0.0, 400), (0.7, 2000)] {
-            let (mut held, mut blamed) = (0, 0);
-            for seed in 0..300 {
-                let (shares, responses) = made(n, phi, seed);
-                let found = slopes(&shares, &responses).unwrap();
-                held += u32::from((found[0].value - 3e6).abs() <= found[0].half);
-                blamed += u32::from(found[1].value.abs() > found[1].half);
+impl Why {
+    fn said(self, scenario: &Scenario, tenant: usize, other: usize) -> Withheld {
+        let locked = [tenant, other]
+            .iter()
+            .all(|&of| is_fixed(scenario.tenants[of].arrival));
+        let measured_alone = scenario.baseline.alone || scenario.matrix.is_some();
+        let instead = if measured_alone {
+            "its slowdown over alone says what sharing costs"
+        } else {
+            "add `baseline: (alone: true)`"
+        };
+        let (code, message) = match self {
+            Why::Turns => (
+                "takes-turns",
+                format!(
+                    "under {:?} tenants take turns and none runs beside another; what a frame waits for its turn is in its \
+                     service time (stage `queue`)",
+                    scenario.sharing
+                ),
+            ),
+            Why::OwnOverlap => (
+                "own-frames-overlap",
+                format!("not identifiable here: its own frames overlap; set `depth: 1`, or {instead}"),
+            ),
+            Why::Never => (
+                "never-beside",
+                "nothing to compare: it is hardly ever in service beside".to_owned(),
+            ),
+            Why::Always => (
+                "always-beside",
+                format!("not identifiable here: it is in service all the time; {instead}"),
+            ),
+            Why::NeverAlone => (
+                "never-alone",
+                format!("not identifiable here: it hardly ever comes without another; {instead}"),
+            ),
+            Why::Unknown(Unknown::Wide) => (
+                "imprecise",
+                format!("not stated: the interval is too wide to say anything; run longer, or {instead}"),
+            ),
+            Why::Unknown(_) if locked => {
+                let or = if measured_alone { "; " } else { " or " };
+                let instead = instead.trim_start_matches("add ");
+                (
+                    "locked-releases",
+                    format!("not identifiable here: releases are locked; add `jitter`{or}{instead}"),
+                )
             }
-            println!("φ {phi}: {held} of 300 hold the cost, {blamed} blame the other");
-            assert!((273..=297).contains(&held), "φ {phi}: {held}");
-            assert!(blamed <= 27, "φ {phi}: {blamed}");
-        }
+            Why::Unknown(Unknown::Few) => (
+                "too-few-frames",
+                format!(
+                    "not identifiable here: too few frames differ in whether it is beside; run longer, or {instead}"
+                ),
+            ),
+            Why::Unknown(Unknown::Same) => (
+                "hardly-varies",
+                format!(
+                    "not identifiable here: it is beside the beginning of each frame in much the same way; {instead}"
+                ),
+            ),
+            Why::Unknown(Unknown::Weak) => (
+                "weak",
+                format!(
+                    "not identifiable here: who is beside the beginning of a frame says too little of the rest; run longer, \
+                     or {instead}"
+                ),
+            ),
+        };
+        Withheld { code, message }
     }
+}
 
-    #[test]
-    fn what_does_not_vary_has_no_cost() {
-        let (shares, responses) = made(400, 0.0, 1);
-        let twice = vec![shares[0].clone(), shares[0].clone()];
-        assert_eq!(slopes(&twice, &responses), None, "two that cannot be told apart");
-        assert_eq!(slopes(&[vec![1.0; 400]], &responses), None, "always there");
-        assert_eq!(slopes(&shares, &responses[..20]), None, "too few");
+/// Whether releases stand where the scenario puts them, so that those of two tenants always meet in the same way.
+fn is_fixed(arrival: Arrival) -> bool {
+    match arrival {
+        Arrival::Periodic { jitter, .. } => jitter == Nanos::ZERO,
+        Arrival::Replay { .. } => true,
+        Arrival::Closed | Arrival::Poisson { .. } => false,
     }
 }

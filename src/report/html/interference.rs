@@ -1,11 +1,12 @@
-//! Who slows whom: each tenant beside others against itself alone as a map of heat, what meeting another costs, what
+//! Who slows whom: each tenant beside others against itself alone as a map of heat, how much slower one runs while another is there, what
 //! loads on one resource, inputs and idle gaps do.
 
-use super::view::{self, Block, Section, Table, cell, tenant_cell};
+use super::view::{self, Block, Section, Table, cell, tenant_cell, words};
 use crate::analysis::duty::Clock;
-use crate::analysis::interference::{Cell, Effect, Sensitivity, Way};
+use crate::analysis::interference::{Cell, Effect, Overlap, Sensitivity, Way};
 use crate::analysis::summary::{Slowdown, Summary};
-use crate::report::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use crate::report::text::interference::{or_nothing, withheld};
+use crate::report::text::number::{TimeUnit, or_unknown, percent, short};
 
 /// A slowdown at which a cell is as warm as it gets.
 const HOTTEST: f64 = 3.0;
@@ -30,6 +31,8 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
         blocks.extend(together(summary).map(Block::Table));
     }
     blocks.extend(overlap(summary).map(Block::Table));
+    let reasons = withheld(&summary.interference.overlap);
+    blocks.extend(reasons.iter().map(|reason| Block::Text(words(reason))));
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-slowdown"),
         title: "Slowdown",
@@ -113,19 +116,14 @@ fn heat(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> view::Cell {
     }
 }
 
-/// What meeting a co-runner costs a frame.
+/// How much slower a frame runs beside each co-runner.
 fn overlap(summary: &Summary) -> Option<Table> {
-    let met = || {
-        summary
-            .interference
-            .overlap
-            .iter()
-            .filter(|overlap| overlap.frames > 0)
-    };
-    let unit =
-        TimeUnit::for_millis(met().filter_map(|overlap| overlap.without.p50_ms.or(overlap.beside.p50_ms)));
+    let all = &summary.interference.overlap;
+    let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
+    let unit = TimeUnit::for_millis(all.iter().filter_map(p50));
     let caption = format!(
-        "While all ran together, {}: how much of its time a tenant met another, and what that costs a frame",
+        "While all ran together, {}: how much of its service time a tenant had another beside it, the median service time of \
+         frames that began without and beside it, and how many times slower a frame runs while the other is there",
         unit.name()
     );
     let mut table = Table::new(
@@ -136,22 +134,19 @@ fn overlap(summary: &Summary) -> Option<Table> {
             "#of its time",
             "#median without",
             "#median beside",
-            "#cost",
+            "#slowdown",
         ],
     );
-    for overlap in met() {
+    for overlap in all {
         let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));
-        let signed = |ms: f64| format!("{}{}", if ms < 0.0 { "−" } else { "+" }, unit.show(ms.abs()));
-        let bounds = overlap.cost_ci95.map_or(String::new(), |[low, high]| {
-            format!("{} to {}", signed(low), signed(high))
-        });
         table.row(vec![
             named(summary, &overlap.tenant),
             cell(&overlap.with),
             cell(percent(overlap.mean_share)),
-            time(overlap.without.p50_ms),
-            time(overlap.beside.p50_ms),
-            cell(overlap.cost_ms.map_or(UNKNOWN.to_owned(), signed)).note(bounds),
+            time(overlap.without.service_p50_ms),
+            time(overlap.beside.service_p50_ms),
+            cell(or_unknown(overlap.slowdown, |x| format!("×{}", short(x))))
+                .note(or_nothing(overlap.slowdown_ci95)),
         ]);
     }
     (!table.rows.is_empty()).then_some(table)

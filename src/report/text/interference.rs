@@ -2,8 +2,8 @@
 
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::table::{Align, Grid, Ink, Text};
-use super::{cut, dim, heading, plain};
-use crate::analysis::interference::{Cell, Contrast, Effect, Way};
+use super::{cut, dim, heading, plain, wrapped};
+use crate::analysis::interference::{Cell, Contrast, Effect, Overlap, Way};
 use crate::analysis::summary::Slowdown;
 use crate::analysis::{Quantile, Summary};
 use crate::report::Style;
@@ -107,33 +107,28 @@ fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Option<[f64; 2]>, quantile: Quanti
     }
 }
 
-/// What meeting a co-runner costs a frame; empty where nothing is known of it.
+/// How much slower a frame runs beside each co-runner; empty where one tenant ran by itself.
 pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
-    let met = || {
-        summary.interference.overlap.iter().filter(|overlap| {
-            overlap
-                .cost_ms
-                .or(overlap.without.p50_ms)
-                .or(overlap.beside.p50_ms)
-                .is_some()
-        })
-    };
-    if met().next().is_none() {
+    let all = &summary.interference.overlap;
+    if all.is_empty() {
         return String::new();
     }
-    let unit =
-        TimeUnit::for_millis(met().filter_map(|overlap| overlap.without.p50_ms.or(overlap.beside.p50_ms)));
-    let note = format!("{}; how much of the time, and what it costs a frame", unit.name());
+    let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
+    let unit = TimeUnit::for_millis(all.iter().filter_map(p50));
+    let note = format!(
+        "service time in {}; slowdown while the other is there, with 95 % interval",
+        unit.name()
+    );
     let mut grid = Grid::new()
         .column("tenant", Align::Left)
         .column("beside", Align::Left)
         .column("of its time", Align::Right)
         .column("p50 without", Align::Right)
         .column("p50 beside", Align::Right)
-        .column("cost", Align::Right)
+        .column("slowdown", Align::Right)
         .column("", Align::Left);
-    for overlap in met() {
-        let kind = |ms: Option<f64>| match ms {
+    for overlap in all {
+        let time = |ms: Option<f64>| match ms {
             Some(ms) => plain(unit.show(ms)),
             None => dim(UNKNOWN),
         };
@@ -141,16 +136,51 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
             (cut(&overlap.tenant, style), Ink::Bold),
             plain(cut(&overlap.with, style)),
             plain(percent(overlap.mean_share)),
-            kind(overlap.without.p50_ms),
-            kind(overlap.beside.p50_ms),
-            plain(or_unknown(overlap.cost_ms, |ms| signed(unit.show(ms.abs()), ms))),
-            dim(overlap.cost_ci95.map_or(String::new(), |[low, high]| {
-                let show = |ms: f64| signed(unit.show(ms.abs()), ms);
-                format!("{} to {}", show(low), show(high))
-            })),
+            time(overlap.without.service_p50_ms),
+            time(overlap.beside.service_p50_ms),
+            plain(or_unknown(overlap.slowdown, |x| format!("×{}", short(x)))),
+            dim(or_nothing(overlap.slowdown_ci95)),
         ]);
     }
-    heading("BESIDE EACH OTHER", &note, style) + &grid.render(style)
+    let mut text = heading("BESIDE EACH OTHER", &note, style) + &grid.render(style);
+    for sentence in withheld(all) {
+        for (number, line) in wrapped(&sentence, usize::from(style.width).saturating_sub(4))
+            .iter()
+            .enumerate()
+        {
+            let indent = if number == 0 { "  " } else { "    " };
+            text += &format!("{indent}{}\n", Ink::Dim.paint(line, style));
+        }
+    }
+    text
+}
+
+/// An interval, which may have no upper end; nothing where there is none.
+pub(in crate::report) fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
+    match interval {
+        Some((low, Some(high))) => format!("{}–{}", short(low), short(high)),
+        Some((low, None)) => format!("{} or more", short(low)),
+        None => String::new(),
+    }
+}
+
+/// Why there is no estimate: a sentence for each reason, with all those for whom it holds.
+pub(in crate::report) fn withheld(all: &[Overlap]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for overlap in all {
+        let Some(withheld) = &overlap.withheld else {
+            continue;
+        };
+        let pair = format!("{} beside {}", overlap.tenant, overlap.with);
+        match reasons.iter_mut().find(|(reason, _)| *reason == withheld.message) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => reasons.push((&withheld.message, vec![pair])),
+        }
+    }
+    reasons
+        .into_iter()
+        .map(|(reason, pairs)| format!("{}: {reason}", pairs.join(", ")))
+        .collect()
 }
 
 fn signed(size: String, value: f64) -> String {

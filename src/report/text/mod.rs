@@ -4,7 +4,7 @@
 //! Each section is a function of the summary to text, and is left out where it has nothing to say.
 
 mod duty;
-mod interference;
+pub(in crate::report) mod interference;
 pub mod layers;
 pub(in crate::report) mod nodes;
 pub(in crate::report) mod number;

@@ -1,0 +1,516 @@
+//! The share of the time beside a co-runner that a frame loses, by two-stage least squares.
+//!
+//! A frame that needs W alone, and loses the share β of the time O that it is beside a co-runner, is in service for
+//! T = W + β O. O depends on W (a long frame meets more of the others for no other reason than that it is long), so that
+//! the slope of T on O is not β. What a frame finds in its first stretch, before the shortest frames are done, does not
+//! depend on its own length: that share Z of the stretch is the instrument. β is the value for which what is left,
+//! T − β O, has nothing to do with Z. With several kinds of company there is an O, a Z and a β for each, solved together.
+//!
+//! Z depends on the past, by which W may be foretold: a closed loop begins a frame when the one before ends, a queue too,
+//! and frames resemble those before them. So Z and T − β O are compared after what each shares with the own time of the
+//! frame before, with its mean over the last [`RECENT`] frames and with a slow course of time (a line in pieces) has been
+//! taken from both. These are taken from the past and not from the whole run, since what follows a frame depends on it.
+//!
+//! The interval holds every β for which the data do not speak against T − β O being unrelated to Z (T. W. Anderson and
+//! H. Rubin, *Annals of Mathematical Statistics* 20, 1949): it is right also where Z says little of O. The variance is
+//! made of sums over blocks of consecutive frames, each over one less the block's leverage, with Student's t for as many
+//! degrees of freedom as blocks of such different leverage are worth (after R. M. Bell and D. F. McCaffrey, *Survey
+//! Methodology* 28, 2002).
+
+use crate::analysis::student::t_quantile;
+
+/// Frames over whose mean the recent past is told.
+const RECENT: usize = 20;
+/// Frames for each piece of the course of time, and pieces at most.
+const PIECE: usize = 100;
+const MOST_PIECES: usize = 12;
+/// How often what frames would need alone is estimated anew from the last estimate.
+const ROUNDS: usize = 2;
+/// Blocks that an interval needs, and frames for each term that is estimated.
+const LEAST_BLOCKS: usize = 10;
+const FRAMES_A_TERM: usize = 10;
+/// By how much (standard deviation, as a share of the first stretch) company has to vary beyond what the past foretells.
+const LEAST_VARIATION: f64 = 0.02;
+/// Frames of equal weight that the weights of an estimate have to be worth: fewer, and a few frames decide.
+const LEAST_WORTH: f64 = 20.0;
+/// t² ÷ F at most, F being that of the first stage: with many blocks F is at least 23.
+const MOST_DOUBT: f64 = 1.0 / 6.0;
+/// Widest interval that is worth stating, as a share of the time beside.
+const WIDEST: f64 = 0.5;
+
+/// The share of the time beside that is lost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Lost {
+    pub(super) share: f64,
+    pub(super) ci95: [f64; 2],
+}
+
+/// Why there is no estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// Too few frames, or too few that differ in their company.
+    Few,
+    /// Company does not vary beyond what the past foretells, or not apart from other company.
+    Same,
+    /// The first stretch says too little of the rest.
+    Weak,
+    /// The interval is too wide to be worth stating.
+    Wide,
+}
+
+/// What is known of frames in their order, a column for each kind of company in `beside` and `first`.
+pub(super) struct Frames {
+    /// Service time.
+    pub(super) service: Vec<f64>,
+    /// Time beside, in the unit of `service`.
+    pub(super) beside: Vec<Vec<f64>>,
+    /// Share of the first stretch, from 0 to 1.
+    pub(super) first: Vec<Vec<f64>>,
+}
+
+/// What is lost beside each kind of company. A kind that hardly varies is taken as nobody's company, so that it does not stand
+/// in the way of the others.
+pub(super) fn lost(frames: &Frames) -> Vec<Result<Lost, Unknown>> {
+    let mut found = vec![Err(Unknown::Same); frames.beside.len()];
+    let mut kinds: Vec<usize> = (0..found.len()).collect();
+    while !kinds.is_empty() {
+        match lost_beside(frames, &kinds) {
+            Ok(estimates) => {
+                let places = kinds.iter().zip(estimates);
+                places.for_each(|(&kind, estimate)| found[kind] = estimate);
+                break;
+            }
+            Err(Useless::All(why)) => {
+                kinds.iter().for_each(|&kind| found[kind] = Err(why));
+                break;
+            }
+            Err(Useless::One(place)) => {
+                kinds.remove(place);
+            }
+        }
+    }
+    found
+}
+
+/// What keeps an equation from being solved: nothing can be said of any kind, or one of them has to go.
+enum Useless {
+    All(Unknown),
+    One(usize),
+}
+
+fn lost_beside(frames: &Frames, kinds: &[usize]) -> Result<Vec<Result<Lost, Unknown>>, Useless> {
+    let n = frames.service.len().saturating_sub(1);
+    let course = course_of_time(n);
+    let terms = 1 + course.len() + 2 + kinds.len();
+    if n < FRAMES_A_TERM * terms {
+        return Err(Useless::All(Unknown::Few));
+    }
+    let beside = || kinds.iter().map(|&kind| &frames.beside[kind]);
+    let first = || kinds.iter().map(|&kind| frames.first[kind][1..].to_vec());
+    let mut known = course.clone();
+    let mut fit = Fit::of(
+        frames.service[1..].to_vec(),
+        beside().map(|beside| beside[1..].to_vec()).collect(),
+        first().collect(),
+        &known,
+    )?;
+    for _ in 0..ROUNDS {
+        let mut alone = frames.service.clone();
+        for (share, beside) in fit.shares.iter().zip(beside()) {
+            subtract(&mut alone, beside, *share);
+        }
+        let past = past(&alone);
+        let foretold = foretell(&alone[1..], &past);
+        known.truncate(course.len());
+        known.extend(past);
+        fit = Fit::of(
+            beyond(&frames.service, foretold),
+            beside().map(|beside| beyond(beside, foretold)).collect(),
+            first().collect(),
+            &known,
+        )?;
+    }
+    Ok(fit.intervals(terms))
+}
+
+/// A line in pieces: a hat over each joint but the first.
+fn course_of_time(n: usize) -> Vec<Vec<f64>> {
+    let pieces = (n / PIECE).clamp(1, MOST_PIECES);
+    let hat = |joint: usize| {
+        let place = |i: usize| i as f64 / n as f64 * pieces as f64;
+        (0..n)
+            .map(|i| (1.0 - (place(i) - joint as f64).abs()).max(0.0))
+            .collect()
+    };
+    (1..=pieces).map(hat).collect()
+}
+
+/// For each value but the first the one before it, and the mean of the last ones before it.
+fn past(series: &[f64]) -> [Vec<f64>; 2] {
+    let n = series.len().saturating_sub(1);
+    let mut sum = 0.0;
+    let recent = (0..n).map(|i| {
+        sum += series[i];
+        if i >= RECENT {
+            sum -= series[i - RECENT];
+        }
+        sum / (i + 1).min(RECENT) as f64
+    });
+    let recent = recent.collect();
+    [series[..n].to_vec(), recent]
+}
+
+/// What of each value but the first its past does not foretell.
+fn beyond(series: &[f64], by: [f64; 2]) -> Vec<f64> {
+    let [before, recent] = past(series);
+    let told = before
+        .iter()
+        .zip(&recent)
+        .map(|(before, recent)| by[0] * before + by[1] * recent);
+    series[1..]
+        .iter()
+        .zip(told)
+        .map(|(value, told)| value - told)
+        .collect()
+}
+
+/// The slopes of values on their past, by least squares; none where the past does not vary.
+fn foretell(values: &[f64], past: &[Vec<f64>; 2]) -> [f64; 2] {
+    let [mut a, mut b] = past.clone();
+    let mut y = values.to_vec();
+    [&mut a, &mut b, &mut y]
+        .into_iter()
+        .for_each(|series| centre(series));
+    let (aa, ab, bb) = (dot(&a, &a), dot(&a, &b), dot(&b, &b));
+    let (ay, by) = (dot(&a, &y), dot(&b, &y));
+    let determinant = aa * bb - ab * ab;
+    if determinant <= 1e-9 * aa * bb {
+        return [0.0, 0.0];
+    }
+    [
+        (ay * bb - by * ab) / determinant,
+        (by * aa - ay * ab) / determinant,
+    ]
+}
+
+/// The just identified solution, and what its intervals are made of.
+struct Fit {
+    shares: Vec<f64>,
+    /// Time beside each kind of company.
+    beside: Vec<Vec<f64>>,
+    /// Weights of the frames in each share: the instruments mixed so that no other company counts.
+    weights: Vec<Vec<f64>>,
+    /// Instruments times regressors.
+    cross: Vec<Vec<f64>>,
+    /// What the shares leave.
+    left: Vec<f64>,
+}
+
+impl Fit {
+    /// Fails where an instrument does not vary beyond what is known, or not apart from the others.
+    fn of(
+        mut service: Vec<f64>,
+        mut beside: Vec<Vec<f64>>,
+        mut first: Vec<Vec<f64>>,
+        known: &[Vec<f64>],
+    ) -> Result<Self, Useless> {
+        let n = service.len() as f64;
+        let basis = orthogonal(known);
+        for series in std::iter::once(&mut service).chain(&mut beside).chain(&mut first) {
+            centre(series);
+            for known in &basis {
+                project_off(series, known);
+            }
+        }
+        let varies = |first: &Vec<f64>| (dot(first, first) / n).sqrt() >= LEAST_VARIATION;
+        if let Some(place) = first.iter().position(|first| !varies(first)) {
+            return Err(Useless::One(place));
+        }
+        let cross: Vec<Vec<f64>> = first
+            .iter()
+            .map(|first| beside.iter().map(|beside| dot(first, beside)).collect())
+            .collect();
+        let weights: Vec<Vec<f64>> = inverted(&cross)
+            .ok_or(Useless::All(Unknown::Same))?
+            .iter()
+            .map(|mix| {
+                let mut weights = vec![0.0; service.len()];
+                for (part, first) in mix.iter().zip(&first) {
+                    subtract(&mut weights, first, -part);
+                }
+                weights
+            })
+            .collect();
+        let shares: Vec<f64> = weights.iter().map(|weights| dot(weights, &service)).collect();
+        let mut left = service;
+        for (share, beside) in shares.iter().zip(&beside) {
+            subtract(&mut left, beside, *share);
+        }
+        Ok(Fit {
+            shares,
+            beside,
+            weights,
+            cross,
+            left,
+        })
+    }
+
+    fn intervals(&self, terms: usize) -> Vec<Result<Lost, Unknown>> {
+        (0..self.shares.len())
+            .map(|kind| self.interval(kind, terms))
+            .collect()
+    }
+
+    fn interval(&self, kind: usize, terms: usize) -> Result<Lost, Unknown> {
+        let weights = &self.weights[kind];
+        let adds = weights.iter().zip(&self.left);
+        let block = block_length(&adds.map(|(weight, left)| weight * left).collect::<Vec<_>>());
+        if weights.len().div_ceil(block) < LEAST_BLOCKS.max(2 * (self.shares.len() + 1)) {
+            return Err(Unknown::Few);
+        }
+        let all = dot(weights, weights);
+        let fourth: f64 = weights.iter().map(|weight| (weight * weight / all).powi(2)).sum();
+        if fourth * LEAST_WORTH > 1.0 {
+            return Err(Unknown::Few);
+        }
+        let unforeseen = self.unforeseen(kind).ok_or(Unknown::Same)?;
+        // Variances and covariance of the two sums whose quotient the share is.
+        let (mut service, mut both, mut beside, mut squares) = (0.0, 0.0, 0.0, 0.0);
+        let parts = weights.chunks(block).zip(self.left.chunks(block));
+        for ((weights, left), unforeseen) in parts.zip(unforeseen.chunks(block)) {
+            let leverage = dot(weights, weights) / all;
+            let weight = 1.0 / (1.0 - leverage).max(1e-3);
+            let (s, b) = (dot(weights, left), dot(weights, unforeseen));
+            service += weight * s * s;
+            both += weight * s * b;
+            beside += weight * b * b;
+            squares += leverage * leverage;
+        }
+        let n = weights.len() as f64;
+        let freedom = (1.0 / squares - 1.0)
+            .min(n / block as f64 - terms as f64)
+            .max(1.0);
+        let t2 = t_quantile(0.975, freedom).powi(2) * n / (n - terms as f64);
+        let certain = 1.0 - t2 * beside;
+        if certain < 1.0 - MOST_DOUBT {
+            return Err(Unknown::Weak);
+        }
+        let root = (t2 * t2 * both * both + certain * t2 * service).sqrt();
+        let share = self.shares[kind];
+        let bound = |root: f64| share + (root - t2 * both) / certain;
+        let ci95 = [bound(-root), bound(root)];
+        if ci95[1] - ci95[0] > WIDEST {
+            return Err(Unknown::Wide);
+        }
+        Ok(Lost { share, ci95 })
+    }
+
+    /// What of the time beside one kind of company neither the other kinds nor its instrument explain.
+    fn unforeseen(&self, kind: usize) -> Option<Vec<f64>> {
+        let others: Vec<usize> = (0..self.shares.len()).filter(|&other| other != kind).collect();
+        let cross: Vec<Vec<f64>> = others
+            .iter()
+            .map(|&first| others.iter().map(|&beside| self.cross[first][beside]).collect())
+            .collect();
+        let right: Vec<f64> = others.iter().map(|&first| self.cross[first][kind]).collect();
+        let mut left = self.beside[kind].clone();
+        for (row, &other) in inverted(&cross)?.iter().zip(&others) {
+            subtract(&mut left, &self.beside[other], dot(row, &right));
+        }
+        project_off(&mut left, &self.weights[kind]);
+        Some(left)
+    }
+}
+
+/// Frames in a block: two correlation times of what frames in their order add to an estimate (the sum of autocorrelations
+/// ends where Geyer's initial monotone sequence does), and at least the cube root of the frames.
+fn block_length(adds: &[f64]) -> usize {
+    let n = adds.len();
+    let squares = dot(adds, adds);
+    let correlation = |lag: usize| dot(&adds[..n - lag], &adds[lag..]) / squares;
+    let (mut time, mut smallest) = (-1.0, f64::INFINITY);
+    let mut lag = 0;
+    while squares > 0.0 && lag + 1 < n / LEAST_BLOCKS {
+        let pair = correlation(lag) + correlation(lag + 1);
+        if pair <= 0.0 {
+            break;
+        }
+        smallest = smallest.min(pair);
+        time += 2.0 * smallest;
+        lag += 2;
+    }
+    let correlated = (2.0 * f64::max(time, 1.0)).ceil() as usize;
+    correlated.max((n as f64).cbrt().ceil() as usize)
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn centre(series: &mut [f64]) {
+    let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;
+    series.iter_mut().for_each(|value| *value -= mean);
+}
+
+fn subtract(from: &mut [f64], series: &[f64], times: f64) {
+    from.iter_mut()
+        .zip(series)
+        .for_each(|(value, part)| *value -= times * part);
+}
+
+fn project_off(series: &mut [f64], direction: &[f64]) {
+    let squares = dot(direction, direction);
+    if squares > 0.0 {
+        let along = dot(series, direction) / squares;
+        subtract(series, direction, along);
+    }
+}
+
+/// Series around their means, each without what those before it have of it; what is nothing but that is left out.
+fn orthogonal(all: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let mut basis: Vec<Vec<f64>> = Vec::new();
+    for series in all {
+        let mut series = series.clone();
+        centre(&mut series);
+        let before = dot(&series, &series);
+        // Twice, for rounding.
+        for _ in 0..2 {
+            basis.iter().for_each(|known| project_off(&mut series, known));
+        }
+        if dot(&series, &series) > 1e-9 * before {
+            basis.push(series);
+        }
+    }
+    basis
+}
+
+/// The inverse by Gauss and Jordan, with pivots; `None` where a row is all but made of the others.
+fn inverted(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+    /// Of the largest value of its column, what must be left of a pivot.
+    const LEAST: f64 = 1e-6;
+    let k = matrix.len();
+    let mut left = matrix.to_vec();
+    let mut right: Vec<Vec<f64>> = (0..k)
+        .map(|row| (0..k).map(|column| f64::from(u8::from(row == column))).collect())
+        .collect();
+    for column in 0..k {
+        let pivot = (column..k).max_by(|&a, &b| left[a][column].abs().total_cmp(&left[b][column].abs()))?;
+        let largest = matrix.iter().map(|row| row[column].abs()).fold(0.0, f64::max);
+        if largest <= 0.0 || left[pivot][column].abs() < LEAST * largest {
+            return None;
+        }
+        left.swap(column, pivot);
+        right.swap(column, pivot);
+        let by = left[column][column];
+        for value in left[column].iter_mut().chain(right[column].iter_mut()) {
+            *value /= by;
+        }
+        for row in (0..k).filter(|&row| row != column) {
+            let factor = left[row][column];
+            for other in 0..k {
+                let (l, r) = (left[column][other], right[column][other]);
+                left[row][other] -= factor * l;
+                right[row][other] -= factor * r;
+            }
+        }
+    }
+    Some(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+
+    /// Frames that lose 30 % of their time beside the first co-runner and nothing beside the second, who is often there
+    /// with the first. Each frame's own time resembles the one before by `phi`, and who is there at its beginning depends
+    /// on that time, as in a closed loop.
+    fn made(n: usize, phi: f64, seed: u64) -> Frames {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut uniform = || (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let mut frames = Frames {
+            service: Vec::new(),
+            beside: vec![Vec::new(); 2],
+            first: vec![Vec::new(); 2],
+        };
+        let mut own = 0.0;
+        for _ in 0..n {
+            let both = uniform();
+            let pushed = if own > 0.0 { 0.3 } else { 0.0 };
+            own = phi * own + (uniform() - 0.5) * 6e6;
+            let alone = 10e6 + own;
+            let mut service = alone;
+            for (who, lost) in [0.3, 0.0].into_iter().enumerate() {
+                let first = f64::from(u8::from((both + uniform()) / 2.0 + pushed > 0.6));
+                // The longer a frame is, the more of the co-runner it meets.
+                let beside = first * 5e6 + (alone - 5e6).max(0.0) * uniform();
+                service += lost * beside;
+                frames.beside[who].push(beside);
+                frames.first[who].push(first);
+            }
+            frames.service.push(service);
+        }
+        frames
+    }
+
+    #[test]
+    fn what_is_lost_is_laid_to_the_co_runner_who_causes_it_as_often_as_the_interval_says() {
+        for (phi, n) in [(0.0, 400), (0.7, 1_000)] {
+            let (mut held, mut blamed) = (0, 0);
+            for seed in 0..300 {
+                let found = lost(&made(n, phi, seed));
+                let [low, high] = found[0].unwrap().ci95;
+                held += u32::from(low <= 0.3 && 0.3 <= high);
+                let [low, high] = found[1].unwrap().ci95;
+                blamed += u32::from(low > 0.0 || high < 0.0);
+            }
+            println!("φ {phi}: {held} of 300 hold what is lost, {blamed} blame the other");
+            assert!((275..=296).contains(&held), "φ {phi}: {held}");
+            assert!(blamed <= 25, "φ {phi}: {blamed}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_vary_is_not_estimated() {
+        let frames = made(400, 0.0, 1);
+        let with = |first: Vec<Vec<f64>>| {
+            let frames = Frames {
+                service: frames.service.clone(),
+                beside: frames.beside[..first.len()].to_vec(),
+                first,
+            };
+            lost(&frames)
+        };
+        let first = &frames.first[0];
+        let twice = vec![first.clone(), first.clone()];
+        assert_eq!(
+            with(twice),
+            [Err(Unknown::Same); 2],
+            "two that cannot be told apart"
+        );
+        assert_eq!(with(vec![vec![1.0; 400]]), [Err(Unknown::Same)], "always there");
+        let mut twice_only = vec![0.0; 400];
+        twice_only[398..].fill(1.0);
+        assert_eq!(with(vec![twice_only]), [Err(Unknown::Few)], "two frames decide");
+        let course: Vec<f64> = (0..400).map(|i| f64::from(i) / 400.0).collect();
+        assert_eq!(
+            with(vec![course]),
+            [Err(Unknown::Same)],
+            "a course of time, as any other cause's"
+        );
+        assert_eq!(lost(&made(40, 0.0, 1)), [Err(Unknown::Few); 2], "too few");
+        assert_eq!(lost(&made(0, 0.0, 1)), [Err(Unknown::Few); 2], "none");
+    }
+
+    #[test]
+    fn noise_as_an_instrument_says_nothing() {
+        let mut frames = made(2_000, 0.0, 3);
+        let noise = made(2_000, 0.0, 4);
+        frames.first = noise.first;
+        for found in lost(&frames) {
+            assert!(matches!(found, Err(Unknown::Weak)), "{found:?}");
+        }
+    }
+}
