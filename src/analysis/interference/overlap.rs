@@ -203,11 +203,13 @@ fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Ju
     all
 }
 
-/// Whether a co-runner covers the first stretch of nearly all frames, or of nearly none.
+/// Whether a co-runner covers the first stretch of nearly all frames, or of nearly none; or there are too few to tell.
 fn constant(met: &[f64], mean_share: f64) -> Option<Why> {
     let mean = met.iter().sum::<f64>() / met.len().max(1) as f64;
     let without = count(met, |share| share < 1.0 - CLEAR);
-    if count(met, |share| share > CLEAR) < LEAST_FRAMES {
+    if met.len() < 2 * LEAST_FRAMES {
+        Some(Why::Unknown(Unknown::Few))
+    } else if count(met, |share| share > CLEAR) < LEAST_FRAMES {
         Some(if mean_share <= CLEAR {
             Why::Never
         } else {
