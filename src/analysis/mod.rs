@@ -35,6 +35,7 @@ mod protection;
 mod quantile;
 mod sampling;
 mod series;
+mod signals;
 mod stats;
 mod steady;
 mod student;
@@ -65,7 +66,7 @@ use interference::Phases;
 use plot::Drawn;
 use power::Power;
 use series::Series;
-use steady::Signals;
+use signals::Signals;
 use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
 use tenant::{Gathered, Samples, TenantFacts};
 use track::Tracks;
@@ -217,7 +218,13 @@ impl Summarizer {
             .or_else(|| tracks.span());
         let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let duty_cycle = duty::summarize(scenario, &self.phases, &samples, &tracks);
-        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
+        outliers::explain(
+            &self.watch.finish(),
+            &mut tenants,
+            &scenario.tenants,
+            &tracks,
+            window,
+        );
         let plots = plot::plots(drawn, &tracks, window);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;

@@ -1,4 +1,5 @@
-//! The machine at one moment, from the readings nearest to it.
+//! The machine at one moment, from the readings just before it: a reading from within a frame may be what the frame
+//! brought about, as a clock that idles while the frame is held up.
 
 use super::super::conditions;
 use super::super::track::{Point, Track, Tracks};
@@ -11,7 +12,7 @@ pub(super) struct Machine<'a> {
     temperature: Option<Sensor<'a>>,
 }
 
-/// A signal, and how far from a moment a reading may be to tell of it.
+/// A signal, and how old a reading may be to tell of a moment.
 struct Sensor<'a> {
     track: &'a Track,
     reach: i64,
@@ -38,20 +39,20 @@ impl<'a> Machine<'a> {
 
     pub(super) fn throttled(&self, at: Stamp) -> Option<bool> {
         let states = self.throttling.iter().filter_map(|sensor| {
-            let reading = sensor.near(at)?;
+            let reading = sensor.before(at)?;
             Some(conditions::is_throttled(sensor.track, reading.high))
         });
         states.reduce(|a, b| a || b)
     }
 
     pub(super) fn clock(&self, at: Stamp) -> Option<f64> {
-        let reading = self.clock.as_ref()?.near(at)?;
+        let reading = self.clock.as_ref()?.before(at)?;
         // Zero is a GPU that is switched off between frames, and no clock.
         Some(reading.value).filter(|mhz| *mhz > 0.0)
     }
 
     pub(super) fn temperature(&self, at: Stamp) -> Option<f64> {
-        Some(self.temperature.as_ref()?.near(at)?.value)
+        Some(self.temperature.as_ref()?.before(at)?.value)
     }
 }
 
@@ -64,16 +65,11 @@ impl<'a> Sensor<'a> {
         })
     }
 
-    /// The reading nearest to a moment, where there is one within reach.
-    fn near(&self, at: Stamp) -> Option<Point> {
+    /// The latest reading before a moment, where there is one within reach.
+    fn before(&self, at: Stamp) -> Option<Point> {
         let points = self.track.points();
-        let next = points.partition_point(|point| point.at < at);
-        let distance = |point: &Point| (point.at - at).0.saturating_abs();
-        let nearest = [next.checked_sub(1), Some(next)]
-            .into_iter()
-            .flatten()
-            .filter_map(|place| points.get(place))
-            .min_by_key(|point| distance(point))?;
-        (distance(nearest) <= self.reach).then_some(*nearest)
+        let latest = points.partition_point(|point| point.at < at).checked_sub(1)?;
+        let reading = *points.get(latest)?;
+        ((at - reading.at).0 <= self.reach).then_some(reading)
     }
 }
