@@ -7,13 +7,8 @@ use super::predictability::{of_stage, predictability};
 use super::series::{Distribution, Series};
 use super::signals::Signals;
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
-<<<<<<< HEAD
-use super::steady::{self, Signals};
 use super::summary::{FrameCounts, Slowdown, TenantSummary};
-=======
 use super::steady;
-use super::summary::{FrameCounts, TenantSummary};
->>>>>>> 1724a59 (wip: causes)
 use super::timeline::{Misses, Timeline};
 use super::waterfall;
 use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};

@@ -1,10 +1,7 @@
 //! From records to numbers to what people read, on runs whose answers are known.
 
-<<<<<<< HEAD
 mod advice;
-=======
 mod causes;
->>>>>>> 1724a59 (wip: causes)
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
