@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{Event, FrameRecord, Phase, SampleRecord, SignalRecord, Stage};
+use jetlag::record::{Device, Event, FrameRecord, Phase, SampleRecord, SignalRecord, Stage};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Tenant};
 use jetlag::tenant::pipeline::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
@@ -200,7 +200,11 @@ impl World {
             Event::Frame(frame) => (0, frame.finished),
             _ => (1, Stamp(0)),
         });
-        made_up::summarize(&made_up::manifest(seconds, self.tenants), &self.events)
+        let mut manifest = made_up::manifest(seconds, self.tenants);
+        for tenant in &mut manifest.tenants {
+            tenant.device = Some(Device::Gpu(0));
+        }
+        made_up::summarize(&manifest, &self.events)
     }
 }
 

@@ -16,6 +16,8 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 const TURNS: usize = 2000;
 /// Draws of the same within parts of the run.
 const DRAWS: usize = 400;
+/// Above this chance over the whole run nothing more is asked.
+const LOOKED_AT: f64 = 0.05;
 
 /// A frame as one circumstance sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +37,7 @@ pub(super) struct Chance {
     pub(super) met: usize,
     pub(super) of: usize,
     pub(super) expected: f64,
-    /// The chance of so many over the whole run, and within parts of it.
+    /// The chance of so many over the whole run, and within parts of it (1 where the first is no small one).
     pub(super) over_run: f64,
     pub(super) nearby: f64,
     /// How far beyond the expected the incidents are, in standard deviations of what chance gives.
@@ -51,7 +53,7 @@ impl Chance {
     }
 }
 
-/// Sets incidents against usual frames, and again within `parts` of the run.
+/// Sets incidents against usual frames, and again within `parts` of the run; `None` where no incident has it.
 pub(super) fn chance(incidents: &[Seen], usual: &[Seen], parts: usize) -> Option<Chance> {
     let mut usual = usual.to_vec();
     usual.sort_by_key(|seen| (seen.class, seen.at));
@@ -65,43 +67,58 @@ pub(super) fn chance(incidents: &[Seen], usual: &[Seen], parts: usize) -> Option
         .filter_map(|incident| Placed::of(incident, &classes, (first, last), parts.max(1)))
         .collect();
     let met = placed.iter().filter(|placed| placed.with).count();
-    let turned = (1..TURNS).map(|turn| {
-        let with = |placed: &&Placed<'_>| {
-            let all = placed.class;
-            all[(placed.place + turn * all.len() / TURNS) % all.len()].with
-        };
-        placed.iter().filter(with).count()
-    });
-    let turned: Vec<usize> = turned.collect();
+    if met == 0 {
+        return None;
+    }
+    let turned: Vec<usize> = (1..TURNS).map(|turn| turned_by(&placed, turn)).collect();
     let expected = turned.iter().sum::<usize>() as f64 / turned.len() as f64;
     let variance = turned.iter().map(|&n| (n as f64 - expected).powi(2)).sum::<f64>() / turned.len() as f64;
-    let mut random = Pcg64::seed_from_u64(0x6a65_746c_6167);
-    let drawn: Vec<usize> = (1..DRAWS)
-        .map(|_| {
-            let by: Vec<u64> = (0..parts.max(1)).map(|_| random.next_u64() >> 33).collect();
-            let with = |placed: &&Placed<'_>| {
-                let near = placed.near;
-                let by = (by[placed.part] as usize * near.len()) >> 31;
-                near.get((placed.place_near + by) % near.len().max(1))
-                    .map_or(placed.with, |seen| seen.with)
-            };
-            placed.iter().filter(with).count()
-        })
-        .collect();
-    // What is there counts as one of the draws.
-    let share = |counts: &[usize]| {
-        let as_many = counts.iter().filter(|&&count| count >= met).count();
-        (as_many as f64 + 1.0) / (counts.len() as f64 + 1.0)
-    };
-    (!placed.is_empty()).then(|| Chance {
+    let over_run = share_of(&turned, met);
+    Some(Chance {
         met,
         of: placed.len(),
         expected,
-        over_run: share(&turned),
-        nearby: share(&drawn),
+        over_run,
+        // What chance may have over the whole run needs no second look.
+        nearby: if over_run > LOOKED_AT {
+            1.0
+        } else {
+            share_of(&drawn_nearby(&placed, parts.max(1)), met)
+        },
         // A circumstance that no usual frame has is as rare as one of them.
         beyond: (met as f64 - expected) / variance.max(1.0 / usual.len() as f64).sqrt(),
     })
+}
+
+/// How many have the circumstance where all are moved along the run by the same share of it.
+fn turned_by(placed: &[Placed<'_>], turn: usize) -> usize {
+    let with = |placed: &&Placed<'_>| {
+        let all = placed.class;
+        all[(placed.place + turn * all.len() / TURNS) % all.len()].with
+    };
+    placed.iter().filter(with).count()
+}
+
+/// The same where those of each part of the run are moved within it, each part by itself.
+fn drawn_nearby(placed: &[Placed<'_>], parts: usize) -> Vec<usize> {
+    let mut random = Pcg64::seed_from_u64(0x6a65_746c_6167);
+    let draw = |_| {
+        let by: Vec<u64> = (0..parts).map(|_| random.next_u64() >> 33).collect();
+        let with = |placed: &&Placed<'_>| {
+            let near = placed.near;
+            let by = ((by[placed.part] * near.len() as u64) >> 31) as usize;
+            near.get((placed.place_near + by) % near.len().max(1))
+                .map_or(placed.with, |seen| seen.with)
+        };
+        placed.iter().filter(with).count()
+    };
+    (1..DRAWS).map(draw).collect()
+}
+
+/// The share of draws with at least as many; what is there counts as one of them.
+fn share_of(counts: &[usize], met: usize) -> f64 {
+    let as_many = counts.iter().filter(|&&count| count >= met).count();
+    (as_many as f64 + 1.0) / (counts.len() as f64 + 1.0)
 }
 
 /// An incident among the usual frames of its class.

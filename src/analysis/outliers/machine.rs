@@ -3,6 +3,7 @@
 
 use super::super::conditions;
 use super::super::track::{Point, Track, Tracks};
+use crate::record::Device;
 use crate::units::Stamp;
 
 /// Clock, temperature and throttling by moment.
@@ -19,13 +20,21 @@ struct Sensor<'a> {
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(tracks: &'a Tracks) -> Self {
+    /// What can slow down a tenant that executes on this device.
+    pub(super) fn new(tracks: &'a Tracks, device: Device) -> Self {
         let most = |track: &Track| track.points().iter().map(|p| p.value).fold(f64::MIN, f64::max);
         let hottest = |a: &&Track, b: &&Track| most(a).total_cmp(&most(b));
         let of_gpu = |track: &&Track| track.signal.signal.to_ascii_lowercase().contains("gpu");
         let warm = || tracks.iter().filter(|track| track.signal.unit == "c");
-        let throttling = tracks.iter().filter(|track| conditions::tells_throttling(track));
-        let clock = tracks.iter().find(|track| conditions::is_gpu_clock(track));
+        let throttling = tracks.iter().filter(|track| {
+            let of_a_gpu = conditions::is_throttle_reasons(track);
+            conditions::tells_throttling(track)
+                && device != Device::None
+                && (!of_a_gpu || is_of(track, device))
+        });
+        let clock = tracks
+            .iter()
+            .find(|track| conditions::is_gpu_clock(track) && is_of(track, device));
         let temperature = warm()
             .filter(of_gpu)
             .max_by(hottest)
@@ -54,6 +63,16 @@ impl<'a> Machine<'a> {
     pub(super) fn temperature(&self, at: Stamp) -> Option<f64> {
         Some(self.temperature.as_ref()?.before(at)?.value)
     }
+}
+
+/// Whether a GPU's signal is of this one: `gpu1_…`, or a board's only one.
+fn is_of(track: &Track, device: Device) -> bool {
+    let Device::Gpu(number) = device else {
+        return false;
+    };
+    let name = track.signal.signal.trim_start_matches("gpu");
+    let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().map_or(digits.is_empty(), |of: u16| of == number)
 }
 
 impl<'a> Sensor<'a> {

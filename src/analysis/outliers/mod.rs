@@ -70,7 +70,10 @@ pub(super) fn explain(
     window: Option<(Stamp, Stamp)>,
 ) {
     let Some((zero, _)) = window else { return };
-    let machine = Machine::new(tracks);
+    let machines: Vec<Machine<'_>> = summaries
+        .iter()
+        .map(|tenant| Machine::new(tracks, tenant.device))
+        .collect();
     let nanos = |ms: Option<f64>| ms.map(|ms| Nanos((ms * 1e6).round() as i64));
     let tenants: Vec<Tenant> = summaries
         .iter()
@@ -88,8 +91,9 @@ pub(super) fn explain(
         .collect();
     let mut judges: Vec<Option<Judge<'_>>> = watched
         .iter()
+        .zip(&machines)
         .enumerate()
-        .map(|(number, watched)| Judge::new(number, watched, &tenants, &machine))
+        .map(|(number, (watched, machine))| Judge::new(number, watched, &tenants, machine))
         .collect();
     let slow_alone: Vec<Vec<Vec<Span>>> = (0..judges.len())
         .map(|number| {

@@ -149,7 +149,6 @@ impl Candidate {
         let beyond = |incidents: &[Seen], usual: &[Seen]| {
             let found = chance(incidents, usual, self.parts)?;
             let is = usual.len() >= LEAST_USUAL
-                && found.met > 0
                 && found.over_run <= level
                 && found.nearby <= LEVEL_NEARBY
                 && found.odds_ratio() >= LIKELY;
@@ -158,12 +157,12 @@ impl Candidate {
         if let Some(found) = beyond(&incidents, &usual) {
             return Some((false, found));
         }
-        let in_step = usual.iter().any(|seen| seen.class != 0);
+        if usual.iter().all(|seen| seen.class == 0) {
+            return None;
+        }
         let alike =
             |seen: &[Seen]| -> Vec<Seen> { seen.iter().map(|seen| Seen { class: 0, ..*seen }).collect() };
-        beyond(&alike(&incidents), &alike(&usual))
-            .filter(|_| in_step)
-            .map(|found| (true, found))
+        beyond(&alike(&incidents), &alike(&usual)).map(|found| (true, found))
     }
 }
 
