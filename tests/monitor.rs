@@ -71,10 +71,10 @@ impl Watched {
     /// Reads on until an object shows what is waited for.
     fn until(&mut self, what: &str, shows: impl Fn(&Value) -> bool) {
         loop {
-            let object = self.next();
-            let object = object.unwrap_or_else(|| panic!("it ended without {what}: {:?}", self.seen));
-            if shows(object) {
-                return;
+            match self.next() {
+                Some(object) if shows(object) => return,
+                Some(_) => {}
+                None => panic!("it ended without {what}: {:?}", self.seen),
             }
         }
     }
