@@ -10,7 +10,7 @@ use jetlag::record::{Event, FrameRecord, Outcome, Phase, RunReader};
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Waits until something holds.
-#[allow(unreachable_pub, reason = "shared by test programs")]
+#[allow(dead_code, unreachable_pub, reason = "shared by test programs")]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {

@@ -48,12 +48,6 @@ impl World {
         (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn lognormal(&mut self, median: f64, sigma: f64) -> f64 {
-        LogNormal::new(median.ln(), sigma)
-            .unwrap()
-            .sample(&mut self.random)
-    }
-
     /// Spells of a mean length, separated by pauses of a mean length.
     fn spells(&mut self, pause: f64, length: f64) -> Spells {
         let (pause, length) = (Exp::new(1.0 / pause).unwrap(), Exp::new(1.0 / length).unwrap());
