@@ -26,6 +26,8 @@ pub(super) struct Part {
     pub(super) above_idle_mj: Option<f64>,
     /// Half of the 95 % interval of `mj`.
     pub(super) half_mj: Option<f64>,
+    /// Half of that of `above_idle_mj`: what the baseline may be off by is in it.
+    pub(super) above_idle_half_mj: Option<f64>,
 }
 
 /// How long a tenant's completed frames used what there is, in nanoseconds.

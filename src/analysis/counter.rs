@@ -4,7 +4,7 @@
 //! and its last reading in the window, and power is integrated over the two edges. Definitions are in
 //! docs/measurement.md.
 
-use super::energy::{area, longest, observed_refresh};
+use super::energy::{area, longest};
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
@@ -69,18 +69,18 @@ pub(super) fn counted(
     window: (Stamp, Stamp),
 ) -> Counted {
     if every.0 <= power.spacing.0.saturating_mul(AS_OFTEN) {
-        return alone(counter, power, window);
+        return alone(counter, every, power, window);
     }
     match with_edges(counter, power, window) {
         Some(found) => found,
         // A line between readings far outside of the window says less than power within it.
         None if power.missing(window) <= longest(power.spacing) => Counted::Unknown,
-        None => alone(counter, power, window),
+        None => alone(counter, every, power, window),
     }
 }
 
-/// By the counter alone. It is exact but for one of its steps, at the mean power.
-fn alone(counter: &[Point], power: &Beside<'_>, (from, to): (Stamp, Stamp)) -> Counted {
+/// By the counter alone. Between two of its moves it says nothing of when what it counts was drawn.
+fn alone(counter: &[Point], every: Nanos, power: &Beside<'_>, (from, to): (Stamp, Stamp)) -> Counted {
     let mj = match growth(counter, (from, to)) {
         Growth::By(mj) if mj == 0.0 && power.is_on((from, to)) => return Counted::StoodStill,
         Growth::By(mj) => mj,
@@ -88,10 +88,10 @@ fn alone(counter: &[Point], power: &Beside<'_>, (from, to): (Stamp, Stamp)) -> C
         Growth::Unknown => return Counted::Unknown,
     };
     let mean_mw = mj / seconds(from, to);
-    let step = observed_refresh(counter).unwrap_or(power.spacing);
+    let moves = moves(counter);
     Counted::By(Metered {
         mj,
-        half: mean_mw * step.as_secs_f64(),
+        half: worst(&moves, every, from) + worst(&moves, every, to),
         power_off: power.off(mean_mw, (from, to)),
     })
 }
@@ -128,16 +128,22 @@ fn with_edges(counter: &[Point], power: &Beside<'_>, (from, to): (Stamp, Stamp))
     let scatter = (step.powi(2) + before.half.powi(2) + after.half.powi(2)).sqrt();
     Some(Counted::By(Metered {
         mj: grown + by_power + guessed,
-        half: scatter + power_off.unwrap_or(0.0).abs() * by_power + guessed,
+        half: scatter + beyond(power_off.unwrap_or(0.0)) * by_power + guessed,
         power_off,
     }))
+}
+
+/// By what share of itself integrated power may miss the truth, where it is off the counter by this share of the counter:
+/// what shows too little shows less than it misses.
+fn beyond(off: f64) -> f64 {
+    off.abs().max((off / (1.0 + off).max(0.01)).abs())
 }
 
 impl<'a> Beside<'a> {
     /// The power of a part of the window; none where it was not read for longer than from one reading to the next.
     fn part(&self, (from, to): (Stamp, Stamp)) -> Option<Part> {
         let longest = longest(self.spacing);
-        let (area, covered) = area(self.points, longest, (from, to));
+        let (area, covered) = area(self.points, self.spacing, (from, to));
         let missing = to - from - covered;
         (missing <= longest).then(|| Part {
             mj: area / 1e9,
@@ -169,13 +175,13 @@ impl<'a> Beside<'a> {
 
     /// By what share the mean power is off another; none where there is neither.
     fn off(&self, mean_mw: f64, window: (Stamp, Stamp)) -> Option<f64> {
-        let (area, covered) = area(self.points, longest(self.spacing), window);
+        let (area, covered) = area(self.points, self.spacing, window);
         (covered > Nanos::ZERO && mean_mw > 0.0).then(|| area / covered.0 as f64 / mean_mw - 1.0)
     }
 
     /// For how long of a window power was not read.
     fn missing(&self, (from, to): (Stamp, Stamp)) -> Nanos {
-        to - from - area(self.points, longest(self.spacing), (from, to)).1
+        to - from - area(self.points, self.spacing, (from, to)).1
     }
 
     /// Readings that may tell of the time in which a counter's reading was renewed.
@@ -224,13 +230,7 @@ enum Growth {
 /// The growth of a counter from `from` to `to`. A counter moves in steps; what it says is true when it moves, so
 /// values in between lie on the line between the moves around them.
 fn growth(points: &[Point], (from, to): (Stamp, Stamp)) -> Growth {
-    let mut moves: Vec<(Stamp, f64)> = Vec::new();
-    for point in points {
-        match moves.last() {
-            Some(&(_, value)) if value == point.value => {}
-            _ => moves.push((point.at, point.value)),
-        }
-    }
+    let moves = moves(points);
     // One that stands still has grown by nothing, as far as it has been seen.
     if let ([first, ..], [(_, value)]) = (points, moves.as_slice())
         && let Some(last) = points.last()
@@ -241,8 +241,8 @@ fn growth(points: &[Point], (from, to): (Stamp, Stamp)) -> Growth {
         debug_assert!(value.is_finite());
         return Growth::By(0.0);
     }
-    let around = |pair: &&[(Stamp, f64)]| pair[1].0 > from && pair[0].0 < to;
-    if moves.windows(2).filter(around).any(|pair| pair[1].1 < pair[0].1) {
+    let within = |pair: &&[(Stamp, f64)]| pair[1].0 > from && pair[0].0 < to;
+    if moves.windows(2).filter(within).any(|pair| pair[1].1 < pair[0].1) {
         return Growth::WentBack;
     }
     match value_at(&moves, from).zip(value_at(&moves, to)) {
@@ -251,12 +251,40 @@ fn growth(points: &[Point], (from, to): (Stamp, Stamp)) -> Growth {
     }
 }
 
-/// The value at a moment, between two moves or, by at most one usual step, beyond the last or before the first.
-fn value_at(moves: &[(Stamp, f64)], at: Stamp) -> Option<f64> {
+/// The readings at which a counter was seen to have moved.
+fn moves(points: &[Point]) -> Vec<(Stamp, f64)> {
+    let mut moves: Vec<(Stamp, f64)> = Vec::new();
+    for point in points {
+        match moves.last() {
+            Some(&(_, value)) if value == point.value => {}
+            _ => moves.push((point.at, point.value)),
+        }
+    }
+    moves
+}
+
+/// By how much the value at a moment may be off at most: all that was drawn between the moves around it may have been
+/// before it, or after; and a move is seen up to one reading after it was.
+fn worst(moves: &[(Stamp, f64)], every: Nanos, at: Stamp) -> f64 {
+    let Some((a, b)) = around(moves, at) else {
+        return 0.0;
+    };
+    let length = (b.0 - a.0).0.max(1) as f64;
+    let along = (at - a.0).0 as f64 / length;
+    (b.1 - a.1).abs() * (along.abs().max((1.0 - along).abs()) + every.0 as f64 / length)
+}
+
+/// The two moves around a moment, or those next to it.
+fn around(moves: &[(Stamp, f64)], at: Stamp) -> Option<((Stamp, f64), (Stamp, f64))> {
     let after = moves
         .partition_point(|(stamp, _)| *stamp < at)
         .clamp(1, moves.len().max(2) - 1);
-    let (a, b) = (moves.get(after - 1)?, moves.get(after)?);
+    Some((*moves.get(after - 1)?, *moves.get(after)?))
+}
+
+/// The value at a moment, between two moves or, by at most one usual step, beyond the last or before the first.
+fn value_at(moves: &[(Stamp, f64)], at: Stamp) -> Option<f64> {
+    let (a, b) = around(moves, at)?;
     let length = (b.0 - a.0).0;
     let along = (at - a.0).0 as f64 / length.max(1) as f64;
     (length > 0 && (-2.0..=3.0).contains(&along)).then_some(a.1 + (b.1 - a.1) * along)

@@ -1,20 +1,15 @@
 //! From readings of power to energy: pure arithmetic on stamps and values.
 //!
-//! mW × s = mJ. What counters say is in `counter`; which line is what, and what is added to what, is `power`'s affair;
-//! definitions are in docs/measurement.md.
+//! mW × s = mJ. What counters say is in `counter`, how far an energy may be off in `uncertainty`; which line is what, and
+//! what is added to what, is `power`'s affair; definitions are in docs/measurement.md.
 
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
 /// A gap is longer than this many times the usual distance of readings.
 const GAP: f64 = 3.5;
-/// Blocks that a mean's interval is made from, and the least that it takes.
-const BLOCKS: (usize, usize) = (20, 5);
-/// Student's t, two-sided 95 %, for 4 to 19 degrees of freedom.
-const T95: [f64; 16] = [
-    2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101,
-    2.093,
-];
+/// How many distances on either side say what is usual.
+const AROUND: usize = 5;
 
 /// Power over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,10 +24,11 @@ pub(super) struct Integral {
     pub(super) count: usize,
 }
 
-/// Power integrated from `from` to `to` by the trapezoidal rule; readings further apart than `spacing` allows
-/// leave a gap, which is in neither the mean nor the covered time. `None` where nothing is covered.
-pub(super) fn integrate(points: &[Point], spacing: Nanos, (from, to): (Stamp, Stamp)) -> Option<Integral> {
-    let (area, covered) = area(points, longest(spacing), (from, to));
+/// Power integrated from `from` to `to` by the trapezoidal rule; readings further apart than is usual around them, and
+/// than `period` says that they are to be, leave a gap, which is in neither the mean nor the covered time. `None` where
+/// nothing is covered.
+pub(super) fn integrate(points: &[Point], period: Nanos, (from, to): (Stamp, Stamp)) -> Option<Integral> {
+    let (area, covered) = area(points, period, (from, to));
     let inside = points.iter().filter(|point| (from..=to).contains(&point.at));
     let peak_mw = inside.clone().map(|point| point.high).reduce(f64::max)?;
     (covered > Nanos::ZERO).then(|| Integral {
@@ -48,26 +44,67 @@ pub(super) fn longest(spacing: Nanos) -> Nanos {
     Nanos((spacing.0 as f64 * GAP) as i64)
 }
 
-/// The area below the readings in a window, in mW × ns, and the time that it covers.
-pub(super) fn area(points: &[Point], longest: Nanos, (from, to): (Stamp, Stamp)) -> (f64, Nanos) {
+/// The usual time between two readings around the n-th and the one after it: the median of their distance and of the
+/// five before and after it. It is that of the neighbourhood and not of the run, since a rate may change.
+pub(super) fn usual(points: &[Point], n: usize) -> Nanos {
+    let first = n.saturating_sub(AROUND);
+    let last = (n + AROUND + 2).min(points.len());
+    let mut gaps = [0i64; 2 * AROUND + 1];
+    let around = points.get(first..last).unwrap_or_default().windows(2);
+    let mut count = 0;
+    for (gap, pair) in gaps.iter_mut().zip(around) {
+        *gap = (pair[1].at - pair[0].at).0;
+        count += 1;
+    }
+    let gaps = &mut gaps[..count];
+    match gaps.is_empty() {
+        true => Nanos::ZERO,
+        false => Nanos(*gaps.select_nth_unstable(count / 2).1),
+    }
+}
+
+/// Whether nothing is missing between the n-th reading and the one after it.
+pub(super) fn is_linked(points: &[Point], n: usize, period: Nanos) -> bool {
+    let (Some(a), Some(b)) = (points.get(n), points.get(n + 1)) else {
+        return false;
+    };
+    let length = b.at - a.at;
+    // Cheap for almost all.
+    length <= longest(period) || length <= longest(usual(points, n))
+}
+
+/// The area below the readings in a window, in mW × ns, and the time that it covers. The first and the last reading of
+/// all stand for the usual distance before and after them too.
+pub(super) fn area(points: &[Point], period: Nanos, (from, to): (Stamp, Stamp)) -> (f64, Nanos) {
     let mut covered = Nanos::ZERO;
     let mut area = 0.0;
     // The pairs around the window: from the last reading before it to the first after it.
     let first = points.partition_point(|point| point.at <= from).max(1) - 1;
-    for pair in points.get(first..).unwrap_or_default().windows(2) {
+    for (n, pair) in points.windows(2).enumerate().skip(first) {
         let (a, b) = (pair[0], pair[1]);
         if a.at >= to {
             break;
         }
         let length = (b.at - a.at).0;
         let (start, end) = (a.at.max(from), b.at.min(to));
-        if length <= 0 || length > longest.0 || end <= start {
+        if length <= 0 || end <= start || !is_linked(points, n, period) {
             continue;
         }
         let value_at = |at: Stamp| a.value + (b.value - a.value) * ((at - a.at).0 as f64 / length as f64);
         let part = end - start;
         area += (value_at(start) + value_at(end)) / 2.0 * part.0 as f64;
         covered += part;
+    }
+    if let [first, .., last] = points {
+        let before = (first.at - usual(points, 0)).max(from)..first.at.min(to);
+        let after = last.at.max(from)..(last.at + usual(points, points.len() - 2)).min(to);
+        for (stretch, value) in [(before, first.value), (after, last.value)] {
+            if stretch.start < stretch.end {
+                let part = stretch.end - stretch.start;
+                area += value * part.0 as f64;
+                covered += part;
+            }
+        }
     }
     (area, covered)
 }
@@ -91,39 +128,6 @@ pub(super) fn observed_refresh(points: &[Point]) -> Option<Nanos> {
     let mut changes: Vec<i64> = changes.into_iter().skip(1).collect();
     let middle = changes.len() / 2;
     (changes.len() >= 5).then(|| Nanos(*changes.select_nth_unstable(middle).1))
-}
-
-/// Half of the 95 % interval of a mean power: from the scatter of means over blocks of at least ten refreshes
-/// each (Student's t), and half a step of the sensor. `None` where the window holds fewer than five such blocks.
-pub(super) fn half_interval(
-    points: &[Point],
-    spacing: Nanos,
-    refresh: Nanos,
-    step: Option<f64>,
-    (from, to): (Stamp, Stamp),
-) -> Option<f64> {
-    let (most, least) = BLOCKS;
-    let window = (to - from).0;
-    let block = (refresh.0.max(spacing.0))
-        .checked_mul(10)
-        .filter(|block| *block > 0)?;
-    let blocks = usize::try_from(window / block).ok()?.min(most);
-    if blocks < least {
-        return None;
-    }
-    let edge = |n: usize| Stamp(from.0 + (i128::from(window) * n as i128 / blocks as i128) as i64);
-    let means: Vec<f64> = (0..blocks)
-        .filter_map(|n| integrate(points, spacing, (edge(n), edge(n + 1))))
-        .map(|block| block.mean_mw)
-        .collect();
-    if means.len() < least {
-        return None;
-    }
-    let n = means.len() as f64;
-    let mean = means.iter().sum::<f64>() / n;
-    let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let t = T95.get(means.len() - least).copied()?;
-    Some(t * (variance / n).sqrt() + step.unwrap_or(0.0) / 2.0)
 }
 
 #[cfg(test)]
@@ -194,59 +198,34 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_holds_the_mean_of_noise_and_widens_by_the_sensors_step() {
-        let noise = |i: i64| ((i * 7919) % 101) as f64 - 50.0;
-        let readings = points((0..3000).map(|i| (i * 100, 5000.0 + noise(i))));
-        let all = window(0, 299_900);
-        let half = half_interval(&readings, TENTH, TENTH, None, all).unwrap();
-        assert!(half > 0.0 && half < 10.0, "{half}");
-        let stepped = half_interval(&readings, TENTH, TENTH, Some(152.0), all).unwrap();
-        assert!((stepped - half - 76.0).abs() < 1e-9);
-        assert_eq!(
-            half_interval(&readings, TENTH, TENTH, None, window(0, 4000)),
-            None
-        );
-    }
-
-    /// A sensor that renews its value every 100 ms, rounds it to steps of 152 mW, and is read every 30 ms, over a load
-    /// whose power wanders (each renewal keeps 0.8 of the last one's deviation) around 9 W.
-    #[test]
-    fn the_interval_holds_the_true_mean_in_most_of_many_runs() {
-        use rand_distr::{Distribution, Normal};
-        use rand_pcg::rand_core::SeedableRng;
-        let noise = Normal::new(0.0, 300.0).unwrap();
-        let all = window(0, 59_900);
-        let spacing = Nanos(30 * MS);
-        // Whole, and with a third of the window unread.
-        let (mut held, mut widths) = ([0u32; 2], [0.0; 2]);
-        for seed in 0..400 {
-            let mut random = rand_pcg::Pcg64::seed_from_u64(seed);
-            let mut deviation = 0.0f64;
-            let renewed: Vec<f64> = (0..700)
-                .map(|_| {
-                    deviation = 0.8 * deviation + noise.sample(&mut random);
-                    ((9_000.0 + deviation) / 152.0).round() * 152.0
-                })
-                .collect();
-            let whole = (0..2_000).map(|i| (i * 30, renewed[(i * 30 / 100) as usize]));
-            let gap = |&(ms, _): &(i64, f64)| !(20_000..40_000).contains(&ms);
-            let both = [points(whole.clone()), points(whole.filter(gap))];
-            for (n, readings) in both.iter().enumerate() {
-                let mean = integrate(readings, spacing, all).unwrap().mean_mw;
-                let half = half_interval(readings, spacing, TENTH, Some(152.0), all).unwrap();
-                held[n] += u32::from((mean - 9_000.0).abs() <= half);
-                widths[n] += half;
+    fn a_rate_that_changes_is_no_gap_and_a_gap_is_one_at_either_rate() {
+        // 10 W for 60 s; from the middle on one reading a second, and a load of twice that.
+        let quick = (0..300).map(|i| (i * 100, 10_000.0));
+        let slow = (0..=30).map(|i| (30_000 + i * 1_000, 20_000.0));
+        for (early, late) in [(true, false), (false, true), (true, true)] {
+            let kept = |&(ms, _): &(i64, f64)| {
+                (early || !(10_000..15_000).contains(&ms)) && (late || !(40_000..46_500).contains(&ms))
+            };
+            let readings = points(quick.clone().chain(slow.clone()).filter(kept));
+            for period in [TENTH, Nanos::ZERO] {
+                let found = integrate(&readings, period, window(0, 60_000)).unwrap();
+                let missing = i64::from(!early) * 5_100 + i64::from(!late) * 8_000;
+                assert_eq!(found.covered, Nanos((60_000 - missing) * MS), "{period}");
+                if early && late {
+                    // But for the trapezium of the step.
+                    let mj = found.mean_mw * 60.0;
+                    assert!((mj - 900_000.0).abs() < 1_000.0, "{mj}");
+                }
             }
         }
-        // 95 % promised; blocks of ten renewals still depend on each other a little, and half a step makes up for it.
-        assert!(
-            held.iter().all(|held| (368..=400).contains(held)),
-            "{held:?} of 400"
-        );
-        assert!(
-            widths[1] > 1.1 * widths[0],
-            "what was not seen widens it: {widths:?}"
-        );
+    }
+
+    #[test]
+    fn the_last_reading_stands_for_the_usual_time_after_it() {
+        let readings = points((0..=98).map(|i| (i * 100, 5_000.0)));
+        let covered = |to| integrate(&readings, TENTH, window(0, to)).unwrap().covered;
+        assert_eq!(covered(9_890), Nanos(9_890 * MS));
+        assert_eq!(covered(12_000), Nanos(9_900 * MS));
     }
 
     proptest! {

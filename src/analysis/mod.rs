@@ -44,6 +44,7 @@ mod timeline;
 pub mod trace;
 mod track;
 pub mod trtexec;
+mod uncertainty;
 mod watch;
 pub mod waterfall;
 

@@ -4,13 +4,16 @@
 //! never counted twice, and a board whose total cannot be had has none. The arithmetic is in `energy`;
 //! thresholds and definitions are in docs/measurement.md.
 
+use std::borrow::Cow;
+
 use super::attribution::{Feeds, Part};
 use super::counter::{Beside, Counted, counted};
-use super::energy::{half_interval, integrate, observed_refresh};
+use super::energy::{integrate, observed_refresh};
 use super::findings::finding;
 use super::stats::six_decimals;
 use super::summary::{EnergySummary, RailSummary};
 use super::track::{Track, Tracks};
+use super::uncertainty::{Line, Sight, UNSEEN, Withheld, half_mw};
 use crate::record::{Averaging, Finding, RailRole};
 use crate::units::{Nanos, Stamp};
 
@@ -22,8 +25,6 @@ const RENEWALS: (f64, f64) = (10.0, 50.0);
 const COUNTER_SHARE: f64 = 0.05;
 /// By how much the named rails may miss the total.
 const RAILS_SHARE: f64 = 0.10;
-/// The part of the window without a gap in the readings below which a line is called full of gaps.
-const COVERED_SHARE: f64 = 0.95;
 
 /// What power comes to.
 #[derive(Debug, Default)]
@@ -47,11 +48,11 @@ pub(super) fn summarize(
     asked_idle: bool,
 ) -> Power {
     let mut findings = Vec::new();
-    let mut rails: Vec<RailSummary> = Vec::new();
+    let mut read: Vec<(RailSummary, Behind<'_>)> = Vec::new();
     let mut silent = Vec::new();
     for track in tracks.iter().filter(|track| is_rail(track)) {
         match rail(track, counter_of(tracks, track), window, idle, &mut findings) {
-            Some(rail) => rails.push(rail),
+            Some(rail) => read.push(rail),
             None => silent.push(track),
         }
     }
@@ -71,21 +72,26 @@ pub(super) fn summarize(
             ));
         }
     }
-    rails.sort_by(|a, b| {
+    read.sort_by(|(a, _), (b, _)| {
         let place = |rail: &RailSummary| ORDER.iter().position(|role| *role == rail.role);
         (place(a), &a.source).cmp(&(place(b), &b.source))
     });
+    let (rails, behind): (Vec<RailSummary>, Vec<Behind<'_>>) = read.into_iter().unzip();
     let length = window.1 - window.0;
     let basis = basis(&rails, &silent);
-    let parts = basis
-        .as_ref()
-        .map_or_else(Vec::new, |basis| parts(&rails, basis, length));
-    let energy = basis.map(|basis| total(&rails, &basis, &parts, length, idle));
+    let members = basis.as_ref().map(|basis| members(&rails, &behind, basis));
+    let (mut parts, mut withheld) = (Vec::new(), None);
+    for (feeds, members) in members.unwrap_or_default() {
+        let (part, why) = part(feeds, &members, window, idle);
+        parts.push(part);
+        withheld = withheld.or(why);
+    }
+    let energy = basis.map(|basis| total(&rails, &basis, &parts, length, idle, withheld));
+    findings.extend(gaps(&rails, length));
     match &energy {
         Some(energy) => {
             findings.extend(short_for_sensor(&rails, energy, length));
             findings.extend(rails_do_not_add_up(energy));
-            findings.extend(gaps(&rails));
             if asked_idle && energy.idle_mw.is_none() {
                 findings.push(idle_not_measured("the total had no readings in it"));
             }
@@ -148,29 +154,59 @@ fn counter_of<'t>(tracks: &'t Tracks, rail: &Track) -> Option<&'t Track> {
     })
 }
 
-fn rail(
-    track: &Track,
+/// What an interval of a line's energy is made from.
+struct Behind<'t> {
+    line: Line<'t>,
+    /// Where the energy is by a counter: half of its interval, mJ.
+    counted: Option<f64>,
+    /// The same of the idle baseline, as a mean power.
+    idle_counted: Option<f64>,
+}
+
+/// A line's readings and its sensor.
+fn line(track: &Track, renewed: Option<Nanos>) -> Line<'_> {
+    let signal = &track.signal;
+    Line {
+        points: Cow::Borrowed(track.points()),
+        period: signal.period.unwrap_or(Nanos::ZERO),
+        each: track.each(),
+        refresh: signal.refresh.unwrap_or(Nanos::ZERO),
+        renewed: renewed.unwrap_or(Nanos::ZERO),
+        sight: match (signal.averaging, signal.window) {
+            (Averaging::Mean, Some(window)) => Sight::Mean(window),
+            (Averaging::Instant, _) => Sight::Moment,
+            (Averaging::Mean | Averaging::Unknown | Averaging::Counter, _) => Sight::Unknown,
+        },
+        step: signal.step,
+    }
+}
+
+fn rail<'t>(
+    track: &'t Track,
     counter: Option<&Track>,
     window: (Stamp, Stamp),
     idle: Option<(Stamp, Stamp)>,
     findings: &mut Vec<Finding>,
-) -> Option<RailSummary> {
+) -> Option<(RailSummary, Behind<'t>)> {
     let signal = &track.signal;
     let length = window.1 - window.0;
     let seconds = length.as_secs_f64();
     let spacing = track.spacing().or(signal.period)?;
     let points = track.points();
-    let integral = integrate(points, spacing, window)?;
+    // As planned: where readings come as they should, nothing is missing between them.
+    let period = signal.period.unwrap_or(Nanos::ZERO);
+    let integral = integrate(points, period, window)?;
     let (refresh, refresh_from) = match (signal.refresh, observed_refresh(points)) {
         (Some(stated), _) => (Some(stated), Some("stated")),
         (None, Some(seen)) => (Some(seen), Some("observed")),
         (None, None) => (None, None),
     };
     let sampled = integral.covered.0 as f64 / length.0.max(1) as f64;
-    // A sensor that averages for a part of its refresh is blind for the rest of it.
-    let seen = match (signal.averaging, signal.window, refresh) {
-        (Averaging::Mean, Some(window), Some(refresh)) if refresh > Nanos::ZERO => {
-            (window.0 as f64 / refresh.0 as f64).min(1.0)
+    // A sensor that averages for a part of its refresh is blind for the rest of it; so is one that is read more seldom.
+    let between = Nanos(spacing.0 / i64::from(track.each())).max(signal.refresh.unwrap_or(Nanos::ZERO));
+    let seen = match (signal.averaging, signal.window) {
+        (Averaging::Mean, Some(window)) if between > Nanos::ZERO => {
+            (window.0 as f64 / between.0 as f64).min(1.0)
         }
         _ => 1.0,
     };
@@ -199,16 +235,26 @@ fn rail(
     };
     let energy_mj = metered.map_or(integrated, |metered| metered.mj);
     // Mean power over the baseline; by the counter where it counted that, as for the run.
-    let idle_mw = idle.and_then(|idle| match by_counter(idle) {
-        Some(Counted::By(metered)) if idle.0 < idle.1 => Some(metered.mj / (idle.1 - idle.0).as_secs_f64()),
-        _ => integrate(points, spacing, idle).map(|integral| integral.mean_mw),
+    let idle_metered = idle.and_then(|idle| match by_counter(idle) {
+        Some(Counted::By(metered)) if idle.0 < idle.1 => Some((metered, (idle.1 - idle.0).as_secs_f64())),
+        _ => None,
     });
-    let half = match metered {
-        Some(metered) => Some(metered.half),
-        None => half_interval(points, spacing, refresh.unwrap_or(spacing), signal.step, window)
-            .map(|half_mw| half_mw * seconds),
+    let idle_mw = match idle_metered {
+        Some((metered, seconds)) => Some(metered.mj / seconds),
+        None => idle
+            .and_then(|idle| integrate(points, period, idle))
+            .map(|integral| integral.mean_mw),
     };
-    Some(RailSummary {
+    let behind = Behind {
+        line: line(track, refresh),
+        counted: metered.map(|metered| metered.half),
+        idle_counted: idle_metered.map(|(metered, seconds)| metered.half / seconds),
+    };
+    let half = match behind.counted {
+        Some(half) => Ok(half),
+        None => half_mw(std::slice::from_ref(&behind.line), window).map(|half_mw| half_mw * seconds),
+    };
+    let summary = RailSummary {
         source: signal.source.clone(),
         rail: signal.signal.clone(),
         mean_mw: six_decimals(energy_mj / seconds.max(f64::MIN_POSITIVE)),
@@ -218,7 +264,8 @@ fn rail(
         refresh_ms: refresh.map(|refresh| six_decimals(refresh.as_millis_f64())),
         coverage: six_decimals((sampled * seen).min(1.0)),
         above_idle_mj: idle_mw.map(|idle| six_decimals(energy_mj - idle * seconds)),
-        ci95_mj: half.map(|half| [six_decimals(energy_mj - half), six_decimals(energy_mj + half)]),
+        ci95_mj: half.ok().map(|half| around(energy_mj, half)),
+        ci95_withheld: half.err().map(Withheld::in_words),
         energy_from: if metered.is_some() { "counter" } else { "power" },
         integrated_mj: six_decimals(integrated),
         counter_mj: metered.map(|metered| six_decimals(metered.mj)),
@@ -236,7 +283,12 @@ fn rail(
         sampled: six_decimals(sampled.min(1.0)),
         readings: integral.count as u64,
         unread: track.unread_within(window) as u64,
-    })
+    };
+    Some((summary, behind))
+}
+
+fn around(middle: f64, half: f64) -> [f64; 2] {
+    [six_decimals(middle - half), six_decimals(middle + half)]
 }
 
 /// What is to be said of a line's counter, and of power beside it.
@@ -334,32 +386,68 @@ fn feeds(rail: &RailSummary, basis: &Basis) -> Feeds {
     }
 }
 
-/// The whole by what its lines feed.
-fn parts(rails: &[RailSummary], basis: &Basis, length: Nanos) -> Vec<Part> {
-    let seconds = length.as_secs_f64();
+type Member<'a> = (&'a RailSummary, &'a Behind<'a>);
+
+/// The lines of the whole, by what they feed.
+fn members<'a>(
+    rails: &'a [RailSummary],
+    behind: &'a [Behind<'a>],
+    basis: &Basis,
+) -> Vec<(Feeds, Vec<Member<'a>>)> {
     let of = |what: Feeds| {
-        let members = || {
-            let members = basis.rails.iter().filter_map(|n| rails.get(*n));
-            members.filter(|rail| feeds(rail, basis) == what)
-        };
-        members().next()?;
-        let mj: f64 = members().map(|rail| rail.energy_mj).sum();
-        let idle_mw: Option<f64> = members().map(|rail| rail.idle_mw).sum();
-        // Errors of separate sensors do not add up in one direction.
-        let squares: Option<f64> = members()
-            .map(|rail| rail.ci95_mj.map(|[low, high]| ((high - low) / 2.0).powi(2)))
-            .sum();
-        Some(Part {
-            feeds: what,
-            mj,
-            above_idle_mj: idle_mw.map(|idle| mj - idle * seconds),
-            half_mj: squares.map(f64::sqrt),
-        })
+        let all = basis
+            .rails
+            .iter()
+            .filter_map(|n| rails.get(*n).zip(behind.get(*n)));
+        let members: Vec<Member<'a>> = all.filter(|(rail, _)| feeds(rail, basis) == what).collect();
+        (!members.is_empty()).then_some((what, members))
     };
     [Feeds::Module, Feeds::Gpus, Feeds::Processors]
         .into_iter()
         .filter_map(of)
         .collect()
+}
+
+/// What lines that feed the same come to, and why that has no interval, where it has none.
+fn part(
+    feeds: Feeds,
+    members: &[Member<'_>],
+    window: (Stamp, Stamp),
+    idle: Option<(Stamp, Stamp)>,
+) -> (Part, Option<Withheld>) {
+    let seconds = (window.1 - window.0).as_secs_f64();
+    let mj: f64 = members.iter().map(|(rail, _)| rail.energy_mj).sum();
+    let idle_mw: Option<f64> = members.iter().map(|(rail, _)| rail.idle_mw).sum();
+    let half = together(members, window, |behind| behind.counted.map(|mj| mj / seconds));
+    let idle_half = idle.and_then(|idle| together(members, idle, |behind| behind.idle_counted).ok());
+    let part = Part {
+        feeds,
+        mj,
+        above_idle_mj: idle_mw.map(|idle| mj - idle * seconds),
+        half_mj: half.ok().map(|half| half * seconds),
+        above_idle_half_mj: half
+            .ok()
+            .zip(idle_half)
+            .map(|(half, idle)| (half + idle) * seconds),
+    };
+    (part, half.err())
+}
+
+/// Half of the interval of the mean power of lines together, mW; those that `counted` knows are by their counters. Lines
+/// follow one load: their readings are added up before anything is said of their scatter. What counters are off by is of
+/// their edges, where one load changes for all: it is added.
+fn together(
+    members: &[Member<'_>],
+    window: (Stamp, Stamp),
+    counted: impl Fn(&Behind<'_>) -> Option<f64>,
+) -> Result<f64, Withheld> {
+    let by_counters: f64 = members.iter().filter_map(|(_, behind)| counted(behind)).sum();
+    let by_power = members.iter().filter(|(_, behind)| counted(behind).is_none());
+    let lines: Vec<Line<'_>> = by_power.map(|(_, behind)| behind.line.clone()).collect();
+    match lines.is_empty() {
+        true => Ok(by_counters),
+        false => Ok(by_counters + half_mw(&lines, window)?),
+    }
 }
 
 fn total(
@@ -368,12 +456,15 @@ fn total(
     parts: &[Part],
     length: Nanos,
     idle: Option<(Stamp, Stamp)>,
+    withheld: Option<Withheld>,
 ) -> EnergySummary {
     let members = || basis.rails.iter().filter_map(|n| rails.get(*n));
     let seconds = length.as_secs_f64();
     let total_mj: f64 = parts.iter().map(|part| part.mj).sum();
     let idle_mw: Option<f64> = members().map(|rail| rail.idle_mw).sum();
     let half: Option<f64> = parts.iter().map(|part| part.half_mj).sum();
+    let above_idle = idle_mw.map(|idle| total_mj - idle * seconds);
+    let above_idle_half: Option<f64> = parts.iter().map(|part| part.above_idle_half_mj).sum();
     let first = members().next();
     let parts: f64 = rails
         .iter()
@@ -393,8 +484,12 @@ fn total(
             .map(|rail| format!("{}/{}", rail.source, rail.rail))
             .collect(),
         total_mj: six_decimals(total_mj),
-        above_idle_mj: idle_mw.map(|idle| six_decimals(total_mj - idle * seconds)),
-        ci95_mj: half.map(|half| [six_decimals(total_mj - half), six_decimals(total_mj + half)]),
+        above_idle_mj: above_idle.map(six_decimals),
+        ci95_mj: half.map(|half| around(total_mj, half)),
+        above_idle_ci95_mj: above_idle
+            .zip(above_idle_half)
+            .map(|(above, half)| around(above, half)),
+        ci95_withheld: withheld.map(Withheld::in_words),
         mean_mw: six_decimals(mean_mw),
         idle_mw: idle_mw.map(six_decimals),
         idle_s: idle.map(|(from, to)| six_decimals((to - from).as_secs_f64())),
@@ -451,18 +546,19 @@ fn rails_do_not_add_up(energy: &EnergySummary) -> Option<Finding> {
     })
 }
 
-fn gaps(rails: &[RailSummary]) -> Option<Finding> {
+fn gaps(rails: &[RailSummary], length: Nanos) -> Option<Finding> {
     let worst = rails
         .iter()
-        .filter(|rail| rail.sampled < COVERED_SHARE && rail.role != "within")
+        .filter(|rail| rail.sampled < 1.0 - UNSEEN && rail.role != "within" && rail.energy_from == "power")
         .min_by(|a, b| a.sampled.total_cmp(&b.sampled))?;
+    let missing = length.as_secs_f64() * (1.0 - worst.sampled);
     Some(finding(
         "sampler-gaps",
         None,
         format!(
-            "{} was read without gaps for {:.0} % of the measured time; its mean stands for the rest.",
-            worst.rail,
-            worst.sampled * 100.0
+            "{} was not read for {missing:.1} s of {length}. What it took meanwhile is not known: its mean stands for it, and \
+             its energy has no interval.",
+            worst.rail
         ),
         "Sample less often (`telemetry: (interval: …)`), or free a processor; the log says how samplers kept time."
             .to_owned(),

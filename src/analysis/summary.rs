@@ -556,6 +556,10 @@ pub struct EnergySummary {
     pub above_idle_mj: Option<f64>,
     /// 95 % interval of `total_mj`, as far as the sensors' scatter and steps go.
     pub ci95_mj: Option<[f64; 2]>,
+    /// The same of `above_idle_mj`: what the idle baseline may be off by is in it.
+    pub above_idle_ci95_mj: Option<[f64; 2]>,
+    /// Why there is no interval, where there is none.
+    pub ci95_withheld: Option<&'static str>,
     /// Over the measured time.
     pub mean_mw: f64,
     /// Over the idle baseline.
@@ -596,6 +600,8 @@ pub struct RailSummary {
     pub above_idle_mj: Option<f64>,
     /// 95 % interval of `energy_mj`, as far as the sensor's scatter and steps go.
     pub ci95_mj: Option<[f64; 2]>,
+    /// Why there is no interval, where there is none.
+    pub ci95_withheld: Option<&'static str>,
     /// `counter` or `power`: where `energy_mj` comes from.
     pub energy_from: &'static str,
     /// Power integrated over the window.

@@ -122,6 +122,11 @@ impl Track {
         self.unread.iter().filter(|at| (from..=to).contains(at)).count()
     }
 
+    /// How many readings a point is made of.
+    pub(super) fn each(&self) -> u32 {
+        self.each.max(1)
+    }
+
     /// The usual time between two readings.
     pub(super) fn spacing(&self) -> Option<Nanos> {
         let mut gaps: Vec<i64> = self

@@ -38,6 +38,7 @@ pub(super) struct Files {
     /// Signals that have not been described yet: a description is due with the first reading.
     asides: Vec<Event>,
     silent: u32,
+    at_random: bool,
 }
 
 impl Files {
@@ -53,7 +54,16 @@ impl Files {
             channels,
             asides,
             silent: 0,
+            at_random: false,
         })
+    }
+
+    /// The same, read at random moments of its periods.
+    pub(super) fn read_at_random(self) -> Files {
+        Files {
+            at_random: true,
+            ..self
+        }
     }
 
     /// The signals that it reads.
@@ -90,6 +100,9 @@ impl Sampler for Files {
     }
     fn period(&self) -> Nanos {
         self.period
+    }
+    fn at_random(&self) -> bool {
+        self.at_random
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
         let mut last = None;

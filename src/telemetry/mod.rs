@@ -41,6 +41,11 @@ pub trait Sampler: Send {
     fn name(&self) -> &str;
     /// Time between two readings.
     fn period(&self) -> Nanos;
+    /// Whether each reading is taken at a random moment of its period. So it is where a sensor looks for a part of the time:
+    /// at equal distances its readings would meet a load that repeats in step with them always at the same point.
+    fn at_random(&self) -> bool {
+        false
+    }
     /// Reads everything once and appends it to `out`. What could not be read this time has no value;
     /// what a machine does not have is not there at all. An error ends the sampler.
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError>;

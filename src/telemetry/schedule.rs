@@ -1,4 +1,4 @@
-//! When samplers run: each at epoch + k × period, however long a reading takes.
+//! When samplers run: each at epoch + k × period, however long a reading takes; or at a random moment of each period.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +36,9 @@ pub struct SamplerReport {
 struct Scheduled {
     sampler: Box<dyn Sampler>,
     period: Nanos,
+    /// When the period began that `due` lies in, and how many were before it.
+    begun: Stamp,
+    number: i64,
     due: Stamp,
     report: SamplerReport,
 }
@@ -55,6 +58,8 @@ pub fn sampler_loop(
         .map(|sampler| Scheduled {
             // No sampler may keep the thread from ever sleeping.
             period: sampler.period().max(Nanos::from_millis(1)),
+            begun: epoch,
+            number: 0,
             due: epoch,
             report: SamplerReport {
                 name: sampler.name().to_owned(),
@@ -152,10 +157,23 @@ impl Scheduled {
 
     /// On to the first tick that is still to come; those in between are missed.
     fn advance(&mut self, now: Stamp) {
-        let behind = (now - self.due).0.max(0) / self.period.0;
+        let behind = (now - self.begun).0.max(0) / self.period.0;
         self.report.missed += behind as u64;
-        self.due = self.due + self.period * (behind + 1);
+        self.number += behind + 1;
+        self.begun = self.begun + self.period * (behind + 1);
+        self.due = match self.sampler.at_random() {
+            true => self.begun + Nanos((self.period.0 as f64 * random(self.number)) as i64),
+            false => self.begun,
+        };
     }
+}
+
+/// From 0 to 1, another for each number: the generator SplitMix64 (Steele, Lea and Flood, 2014).
+fn random(number: i64) -> f64 {
+    let mut bits = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -171,6 +189,7 @@ mod tests {
         stop: Arc<AtomicBool>,
         costs: Vec<i64>,
         fails: bool,
+        at_random: bool,
         period: Nanos,
         readings: usize,
     }
@@ -181,6 +200,9 @@ mod tests {
         }
         fn period(&self) -> Nanos {
             self.period
+        }
+        fn at_random(&self) -> bool {
+            self.at_random
         }
         fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
             out.push(SampleRecord {
@@ -206,6 +228,14 @@ mod tests {
     }
 
     fn run(costs: &[i64], fails: bool) -> (Vec<SamplerReport>, Vec<Event>) {
+        sampled(costs, fails, false)
+    }
+
+    fn at_random(costs: &[i64]) -> (Vec<SamplerReport>, Vec<Event>) {
+        sampled(costs, false, true)
+    }
+
+    fn sampled(costs: &[i64], fails: bool, at_random: bool) -> (Vec<SamplerReport>, Vec<Event>) {
         let clock = Arc::new(VirtualClock::default());
         let stop = Arc::new(AtomicBool::new(false));
         let sampler = Costly {
@@ -213,6 +243,7 @@ mod tests {
             stop: stop.clone(),
             costs: costs.to_vec(),
             fails,
+            at_random,
             period: Nanos::from_millis(100),
             readings: 0,
         };
@@ -225,6 +256,27 @@ mod tests {
     }
 
     const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_sampler_that_asks_for_it_is_read_once_in_each_period_at_any_moment_of_it() {
+        let (_, events) = at_random(&[0; 400]);
+        let at: Vec<i64> = samples(&events, "costly").map(|s| s.at.0 - 5 * MS).collect();
+        for (period, at) in (0..).zip(&at) {
+            assert_eq!(at / (100 * MS), period, "one in each");
+        }
+        // A load that repeats every period, or every third of one, is met everywhere alike.
+        for cycle in [100.0, 100.0 / 3.0] {
+            let mut tenths = [0; 10];
+            for at in &at {
+                let along = (*at as f64 / MS as f64 / cycle).fract();
+                tenths[(along * 10.0) as usize] += 1;
+            }
+            assert!(
+                tenths.iter().all(|n| (20..=65).contains(n)),
+                "{cycle}: {tenths:?}"
+            );
+        }
+    }
 
     fn samples<'e>(events: &'e [Event], source: &'e str) -> impl Iterator<Item = &'e SampleRecord> {
         events.iter().filter_map(move |event| match event {

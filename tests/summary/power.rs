@@ -23,9 +23,9 @@ pub(crate) fn line(source: &str, rail: &str, role: RailRole, mw: fn(f64) -> Opti
             unit: "mw".to_owned(),
             origin: "made up".to_owned(),
             period: Some(Nanos::from_millis(100)),
-            refresh: Some(Nanos::from_millis(7)),
+            refresh: Some(Nanos::from_millis(100)),
             averaging: Averaging::Mean,
-            window: Some(Nanos::from_millis(7)),
+            window: Some(Nanos::from_millis(100)),
             step: Some(40.0),
             role,
             within: None,
@@ -92,7 +92,7 @@ fn energy_is_the_integral_of_power_and_idle_is_subtracted() {
     assert_eq!((rail.energy_mj, rail.above_idle_mj), (700_000.0, Some(560_000.0)));
     assert_eq!(
         (rail.coverage, rail.refresh_ms, rail.energy_from),
-        (1.0, Some(7.0), "power")
+        (1.0, Some(100.0), "power")
     );
     let [low, high] = rail.ci95_mj.unwrap();
     assert!(
@@ -500,6 +500,135 @@ fn a_window_too_short_for_the_sensor_and_gaps_in_the_readings_are_findings() {
     assert_eq!(
         summary.power[0].energy_mj, 700_000.0,
         "the mean stands for the rest"
+    );
+}
+
+/// What is wrong with a made-up run of 120 s and of this one line: the whole's energy, its interval, why it has none.
+fn of_line(line: Line) -> (f64, Option<[f64; 2]>, Option<&'static str>, Vec<String>) {
+    let summary = powered(&[line], 120);
+    let codes = codes(&summary).iter().map(|code| (*code).to_owned()).collect();
+    let energy = summary.energy.unwrap();
+    for tenant in &summary.tenants {
+        let of_frame = tenant.energy_mj_per_frame.unwrap();
+        assert_eq!(of_frame.ci95.is_some(), energy.ci95_mj.is_some());
+    }
+    (energy.total_mj, energy.ci95_mj, energy.ci95_withheld, codes)
+}
+
+#[test]
+fn time_that_no_sensor_saw_leaves_no_interval_and_a_rate_that_changes_is_no_such_time() {
+    // 10 W, and 50 W while nobody reads: 1400 J in truth.
+    let hidden = line("ina3221", "VDD_IN", RailRole::Total, |t| {
+        (!(60.0..65.0).contains(&t)).then_some(10_000.0)
+    });
+    let (mj, ci95, why, codes) = of_line(hidden);
+    assert_eq!((mj, ci95), (1_200_000.0, None));
+    assert!(why.unwrap().contains("not read for more than 1 %"), "{why:?}");
+    assert_eq!(codes, ["sampler-gaps"]);
+    // 5 W for a minute and 10 W for another, which is read once a second: 900 J.
+    let slower = line("ina3221", "VDD_IN", RailRole::Total, |t| {
+        let tenths = (t * 10.0).round() as i64;
+        match t < 60.0 {
+            true => Some(5_000.0),
+            false => (tenths % 10 == 0).then_some(10_000.0),
+        }
+    });
+    let (mj, _, why, codes) = of_line(slower);
+    assert!((mj - 900_000.0).abs() < 3_000.0, "{mj}");
+    assert_eq!(codes, [""; 0]);
+    // A mean over 100 ms of each second: nothing says what it was in between.
+    assert!(why.unwrap().contains("see a part of the time"), "{why:?}");
+}
+
+#[test]
+fn rows_of_a_log_whose_place_is_not_known_have_gaps_too() {
+    let gaps = line("tegrastats", "VDD_MYSTERY", RailRole::Unknown, |t| {
+        (!(30.0..35.0).contains(&t)).then_some(10_000.0)
+    });
+    let summary = powered(&[gaps], 70);
+    assert_eq!(codes(&summary), ["sampler-gaps", "no-total-power"]);
+    assert!(
+        summary.run.findings[0]
+            .message
+            .contains("VDD_MYSTERY was not read for 5.0 s"),
+        "{:?}",
+        summary.run.findings
+    );
+}
+
+#[test]
+fn a_sensor_that_never_changes_has_no_interval_unless_its_step_is_known() {
+    let constant = |step| {
+        let mut constant = line("ina3221", "VDD_IN", RailRole::Total, |_| Some(10_000.0));
+        constant.signal.step = step;
+        of_line(constant)
+    };
+    let (mj, ci95, why, _) = constant(None);
+    assert_eq!((mj, ci95), (1_200_000.0, None));
+    assert!(why.unwrap().contains("step is not known"), "{why:?}");
+    // Half of 40 mW for 120 s.
+    assert_eq!(constant(Some(40.0)).1, Some([1_197_600.0, 1_202_400.0]));
+}
+
+#[test]
+fn a_sensor_that_is_read_in_step_and_sees_a_part_of_the_time_has_no_interval() {
+    let mut short = line("ina3221", "VDD_IN", RailRole::Total, |_| Some(10_000.0));
+    short.signal.refresh = Some(Nanos::from_millis(7));
+    short.signal.window = Some(Nanos::from_millis(7));
+    let summary = powered(&[short], 70);
+    assert_eq!(summary.power[0].coverage, 0.07);
+    let energy = summary.energy.unwrap();
+    assert_eq!(energy.ci95_mj, None);
+    assert!(
+        energy.ci95_withheld.unwrap().contains("equal distances"),
+        "{energy:?}"
+    );
+}
+
+#[test]
+fn rails_of_one_load_are_off_together_and_what_is_above_idle_by_the_baseline_too() {
+    fn load(t: f64) -> f64 {
+        ((t * 10.0).round() * 0.754_877_67).fract()
+            * 2_000.0
+            * if (t / 4.0) as i64 % 2 == 0 { 1.0 } else { 1.4 }
+    }
+    let rails = [
+        line("ina3221", "VDD_GPU_SOC", RailRole::Summand, |t| {
+            Some(6_000.0 + load(t))
+        }),
+        line("ina3221", "VDD_CPU_CV", RailRole::Summand, |t| {
+            Some(3_000.0 + load(t) / 2.0)
+        }),
+        line("ina3221", "VIN_SYS_5V0", RailRole::Summand, |t| {
+            Some(2_000.0 + load(t) / 4.0)
+        }),
+    ];
+    let (manifest, mut events) = with_power(&rails, 70);
+    // Twice as many readings, so that the baseline has as many as it takes.
+    let between: Vec<Event> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Sample(sample) if sample.source == "ina3221" => Some(Event::Sample(SampleRecord {
+                at: sample.at + Nanos::from_millis(50),
+                ..sample.clone()
+            })),
+            _ => None,
+        })
+        .collect();
+    events.extend(between);
+    let summary = made_up::summarize(&manifest, &events);
+    let half = |[low, high]: [f64; 2]| (high - low) / 2.0;
+    let apart: f64 = summary.power.iter().map(|rail| half(rail.ci95_mj.unwrap())).sum();
+    let energy = summary.energy.unwrap();
+    let together = half(energy.ci95_mj.unwrap());
+    assert!(
+        (together / apart - 1.0).abs() < 0.01,
+        "{together} of {apart}, and no root of squares"
+    );
+    let above = half(energy.above_idle_ci95_mj.unwrap());
+    assert!(
+        above > 1.2 * together,
+        "{above}: the baseline's own is in it, beside {together}"
     );
 }
 

@@ -181,13 +181,23 @@ fn rails(summary: &Summary) -> Table {
 pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
     let of_all = summary.energy.as_ref()?;
     let joules = |mj: f64| format!("{} J", short(mj / 1e3));
-    let interval = of_all.ci95_mj.map_or(String::new(), |[low, high]| {
-        format!(" ± {}", joules((high - low) / 2.0))
-    });
+    let bounds = |bounds: Option<[f64; 2]>| {
+        bounds.map_or(String::new(), |[low, high]| {
+            format!(" ± {}", joules((high - low) / 2.0))
+        })
+    };
+    let interval = match of_all.ci95_withheld {
+        Some(why) => format!(" (no interval: {why})"),
+        None => bounds(of_all.ci95_mj),
+    };
     let above = of_all
         .above_idle_mj
         .map_or(", idle not measured".to_owned(), |mj| {
-            format!(", {} of it above idle", joules(mj))
+            format!(
+                ", {}{} of it above idle",
+                joules(mj),
+                bounds(of_all.above_idle_ci95_mj)
+            )
         });
     let attribution = match of_all.attribution {
         Some(_) => " Tenants are charged by their share of compute time: an attribution, not a measurement.",

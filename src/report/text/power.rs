@@ -62,18 +62,29 @@ fn energy(summary: &Summary, style: &Style) -> String {
     let Some(energy) = &summary.energy else {
         return String::new();
     };
-    let interval = energy.ci95_mj.map_or(String::new(), |[low, high]| {
-        format!(" ± {}", joules((high - low) / 2.0))
-    });
+    let interval = |bounds: Option<[f64; 2]>| {
+        bounds.map_or(String::new(), |[low, high]| {
+            format!(" ± {}", joules((high - low) / 2.0))
+        })
+    };
     let above = match (energy.above_idle_mj, energy.idle_mw) {
-        (Some(above), Some(idle)) => format!(", {} above idle ({} W)", joules(above), watts(idle)),
+        (Some(above), Some(idle)) => format!(
+            ", {}{} above idle ({} W)",
+            joules(above),
+            interval(energy.above_idle_ci95_mj),
+            watts(idle)
+        ),
         _ => ", idle not measured".to_owned(),
     };
     let mut text = format!(
-        "  {}: {}{interval}{above}; sensors uncalibrated\n",
+        "  {}: {}{}{above}; sensors uncalibrated\n",
         energy.of,
-        joules(energy.total_mj)
+        joules(energy.total_mj),
+        interval(energy.ci95_mj)
     );
+    if let Some(why) = energy.ci95_withheld {
+        text.push_str(&format!("  no interval: {why}\n"));
+    }
     if summary
         .tenants
         .iter()

@@ -1,0 +1,289 @@
+//! How far the energy of a window may be off, as its sensors and readings have it: a 95 % interval, or why there is none.
+//!
+//! Readings are a sample of the power, and a sample says how far it may be off only where it was taken at random, or where
+//! nothing is left out of it. A sensor that looks for a part of the time, always at the same distance, sees a load that
+//! repeats in step with it always at the same point: its readings agree with each other and are wrong. Then there is no
+//! interval. Definitions, and how often intervals hold, are in docs/measurement.md.
+
+use std::borrow::Cow;
+
+use super::energy::{integrate, is_linked, usual};
+use super::student::t_quantile;
+use super::track::Point;
+use crate::units::{Nanos, Stamp};
+
+/// Blocks that a mean's interval is made from, and the least that it takes.
+const BLOCKS: (usize, usize) = (20, 5);
+/// Renewals of the slowest sensor in a block, at least.
+const IN_BLOCK: i64 = 10;
+/// Part of the window that may lie in gaps.
+pub(super) const UNSEEN: f64 = 0.01;
+/// A sensor that averages over this part of the time between its readings sees all of it.
+const ALL: f64 = 0.95;
+/// Coefficient of variation of the distances between readings from which these are taken at random: it is 0.41 where each
+/// lies anywhere within a period of its own.
+const AT_RANDOM: f64 = 0.3;
+/// Of `n` readings that all miss something, it fills at most this ÷ n of the time, with 95 % confidence.
+const RULE_OF_THREE: f64 = 3.0;
+/// Readings that a window must hold where they are a sample in time: fewer say too little of short bursts.
+const SAMPLE: usize = 300;
+
+/// Why there is no interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Withheld {
+    /// For too long there were no readings.
+    Gaps,
+    /// Readings at equal distances see a part of the time.
+    Blind,
+    /// What a reading averages over is not known.
+    Window,
+    /// A sensor whose step is not known always said the same.
+    Step,
+    /// The window holds too few blocks.
+    Short,
+}
+
+impl Withheld {
+    /// The end of "no interval: ".
+    pub(super) fn in_words(self) -> &'static str {
+        match self {
+            Withheld::Gaps => "power was not read for more than 1 % of the time",
+            Withheld::Blind => "readings at equal distances see a part of the time only",
+            Withheld::Window => "what a reading averages over is not known",
+            Withheld::Step => "the readings never change, and the sensor's step is not known",
+            Withheld::Short => "the measured time is too short for one",
+        }
+    }
+}
+
+/// What a reading stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// The mean over this time before it.
+    Mean(Nanos),
+    /// The moment at which it was taken.
+    Moment,
+    /// Not known.
+    Unknown,
+}
+
+/// The readings of one line, and what its sensor is like.
+#[derive(Clone, Debug)]
+pub(super) struct Line<'a> {
+    pub(super) points: Cow<'a, [Point]>,
+    /// Between two readings, as planned; zero where that is not known.
+    pub(super) period: Nanos,
+    /// Readings that each point is made of.
+    pub(super) each: u32,
+    /// Between two renewals of the sensor's value, as it is stated; zero where it is not.
+    pub(super) refresh: Nanos,
+    /// The same, or as it was seen.
+    pub(super) renewed: Nanos,
+    pub(super) sight: Sight,
+    /// The sensor's smallest difference, mW.
+    pub(super) step: Option<f64>,
+}
+
+impl Line<'_> {
+    /// The longest usual time between two readings of a window.
+    pub(super) fn spacing(&self, (from, to): (Stamp, Stamp)) -> Nanos {
+        let inside = |n: &usize| {
+            let (a, b) = (self.points[*n].at, self.points[*n + 1].at);
+            b >= from && a <= to
+        };
+        let pairs = 0..self.points.len().saturating_sub(1);
+        pairs
+            .filter(inside)
+            .map(|n| usual(&self.points, n))
+            .max()
+            .unwrap_or(self.period)
+    }
+
+    /// Whether readings were taken at random within their periods.
+    fn at_random(&self, (from, to): (Stamp, Stamp)) -> bool {
+        let (mut count, mut sum, mut squares) = (0.0f64, 0.0f64, 0.0f64);
+        for n in 0..self.points.len().saturating_sub(1) {
+            let (a, b) = (self.points[n].at, self.points[n + 1].at);
+            let usual = usual(&self.points, n);
+            if a < from || b > to || usual <= Nanos::ZERO || !is_linked(&self.points, n, self.period) {
+                continue;
+            }
+            // Against what is usual there, for a rate may change.
+            let gap = (b - a).0 as f64 / usual.0 as f64;
+            count += 1.0;
+            sum += gap;
+            squares += gap * gap;
+        }
+        let mean = sum / count;
+        // Of k readings that were drawn together the distances vary by less.
+        let least = AT_RANDOM / f64::from(self.each).powf(1.5);
+        count > 2.0 && (squares / count - mean * mean).max(0.0).sqrt() >= least * mean
+    }
+
+    /// Whether means over this time leave nothing out between two readings.
+    fn covers(&self, over: Nanos, window: (Stamp, Stamp)) -> bool {
+        over.0 as f64 * f64::from(self.each) >= self.spacing(window).0 as f64 * ALL
+    }
+
+    /// Whether nothing of a load can hide from the readings of a window for good.
+    fn sees(&self, window: (Stamp, Stamp)) -> Result<(), Withheld> {
+        let over = match self.sight {
+            Sight::Mean(over) => over,
+            Sight::Moment => Nanos::ZERO,
+            Sight::Unknown => return Err(Withheld::Window),
+        };
+        // A sensor's own rhythm is nobody's to change.
+        let by_itself = self.sight == Sight::Moment || over.0 as f64 >= self.refresh.0 as f64 * ALL;
+        match by_itself && (self.covers(over, window) || self.at_random(window)) {
+            true => Ok(()),
+            false => Err(Withheld::Blind),
+        }
+    }
+
+    /// The smallest difference that the sensor tells: as it is stated, else as it was seen.
+    fn resolution(&self) -> Result<f64, Withheld> {
+        let seen = || {
+            let steps = self
+                .points
+                .windows(2)
+                .map(|pair| (pair[1].value - pair[0].value).abs());
+            steps.filter(|step| *step > 0.0).reduce(f64::min)
+        };
+        self.step
+            .filter(|step| *step > 0.0)
+            .or_else(seen)
+            .ok_or(Withheld::Step)
+    }
+
+    /// Power at a moment, on the line between two readings; none in a gap.
+    fn at(&self, at: Stamp) -> Option<f64> {
+        let after = self.points.partition_point(|point| point.at < at);
+        let b = self.points.get(after)?;
+        if b.at == at {
+            return Some(b.value);
+        }
+        let n = after.checked_sub(1)?;
+        let a = self.points.get(n)?;
+        let along = (at - a.at).0 as f64 / (b.at - a.at).0.max(1) as f64;
+        is_linked(&self.points, n, self.period).then_some(a.value + (b.value - a.value) * along)
+    }
+}
+
+/// Lines added up at the moments of the one that is read most seldom. What they do together is in their sum as it is: a
+/// load that all of them follow moves it by as much as all of them.
+fn added<'a>(lines: &'a [Line<'a>]) -> Option<Cow<'a, [Point]>> {
+    let (first, others) = lines.split_first()?;
+    if others.is_empty() {
+        return Some(Cow::Borrowed(&*first.points));
+    }
+    let slowest = lines.iter().min_by_key(|line| line.points.len())?;
+    let sum = |point: &Point| -> Option<Point> {
+        let value: Option<f64> = lines.iter().map(|line| line.at(point.at)).sum();
+        value.map(|value| Point {
+            at: point.at,
+            value,
+            high: value,
+        })
+    };
+    Some(slowest.points.iter().filter_map(sum).collect())
+}
+
+/// Half of the 95 % interval of the mean power of all lines together over a window, mW:
+///
+/// - the scatter of means over blocks of at least ten renewals each (Student's t);
+/// - at both ends what the readings next to them differ by, for as long as a reading may be behind;
+/// - half a step of each sensor;
+/// - for time without readings anything from nothing to twice the highest reading of all;
+/// - where readings are a sample in time, what none of them may have met: the highest reading of all, for 3 ÷ n of the time.
+pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64, Withheld> {
+    let (from, to) = window;
+    let length = (to - from).0;
+    let (mut step, mut highest, mut unmet) = (0.0f64, 0.0f64, 0.0f64);
+    let (mut slowest, mut behind) = (Nanos::ZERO, Nanos::ZERO);
+    for line in lines {
+        line.sees(window)?;
+        let spacing = line.spacing(window);
+        let over = match line.sight {
+            Sight::Mean(over) => over,
+            Sight::Moment | Sight::Unknown => Nanos::ZERO,
+        };
+        if !line.covers(over, window) {
+            let inside = line.points.iter().filter(|point| (from..=to).contains(&point.at));
+            let count = inside.count() * line.each as usize;
+            if count < SAMPLE {
+                return Err(Withheld::Short);
+            }
+            unmet = unmet.max(RULE_OF_THREE / count as f64);
+        }
+        step += line.resolution()?;
+        highest += line.points.iter().map(|point| point.high).fold(0.0, f64::max);
+        slowest = slowest.max(spacing).max(line.renewed);
+        behind = behind.max(spacing).max(line.renewed).max(over);
+    }
+    let period = lines.iter().map(|line| line.period).max().unwrap_or(Nanos::ZERO);
+    let points = added(lines).ok_or(Withheld::Short)?;
+    let whole = integrate(&points, period, window).ok_or(Withheld::Gaps)?;
+    let unseen = 1.0 - whole.covered.0 as f64 / length.max(1) as f64;
+    if unseen > UNSEEN {
+        return Err(Withheld::Gaps);
+    }
+    let mean = whole.mean_mw;
+    let ends: f64 = [from, to]
+        .map(|end| range(&points, (end - behind, end + behind)))
+        .iter()
+        .sum();
+    let half = scatter(&points, period, slowest, window)?
+        + ends * behind.0 as f64 / length as f64
+        + step / 2.0
+        + unseen.max(0.0) * (2.0 * highest - mean).max(mean)
+        + unmet * (highest - mean).max(0.0);
+    // Readings of nonsense.
+    half.is_finite().then_some(half).ok_or(Withheld::Step)
+}
+
+/// By how much the readings of a window differ.
+fn range(points: &[Point], (from, to): (Stamp, Stamp)) -> f64 {
+    let first = points.partition_point(|point| point.at < from);
+    let last = points.partition_point(|point| point.at <= to);
+    let inside = points
+        .get(first..last)
+        .unwrap_or_default()
+        .iter()
+        .map(|point| point.value);
+    let (low, high) = inside.fold((f64::MAX, f64::MIN), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    (high - low).max(0.0)
+}
+
+/// Half of the interval of a mean by the means over blocks.
+fn scatter(
+    points: &[Point],
+    period: Nanos,
+    slowest: Nanos,
+    (from, to): (Stamp, Stamp),
+) -> Result<f64, Withheld> {
+    let (most, least) = BLOCKS;
+    let length = (to - from).0;
+    let block = slowest.0.checked_mul(IN_BLOCK).filter(|block| *block > 0);
+    let blocks = block.and_then(|block| usize::try_from(length / block).ok());
+    let blocks = blocks
+        .filter(|blocks| *blocks >= least)
+        .ok_or(Withheld::Short)?
+        .min(most);
+    let edge = |n: usize| Stamp(from.0 + (i128::from(length) * n as i128 / blocks as i128) as i64);
+    let means: Vec<f64> = (0..blocks)
+        .filter_map(|n| integrate(points, period, (edge(n), edge(n + 1))))
+        .map(|block| block.mean_mw)
+        .collect();
+    if means.len() < least {
+        return Err(Withheld::Short);
+    }
+    let n = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / n;
+    let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    Ok(t_quantile(0.975, n - 1.0) * (variance / n).sqrt())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,302 @@
+//! Loads and sensors of known truth: how often intervals hold it, and where there is none.
+
+use rand_distr::{Distribution, Normal, Uniform};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::SeedableRng;
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+/// When the measured time begins; before and after it the load is idle.
+const FROM: i64 = 6_000;
+
+struct Random(Pcg64);
+
+impl Random {
+    fn uniform(&mut self, from: f64, to: f64) -> f64 {
+        Uniform::new(from, to).unwrap().sample(&mut self.0)
+    }
+    fn normal(&mut self, sd: f64) -> f64 {
+        Normal::new(0.0, sd).unwrap().sample(&mut self.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Load {
+    /// A mean that wanders from one millisecond to the next.
+    Noise,
+    /// 5 W and 25 W in turns: the period in ms, and the part of it that is high; begins anywhere within a period.
+    Square(f64, f64),
+    /// 25 W for 10 to 60 ms, now and then.
+    Bursts,
+    /// A level for half a second to eight.
+    Jumps,
+}
+
+const LOADS: [Load; 9] = [
+    Load::Noise,
+    Load::Square(100.0, 0.4),
+    Load::Square(100.0 / 3.0, 0.3),
+    Load::Square(100.3, 0.4),
+    Load::Square(70.0, 0.5),
+    Load::Square(1_000.0, 0.5),
+    Load::Square(7_000.0, 0.3),
+    Load::Bursts,
+    Load::Jumps,
+];
+
+/// Energy since the beginning at each millisecond, mJ.
+fn drawn(load: Load, seconds: i64, random: &mut Random) -> Vec<f64> {
+    let (low, high) = (5_000.0, 25_000.0);
+    let phase = random.uniform(0.0, 10_000.0);
+    let (mut wander, mut level, mut until, mut on) = (0.0, low, 0.0, 0.0);
+    let mut sum = vec![0.0];
+    for ms in 0..FROM + seconds * 1_000 + 3_000 {
+        let t = ms as f64;
+        let mw: f64 = match load {
+            Load::Noise => {
+                wander = 0.98 * wander + random.normal(300.0);
+                10_000.0 + wander
+            }
+            Load::Square(period, part) if (t + phase) % period < part * period => high,
+            Load::Square(..) => low,
+            Load::Bursts => {
+                if t >= until {
+                    on = t + random.uniform(10.0, 60.0);
+                    until = on + random.uniform(0.0, 1_000.0);
+                }
+                if t < on { high } else { low }
+            }
+            Load::Jumps => {
+                if t >= until {
+                    level = random.uniform(low, high);
+                    until = t + random.uniform(500.0, 8_000.0);
+                }
+                level
+            }
+        };
+        let idle = !(FROM..FROM + seconds * 1_000).contains(&ms);
+        sum.push(sum[ms as usize] + if idle { low } else { mw.max(0.0) } / 1e3);
+    }
+    sum
+}
+
+/// A sensor and how it is read, in ms: it averages over `window` (0: a moment) before each renewal.
+#[derive(Clone, Copy, Debug)]
+struct Sensor {
+    window: i64,
+    refresh: i64,
+    period: i64,
+    at_random: bool,
+    /// From 30 s on it is read once a second.
+    slower: bool,
+    /// Nothing is read for so long.
+    gap: i64,
+}
+
+const WHOLE: Sensor = Sensor {
+    window: 100,
+    refresh: 100,
+    period: 100,
+    at_random: false,
+    slower: false,
+    gap: 0,
+};
+const PART: Sensor = Sensor {
+    window: 7,
+    refresh: 7,
+    at_random: true,
+    ..WHOLE
+};
+
+fn read(sum: &[f64], sensor: Sensor, random: &mut Random) -> Line<'static> {
+    let first = random.uniform(0.0, sensor.period as f64);
+    let renewed = random.uniform(0.0, sensor.refresh.max(1) as f64) as i64;
+    let gap = random.uniform(7_000.0, 14_000.0);
+    let mut points = Vec::new();
+    let mut begun = first;
+    while begun + 2_010.0 < sum.len() as f64 {
+        let period = if sensor.slower && begun > 30_000.0 {
+            1_000.0
+        } else {
+            sensor.period as f64
+        };
+        let within = if sensor.at_random {
+            random.uniform(0.0, period)
+        } else {
+            0.0
+        };
+        // The reading program is late by up to 3 ms.
+        let at = begun + within + random.uniform(0.0, 3.0);
+        begun += period;
+        if (gap..gap + sensor.gap as f64).contains(&at) {
+            continue;
+        }
+        let end = match sensor.refresh {
+            0 => at as i64,
+            refresh => (at as i64 - renewed).div_euclid(refresh) * refresh + renewed,
+        };
+        let end = end.max(1) as usize;
+        let start = end.saturating_sub(sensor.window.max(1) as usize);
+        let mw = (sum[end] - sum[start]) / (end - start) as f64 * 1e3 + random.normal(50.0);
+        let value = (mw / 40.0).round() * 40.0;
+        points.push(Point {
+            at: Stamp((at * MS as f64) as i64),
+            value,
+            high: value,
+        });
+    }
+    let refresh = Nanos(sensor.refresh * MS);
+    Line {
+        points: Cow::Owned(points),
+        period: Nanos(sensor.period * MS),
+        each: 1,
+        refresh,
+        renewed: refresh,
+        sight: match sensor.window {
+            0 => Sight::Moment,
+            window => Sight::Mean(Nanos(window * MS)),
+        },
+        step: Some(40.0),
+    }
+}
+
+fn window(seconds: i64) -> (Stamp, Stamp) {
+    (Stamp(FROM * MS), Stamp((FROM + seconds * 1_000) * MS))
+}
+
+/// Of so many runs: how many had an interval, how many of these held the truth. `rails` are parts of one load.
+fn held(load: Load, sensor: Sensor, rails: &[f64], seconds: i64, seeds: u64) -> (u32, u32) {
+    let (mut printed, mut held) = (0, 0);
+    for seed in 0..seeds {
+        let mut random = Random(Pcg64::seed_from_u64(seed * 7_919 + 13));
+        let sum = drawn(load, seconds, &mut random);
+        let at = |ms: i64| sum[ms as usize];
+        let truth = (at(FROM + seconds * 1_000) - at(FROM)) * rails.iter().sum::<f64>();
+        let lines: Vec<Line<'_>> = rails
+            .iter()
+            .map(|part| {
+                read(
+                    &sum.iter().map(|mj| mj * part).collect::<Vec<f64>>(),
+                    sensor,
+                    &mut random,
+                )
+            })
+            .collect();
+        let mean: f64 = lines
+            .iter()
+            .map(|line| {
+                integrate(&line.points, line.period, window(seconds))
+                    .unwrap()
+                    .mean_mw
+            })
+            .sum();
+        if let Ok(half) = half_mw(&lines, window(seconds)) {
+            printed += 1;
+            held += u32::from((mean * seconds as f64 - truth).abs() <= half * seconds as f64);
+        }
+    }
+    (printed, held)
+}
+
+#[test]
+fn intervals_hold_the_energy_of_loads_in_step_with_the_readings_and_of_others() {
+    let sensors = [
+        ("sees all", WHOLE, &[1.0][..]),
+        ("sees a part, read at random", PART, &[1.0]),
+        ("three rails of one load", PART, &[1.0, 0.6, 0.3]),
+        (
+            "a mean of a second",
+            Sensor {
+                window: 1_000,
+                ..WHOLE
+            },
+            &[1.0],
+        ),
+        ("a third of a second unread", Sensor { gap: 250, ..WHOLE }, &[1.0]),
+        (
+            "read more seldom from the middle on",
+            Sensor {
+                window: 1_000,
+                slower: true,
+                ..WHOLE
+            },
+            &[1.0],
+        ),
+    ];
+    for (what, sensor, rails) in sensors {
+        let (mut all, mut right) = (0, 0);
+        for load in LOADS {
+            let (printed, held) = held(load, sensor, rails, 32, 14);
+            (all, right) = (all + printed, right + held);
+            assert!(held + 2 >= printed, "{what}, {load:?}: {held} of {printed}");
+        }
+        assert!(all >= 50, "{what}: {all} intervals");
+        assert!(
+            f64::from(right) >= 0.95 * f64::from(all),
+            "{what}: {right} of {all}"
+        );
+    }
+}
+
+#[test]
+fn there_is_no_interval_where_a_load_can_hide_from_the_readings() {
+    let why = |sensor: Sensor, load: Load, seconds: i64| {
+        let mut random = Random(Pcg64::seed_from_u64(7));
+        let sum = drawn(load, seconds, &mut random);
+        half_mw(&[read(&sum, sensor, &mut random)], window(seconds)).err()
+    };
+    let in_step = Load::Square(100.0, 0.4);
+    let regular = Sensor {
+        at_random: false,
+        ..PART
+    };
+    assert_eq!(why(regular, in_step, 60), Some(Withheld::Blind));
+    let by_itself = Sensor {
+        window: 25,
+        at_random: true,
+        ..WHOLE
+    };
+    assert_eq!(
+        why(by_itself, in_step, 60),
+        Some(Withheld::Blind),
+        "25 of its 100 ms"
+    );
+    assert_eq!(
+        why(Sensor { gap: 5_000, ..WHOLE }, Load::Noise, 60),
+        Some(Withheld::Gaps)
+    );
+    assert_eq!(why(WHOLE, Load::Noise, 4), Some(Withheld::Short));
+    assert_eq!(
+        why(PART, Load::Noise, 20),
+        Some(Withheld::Short),
+        "200 readings of 7 ms"
+    );
+    assert_eq!(why(WHOLE, Load::Noise, 20), None);
+}
+
+#[test]
+fn a_sensor_whose_step_is_unknown_has_the_least_difference_that_was_seen_or_no_interval() {
+    let of = |values: &dyn Fn(i64) -> f64, step| {
+        let point = |i: i64| Point {
+            at: Stamp(i * 100 * MS),
+            value: values(i),
+            high: values(i),
+        };
+        let line = Line {
+            points: (0..=400).map(point).collect(),
+            period: Nanos(100 * MS),
+            each: 1,
+            refresh: Nanos(100 * MS),
+            renewed: Nanos(100 * MS),
+            sight: Sight::Mean(Nanos(100 * MS)),
+            step,
+        };
+        half_mw(&[line], (Stamp(0), Stamp(40_000 * MS)))
+    };
+    assert_eq!(of(&|_| 10_000.0, None), Err(Withheld::Step));
+    assert_eq!(of(&|_| 10_000.0, Some(40.0)), Ok(20.0));
+    // Before the window's last tenth of a second it once said 8 mW more: half of that, at least.
+    let once = of(&|i| if i == 200 { 10_008.0 } else { 10_000.0 }, None).unwrap();
+    assert!((4.0..6.0).contains(&once), "{once}");
+}
