@@ -126,9 +126,15 @@ fn with_edges(counter: &[Point], power: &Beside<'_>, (from, to): (Stamp, Stamp))
         .fold(mean_mw, f64::max);
     let step = highest * behind.as_secs_f64();
     let scatter = (step.powi(2) + before.half.powi(2) + after.half.powi(2)).sqrt();
+    let by_scatter = scatter + beyond(power_off.unwrap_or(0.0)) * by_power;
+    // A sensor that looks for a part of the time may be off for a while and right on average.
+    let edges: f64 = [first.at - from, to - last.at]
+        .map(|edge| power.off_for_a_while(counter, edge))
+        .iter()
+        .sum();
     Some(Counted::By(Metered {
         mj: grown + by_power + guessed,
-        half: scatter + beyond(power_off.unwrap_or(0.0)) * by_power + guessed,
+        half: by_scatter.max(step.hypot(edges)) + guessed,
         power_off,
     }))
 }
@@ -171,6 +177,21 @@ impl<'a> Beside<'a> {
         }
         let stands_for = self.lag.min(to - from).as_secs_f64();
         Z95 * stands_for * squares.sqrt() + self.step / 2.0 * seconds(from, to)
+    }
+
+    /// By how much power may be off over a stretch, mJ: by the mean power that it was off most between two moves of the
+    /// counter, anywhere in the recording. Of what is off at random a shorter stretch is off by more, as the root of its length.
+    fn off_for_a_while(&self, counter: &[Point], stretch: Nanos) -> f64 {
+        let stretch = stretch.as_secs_f64();
+        let off = |pair: &[(Stamp, f64)]| -> Option<f64> {
+            let ((from, low), (to, high)) = (pair[0], pair[1]);
+            let (area, covered) = area(self.points, self.spacing, (from, to));
+            let seconds = seconds(from, to);
+            (covered >= to - from && high > low).then(|| {
+                (area / 1e9 - (high - low)).abs() / seconds * (stretch * seconds.max(stretch)).sqrt()
+            })
+        };
+        moves(counter).windows(2).filter_map(off).fold(0.0, f64::max)
     }
 
     /// By what share the mean power is off another; none where there is neither.
