@@ -25,3 +25,5 @@ mod sharing;
 mod stages;
 #[path = "gpu/stress.rs"]
 mod stress;
+#[path = "gpu/submission.rs"]
+mod submission;

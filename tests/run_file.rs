@@ -19,7 +19,7 @@ use std::process::Command;
 use jetlag::detector::{Detection, Place};
 use jetlag::record::{
     Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, ReadError, RecordError, RunReader,
-    RunWriter, SCHEMA_MAJOR, SCHEMA_MINOR,
+    RunWriter, SCHEMA_MAJOR, SCHEMA_MINOR, Submission,
 };
 use jetlag::units::{Nanos, Stamp};
 use proptest::prelude::*;
@@ -71,7 +71,7 @@ proptest! {
     #[test]
     fn extreme_values_survive(
         numbers in any::<(u64, u64, i64, i64, i64, i64, u32, u32)>(),
-        durations in proptest::array::uniform9(proptest::option::of(0..i64::MAX)),
+        durations in proptest::array::uniform11(proptest::option::of(0..i64::MAX)),
         flags in (0usize..3, any::<bool>()),
     ) {
         let record = FrameRecord {
@@ -88,6 +88,10 @@ proptest! {
             deadline: durations[8].map(Nanos),
             detections: numbers.6,
             input_size: numbers.7,
+            submission: durations[9].map(|took| Submission {
+                took: Nanos(took),
+                in_compute: durations[10].map(Nanos),
+            }),
             ..made::frame(0, 0)
         };
         let bytes = written(&made::manifest(), &[Event::Frame(record)]);
@@ -428,6 +432,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.2.mcap", 2),
         ("v1.3.mcap", 3),
         ("v1.4.mcap", 4),
+        ("v1.5.mcap", 5),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().scenario.name, "made", "{name}");
@@ -446,6 +451,12 @@ fn the_records_of_all_versions_stay_readable() {
                 && minor < 4
             {
                 node.with_response = None;
+            }
+            // Version 1.4 did not tell submission.
+            if let Event::Frame(frame) = event
+                && minor < 5
+            {
+                frame.submission = None;
             }
         }
         assert_eq!(got, wanted, "{name}");

@@ -6,9 +6,11 @@
 
 use super::Undecided;
 use super::binomial::exceeds_share;
+use super::idle::HostIdle;
 use super::protection;
 use super::quantile::Quantile;
 use super::steady;
+use super::submission;
 use super::summary::{
     FrameCounts, HostSummary, LOST_RECORDS, NO_FRAMES, Overhead, Stage, TRUNCATED_FILE, TenantSummary,
 };
@@ -43,6 +45,8 @@ pub(super) struct Evidence<'a> {
     pub(super) host: Option<HostSummary>,
     /// Programs that took most of the processors, in processors.
     pub(super) busiest: Vec<(String, f64)>,
+    /// How awake the processors were.
+    pub(super) idle: Option<HostIdle>,
     pub(super) incomplete: Option<String>,
     pub(super) late_after: Nanos,
     pub(super) undecided: Vec<Undecided>,
@@ -95,6 +99,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
             summary.slowdown.as_ref(),
         ));
         findings.extend(profiled(&case));
+        findings.extend(submission::limits(scenario, summary, evidence.idle.as_ref()));
     }
     findings.extend(undecided(evidence));
     findings

@@ -281,6 +281,7 @@ mod tests {
             deadline: None,
             detections: 0,
             input_size: 0,
+            submission: None,
         };
         for i in 0..100 {
             frame.released = Stamp(i * 33_000_000);

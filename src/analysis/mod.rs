@@ -21,6 +21,7 @@ mod failures;
 mod findings;
 mod histogram;
 mod host;
+mod idle;
 pub mod interference;
 pub mod layers;
 pub mod live;
@@ -38,6 +39,7 @@ mod series;
 mod stats;
 mod steady;
 mod student;
+pub mod submission;
 pub mod summary;
 mod tenant;
 mod timeline;
@@ -232,6 +234,7 @@ impl Summarizer {
         let conditions = window.map_or_else(Vec::new, |window| conditions::derive(&tracks, window, used));
         let derived = findings::derive(&findings::Evidence {
             busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
+            idle: window.and_then(|window| idle::HostIdle::of(&tracks, window)),
             manifest: &self.manifest,
             tenants: &tenants,
             facts: &facts,

@@ -12,6 +12,7 @@ pub use super::interference::Interference;
 pub use super::phases::{PhaseSummary, PhaseTenant};
 pub use super::plot::Plots;
 pub use super::predictability::StagePredictability;
+pub use super::submission::{Shares, Submitting};
 pub use super::waterfall::Waterfall;
 pub use crate::record::{Device, Finding, Stage};
 use crate::record::{FrameRecord, NOT_STARTED, Outcome};
@@ -200,6 +201,10 @@ pub struct TenantSummary {
     pub waterfall: Waterfall,
     /// Its slowest frames and why they were slow, the slowest first; frames that waited for one another are told once.
     pub slowest: Vec<SlowFrame>,
+    /// How long the host took to submit a frame to its device, of completed frames; `None` where that is not recorded.
+    pub submission_ms: Option<Stats>,
+    /// What of *compute* that was; `None` also where *compute* is too short to tell.
+    pub submitting: Option<Submitting>,
 }
 
 /// A slow frame, and what was different while it ran.

@@ -7,6 +7,7 @@ use super::predictability::{of_stage, predictability};
 use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
 use super::steady::{self, Signals};
+use super::submission;
 use super::summary::{FrameCounts, Slowdown, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::waterfall;
@@ -30,11 +31,12 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
-    /// Response, service, lateness and the stages, in this order.
-    timeline: Timeline<11>,
+    /// Response, service, lateness, the stages and submission, in this order.
+    timeline: Timeline<12>,
     alone_timeline: Timeline<1>,
     misses: Misses,
     waterfall: waterfall::Gathered,
+    submission: submission::Gathered,
     slices: Slices,
 }
 
@@ -102,6 +104,7 @@ const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
 const LATENESS: usize = 2;
 const STAGES: usize = 3;
+const SUBMISSION: usize = 11;
 
 /// What findings want to know of a tenant beyond its summary.
 #[derive(Clone, Debug, Default)]
@@ -191,7 +194,7 @@ impl Gathered {
         self.response.push(frame.response(), exact);
         self.service.push(frame.service(), exact);
         self.waterfall.push(frame, exact);
-        let mut kept = 3 + waterfall::KEPT;
+        let mut kept = 3 + waterfall::KEPT + self.submission.push(frame, exact);
         for (series, took) in self.stages.iter_mut().zip(&frame.stages) {
             if let Some(took) = took {
                 series.push(*took, exact);
@@ -271,6 +274,9 @@ impl Gathered {
             })
             .collect();
         let predictability = predictability(&response, &response_ms, &responses, streak, steady);
+        let (submission_ms, submitting) = self
+            .submission
+            .finish(&in_order(SUBMISSION), manifest.submission_may_wait);
         let nodes = nodes::summarize(self.nodes, predictability.effective_frames.p50);
         let seconds = measured.as_secs_f64();
         let FrameCounts {
@@ -312,6 +318,8 @@ impl Gathered {
             operators: nodes::by_operator(&nodes),
             nodes,
             slowest: Vec::new(),
+            submission_ms,
+            submitting,
         };
         let samples = Samples {
             together: Sample::new(response, timed.into_iter()),
@@ -322,8 +330,8 @@ impl Gathered {
 }
 
 /// A frame's durations as [`Gathered::timeline`] keeps them.
-fn durations(frame: &FrameRecord) -> [Option<i64>; 11] {
-    let mut values = [None; 11];
+fn durations(frame: &FrameRecord) -> [Option<i64>; 12] {
+    let mut values = [None; 12];
     values[LATENESS] = Some(frame.lateness.0);
     if frame.outcome == Outcome::Completed {
         values[RESPONSE] = Some(frame.response().0);
@@ -331,6 +339,7 @@ fn durations(frame: &FrameRecord) -> [Option<i64>; 11] {
         for (value, took) in values[STAGES..].iter_mut().zip(frame.stages) {
             *value = took.map(|took| took.0);
         }
+        values[SUBMISSION] = frame.submission.map(|submission| submission.took.0);
     }
     values
 }

@@ -252,6 +252,7 @@ mod tests {
             deadline: None,
             detections: 0,
             input_size: 0,
+            submission: None,
         }
     }
 

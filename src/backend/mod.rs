@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::device_step::{CanvasShape, InputShape, PillarRules, PillarTensor};
-use crate::record::{Device, Finding, Phase};
+use crate::record::{Device, Finding, Phase, Submission};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 use crate::units::Nanos;
@@ -171,6 +171,8 @@ pub struct StageTimes {
     pub compute: Option<Nanos>,
     /// Copy from the device.
     pub d2h: Option<Nanos>,
+    /// How the host put the work on a device; beside the stages, and within some of them.
+    pub submission: Option<Submission>,
 }
 
 /// One frame in flight: its memory and its execution.
@@ -190,6 +192,10 @@ pub trait Slot: Send {
     /// What the slot noticed that limits what its times mean; each is told once.
     fn take_findings(&mut self) -> Vec<Finding> {
         Vec::new()
+    }
+    /// Whether submitting may wait for the device; `None` where there is no device to submit to.
+    fn submission_may_wait(&self) -> Option<bool> {
+        None
     }
     /// Time per node of the last frame, in execution order, where it was asked for.
     fn node_times(&self) -> &[NodeTime] {

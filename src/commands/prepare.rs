@@ -208,6 +208,7 @@ fn one(
         classes: detector.as_ref().map(|d| d.classes.clone()).unwrap_or_default(),
         networks,
         source: info.description,
+        submission_may_wait: slots.first().and_then(|slot| slot.submission_may_wait()),
     };
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
     let (preprocess, postprocess) = match detector {

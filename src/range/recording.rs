@@ -263,6 +263,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                 classes: Vec::new(),
                 networks: Vec::new(),
                 source: "ranges of an application".to_owned(),
+                submission_may_wait: None,
             })
             .collect(),
         machine: board::facts(&Roots::system()),

@@ -273,6 +273,7 @@ impl Progress {
             deadline: self.tenant.deadline,
             detections: 0,
             input_size: 0,
+            submission: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::cdr::{CdrError, Decoder, Encoder};
 use super::schema::Kind;
 use super::{
     Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord,
-    Outcome, Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, SweptRate,
+    Outcome, Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission, SweptRate,
     WindowRecord,
 };
 use crate::detector::{Box2d, Box3d, Detection, Place};
@@ -95,6 +95,8 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     e.u8(r.outcome as u8);
     e.bool(r.warmup);
     put_number(&mut e, r.phase);
+    e.i64(optional(r.submission.map(|submission| submission.took)));
+    e.i64(optional(r.submission.and_then(|submission| submission.in_compute)));
 }
 
 #[inline]
@@ -133,8 +135,14 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
             other => return Err(unknown("outcome", other)),
         },
         warmup: d.bool()?,
+        submission: None,
     };
     read_number(&mut d, &mut record.phase)?;
+    // Before version 1.5 a message ends here.
+    if !d.at_end() {
+        let (took, in_compute) = (read_optional(&mut d)?, read_optional(&mut d)?);
+        record.submission = took.map(|took| Submission { took, in_compute });
+    }
     Ok(record)
 }
 

@@ -183,6 +183,32 @@ pub struct FrameRecord {
     pub detections: u32,
     /// Points or pixels that entered preprocessing.
     pub input_size: u32,
+    /// How its work was put on a device; `None` where it used none, and in files before version 1.5.
+    pub submission: Option<Submission>,
+}
+
+/// How the host put a frame's work on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Host time from the first call that enqueues the frame's work (copies in, networks, copies out) to the return of the
+    /// last. Of a frame with host steps between its networks, the sum over the stretches between them.
+    pub took: Nanos,
+    /// The part of the stage *compute* in which the host was still submitting; `None` without that stage.
+    pub in_compute: Option<Nanos>,
+}
+
+impl Submission {
+    /// That of two stretches of one frame.
+    #[must_use]
+    pub fn and(self, other: Submission) -> Submission {
+        Submission {
+            took: self.took + other.took,
+            in_compute: match (self.in_compute, other.in_compute) {
+                (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            },
+        }
+    }
 }
 
 impl FrameRecord {
@@ -516,6 +542,10 @@ pub struct TenantManifest {
     pub networks: Vec<NetworkManifest>,
     /// Its source in words.
     pub source: String,
+    /// Whether its backend may wait for the device while it submits, so that the duration of submission has waits in it;
+    /// `None` where nothing is submitted, and in files before version 1.5.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub submission_may_wait: Option<bool>,
 }
 
 /// One network file, so that another run can be told to be of the same.

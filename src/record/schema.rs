@@ -6,7 +6,7 @@
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 4;
+pub const SCHEMA_MINOR: u32 = 5;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -69,7 +69,11 @@ impl Kind {
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
     pub(super) const fn definition(self) -> &'static str {
         match self {
-            Kind::Frame => concat!(include_str!("msg/Frame.msg"), include_str!("msg/Time.dep")),
+            Kind::Frame => concat!(
+                include_str!("msg/Frame.msg"),
+                include_str!("msg/Submission.dep"),
+                include_str!("msg/Time.dep")
+            ),
             Kind::Detections => concat!(
                 include_str!("msg/Detections.msg"),
                 include_str!("msg/Detection.dep"),
@@ -80,6 +84,7 @@ impl Kind {
             Kind::OtherFrame => concat!(
                 include_str!("msg/Frame.msg"),
                 include_str!("msg/Number.dep"),
+                include_str!("msg/Submission.dep"),
                 include_str!("msg/Time.dep")
             ),
             Kind::OtherPhase => concat!(

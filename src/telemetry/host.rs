@@ -11,6 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::children::Children;
 use super::file::NumberFile;
+use super::host_idle::{IdleStates, SHORTEST};
 use super::{Sampler, SamplerError};
 use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
@@ -21,7 +22,8 @@ pub const SOURCE: &str = "host";
 /// Samples the host. Signals: `cpu_load`, `cpu<n>_load` (percent busy since the last reading),
 /// `cpu<n>_frequency` (mhz, where the kernel says), `cpu<n>_online` (flag, where a processor can be switched
 /// off), `memory_used`, `memory_available`, `own_memory`
-/// (bytes), `own_cpu_load` (percent of all processors since the last reading, its tenants' processes included).
+/// (bytes), `own_cpu_load` (percent of all processors since the last reading, its tenants' processes included),
+/// `cpu_idle_<state>` and `cpu_deep_idle_<state>` (percent, where the kernel says).
 pub struct Host {
     period: Nanos,
     stat_path: PathBuf,
@@ -40,6 +42,9 @@ pub struct Host {
     text: String,
     /// When switches were last looked at: they move by hand.
     switches_due: Stamp,
+    idle: IdleStates,
+    /// When idle states are looked at next.
+    idle_due: Stamp,
     process: Option<(Stamp, Nanos)>,
     tenants: Children,
 }
@@ -54,12 +59,16 @@ struct Ticks {
 impl Host {
     /// Over the file systems at `proc` and `sys` (`/proc` and `/sys`).
     pub fn new(period: Nanos, proc: &Path, sys: &Path) -> Self {
+        let cpus = sys.join("devices/system/cpu");
+        let numbers = processors(&cpus);
         Host {
             period,
             stat_path: proc.join("stat"),
             stat: None,
             loads: Vec::new(),
-            files: files(&sys.join("devices/system/cpu")),
+            files: files(&cpus, &numbers),
+            idle: IdleStates::find(&cpus, &numbers),
+            idle_due: Stamp(i64::MIN),
             described: Default::default(),
             asides: Vec::new(),
             meminfo: fs::File::open(proc.join("meminfo")).ok(),
@@ -112,6 +121,10 @@ impl Host {
                 continue;
             }
             let load = reading.unit == "percent";
+            let idle = ["cpu_idle_", "cpu_deep_idle_"]
+                .iter()
+                .any(|prefix| reading.signal.starts_with(prefix));
+            let period = if idle { self.period.max(SHORTEST) } else { self.period };
             self.asides.push(Event::Signal(SignalRecord {
                 source: SOURCE.to_owned(),
                 signal: reading.signal.clone(),
@@ -120,13 +133,14 @@ impl Host {
                     "own_cpu_load" => "CLOCK_PROCESS_CPUTIME_ID; of tenants' processes /proc/*/stat",
                     "own_memory" => "/proc/self/statm",
                     "memory_used" | "memory_available" => "/proc/meminfo",
+                    _ if idle => "/sys/devices/system/cpu/cpu*/cpuidle",
                     _ if load => "/proc/stat",
                     _ => "/sys/devices/system/cpu",
                 }
                 .to_owned(),
-                period: Some(self.period),
+                period: Some(period),
                 averaging: if load { Averaging::Mean } else { Averaging::Instant },
-                window: load.then_some(self.period),
+                window: load.then_some(period),
                 ..SignalRecord::default()
             }));
         }
@@ -196,6 +210,11 @@ impl Sampler for Host {
             let value = file.read().ok().map(|number| number * *factor);
             out.push(sample(at, signal, value, unit));
         }
+        if at >= self.idle_due {
+            self.idle_due = at + SHORTEST;
+            let push = |signal: &str, value| out.push(sample(at, signal, value, "percent"));
+            self.idle.read(at, push);
+        }
         self.memory(at, out);
         self.process(at, out);
         if out.len() - first > self.described.len() {
@@ -261,8 +280,8 @@ fn load_percent(before: Ticks, after: Ticks) -> Option<f64> {
     Some(100.0 * busy as f64 / total as f64)
 }
 
-/// The clock and the switch of each processor that has one, in order.
-fn files(cpus: &Path) -> Vec<(String, NumberFile, f64, &'static str)> {
+/// The processors by number.
+fn processors(cpus: &Path) -> Vec<u32> {
     let mut numbers: Vec<u32> = fs::read_dir(cpus)
         .into_iter()
         .flatten()
@@ -270,6 +289,11 @@ fn files(cpus: &Path) -> Vec<(String, NumberFile, f64, &'static str)> {
         .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
         .collect();
     numbers.sort_unstable();
+    numbers
+}
+
+/// The clock and the switch of each processor that has one, in order.
+fn files(cpus: &Path, numbers: &[u32]) -> Vec<(String, NumberFile, f64, &'static str)> {
     let kinds = [
         ("frequency", "cpufreq/scaling_cur_freq", 1e-3, "mhz"),
         ("online", "online", 1.0, "flag"),

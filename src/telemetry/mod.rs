@@ -15,6 +15,7 @@ mod file;
 mod files;
 mod gpu;
 pub mod host;
+mod host_idle;
 mod nvml;
 mod power_mode;
 mod probe;

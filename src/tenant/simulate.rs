@@ -279,6 +279,7 @@ impl State {
             deadline: self.spec.deadline,
             detections: 0,
             input_size: 0,
+            submission: None,
         }
     }
 }

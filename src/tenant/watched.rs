@@ -90,6 +90,7 @@ mod tests {
             deadline: None,
             detections: 0,
             input_size: 0,
+            submission: None,
             phase: Phase::Together,
             outcome: Outcome::Completed,
             warmup: false,

@@ -43,6 +43,11 @@ pub(super) fn camera(compute_us: u64) -> String {
     )
 }
 
+/// A camera's network of many small launches, which takes the host `launch_us` each and the device `kernel_us`.
+pub(super) fn launches(count: u64, launch_us: u64, kernel_us: u64) -> String {
+    camera(0) + &format!("launches {count}\nlaunch_us {launch_us}\nkernel_us {kernel_us}\n")
+}
+
 fn encoder(compute_us: u64) -> String {
     format!(
         "double-network\ninput pillar_points f32 1xpillarsx4x4\noutput pillar_features f32 1xpillarsx8 only\n\

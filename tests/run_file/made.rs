@@ -6,7 +6,7 @@ use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
     Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord,
     Manifest, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, PhaseSpec, RailRole,
-    RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, SweptRate, TenantManifest,
+    RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, Submission, SweptRate, TenantManifest,
     WindowRecord,
 };
 use jetlag::scenario::{
@@ -65,6 +65,7 @@ pub(crate) fn manifest() -> Manifest {
                     bytes: 1234,
                 }],
                 source: "nothing".into(),
+                submission_may_wait: None,
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
@@ -129,6 +130,11 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
         deadline: Some(Nanos::from_millis(33)),
         detections: up_to(20) as u32,
         input_size: 640 * 480,
+        // Only the first tenant has a device.
+        submission: (tenant == 0).then(|| Submission {
+            took: Nanos(3_000_000 + up_to(400_000)),
+            in_compute: (n % 2 == 0).then(|| Nanos(up_to(5_000_000))),
+        }),
     }
 }
 
@@ -145,6 +151,7 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
             if n % 17 == 3 {
                 record.outcome = Outcome::Dropped;
                 record.stages = [None; 8];
+                record.submission = None;
                 record.started = record.finished;
                 record.deadline = None;
             }

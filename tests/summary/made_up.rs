@@ -61,6 +61,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 classes: Vec::new(),
                 networks: Vec::new(),
                 source: String::new(),
+                submission_may_wait: None,
             })
             .collect(),
         machine: BTreeMap::new(),
@@ -109,6 +110,7 @@ pub(crate) fn frame(sequence: u64, at: Nanos, waited: Nanos, service: Nanos) -> 
         deadline: None,
         detections: 0,
         input_size: 0,
+        submission: None,
     }
 }
 

@@ -162,6 +162,7 @@ mod tests {
             deadline: Some(Nanos::from_millis(33)),
             detections: 0,
             input_size: 0,
+            submission: None,
         }
     }
 

@@ -77,6 +77,10 @@ pub trait Execution: Send {
     fn can_be_captured(&self) -> bool {
         true
     }
+    /// Whether `enqueue` may wait for the device before it returns.
+    fn may_wait(&self) -> bool {
+        false
+    }
     /// Whether what it enqueued once serves frames of every shape, because its kernels read the shape from the frame's own
     /// memory: a graph with it stays as it is.
     fn serves_every_shape(&self) -> bool {

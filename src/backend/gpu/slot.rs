@@ -9,7 +9,8 @@
 //!
 //! *queue* is the wait from submission to the first stamp of the device, placed on the host's line by the newest anchor,
 //! and, where directions have streams of their own, the waits between them. What the device does between two stamps of
-//! one stream is not taken apart: a kernel that waits for multiprocessors is computing.
+//! one stream is not taken apart: a kernel that waits for multiprocessors is computing, and so is a device that waits for the
+//! host's next launch. Hence a stamp of the host when all is enqueued: what *compute* shares with submitting is told beside it.
 
 use std::sync::Arc;
 
@@ -91,7 +92,10 @@ struct GpuSlot {
     lanes: Lanes,
     clock: ClockMap,
     anchor: Arc<Anchor>,
+    /// When the host began to submit the segment at hand …
     submitted: Stamp,
+    /// … and when it had.
+    enqueued: Stamp,
     sync: Sync,
     options: Options,
     layer_times: Vec<NodeTime>,
@@ -198,6 +202,7 @@ impl GpuSlot {
             anchor: clock.anchor(),
             clock: clock.clone(),
             submitted: Stamp(0),
+            enqueued: Stamp(0),
             sync: match options.gpu.sync {
                 scenario::Sync::Block => Sync::Block,
                 scenario::Sync::Spin => Sync::Spin,
@@ -229,7 +234,9 @@ impl GpuSlot {
             pinned: &self.pinned,
             device: &self.device,
         };
-        stretch.enqueue(&self.lanes, &mut memory, &mut self.findings, self.options.backend)
+        stretch.enqueue(&self.lanes, &mut memory, &mut self.findings, self.options.backend)?;
+        self.enqueued = RealClock.now();
+        Ok(())
     }
 
     /// Goes on from `piece`: runs host steps, whose time is the frame's computing as on every backend, and enqueues the
@@ -265,7 +272,7 @@ impl GpuSlot {
             };
             let stages = stretch
                 .wait(self.sync, self.options.watchdog)
-                .and_then(|()| stretch.stages(&self.lanes, &self.anchor, self.submitted))
+                .and_then(|()| stretch.stages(&self.lanes, &self.anchor, (self.submitted, self.enqueued)))
                 .map_err(|error| failed(self.options.backend, "a frame", error))?;
             for bound in stretch.executions() {
                 bound.execution.layer_times(&mut self.layer_times);
@@ -275,6 +282,10 @@ impl GpuSlot {
                 queue: sum(times.queue, stages.queue),
                 compute: sum(times.compute, stages.compute),
                 d2h: sum(times.d2h, stages.d2h),
+                submission: match (times.submission, stages.submission) {
+                    (Some(before), Some(own)) => Some(before.and(own)),
+                    (before, own) => before.or(own),
+                },
             };
             at = self.go_on(piece + 1, &mut times)?;
         }
@@ -357,6 +368,14 @@ impl Slot for GpuSlot {
 
     fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
+    }
+
+    fn submission_may_wait(&self) -> Option<bool> {
+        let may_wait = |piece: &Piece| match piece {
+            Piece::Stretch(stretch) => stretch.may_wait(),
+            Piece::Host(_) => false,
+        };
+        Some(self.pieces.iter().any(may_wait))
     }
 }
 

@@ -9,7 +9,7 @@ use super::layout::{EngineUse, Segment};
 use super::{Execution, Lanes, failed};
 use crate::backend::{BackendError, StageTimes};
 use crate::gpu::{Anchor, DeviceMemory, Event, Gpu, GpuError, Graph, PinnedAddress, Stream, Sync};
-use crate::record::Finding;
+use crate::record::{Finding, Submission};
 use crate::tensor::{Shape, TensorSet};
 use crate::units::{Nanos, Stamp};
 
@@ -110,6 +110,11 @@ impl Stretch {
         self.executions.iter_mut()
     }
 
+    /// Whether one of its engines may wait for the device while it is enqueued.
+    pub(super) fn may_wait(&self) -> bool {
+        self.executions.iter().any(|bound| bound.execution.may_wait())
+    }
+
     /// Puts everything on the streams and returns.
     pub(super) fn enqueue(
         &mut self,
@@ -178,24 +183,32 @@ impl Stretch {
         last.wait(sync, limit)
     }
 
-    /// The stages of a segment that is done, submitted at `submitted`.
+    /// The stages of a segment that is done, which the host submitted from one stamp to the other.
     pub(super) fn stages(
         &self,
         lanes: &Lanes,
         anchor: &Anchor,
-        submitted: Stamp,
+        (submitted, enqueued): (Stamp, Stamp),
     ) -> Result<StageTimes, GpuError> {
         let stamps = &self.stamps;
-        let mut queue = (anchor.place(&stamps.begun)? - submitted).max(Nanos::ZERO);
-        let mut began = |before: &Event, own: &Event| -> Result<(), GpuError> {
-            queue += own.since(before)?.max(Nanos::ZERO);
-            Ok(())
+        let begun = anchor.place(&stamps.begun)?;
+        let mut queue = (begun - submitted).max(Nanos::ZERO);
+        let mut began = |before: &Event, own: &Event| -> Result<Nanos, GpuError> {
+            let waited = own.since(before)?.max(Nanos::ZERO);
+            queue += waited;
+            Ok(waited)
         };
+        let h2d = match self.segment.uploads.is_empty() {
+            true => None,
+            false => Some(stamps.uploaded.since(&stamps.begun)?),
+        };
+        let mut executing_from = begun + h2d.unwrap_or(Nanos::ZERO);
         let (mut execution, mut download) = (self.uploaded(), &stamps.computed);
         if !lanes.is_one() {
-            began(execution, &stamps.execution)?;
+            executing_from = executing_from + began(execution, &stamps.execution)?;
             execution = &stamps.execution;
         }
+        let compute = stamps.computed.since(execution)?;
         let mut d2h = None;
         if !self.segment.downloads.is_empty() {
             if !lanes.is_one() {
@@ -205,13 +218,15 @@ impl Stretch {
             d2h = Some(stamps.done.since(download)?);
         }
         Ok(StageTimes {
-            h2d: match self.segment.uploads.is_empty() {
-                true => None,
-                false => Some(stamps.uploaded.since(&stamps.begun)?),
-            },
+            h2d,
             queue: Some(queue),
-            compute: Some(stamps.computed.since(execution)?),
+            compute: Some(compute),
             d2h,
+            submission: Some(Submission {
+                took: enqueued - submitted,
+                // Submission begins before the device does, so what it shares with computing ends with the first of the two.
+                in_compute: Some((enqueued - executing_from).min(compute).max(Nanos::ZERO)),
+            }),
         })
     }
 

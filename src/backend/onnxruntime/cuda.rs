@@ -322,4 +322,8 @@ impl Execution for Running {
     fn can_be_captured(&self) -> bool {
         false
     }
+
+    fn may_wait(&self) -> bool {
+        self.sessions.iter().any(|made| made.session.may_wait())
+    }
 }

@@ -14,6 +14,7 @@ use super::library::Library;
 use super::{failed, refused};
 use crate::backend::gpu::{Port, Ports};
 use crate::backend::{BackendError, NetworkSource};
+use crate::engine::network;
 use crate::tensor::{ElementType, Shape};
 
 /// A dimension as the network states it.
@@ -54,6 +55,7 @@ pub(super) struct Session {
     outputs: Vec<Vec<Dim>>,
     input_names: Names,
     output_names: Names,
+    may_wait: bool,
     /// The threads of a tenant take turns: the crate `ort` documents that `Run` is not safe from several at once.
     session: Mutex<ort::session::Session>,
 }
@@ -68,8 +70,20 @@ impl Session {
         provider: Option<ExecutionProviderDispatch>,
     ) -> Result<Self, BackendError> {
         let name = network.to_string();
-        let loaded = load(library, network, threads, provider);
-        let session = loaded.map_err(|error| refused(backend, &name, &error))?;
+        let (session, may_wait) = match provider {
+            None => (load(library, network, threads, None, Rest::OnProcessor), false),
+            Some(provider) => {
+                match load(library, network, threads, Some(provider.clone()), Rest::Refused) {
+                    Ok(session) => (Ok(session), waits_by_itself(network)),
+                    // Whatever the reason was: if it is another one, it comes again.
+                    Err(_) => (
+                        load(library, network, threads, Some(provider), Rest::OnProcessor),
+                        true,
+                    ),
+                }
+            }
+        };
+        let session = session.map_err(|error| refused(backend, &name, &error))?;
         let ports = |list: &[Outlet]| -> Result<Vec<(Port, Vec<Dim>)>, BackendError> {
             let port = |outlet| {
                 port(outlet).map_err(|problem| BackendError::Load {
@@ -93,8 +107,15 @@ impl Session {
             },
             inputs: input_dims,
             outputs: output_dims,
+            may_wait,
             session: Mutex::new(session),
         })
+    }
+
+    /// Whether a run on a device may wait for it before it returns, although it is not asked to: for what a node on the
+    /// processor reads, or for what an operator has to know on the host.
+    pub(super) fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     pub(super) fn ports(&self) -> &Ports {
@@ -169,11 +190,46 @@ impl Session {
     }
 }
 
+/// What becomes of nodes that a provider lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// The processor executes them.
+    OnProcessor,
+    /// The network is refused.
+    Refused,
+}
+
+/// Operators whose kernels on a device tell the host something (a condition, a size) and wait until it knows.
+const TELL_THE_HOST: [&str; 8] = [
+    "Compress",
+    "If",
+    "Loop",
+    "NonMaxSuppression",
+    "NonZero",
+    "Scan",
+    "SequenceAt",
+    "Unique",
+];
+
+/// Whether a network that is on the device as a whole still waits within a run; what cannot be read may.
+fn waits_by_itself(network: &NetworkSource) -> bool {
+    let facts = match network {
+        NetworkSource::File(path) => network::read(path).ok(),
+        NetworkSource::Embedded { bytes, .. } => network::facts(bytes).ok(),
+    };
+    facts.is_none_or(|facts| {
+        TELL_THE_HOST
+            .iter()
+            .any(|operator| facts.operators.contains_key(*operator))
+    })
+}
+
 fn load(
     library: &Library,
     network: &NetworkSource,
     threads: usize,
     provider: Option<ExecutionProviderDispatch>,
+    rest: Rest,
 ) -> ort::Result<ort::session::Session> {
     let mut builder = ort::session::Session::builder(library.environment())?
         .with_intra_threads(threads)?
@@ -182,6 +238,9 @@ fn load(
     if let Some(provider) = provider {
         // Otherwise a provider that fails would leave the network on the processor without a word.
         builder = builder.with_execution_providers([provider.error_on_failure()])?;
+    }
+    if rest == Rest::Refused {
+        builder = builder.with_config_entry("session.disable_cpu_ep_fallback", "1")?;
     }
     match network {
         NetworkSource::File(path) => builder.commit_from_file(path),

@@ -13,7 +13,7 @@ use crate::gpu::{
     Anchor, ClockMap, DeviceMemory, Event, Gpu, GpuError, LOAD, Load, LoadKernel, PinnedAddress,
     PinnedMemory, Stream, Sync,
 };
-use crate::record::Phase;
+use crate::record::{Phase, Submission};
 use crate::scenario::{self, Resource, Sharing};
 use crate::tensor::TensorSet;
 use crate::units::{Nanos, Stamp};
@@ -65,6 +65,7 @@ pub(super) fn open(
             anchor: clock.anchor(),
             clock: clock.clone(),
             submitted: Stamp(0),
+            enqueued: Stamp(0),
             sync: match on.options.gpu.sync {
                 scenario::Sync::Block => Sync::Block,
                 scenario::Sync::Spin => Sync::Spin,
@@ -150,6 +151,7 @@ struct DeviceSlot {
     clock: ClockMap,
     anchor: Arc<Anchor>,
     submitted: Stamp,
+    enqueued: Stamp,
     sync: Sync,
     watchdog: std::time::Duration,
     tensors: TensorSet,
@@ -163,24 +165,38 @@ impl DeviceSlot {
         self.submitted = RealClock.now();
         self.stream.record(&self.begun)?;
         self.work.enqueue(&self.stream, self.count)?;
-        self.stream.record(&self.done)
+        self.stream.record(&self.done)?;
+        self.enqueued = RealClock.now();
+        Ok(())
     }
 
     fn finish(&mut self) -> Result<StageTimes, GpuError> {
         self.gpu.bind()?;
         self.done.wait(self.sync, self.watchdog)?;
-        let queue = (self.anchor.place(&self.begun)? - self.submitted).max(Nanos::ZERO);
-        let took = Some(self.done.since(&self.begun)?);
+        let begun = self.anchor.place(&self.begun)?;
+        let queue = (begun - self.submitted).max(Nanos::ZERO);
+        let took = self.done.since(&self.begun)?;
+        let submission = |in_compute| {
+            Some(Submission {
+                took: self.enqueued - self.submitted,
+                in_compute,
+            })
+        };
         let times = StageTimes {
             queue: Some(queue),
             ..StageTimes::default()
         };
         Ok(match *self.work {
             Work::Kernel(_) => StageTimes {
-                compute: took,
+                compute: Some(took),
+                submission: submission(Some((self.enqueued - begun).min(took).max(Nanos::ZERO))),
                 ..times
             },
-            Work::Copies { .. } => StageTimes { h2d: took, ..times },
+            Work::Copies { .. } => StageTimes {
+                h2d: Some(took),
+                submission: submission(None),
+                ..times
+            },
         })
     }
 
@@ -213,6 +229,10 @@ impl Slot for DeviceSlot {
             }
             gpu::failed(NAME, "a burst", error)
         })
+    }
+
+    fn submission_may_wait(&self) -> Option<bool> {
+        Some(false)
     }
 
     fn restart(&mut self, sharing: Sharing, _phase: Phase) {

@@ -138,6 +138,7 @@ fn tenants_stand_above_the_board_with_what_became_of_their_frames() {
             deadline: Some(Nanos::from_millis(20)),
             detections: 0,
             input_size: 0,
+            submission: None,
         });
     }
     let shown = screen(&view, 80, 24);

@@ -64,6 +64,23 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             total.push(dim(or_unknown(mean, |ms| unit.show(ms))));
         }
         grid.row(total);
+        if let Some(submission) = &tenant.submission_ms {
+            let share = tenant.submitting.and_then(|submitting| submitting.share.p50);
+            let mut row = vec![
+                plain(""),
+                dim("submission"),
+                dim(or_unknown(submission.mean, |ms| unit.show(ms))),
+                plain(""),
+                dim(or_unknown(submission.p99, |ms| unit.show(ms))),
+            ];
+            if slowest {
+                row.push(plain(""));
+            }
+            row.push(dim(share.map_or(String::new(), |share| {
+                format!("still going on for {} of compute (p50)", percent(share))
+            })));
+            grid.row(row);
+        }
     }
     let mut text = heading("WHERE THE TIME GOES", &note, style) + &grid.render(style);
     for tenant in told().filter(|tenant| tenant.waterfall.parts.len() > 1) {
@@ -93,6 +110,9 @@ pub(in crate::report) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> Str
         unit.show(mean),
         unit.name()
     );
+    if largest.part == "compute" {
+        text.push_str(&submitting(tenant, unit));
+    }
     if let Some(slowest) = waterfall.slowest
         && slowest.mean_ms > mean
     {
@@ -105,6 +125,23 @@ pub(in crate::report) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> Str
         ));
     }
     text + "."
+}
+
+/// What the host's launches have of *compute*, where they are its limit or may be.
+fn submitting(tenant: &TenantSummary, unit: TimeUnit) -> String {
+    let Some(submitting) = tenant.submitting else {
+        return String::new();
+    };
+    let limit = match submitting.host_bound {
+        Some(true) => "the host's launches are the limit",
+        Some(false) => return String::new(),
+        None => "launching, or waiting for the device, which is not told apart",
+    };
+    format!(
+        ", of which the host was still submitting for {} {}: {limit}",
+        unit.show(submitting.mean_ms),
+        unit.name()
+    )
 }
 
 fn in_words(part: &str) -> &str {

@@ -82,7 +82,9 @@ impl Finish<'_> {
             queue,
             compute,
             d2h,
+            submission,
         } = times;
+        record.submission = submission;
         record.stages[Stage::H2d as usize] = h2d;
         // What it waited for its turn is there already.
         let turn = record.stages[Stage::Queue as usize];

@@ -233,6 +233,7 @@ impl Prepare<'_> {
             deadline: self.deadline,
             detections: 0,
             input_size: 0,
+            submission: None,
         }
     }
 

@@ -26,6 +26,9 @@ struct Frame
     cudaStream_t stream = nullptr;
     uint64_t compute_us = 0;
     uint64_t traffic_bytes = 0;
+    uint64_t launches = 0;
+    uint64_t launch_us = 0;
+    uint64_t kernel_us = 0;
     std::vector<Buffer> inputs;
     std::vector<Buffer> outputs;
 };

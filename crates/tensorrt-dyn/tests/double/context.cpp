@@ -337,6 +337,9 @@ bool Context::frame(char const* method, cudaStream_t stream)
     frame.stream = stream;
     frame.compute_us = engine->plan.network.compute_us;
     frame.traffic_bytes = engine->plan.network.traffic_bytes;
+    frame.launches = engine->plan.network.launches;
+    frame.launch_us = engine->plan.network.launch_us;
+    frame.kernel_us = engine->plan.network.kernel_us;
     for (auto const& one : io)
     {
         Buffer const buffer{one.address, volume(late(one)), one.text->type, one.text->shape_input};

@@ -135,6 +135,9 @@ std::string readLine(std::vector<std::string> const& words, Description& into)
     uint64_t* const number = key == "weights_bytes" ? &into.weights_bytes
         : key == "compute_us"                       ? &into.compute_us
         : key == "traffic_bytes"                    ? &into.traffic_bytes
+        : key == "launches"                         ? &into.launches
+        : key == "launch_us"                        ? &into.launch_us
+        : key == "kernel_us"                        ? &into.kernel_us
         : key == "device_memory"                    ? &into.device_memory
                                                     : nullptr;
     int64_t value = 0;
@@ -175,7 +178,8 @@ std::string Description::text() const
     for (auto const& layer : layers)
         out << "layer " << layer.name << " " << layer.op << "\n";
     out << "weights_bytes " << weights_bytes << "\ncompute_us " << compute_us << "\ntraffic_bytes " << traffic_bytes
-        << "\ndevice_memory " << device_memory << "\n";
+        << "\nlaunches " << launches << "\nlaunch_us " << launch_us << "\nkernel_us " << kernel_us << "\ndevice_memory "
+        << device_memory << "\n";
     return out.str();
 }
 

@@ -10,6 +10,9 @@
 //   layer NAME OP                       in a chain; OP as in ONNX (Conv, Relu, ...); an unknown OP is a parser error
 //   weights_bytes N                     size of the plan beyond its description
 //   compute_us N                        how long a frame takes (GPU: spins in a kernel; host: sleeps); 0
+//   launches N                          so many small kernels before that one, enqueued one by one; GPU only; 0
+//   launch_us N                         how long the host takes over each of them, sleeping before it; 0
+//   kernel_us N                         how long the device takes over each of them; 0
 //   traffic_bytes N                     device memory read and written by a frame, each N; 0
 //   device_memory N                     bytes of activation memory an execution context wants; 1024
 //   data_file PATH                      external data that must exist beside the model; a parser error if it does not
@@ -57,6 +60,9 @@ struct Description
     uint64_t weights_bytes = 0;
     uint64_t compute_us = 0;
     uint64_t traffic_bytes = 0;
+    uint64_t launches = 0;
+    uint64_t launch_us = 0;
+    uint64_t kernel_us = 0;
     uint64_t device_memory = 1024;
     std::string data_file;
 

@@ -1,15 +1,17 @@
 // The driver is opened at run time and nothing of CUDA's headers is needed. A frame is: a word of scratch set to what the
-// host's inputs add up to, a sum kernel an input, the spinning kernel, a writing kernel an output, all on the caller's
-// stream. Scratch belongs to an execution context, whose frames are in order; its first frame allocates it, so a frame has
+// host's inputs add up to, a sum kernel an input, a writing kernel an output, the small kernels of `launches` (a stamp and a
+// wait each, enqueued at the host's stated pace), the spinning kernel, all on the caller's stream. Scratch belongs to an execution context, whose frames are in order; its first frame allocates it, so a frame has
 // to be enqueued once before it is captured into a graph (as TensorRT asks for, too). The kernels stay loaded.
 #include "device.h"
 
 #include "kernels.h"
 
 #include <algorithm>
+#include <chrono>
 #include <dlfcn.h>
 #include <map>
 #include <mutex>
+#include <thread>
 
 namespace dbl
 {
@@ -80,8 +82,8 @@ struct Kernels
     Handle write = nullptr;
 };
 
-/// Of an execution context in a device context: a word for the sum and the time when the frame began, and memory for the
-/// traffic.
+/// Of an execution context in a device context: a word for the sum and the time when the frame began, the same for a small
+/// kernel, and memory for the traffic.
 struct Scratch
 {
     Address sum = 0;
@@ -133,7 +135,7 @@ struct DeviceFrame
         kernels = known;
         Scratch& own = scratch_of[{context, frame.owner}];
         if (problem.empty() && own.sum == 0)
-            ok(driver().allocate(&own.sum, 16), "cuMemAlloc");
+            ok(driver().allocate(&own.sum, 32), "cuMemAlloc");
         uint64_t const wanted = std::min(frame.traffic_bytes, kMOST_TRAFFIC) / 16 * 16;
         if (problem.empty() && own.traffic_bytes < wanted)
         {
@@ -142,6 +144,19 @@ struct DeviceFrame
         }
         scratch = own;
         return problem.empty();
+    }
+
+    /// One kernel of `launches`, whose stamp lies at `own` + 8.
+    bool launchSmall(Kernels const& kernels, Address own)
+    {
+        if (frame.launch_us > 0)
+            std::this_thread::sleep_for(std::chrono::microseconds(frame.launch_us));
+        uint32_t nothing = 0;
+        uint64_t nanos = frame.kernel_us * 1000, none = 0;
+        Address since = own + 8;
+        void* begin[] = {&own, &nothing};
+        void* spin[] = {&nanos, &none, &none, &none, &since};
+        return launch(kernels.begin, 1, 1, "dbl_begin", begin) && launch(kernels.spin, 1, 1, "dbl_spin", spin);
     }
 
     void run()
@@ -175,6 +190,9 @@ struct DeviceFrame
             if (out.elements > 0 && !launch(kernels.write, blocks(out.elements), kBLOCK, "dbl_write", to))
                 return;
         }
+        for (uint64_t n = 0; n < frame.launches; ++n)
+            if (!launchSmall(kernels, scratch.sum + 16))
+                return;
         uint64_t nanos = frame.compute_us * 1000;
         uint64_t places = scratch.traffic_bytes / 16;
         uint64_t accesses = places == 0 ? 0 : frame.traffic_bytes / 16;

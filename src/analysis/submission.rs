@@ -1,0 +1,319 @@
+//! How long the host took to put frames on a device, and whether that is what their *compute* lasts.
+//!
+//! *Compute* lies between two stamps of the device. Kernels that the host launches more slowly than the device executes them
+//! leave it idle in between, and no stamp says so. What is known is when the host had submitted everything. Three cases:
+//!
+//! - the host is done early in *compute*: the device had its work in line, and *compute* is the device's;
+//! - the host is still submitting nearly until the end: *compute* cannot be shorter than the host takes, and what the device
+//!   would take by itself does not show. That is the finding `host-bound`;
+//! - the same on a backend that may wait for the device while it submits: launches and waits are not told apart
+//!   (`compute-unclear`).
+//!
+//! A queue of launches that is full makes the host wait too, at any depth of the ring. Then the device still has a whole queue
+//! of them when the host is done, which takes it far longer than [`LEFT`].
+
+use serde::Serialize;
+
+use super::findings::finding;
+use super::idle::HostIdle;
+use super::quantile::Quantile;
+use super::series::Series;
+use super::stats::{ns_to_ms, six_decimals, stats};
+use super::summary::{Stats, TenantSummary};
+use crate::record::{Finding, FrameRecord, Stage};
+use crate::scenario::{Graph, Tenant};
+use crate::units::Nanos;
+
+/// From which share of its *compute* on a frame is bound by the host: the rest is no more than the last launches take to
+/// begin, the last kernels to execute, and what device moments are placed wrongly by.
+const NEARLY_ALL: f64 = 0.9;
+/// What the device may have left when the host is done. A full queue, of some thousand launches, lasts a millisecond and more.
+const LEFT: Nanos = Nanos::from_micros(500);
+/// Shorter *compute* is not judged: the calls that copy results out, which are in the submission and after the network, and
+/// the error of placing device moments on the host's line take some 10 µs each.
+const SHORTEST: Nanos = Nanos::from_micros(200);
+/// Shares are gathered as whole parts of this.
+const WHOLE: f64 = 1e9;
+
+/// How submission and *compute* lie to each other, over the completed frames in which both are known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Submitting {
+    /// Mean of the part of *compute* in which the host was still submitting.
+    pub mean_ms: f64,
+    /// That part as a share of *compute*: quantiles over frames.
+    pub share: Shares,
+    /// Share of frames in which that is all but the last moments.
+    pub bound_frames: f64,
+    /// Whether launches by the host are the limit of *compute*; `None` where it cannot be told.
+    pub host_bound: Option<bool>,
+    /// Whether the backend may wait for the device while it submits; `None` where that is not recorded.
+    pub may_wait: Option<bool>,
+}
+
+/// Quantiles of a share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the quantiles")]
+pub struct Shares {
+    pub p25: Option<f64>,
+    pub p50: Option<f64>,
+    pub p75: Option<f64>,
+}
+
+/// What is kept of one tenant's completed frames while they go by.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    took: Series,
+    compute: Series,
+    in_compute: Series,
+    share: Series,
+    bound: u64,
+}
+
+impl Gathered {
+    /// Takes in a completed frame; answers how many durations were kept of it.
+    pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) -> u64 {
+        let Some(submission) = frame.submission else {
+            return 0;
+        };
+        self.took.push(submission.took, exact);
+        let compute = frame.stages[Stage::Compute as usize].filter(|took| took.0 > 0);
+        let (Some(compute), Some(shared)) = (compute, submission.in_compute) else {
+            return 1;
+        };
+        // What a damaged file says may be absurd.
+        let shared = shared.clamp(Nanos::ZERO, compute);
+        let share = shared.0 as f64 / compute.0 as f64;
+        self.compute.push(compute, exact);
+        self.in_compute.push(shared, exact);
+        self.share.push(Nanos((share * WHOLE) as i64), exact);
+        self.bound += u64::from(share >= NEARLY_ALL && compute - shared <= LEFT);
+        4
+    }
+
+    /// The figures of submission, whose values `in_order` of time tell how wide intervals must be, and how it lies to
+    /// *compute*; none of files that do not tell, and of backends without a device.
+    pub(super) fn finish(self, in_order: &[i64], may_wait: Option<bool>) -> (Option<Stats>, Option<Submitting>) {
+        if self.took.count() == 0 {
+            return (None, None);
+        }
+        let took = stats(&self.took.finish(), in_order);
+        let frames = self.compute.count();
+        let [usual] = self.compute.finish().quantiles([Quantile::P50], 0.95, &[]);
+        // Too few frames to know how long *compute* usually is are too few to say more of it.
+        if usual.is_none_or(|usual| usual.value < SHORTEST) {
+            return (Some(took), None);
+        }
+        let bound_frames = self.bound as f64 / frames as f64;
+        let host_bound = match (2 * self.bound > frames, may_wait) {
+            (false, _) => Some(false),
+            (true, Some(false)) => Some(true),
+            (true, _) => None,
+        };
+        let quantiles = [Quantile::P25, Quantile::P50, Quantile::P75];
+        let [p25, p50, p75] = self
+            .share
+            .finish()
+            .quantiles(quantiles, 0.95, &[])
+            .map(|estimate| estimate.map(|estimate| six_decimals(estimate.value.0 as f64 / WHOLE)));
+        let submitting = Submitting {
+            mean_ms: ns_to_ms(self.in_compute.sum() as f64 / frames as f64),
+            share: Shares { p25, p50, p75 },
+            bound_frames: six_decimals(bound_frames),
+            host_bound,
+            may_wait,
+        };
+        (Some(took), Some(submitting))
+    }
+}
+
+/// What that means for the tenant's figures.
+pub(super) fn limits(scenario: &Tenant, summary: &TenantSummary, host: Option<&HostIdle>) -> Option<Finding> {
+    let (submitting, name, backend) = (summary.submitting?, &scenario.name, summary.backend.as_str());
+    if submitting.host_bound == Some(false) {
+        return None;
+    }
+    let compute = summary.stages_ms.iter().find(|(stage, _)| *stage == Stage::Compute.name());
+    let (compute, submission) = (compute?.1.p50?, summary.submission_ms.as_ref()?.p50?);
+    let frames = format!(
+        "in {:.0} % of its frames the host was still submitting until the end of compute (p50: compute {compute:.2} ms, \
+         submission {submission:.2} ms)",
+        submitting.bound_frames * 100.0
+    );
+    let host = host.map_or_else(String::new, |host| format!(" {host}"));
+    if submitting.host_bound.is_none() {
+        let message = format!(
+            "{name}: {frames}. {backend} may also wait for the device while it submits, so whether the host or the device is \
+             the limit of compute is not known.{host}"
+        );
+        let advice = "Look with `-vv` for nodes that the library leaves to the processor, and take them out of the network, or \
+                      run it on TensorRT, whose submission does not wait.";
+        return Some(finding("compute-unclear", Some(name), message, advice.to_owned()));
+    }
+    let message = format!(
+        "{name} is bound by the host's launches: {frames}. What the device would take by itself is not in these figures.{host}"
+    );
+    let fewer = match (backend, scenario.gpu.graph) {
+        ("tensorrt", Graph::Off) => "Submit each frame as one CUDA graph (`graph: On`)",
+        ("tensorrt", _) => "Build an engine of fewer layers, or one that a CUDA graph can hold",
+        _ => "Run the network on TensorRT with `graph: On`, which submits a frame in one call",
+    };
+    let advice = format!(
+        "{fewer}; or put more than one image into a batch. Hold the processors' clocks (`clocks: Max`) and keep them from deep idle \
+         states, which make each launch after a pause slower."
+    );
+    Some(finding("host-bound", Some(name), message, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, Normal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::*;
+    use crate::record::{Outcome, Phase, Submission};
+    use crate::units::Stamp;
+
+    fn frame(compute: i64, submission: Option<Submission>) -> FrameRecord {
+        let mut stages = [None; 8];
+        stages[Stage::Compute as usize] = Some(Nanos(compute));
+        FrameRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence: 0,
+            source_index: 0,
+            released: Stamp(0),
+            started: Stamp(0),
+            finished: Stamp(compute),
+            lateness: Nanos::ZERO,
+            stages,
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+            submission,
+        }
+    }
+
+    /// Device and host work side by side: `launches` of `launch` each by the host, `kernel` each on the device, which begins
+    /// none before it is launched, and of which at most `queue` are in line. What the frame's record then says, in nanoseconds.
+    fn executed(launches: usize, launch: i64, kernel: i64, queue: usize) -> FrameRecord {
+        let (mut host, mut device) = (0, 0);
+        let mut ends = Vec::with_capacity(launches);
+        for n in 0..launches {
+            host += launch;
+            if let Some(room) = n.checked_sub(queue) {
+                host = host.max(ends[room]);
+            }
+            device = device.max(host) + kernel;
+            ends.push(device);
+        }
+        let submission = Submission {
+            took: Nanos(host),
+            in_compute: Some(Nanos(host.min(device))),
+        };
+        frame(device, Some(submission))
+    }
+
+    fn judged(frames: &[FrameRecord], may_wait: Option<bool>) -> Option<Submitting> {
+        let mut gathered = Gathered::default();
+        for frame in frames {
+            gathered.push(frame, true);
+        }
+        gathered.finish(&[], may_wait).1
+    }
+
+    fn bound(frame: FrameRecord) -> Option<bool> {
+        judged(&[frame; 20], Some(false)).unwrap().host_bound
+    }
+
+    const QUEUE: usize = 1024;
+
+    #[test]
+    fn launches_slower_than_kernels_are_the_host_s_limit_and_faster_ones_are_not() {
+        assert_eq!(bound(executed(375, 9_000, 2_300, QUEUE)), Some(true));
+        assert_eq!(bound(executed(375, 3_000, 20_000, QUEUE)), Some(false));
+        // A graph: one call, and the device has all of it.
+        assert_eq!(bound(executed(1, 8_000, 860_000, QUEUE)), Some(false));
+        // Slow launches, and then a long kernel: most of it the device's own.
+        let mut last = executed(300, 9_000, 2_000, QUEUE);
+        last.stages[Stage::Compute as usize] = Some(Nanos(2_702_000 + 1_500_000));
+        assert_eq!(bound(last), Some(false));
+    }
+
+    #[test]
+    fn a_host_that_waits_for_room_in_a_full_queue_is_not_the_limit() {
+        for launches in [2_000, 5_000, 20_000, 60_000] {
+            assert_eq!(bound(executed(launches, 2_000, 5_000, QUEUE)), Some(false), "{launches}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_waits_is_not_called_launches() {
+        let frames = [executed(375, 9_000, 2_300, QUEUE); 20];
+        for may_wait in [Some(true), None] {
+            assert_eq!(judged(&frames, may_wait).unwrap().host_bound, None);
+        }
+        let frames = [executed(375, 3_000, 20_000, QUEUE); 20];
+        assert_eq!(judged(&frames, Some(true)).unwrap().host_bound, Some(false));
+    }
+
+    #[test]
+    fn without_submission_or_with_too_little_of_it_nothing_is_said() {
+        let mut gathered = Gathered::default();
+        assert_eq!(gathered.push(&frame(5_000_000, None), true), 0);
+        assert_eq!(gathered.finish(&[], None), (None, None), "a file of an older version");
+        assert_eq!(judged(&[executed(375, 9_000, 2_300, QUEUE); 10], Some(false)), None, "too few");
+        assert_eq!(judged(&[executed(12, 9_000, 2_300, QUEUE); 50], Some(false)), None, "too short");
+        let copies = Submission {
+            took: Nanos(900_000),
+            in_compute: None,
+        };
+        let (took, submitting) = {
+            let mut gathered = Gathered::default();
+            gathered.push(&frame(5_000_000, Some(copies)), true);
+            gathered.finish(&[], Some(false))
+        };
+        assert_eq!((took.unwrap().max, submitting), (Some(0.9), None));
+        let absurd = Submission {
+            took: Nanos(i64::MAX),
+            in_compute: Some(Nanos(i64::MIN)),
+        };
+        assert_eq!(bound(frame(5_000_000, Some(absurd))), Some(false));
+    }
+
+    /// Frames whose launches and kernels scatter from frame to frame, with an error of where device moments are placed.
+    fn scattered(seed: u64, launch: f64, kernel: f64) -> Vec<FrameRecord> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let scatter = Normal::new(1.0, 0.15).unwrap();
+        let placed = Normal::new(0.0, 15_000.0).unwrap();
+        (0..60)
+            .map(|_| {
+                let mut draw = |ns: f64| (ns * f64::max(scatter.sample(&mut random), 0.2)) as i64;
+                let (launch, kernel) = (draw(launch), draw(kernel));
+                let mut frame = executed(200, launch, kernel, QUEUE);
+                let error = placed.sample(&mut random) as i64;
+                let compute = frame.stages[Stage::Compute as usize].unwrap();
+                let submission = frame.submission.unwrap();
+                frame.submission = Some(Submission {
+                    in_compute: Some(Nanos((submission.took.0 + error).clamp(0, compute.0))),
+                    ..submission
+                });
+                frame
+            })
+            .collect()
+    }
+
+    #[test]
+    fn over_seeds_the_device_s_limit_is_never_called_the_host_s_and_the_host_s_always() {
+        let says = |seed: u64, launch: f64, kernel: f64| {
+            let found = judged(&scattered(seed, launch, kernel), Some(false)).unwrap();
+            found.host_bound == Some(true)
+        };
+        let device = (0..300).filter(|&seed| says(seed, 4_000.0, [6_000.0, 10_000.0, 40_000.0][seed as usize % 3]));
+        assert_eq!(device.count(), 0, "false alarms");
+        let host = (0..300).filter(|&seed| says(seed, 9_000.0, [1_000.0, 2_300.0, 5_000.0][seed as usize % 3]));
+        assert_eq!(host.count(), 300, "found");
+    }
+}
