@@ -559,6 +559,8 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "d2h_ns": d2h, "postprocess_ns": postprocess, "deadline_ns": ns(r.deadline),
                 "detections": r.detections, "input_size": r.input_size, "tenant": r.tenant,
                 "phase": r.phase.code(), "outcome": r.outcome as u8, "warmup": r.warmup,
+                "submission_ns": ns(r.submission.map(|s| s.took)),
+                "submission_in_compute_ns": ns(r.submission.and_then(|s| s.in_compute)),
             });
             merge(&mut fields, number);
             (format!("/jetlag/{}/{what}", tenant(r.tenant)), r.finished, fields)

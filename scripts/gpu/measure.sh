@@ -11,6 +11,8 @@
 #   FOLDER/measure.sh processes           there: the same in processes, time-sliced and under MPS
 #   FOLDER/measure.sh preprocess          there: preparing frames on the host and on the device
 #   FOLDER/measure.sh stressors           there: a detector beside each stressor
+#   FOLDER/measure.sh submission          there: how much of compute is the host's launching: a detector alone and beside another,
+#                                         and plans whose launches are slow, as they are and as a CUDA graph
 #   FOLDER/measure.sh outputs             there: runs of the same frames on each backend; scripts/gpu/outputs.py compares them here
 #   FOLDER/measure.sh peer                there: the same network from Python's onnxruntime, in turns
 #   FOLDER/measure.sh several             there, with two GPUs: copies of a tenant on each
@@ -208,6 +210,27 @@ preprocess() {
     run "preprocess-lidar-$where" "preprocess-lidar-$where.ron"
   done
   python3 table.py stages runs preprocess
+}
+
+submission() {
+  export JETLAG_ONNXRUNTIME=$here/ort JETLAG_TENSORRT=$here/tensorrt
+  local front=camera side=camera graph
+  [ -e engines/yolox_nano.ron ] && front=yolox_nano side=nanodet_m_416
+  local alone beside
+  alone=$(detector "$front" "$front" Camera 'arrival: Periodic(100)')
+  beside=$(detector "$side-2" "$side" Camera 'arrival: Periodic(60)')
+  scenario submission-alone '' "$alone"
+  scenario submission-beside '' "$alone" "$beside"
+  run submission-alone submission-alone.ron
+  run submission-beside submission-beside.ron
+  # Of known kind: one kernel of 3 ms, and 300 small ones that the host launches slowly.
+  scenario submission-kernel '' "$(camera camera.plan 'arrival: Periodic(50)')"
+  run submission-kernel submission-kernel.ron
+  for graph in Off On; do
+    scenario "submission-launches-$graph" '' "$(camera launches.plan "arrival: Closed, graph: $graph")"
+    run "submission-launches-$graph" "submission-launches-$graph.ron"
+  done
+  python3 table.py submission runs
 }
 
 outputs() {

@@ -83,6 +83,27 @@ def stages(prefix):
                 print(f"{path.stem:24s} {t['throughput_fps']:7.1f} frames/s  {medians}")
 
 
+def submission():
+    """What of *compute* is the host's launching, and what is found of it."""
+    print(f"{'run':24s} {'tenant':16s} {'response':>9s} {'compute':>8s} {'submission':>10s} {'share p50':>10s} {'frames bound':>13s}  findings")
+    for path in sorted(folder.glob("submission-*.json")):
+        if not (run := summary(path.stem)):
+            continue
+        for t in run["tenants"]:
+            took, own = t["submission_ms"] or {}, t["submitting"] or {}
+            percent = lambda share: "–" if share is None else f"{share * 100:.1f} %"
+            compute = t["stages_ms"].get("compute") or {}
+            found = [f["code"] for f in run["run"]["findings"] if f.get("tenant") in (None, t["name"])]
+            print(
+                f"{path.stem:24s} {t['name']:16s} {ms(t['response_ms']['p50']):>9s} {ms(compute.get('p50')):>8s} "
+                f"{ms(took.get('p50')):>10s} {percent((own.get('share') or {}).get('p50')):>10s} "
+                f"{percent(own.get('bound_frames')):>13s}  {' '.join(found)}"
+            )
+        for f in run["run"]["findings"]:
+            if f["code"] in ("host-bound", "compute-unclear"):
+                print(f"  {f['message']}")
+
+
 def stressors():
     run = summary("stressors")
     for row in run["interference"]["sensitivity"]:
@@ -128,5 +149,5 @@ def soak():
 
 
 folder = Path(sys.argv[2])
-tables = {"known": known, "ways": ways, "stages": stages, "stressors": stressors, "peers": peers, "soak": soak}
+tables = {"known": known, "ways": ways, "stages": stages, "stressors": stressors, "submission": submission, "peers": peers, "soak": soak}
 tables[sys.argv[1]](*sys.argv[3:])

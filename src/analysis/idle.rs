@@ -91,13 +91,20 @@ mod tests {
     #[test]
     fn deep_states_add_up_under_the_shallowest_s_name_and_what_is_not_sampled_is_not_said() {
         let clocks = [("cpu0_frequency", 800.0), ("cpu1_frequency", 1600.0)];
-        let deep = [("cpu_idle_C1", 20.0), ("cpu_deep_idle_C2", 50.0), ("cpu_deep_idle_C6", 13.0)];
+        let deep = [
+            ("cpu_idle_C1", 20.0),
+            ("cpu_deep_idle_C2", 50.0),
+            ("cpu_deep_idle_C6", 13.0),
+        ];
         let both: Vec<_> = clocks.into_iter().chain(deep).collect();
         assert_eq!(
             said(&both).unwrap(),
             "The host's processors were in C2 or deeper for 63 % of the time, and ran at 1.20 GHz on average."
         );
-        assert_eq!(said(&clocks).unwrap(), "The host's processors ran at 1.20 GHz on average.");
+        assert_eq!(
+            said(&clocks).unwrap(),
+            "The host's processors ran at 1.20 GHz on average."
+        );
         assert_eq!(
             said(&deep).unwrap(),
             "The host's processors were in C2 or deeper for 63 % of the time."

@@ -92,7 +92,11 @@ impl Gathered {
 
     /// The figures of submission, whose values `in_order` of time tell how wide intervals must be, and how it lies to
     /// *compute*; none of files that do not tell, and of backends without a device.
-    pub(super) fn finish(self, in_order: &[i64], may_wait: Option<bool>) -> (Option<Stats>, Option<Submitting>) {
+    pub(super) fn finish(
+        self,
+        in_order: &[i64],
+        may_wait: Option<bool>,
+    ) -> (Option<Stats>, Option<Submitting>) {
         if self.took.count() == 0 {
             return (None, None);
         }
@@ -132,7 +136,10 @@ pub(super) fn limits(scenario: &Tenant, summary: &TenantSummary, host: Option<&H
     if submitting.host_bound == Some(false) {
         return None;
     }
-    let compute = summary.stages_ms.iter().find(|(stage, _)| *stage == Stage::Compute.name());
+    let compute = summary
+        .stages_ms
+        .iter()
+        .find(|(stage, _)| *stage == Stage::Compute.name());
     let (compute, submission) = (compute?.1.p50?, summary.submission_ms.as_ref()?.p50?);
     let frames = format!(
         "in {:.0} % of its frames the host was still submitting until the end of compute (p50: compute {compute:.2} ms, \
@@ -245,7 +252,11 @@ mod tests {
     #[test]
     fn a_host_that_waits_for_room_in_a_full_queue_is_not_the_limit() {
         for launches in [2_000, 5_000, 20_000, 60_000] {
-            assert_eq!(bound(executed(launches, 2_000, 5_000, QUEUE)), Some(false), "{launches}");
+            assert_eq!(
+                bound(executed(launches, 2_000, 5_000, QUEUE)),
+                Some(false),
+                "{launches}"
+            );
         }
     }
 
@@ -263,9 +274,21 @@ mod tests {
     fn without_submission_or_with_too_little_of_it_nothing_is_said() {
         let mut gathered = Gathered::default();
         assert_eq!(gathered.push(&frame(5_000_000, None), true), 0);
-        assert_eq!(gathered.finish(&[], None), (None, None), "a file of an older version");
-        assert_eq!(judged(&[executed(375, 9_000, 2_300, QUEUE); 10], Some(false)), None, "too few");
-        assert_eq!(judged(&[executed(12, 9_000, 2_300, QUEUE); 50], Some(false)), None, "too short");
+        assert_eq!(
+            gathered.finish(&[], None),
+            (None, None),
+            "a file of an older version"
+        );
+        assert_eq!(
+            judged(&[executed(375, 9_000, 2_300, QUEUE); 10], Some(false)),
+            None,
+            "too few"
+        );
+        assert_eq!(
+            judged(&[executed(12, 9_000, 2_300, QUEUE); 50], Some(false)),
+            None,
+            "too short"
+        );
         let copies = Submission {
             took: Nanos(900_000),
             in_compute: None,
@@ -311,9 +334,11 @@ mod tests {
             let found = judged(&scattered(seed, launch, kernel), Some(false)).unwrap();
             found.host_bound == Some(true)
         };
-        let device = (0..300).filter(|&seed| says(seed, 4_000.0, [6_000.0, 10_000.0, 40_000.0][seed as usize % 3]));
+        let device =
+            (0..300).filter(|&seed| says(seed, 4_000.0, [6_000.0, 10_000.0, 40_000.0][seed as usize % 3]));
         assert_eq!(device.count(), 0, "false alarms");
-        let host = (0..300).filter(|&seed| says(seed, 9_000.0, [1_000.0, 2_300.0, 5_000.0][seed as usize % 3]));
+        let host =
+            (0..300).filter(|&seed| says(seed, 9_000.0, [1_000.0, 2_300.0, 5_000.0][seed as usize % 3]));
         assert_eq!(host.count(), 300, "found");
     }
 }

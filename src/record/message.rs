@@ -7,8 +7,8 @@ use super::cdr::{CdrError, Decoder, Encoder};
 use super::schema::Kind;
 use super::{
     Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord,
-    Outcome, Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission, SweptRate,
-    WindowRecord,
+    Outcome, Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission,
+    SweptRate, WindowRecord,
 };
 use crate::detector::{Box2d, Box3d, Detection, Place};
 use crate::units::{Nanos, Stamp};
@@ -96,7 +96,9 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     e.bool(r.warmup);
     put_number(&mut e, r.phase);
     e.i64(optional(r.submission.map(|submission| submission.took)));
-    e.i64(optional(r.submission.and_then(|submission| submission.in_compute)));
+    e.i64(optional(
+        r.submission.and_then(|submission| submission.in_compute),
+    ));
 }
 
 #[inline]

@@ -124,7 +124,11 @@ impl Host {
             let idle = ["cpu_idle_", "cpu_deep_idle_"]
                 .iter()
                 .any(|prefix| reading.signal.starts_with(prefix));
-            let period = if idle { self.period.max(SHORTEST) } else { self.period };
+            let period = if idle {
+                self.period.max(SHORTEST)
+            } else {
+                self.period
+            };
             self.asides.push(Event::Signal(SignalRecord {
                 source: SOURCE.to_owned(),
                 signal: reading.signal.clone(),

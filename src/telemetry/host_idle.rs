@@ -131,18 +131,25 @@ mod tests {
                 files.push((format!("{folder}/time"), "1000\n".to_owned()));
             }
         }
-        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        let files: Vec<(&str, &str)> = files
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect();
         tree(&files)
     }
 
     fn set(root: &tempfile::TempDir, cpu: u32, state: u32, us: &str) {
-        let path = root.path().join(format!("{CPUS}/cpu{cpu}/cpuidle/state{state}/time"));
+        let path = root
+            .path()
+            .join(format!("{CPUS}/cpu{cpu}/cpuidle/state{state}/time"));
         fs::write(path, us).unwrap();
     }
 
     fn read(states: &mut IdleStates, seconds: i64) -> Vec<(String, Option<f64>)> {
         let mut out = Vec::new();
-        states.read(Stamp(seconds * 1_000_000_000), |signal, value| out.push((signal.to_owned(), value)));
+        states.read(Stamp(seconds * 1_000_000_000), |signal, value| {
+            out.push((signal.to_owned(), value))
+        });
         out
     }
 
@@ -151,12 +158,19 @@ mod tests {
         let root = machine(2);
         let mut states = IdleStates::find(&root.path().join(CPUS), &[0, 1]);
         let first = read(&mut states, 10);
-        assert!(first.iter().all(|(_, value)| value.is_none()), "nothing to compare with: {first:?}");
+        assert!(
+            first.iter().all(|(_, value)| value.is_none()),
+            "nothing to compare with: {first:?}"
+        );
         set(&root, 0, 1, "501000\n");
         set(&root, 0, 2, "1001000\n");
         set(&root, 1, 2, "501000\n");
         let percent: Vec<(String, Option<f64>)> = read(&mut states, 12);
-        let wanted = [("cpu_idle_POLL", 0.0), ("cpu_idle_C1_ACPI", 12.5), ("cpu_deep_idle_C6_long", 37.5)];
+        let wanted = [
+            ("cpu_idle_POLL", 0.0),
+            ("cpu_idle_C1_ACPI", 12.5),
+            ("cpu_deep_idle_C6_long", 37.5),
+        ];
         let wanted = wanted.map(|(signal, value)| (signal.to_owned(), Some(value)));
         assert_eq!(percent, wanted);
     }
@@ -184,24 +198,5 @@ mod tests {
         let root = machine(150);
         let states = IdleStates::find(&root.path().join(CPUS), &(0..150).collect::<Vec<_>>());
         assert!(states.states.iter().all(|state| state.files.len() == 50));
-    }
-
-    #[test]
-    #[ignore = "prints what one reading costs here"]
-    fn what_a_reading_costs() {
-        let root = machine(64);
-        let mut states = IdleStates::find(&root.path().join(CPUS), &(0..64).collect::<Vec<_>>());
-        let begun = std::time::Instant::now();
-        for n in 0..200 {
-            read(&mut states, n);
-        }
-        println!("{:?} for 64 processors of three states", begun.elapsed() / 200);
-        let mut own = IdleStates::find(Path::new("/sys/devices/system/cpu"), &[0, 1]);
-        let files: usize = own.states.iter().map(|state| state.files.len()).sum();
-        let begun = std::time::Instant::now();
-        for n in 0..2000 {
-            read(&mut own, n);
-        }
-        println!("{:?} for the {files} files of this machine", begun.elapsed() / 2000);
     }
 }

@@ -2,7 +2,7 @@
 //! device, and plans of known duration. scripts/gpu/measure.sh makes it and takes it from there.
 
 use super::cuda;
-use super::scene::{Scene, camera};
+use super::scene::{Scene, camera, launches};
 
 #[test]
 #[ignore = "writes the kit into the folder JETLAG_GPU_KIT names"]
@@ -12,6 +12,7 @@ fn make_the_kit() {
     scene
         .demo(3_000, 6_000)
         .plan("camera5.plan", &camera(5_000))
+        .plan("launches.plan", &launches(300, 20, 2))
         .plan("traffic.plan", &(camera(2_000) + "traffic_bytes 268435456\n"));
     let copy = |from: &std::path::Path, to: &std::path::Path| {
         std::fs::create_dir_all(to).unwrap();

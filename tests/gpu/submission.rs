@@ -16,7 +16,10 @@ fn run(scene: &Scene, network: &str, more: &str, fields: &str) -> Option<Value> 
 
 fn findings(summary: &Value, code: &str) -> Vec<Value> {
     let all = summary["run"]["findings"].as_array().unwrap();
-    all.iter().filter(|finding| finding["code"] == code).cloned().collect()
+    all.iter()
+        .filter(|finding| finding["code"] == code)
+        .cloned()
+        .collect()
 }
 
 fn share(summary: &Value) -> f64 {
@@ -39,7 +42,10 @@ fn a_network_of_slow_launches_is_bound_by_the_host_at_every_depth() {
         assert_eq!(summary["tenants"][0]["submitting"]["host_bound"], true);
         assert!(share(&summary) > 0.9, "{}", share(&summary));
         let least = number(&summary, "camera", "/submission_ms/min");
-        assert!(least >= 120.0 * 0.05, "each launch takes the host 50 µs: {least} ms");
+        assert!(
+            least >= 120.0 * 0.05,
+            "each launch takes the host 50 µs: {least} ms"
+        );
     }
 }
 
@@ -77,7 +83,12 @@ fn a_tenant_in_a_process_of_its_own_tells_the_same() {
     let Some(summary) = run(&scene, &launches(120, 50, 2), more, "arrival: Closed") else {
         return;
     };
-    assert_eq!(findings(&summary, "host-bound").len(), 1, "{}", summary["run"]["findings"]);
+    assert_eq!(
+        findings(&summary, "host-bound").len(),
+        1,
+        "{}",
+        summary["run"]["findings"]
+    );
 }
 
 #[test]
@@ -95,5 +106,8 @@ fn what_has_no_device_has_no_submission() {
     let summary: Value = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&output.stderr)));
     let tenant = &summary["tenants"][0];
-    assert!(tenant["submission_ms"].is_null() && tenant["submitting"].is_null(), "{tenant}");
+    assert!(
+        tenant["submission_ms"].is_null() && tenant["submitting"].is_null(),
+        "{tenant}"
+    );
 }

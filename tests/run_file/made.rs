@@ -6,8 +6,8 @@ use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
     Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord,
     Manifest, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, PhaseSpec, RailRole,
-    RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, Submission, SweptRate, TenantManifest,
-    WindowRecord,
+    RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, Submission, SweptRate,
+    TenantManifest, WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,

@@ -17,5 +17,6 @@ mod power;
 mod predictability;
 mod range;
 mod scipy;
+mod submission;
 mod trtexec;
 mod truth;

@@ -8,7 +8,7 @@ use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
-use crate::{made_up, power};
+use crate::{made_up, power, submission};
 
 fn rendered(summary: &Summary, style: &Style) -> String {
     let mut out = Vec::new();
@@ -328,7 +328,9 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "predictability",
             "stages_predictability",
             "waterfall",
-            "slowest"
+            "slowest",
+            "submission_ms",
+            "submitting"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");
@@ -362,7 +364,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
 fn every_field_that_is_written_is_documented() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
     let documentation = std::fs::read_to_string(path).expect("docs/json.md");
-    for summary in [valid(), troubled(), profiled(), powered()] {
+    let submitted = submission::submitted("tensorrt", Some(0.98), Some(false));
+    for summary in [valid(), troubled(), profiled(), powered(), submitted] {
         let mut out = Vec::new();
         json::write(&summary, &mut out).expect("writing to memory");
         let text = std::str::from_utf8(&out).expect("text");
