@@ -114,6 +114,7 @@ mod tests {
             deadline: None,
             detections: 0,
             input_size: 0,
+            submission: None,
         }
     }
 
