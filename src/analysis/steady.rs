@@ -7,12 +7,13 @@
 //!
 //! - all within the first quarter: the tenant had not settled, and the warm-up was too short;
 //! - a straight line explains the medians as well, at the price of one change: a drift;
-//! - otherwise: shifts, each set against the clocks and temperatures that were sampled.
+//! - otherwise: shifts, each set against the clocks and temperatures that were sampled (`signals`).
 
 use super::changepoint::{SHORTEST, levels, median, price, steps_and_line};
+use super::signals::{Moment, Signals};
 use super::stats::six_decimals;
-use super::summary::{Shift, SignalChange, Steady};
-use crate::record::{Finding, SampleRecord};
+use super::summary::{Shift, Steady};
+use crate::record::Finding;
 use crate::units::{Nanos, Stamp};
 
 /// Stretches that a run is divided into at most.
@@ -141,22 +142,32 @@ fn shifts(
     let medians: Vec<f64> = stretches.iter().map(|&(_, ms)| ms).collect();
     let levels = level_of_each(&medians, changes);
     let stamp = |at: usize| stretches.get(at).map_or(end, |&(stamp, _)| stamp);
-    let mut shifts: Vec<Shift> = changes
+    // A change is seen no more exactly than a stretch is long.
+    let blur = Nanos((end - start).0 / stretches.len().max(1) as i64);
+    let moments: Vec<Moment> = changes
         .iter()
         .zip(levels.windows(2))
         .enumerate()
-        .map(|(which, (&at, pair))| {
-            let from = which
+        .map(|(which, (&at, pair))| Moment {
+            from: which
                 .checked_sub(1)
-                .map_or(start, |before| stamp(changes[before]));
-            let to = changes.get(which + 1).map_or(end, |&next| stamp(next));
-            Shift {
-                at_s: seconds(start, stamp(at)),
-                before_ms: six_decimals(pair[0]),
-                after_ms: six_decimals(pair[1]),
-                change: six_decimals(pair[1] / pair[0] - 1.0),
-                with: signals.changed((from, stamp(at), to)),
-            }
+                .map_or(start, |before| stamp(changes[before])),
+            at: stamp(at),
+            to: changes.get(which + 1).map_or(end, |&next| stamp(next)),
+            blur,
+            slower: pair[1] > pair[0],
+        })
+        .collect();
+    let mut shifts: Vec<Shift> = moments
+        .iter()
+        .zip(levels.windows(2))
+        .zip(signals.changed(&moments, (start, end)))
+        .map(|((moment, pair), with)| Shift {
+            at_s: seconds(start, moment.at),
+            before_ms: six_decimals(pair[0]),
+            after_ms: six_decimals(pair[1]),
+            change: six_decimals(pair[1] / pair[0] - 1.0),
+            with,
         })
         .collect();
     shifts.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()));
@@ -210,11 +221,11 @@ pub(super) fn finding(tenant: &str, steady: &Steady, warmup: Nanos) -> Option<Fi
     }
     let with = match shift.with.first() {
         Some(other) if other.unit == "mhz" => format!(
-            ", and {} went from {:.0} to {:.0} MHz with it",
+            ", and at the same time {} went from {:.0} to {:.0} MHz",
             other.signal, other.before, other.after
         ),
         Some(other) => format!(
-            ", and {} went from {:.1} to {:.1} °C with it",
+            ", and at the same time {} went from {:.1} to {:.1} °C",
             other.signal, other.before, other.after
         ),
         None => String::new(),
@@ -233,7 +244,9 @@ pub(super) fn finding(tenant: &str, steady: &Steady, warmup: Nanos) -> Option<Fi
         Some(other) if other.unit == "mhz" => {
             "Hold the clocks, or lower what heats the machine, and run again."
         }
-        Some(_) => "Cool the machine, or run until its temperature is level.",
+        Some(_) => {
+            "Look at clocks and throttling: a temperature slows nothing down but through them, and none was seen to change."
+        }
         None => {
             "Look for what started or ended then: other programs, other content, a change of clocks that was not sampled."
         }
@@ -247,110 +260,6 @@ fn slower(change: f64) -> String {
     format!("{:.0} % {way} than the rest", change.abs() * 100.0)
 }
 
-/// Clocks and temperatures as they were sampled.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Signals {
-    tracks: Vec<Track>,
-}
-
-#[derive(Clone, Debug)]
-struct Track {
-    source: String,
-    signal: String,
-    unit: String,
-    readings: Vec<(Stamp, f64)>,
-    /// Of so many readings one is kept.
-    every: u64,
-    seen: u64,
-}
-
-/// Readings kept of a signal: hours at ten a second, and every second one from then on.
-const MOST_READINGS: usize = 1 << 16;
-/// Signals kept: boards have some tens.
-const MOST_SIGNALS: usize = 256;
-
-impl Signals {
-    /// Takes in a reading; only of clocks and temperatures, and only where there was a value.
-    pub(super) fn sample(&mut self, sample: &SampleRecord) {
-        let Some(value) = sample.value.filter(|value| value.is_finite()) else {
-            return;
-        };
-        if !matches!(sample.unit.as_str(), "mhz" | "c") {
-            return;
-        }
-        let known = self
-            .tracks
-            .iter()
-            .position(|track| track.signal == sample.signal && track.source == sample.source);
-        let place = known.unwrap_or_else(|| {
-            self.tracks.push(Track {
-                source: sample.source.clone(),
-                signal: sample.signal.clone(),
-                unit: sample.unit.clone(),
-                readings: Vec::new(),
-                every: 1,
-                seen: 0,
-            });
-            self.tracks.len() - 1
-        });
-        if place >= MOST_SIGNALS {
-            self.tracks.truncate(MOST_SIGNALS);
-            return;
-        }
-        let track = &mut self.tracks[place];
-        if track.seen.is_multiple_of(track.every) {
-            track.readings.push((sample.at, value));
-        }
-        track.seen += 1;
-        if track.readings.len() >= MOST_READINGS {
-            let mut place = 0;
-            track.readings.retain(|_| {
-                place += 1;
-                place % 2 == 1
-            });
-            track.every *= 2;
-        }
-    }
-
-    /// The signals whose medians before and after differ, the most changed first: a clock by 2 %, a temperature by
-    /// 2 °C.
-    fn changed(&self, (from, at, to): (Stamp, Stamp, Stamp)) -> Vec<SignalChange> {
-        let between = |track: &Track, from: Stamp, to: Stamp| {
-            let within = track
-                .readings
-                .iter()
-                .filter(|&&(stamp, _)| from <= stamp && stamp < to);
-            let mut values: Vec<f64> = within.map(|&(_, value)| value).collect();
-            median(&mut values)
-        };
-        let mut changed: Vec<(f64, SignalChange)> = self
-            .tracks
-            .iter()
-            .filter_map(|track| {
-                let (before, after) = (between(track, from, at)?, between(track, at, to)?);
-                let size = match track.unit.as_str() {
-                    "mhz" if before > 0.0 => (after / before - 1.0).abs() / 0.02,
-                    "c" => (after - before).abs() / 2.0,
-                    _ => 0.0,
-                };
-                (size >= 1.0).then(|| {
-                    let change = SignalChange {
-                        source: track.source.clone(),
-                        signal: track.signal.clone(),
-                        unit: track.unit.clone(),
-                        before,
-                        after,
-                    };
-                    (size, change)
-                })
-            })
-            .collect();
-        changed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        changed.truncate(4);
-        changed.into_iter().map(|(_, change)| change).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use rand_distr::{Distribution, LogNormal};
@@ -358,6 +267,7 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
+    use crate::record::SampleRecord;
 
     const MS: i64 = 1_000_000;
 
@@ -453,10 +363,8 @@ mod tests {
     }
 
     #[test]
-    fn too_few_frames_and_readings_that_are_no_numbers_say_nothing() {
+    fn too_few_frames_say_nothing() {
         assert!(!judge(&run(1, |_| 9.0)[..100], &Signals::default()).judged);
         assert_eq!(judge(&[], &Signals::default()), Steady::default());
-        let broken = clock(|_| f64::NAN);
-        assert!(broken.tracks.is_empty());
     }
 }

@@ -1,0 +1,349 @@
+//! Clocks and temperatures as they were sampled, and which of them changed when a tenant's response time did.
+//!
+//! That a signal differs before and after a shift says nothing: a temperature that rises all through the run does so
+//! around any moment. So the moments are looked for at which a signal's own level changed, and the question is how many
+//! moments of the run are as near to such a change, of any signal, as the shift is. Where these are few, the two came
+//! together by more than chance.
+
+use super::changepoint::{SHORTEST, levels, median};
+use super::summary::SignalChange;
+use crate::record::SampleRecord;
+use crate::units::{Nanos, Stamp};
+
+/// Readings kept of a signal: hours at ten a second, and every second one from then on.
+const MOST_READINGS: usize = 1 << 16;
+/// Signals kept: boards have some tens.
+const MOST_SIGNALS: usize = 256;
+/// Stretches that a signal's readings are grouped into at most.
+const MOST_STRETCHES: usize = 400;
+/// Chance of naming any signal beside any shift of a tenant where none has to do with any.
+const LEVEL: f64 = 0.05;
+/// A clock that changes by this share has changed, and a temperature by so many degrees.
+const CLOCK: f64 = 0.02;
+const DEGREES: f64 = 2.0;
+/// Signals told of a shift.
+const MOST_TOLD: usize = 4;
+
+/// A change of a tenant's level, and between which others it lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment {
+    pub(super) from: Stamp,
+    pub(super) at: Stamp,
+    pub(super) to: Stamp,
+    /// How exactly `at` is known.
+    pub(super) blur: Nanos,
+    /// Whether frames take longer from then on.
+    pub(super) slower: bool,
+}
+
+/// Clocks and temperatures as they were sampled.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Signals {
+    tracks: Vec<Track>,
+}
+
+#[derive(Clone, Debug)]
+struct Track {
+    source: String,
+    signal: String,
+    unit: String,
+    readings: Vec<(Stamp, f64)>,
+    /// Of so many readings one is kept.
+    every: u64,
+    seen: u64,
+}
+
+impl Signals {
+    /// Takes in a reading; only of clocks and temperatures, and only where there was a value.
+    pub(super) fn sample(&mut self, sample: &SampleRecord) {
+        let Some(value) = sample.value.filter(|value| value.is_finite()) else {
+            return;
+        };
+        if !matches!(sample.unit.as_str(), "mhz" | "c") {
+            return;
+        }
+        let known = self
+            .tracks
+            .iter()
+            .position(|track| track.signal == sample.signal && track.source == sample.source);
+        let place = known.unwrap_or_else(|| {
+            self.tracks.push(Track {
+                source: sample.source.clone(),
+                signal: sample.signal.clone(),
+                unit: sample.unit.clone(),
+                readings: Vec::new(),
+                every: 1,
+                seen: 0,
+            });
+            self.tracks.len() - 1
+        });
+        if place >= MOST_SIGNALS {
+            self.tracks.truncate(MOST_SIGNALS);
+            return;
+        }
+        let track = &mut self.tracks[place];
+        if track.seen.is_multiple_of(track.every) {
+            track.readings.push((sample.at, value));
+        }
+        track.seen += 1;
+        if track.readings.len() >= MOST_READINGS {
+            let mut place = 0;
+            track.readings.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            track.every *= 2;
+        }
+    }
+
+    /// Of each shift of a tenant that was measured in `run`, the signals that changed with it, the most changed first:
+    /// clocks that went the other way, and temperatures that went the same way.
+    pub(super) fn changed(&self, shifts: &[Moment], (start, end): (Stamp, Stamp)) -> Vec<Vec<SignalChange>> {
+        if shifts.is_empty() {
+            return Vec::new();
+        }
+        let changes: Vec<Vec<Stamp>> = self
+            .tracks
+            .iter()
+            .map(|track| track.changes((start, end)))
+            .collect();
+        let level = LEVEL / shifts.len() as f64;
+        let length = (end - start).0.max(1) as f64;
+        let all: Vec<Stamp> = {
+            let mut all: Vec<Stamp> = changes.iter().flatten().copied().collect();
+            all.sort_unstable();
+            all
+        };
+        shifts
+            .iter()
+            .map(|shift| {
+                let mut told: Vec<(f64, SignalChange)> = Vec::new();
+                for (track, changes) in self.tracks.iter().zip(&changes) {
+                    let off = changes.iter().map(|&at| (at - shift.at).0.saturating_abs()).min();
+                    let Some(off) = off else { continue };
+                    let off = Nanos(off.max(shift.blur.0).max(track.spacing()));
+                    if as_near(&all, off, (start, end)) / length <= level {
+                        told.extend(track.change(shift));
+                    }
+                }
+                told.sort_by(|a, b| b.0.total_cmp(&a.0));
+                told.truncate(MOST_TOLD);
+                told.into_iter().map(|(_, change)| change).collect()
+            })
+            .collect()
+    }
+}
+
+/// How much of a run, in nanoseconds, is at most `off` away from any of these moments, which are in order.
+fn as_near(moments: &[Stamp], off: Nanos, (start, end): (Stamp, Stamp)) -> f64 {
+    let mut covered = start;
+    let mut sum = 0i64;
+    for &moment in moments {
+        let (from, to) = ((moment - off).max(covered), (moment + off).min(end));
+        if to > from {
+            sum = sum.saturating_add((to - from).0);
+            covered = to;
+        }
+    }
+    sum as f64
+}
+
+impl Track {
+    fn within(&self, from: Stamp, to: Stamp) -> &[(Stamp, f64)] {
+        let first = self.readings.partition_point(|&(at, _)| at < from);
+        let last = self.readings.partition_point(|&(at, _)| at < to);
+        self.readings.get(first..last).unwrap_or_default()
+    }
+
+    /// How far apart its readings are.
+    fn spacing(&self) -> i64 {
+        match (self.readings.first(), self.readings.last()) {
+            (Some(first), Some(last)) => (last.0 - first.0).0 / self.readings.len().max(2) as i64,
+            _ => 0,
+        }
+    }
+
+    /// The moments of a run at which its level changed for good, at once, and by as much as matters. What rises evenly
+    /// changes at no moment.
+    fn changes(&self, (start, end): (Stamp, Stamp)) -> Vec<Stamp> {
+        let readings = self.within(start, end);
+        let each = readings.len().div_ceil(MOST_STRETCHES).max(1);
+        let stretches: Vec<(Stamp, f64)> = readings
+            .chunks_exact(each)
+            .filter_map(|chunk| {
+                let mut values: Vec<f64> = chunk.iter().map(|&(_, value)| value).collect();
+                Some((chunk.first()?.0, median(&mut values)?))
+            })
+            .collect();
+        let values: Vec<f64> = stretches.iter().map(|&(_, value)| value).collect();
+        let at_once = |place: &usize| {
+            let level = |from: usize, to: usize| median(&mut values.get(from..to)?.to_vec());
+            let before = level(place.saturating_sub(SHORTEST), *place);
+            let after = level(*place, (place + SHORTEST).min(values.len()));
+            matches!((before, after), (Some(before), Some(after)) if self.size(before, after) >= 1.0)
+        };
+        let places = levels(&values).into_iter().filter(at_once);
+        places.filter_map(|place| Some(stretches.get(place)?.0)).collect()
+    }
+
+    /// A change over what is one.
+    fn size(&self, before: f64, after: f64) -> f64 {
+        match self.unit.as_str() {
+            "mhz" if before > 0.0 => (after / before - 1.0).abs() / CLOCK,
+            "c" => (after - before).abs() / DEGREES,
+            _ => 0.0,
+        }
+    }
+
+    /// How it changed over a shift, if that could have to do with it.
+    fn change(&self, shift: &Moment) -> Option<(f64, SignalChange)> {
+        let between = |from: Stamp, to: Stamp| {
+            let mut values: Vec<f64> = self.within(from, to).iter().map(|&(_, value)| value).collect();
+            median(&mut values)
+        };
+        let (before, after) = (between(shift.from, shift.at)?, between(shift.at, shift.to)?);
+        let size = self.size(before, after);
+        // A slower clock makes frames slower; a faster one beside slower frames has another reason.
+        let rose = after > before;
+        let fits = match self.unit.as_str() {
+            "mhz" => rose != shift.slower,
+            _ => rose == shift.slower,
+        };
+        (size >= 1.0 && fits).then(|| {
+            let change = SignalChange {
+                source: self.source.clone(),
+                signal: self.signal.clone(),
+                unit: self.unit.clone(),
+                before,
+                after,
+            };
+            (size, change)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, Normal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::{Rng, SeedableRng};
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const SECONDS: i64 = 60;
+
+    fn uniform(random: &mut Pcg64) -> f64 {
+        (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A signal of a minute, ten readings a second, with noise of the first order around a level.
+    fn add(
+        signals: &mut Signals,
+        name: &str,
+        unit: &str,
+        random: &mut Pcg64,
+        noise: f64,
+        level: impl Fn(f64) -> f64,
+    ) {
+        let mut off = 0.0;
+        for i in 0..SECONDS * 10 {
+            let drawn: f64 = Normal::new(0.0, 1.0).unwrap().sample(random);
+            off = 0.7 * off + drawn * noise;
+            signals.sample(&SampleRecord {
+                at: Stamp(i * 100 * MS),
+                source: "gpu".to_owned(),
+                signal: name.to_owned(),
+                value: Some(level(i as f64 / 10.0) + off),
+                unit: unit.to_owned(),
+            });
+        }
+    }
+
+    fn shift(at_s: f64, slower: bool) -> Moment {
+        Moment {
+            from: Stamp(0),
+            at: Stamp((at_s * 1e9) as i64),
+            to: Stamp(SECONDS * 1_000 * MS),
+            blur: Nanos(150 * MS),
+            slower,
+        }
+    }
+
+    fn run() -> (Stamp, Stamp) {
+        (Stamp(0), Stamp(SECONDS * 1_000 * MS))
+    }
+
+    #[test]
+    fn signals_that_change_at_other_moments_or_all_the_time_are_not_named() {
+        let (mut named, runs) = (0, 400);
+        for seed in 0..runs {
+            let mut random = Pcg64::seed_from_u64(seed);
+            let mut signals = Signals::default();
+            for (number, falls) in [1300.0, 2100.0, 900.0].into_iter().zip([true, true, false]) {
+                let at = uniform(&mut random) * 60.0;
+                let after = if falls { 0.8 } else { 1.1 } * number;
+                let name = format!("clock {number}");
+                add(&mut signals, &name, "mhz", &mut random, 4.0, |t| {
+                    if t < at { number } else { after }
+                });
+            }
+            // Heat rises all through the run, evenly or slower and slower, and a clock falls with it.
+            add(&mut signals, "gpu", "c", &mut random, 0.1, |t| 50.0 + 0.3 * t);
+            add(&mut signals, "cpu", "c", &mut random, 0.1, |t| {
+                70.0 - 20.0 * (-t / 20.0).exp()
+            });
+            add(&mut signals, "emc", "mhz", &mut random, 2.0, |t| 2000.0 - 4.0 * t);
+            let at = 15.0 + 40.0 * uniform(&mut random);
+            let found = signals.changed(&[shift(at, seed % 4 != 0)], run());
+            named += u32::from(!found[0].is_empty());
+        }
+        println!("{named} of {runs} runs lay a shift to a signal that has nothing to do with it");
+        assert!(named * 20 <= runs as u32, "{named} of {runs}");
+    }
+
+    #[test]
+    fn a_clock_that_falls_with_the_shift_is_named_also_where_heat_rises_meanwhile() {
+        let mut found = 0;
+        for seed in 0..100 {
+            let mut random = Pcg64::seed_from_u64(seed);
+            let mut signals = Signals::default();
+            let at = 15.0 + 40.0 * uniform(&mut random);
+            let late = at + (uniform(&mut random) - 0.5) * 0.4;
+            add(&mut signals, "clock", "mhz", &mut random, 4.0, |t| {
+                if t < late { 1300.0 } else { 1100.0 }
+            });
+            add(&mut signals, "gpu", "c", &mut random, 0.1, |t| 50.0 + 0.3 * t);
+            let told = &signals.changed(&[shift(at, true)], run())[0];
+            found += u32::from(told.len() == 1 && told[0].signal == "clock");
+        }
+        println!("{found} of 100 clocks that fell with the shift are named");
+        assert!(found >= 90, "{found}");
+    }
+
+    #[test]
+    fn a_clock_that_rises_when_frames_get_slower_did_not_slow_them_down() {
+        let mut random = Pcg64::seed_from_u64(1);
+        let mut signals = Signals::default();
+        add(&mut signals, "clock", "mhz", &mut random, 4.0, |t| {
+            if t < 30.0 { 900.0 } else { 1300.0 }
+        });
+        assert!(signals.changed(&[shift(30.0, true)], run())[0].is_empty());
+        assert_eq!(signals.changed(&[shift(30.0, false)], run())[0].len(), 1);
+    }
+
+    #[test]
+    fn readings_that_are_no_numbers_are_no_readings() {
+        let mut signals = Signals::default();
+        add(
+            &mut signals,
+            "clock",
+            "mhz",
+            &mut Pcg64::seed_from_u64(1),
+            0.0,
+            |_| f64::NAN,
+        );
+        assert!(signals.tracks.is_empty());
+        assert_eq!(signals.changed(&[], run()), Vec::<Vec<SignalChange>>::new());
+    }
+}
