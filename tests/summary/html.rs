@@ -119,6 +119,7 @@ fn rich_page() -> String {
     let effect = |value: f64| Effect {
         value,
         ci95: [value - 0.2, value + 0.2],
+        found: value.abs() > 0.3,
     };
     for measure in ["p50_ms", "p99_ms", "relative_spread"] {
         summary.interference.crossed.push(Contrast {

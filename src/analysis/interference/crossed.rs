@@ -4,16 +4,21 @@
 //! The inputs of a detector are tenants of their own (`matrix: (inputs: …)`), and every pair across detectors is a
 //! phase. With A and B two inputs, the first letter the detector's own, the second its co-runner's, the contrasts of a
 //! measure are those that are published for pairs of detectors: own = ½((BA − AA) + (BB − AB)), co-runner
-//! = ½((AB − AA) + (BB − BA)), interaction = BB − BA − AB + AA. The interval is a block bootstrap of the four phases,
-//! each resampled by itself.
+//! = ½((AB − AA) + (BB − BA)), interaction = BB − BA − AB + AA. Their intervals are made of those of the quantiles of
+//! the four phases, by the method of variance estimates recovery (G. Y. Zou and A. Donner, *Statistics in Medicine* 27,
+//! 2008): of a sum with the signs of its terms, each end is as far from the estimate as the root of the squared
+//! distances of the terms' own ends. So they are as wide as tails and frames that repeat each other ask for.
+//!
+//! A run has many effects, and of twenty intervals of 95 % one leaves out zero by chance. An effect is *found* where its
+//! interval at 1 − 0.05 ÷ (all effects of the run) leaves out zero.
 
 use serde::Serialize;
 
 use super::Phases;
-use super::bootstrap::{Resampler, middle_95, resamples};
 use crate::analysis::quantile::Quantile;
+use crate::analysis::series::Estimate;
 use crate::analysis::stats::six_decimals;
-use crate::analysis::tenant::Samples;
+use crate::analysis::tenant::{Sample, Samples};
 use crate::record::{Phase, PhaseSpec};
 
 /// What two inputs of a detector, and two of its co-runner, do to a measure of its response time.
@@ -44,26 +49,18 @@ pub struct Effect {
     pub value: f64,
     /// Its 95 % interval.
     pub ci95: [f64; 2],
+    /// Whether it is beyond chance, with all the effects of the run looked at together.
+    pub found: bool,
 }
 
-/// From response times in any order to a measure of them.
-type Measure = fn(&mut [i64]) -> f64;
+/// A measure's lower bound, estimate and upper bound in one phase.
+type Bounds = [f64; 3];
 
-/// The measures, and the quantile that each needs.
-const MEASURES: [(&str, Quantile, Measure); 3] = [
-    ("p50_ms", Quantile::P50, |values| ms(values, Quantile::P50)),
-    ("p99_ms", Quantile::P99, |values| ms(values, Quantile::P99)),
-    ("relative_spread", Quantile::P99, |values| {
-        let p50 = ms(values, Quantile::P50);
-        (ms(values, Quantile::P99) - p50) / p50
-    }),
-];
+/// The measures.
+const MEASURES: [&str; 3] = ["p50_ms", "p99_ms", "relative_spread"];
 
-fn ms(values: &mut [i64], quantile: Quantile) -> f64 {
-    let rank = quantile.rank(values.len() as u64).max(1) as usize;
-    let (_, &mut value, _) = values.select_nth_unstable(rank - 1);
-    value as f64 / 1e6
-}
+/// Effects of a measure.
+const EFFECTS: usize = 3;
 
 /// All contrasts of a run: each input after the first against the first, for every two detectors.
 pub(super) fn contrasts(
@@ -71,7 +68,6 @@ pub(super) fn contrasts(
     inputs: &[Vec<String>],
     phases: &Phases,
     samples: &[Samples],
-    seed: u64,
 ) -> Vec<Contrast> {
     let mut sharings: Vec<&str> = Vec::new();
     for spec in phases.specs() {
@@ -89,15 +85,13 @@ pub(super) fn contrasts(
         .iter()
         .map(|group| group.iter().filter_map(place).collect())
         .collect();
-    let mut found = Vec::new();
+    let mut layouts: Vec<Layout<'_>> = Vec::new();
     for sharing in sharings {
         for (which, own) in groups.iter().enumerate() {
             for (_, other) in groups.iter().enumerate().filter(|&(place, _)| place != which) {
                 let responses = |tenant: u16, beside: u16| {
                     let phase = pair(phases.specs(), sharing, tenant, beside)?;
-                    phases
-                        .sample(phase, tenant, samples)
-                        .map(|sample| sample.in_order.as_slice())
+                    phases.sample(phase, tenant, samples)
                 };
                 for (&a, &b) in own
                     .first()
@@ -113,30 +107,67 @@ pub(super) fn contrasts(
                         let [Some(aa), Some(ab), Some(ba), Some(bb)] = cells else {
                             continue;
                         };
-                        let draws_each = resamples([aa, ab, ba, bb].iter().map(|cell| cell.len()).sum());
-                        let named =
-                            |tenants: [u16; 2]| tenants.map(|tenant| names[usize::from(tenant)].to_owned());
-                        found.extend(layout([aa, ab, ba, bb], seed, draws_each).into_iter().map(
-                            |(measure, base, effects)| {
-                                let [own, co_runner, interaction] = effects;
-                                Contrast {
-                                    sharing: sharing.to_owned(),
-                                    tenant: named([a, b]),
-                                    with: named([c, d]),
-                                    measure,
-                                    base: six_decimals(base),
-                                    own,
-                                    co_runner,
-                                    interaction,
-                                }
-                            },
-                        ));
+                        layouts.push(Layout {
+                            sharing,
+                            tenant: [a, b],
+                            with: [c, d],
+                            cells: [aa, ab, ba, bb],
+                        });
                     }
                 }
             }
         }
     }
-    found
+    told(names, &layouts)
+}
+
+/// Two inputs of a detector against two of its co-runner.
+struct Layout<'a> {
+    sharing: &'a str,
+    tenant: [u16; 2],
+    with: [u16; 2],
+    /// AA, AB, BA, BB.
+    cells: [&'a Sample; 4],
+}
+
+/// The contrasts of all layouts; what is found in one depends on how many there are.
+fn told(names: &[&str], layouts: &[Layout<'_>]) -> Vec<Contrast> {
+    let of_each: Vec<Vec<Measured>> = layouts
+        .iter()
+        .map(|layout| measured(layout.cells, 0.95))
+        .collect();
+    let effects = EFFECTS * of_each.iter().map(Vec::len).sum::<usize>();
+    let mut contrasts = Vec::new();
+    for (layout, all) in layouts.iter().zip(of_each) {
+        let strict = measured(layout.cells, 1.0 - 0.05 / effects.max(1) as f64);
+        let named = |tenants: [u16; 2]| tenants.map(|tenant| names[usize::from(tenant)].to_owned());
+        for (measure, base, effects) in all {
+            let strict = strict
+                .iter()
+                .find(|(name, ..)| *name == measure)
+                .map(|(.., effects)| effects);
+            let effect = |place: usize| {
+                let [low, value, high] = effects[place];
+                let leaves_out_zero = |[low, _, high]: Bounds| low > 0.0 || high < 0.0;
+                Effect {
+                    value: six_decimals(value),
+                    ci95: [low, high].map(six_decimals),
+                    found: strict.is_some_and(|strict| leaves_out_zero(strict[place])),
+                }
+            };
+            contrasts.push(Contrast {
+                sharing: layout.sharing.to_owned(),
+                tenant: named(layout.tenant),
+                with: named(layout.with),
+                measure,
+                base: six_decimals(base),
+                own: effect(0),
+                co_runner: effect(1),
+                interaction: effect(2),
+            });
+        }
+    }
+    contrasts
 }
 
 /// The phase in which just these two ran, at their own rates.
@@ -148,68 +179,57 @@ fn pair(specs: &[PhaseSpec], sharing: &str, a: u16, b: u16) -> Option<Phase> {
 }
 
 /// One measure of a layout: its name, its value with the first input of both, and its three effects.
-type Measured = (&'static str, f64, [Effect; 3]);
+type Measured = (&'static str, f64, [Bounds; EFFECTS]);
 
-/// Every measure that all four phases (AA, AB, BA, BB: response times in order) have frames for.
-fn layout(cells: [&[i64]; 4], seed: u64, draws_each: usize) -> Vec<Measured> {
-    let least = cells.map(<[i64]>::len).into_iter().min().unwrap_or(0) as u64;
-    let supported: Vec<_> = MEASURES
-        .into_iter()
-        .filter(|(_, quantile, _)| quantile.supported_by(least))
-        .collect();
-    if supported.is_empty() {
-        return Vec::new();
-    }
-    let mut draws: Vec<[Vec<f64>; 3]> = supported.iter().map(|_| Default::default()).collect();
-    let mut seeds = seed;
-    let mut resamplers = cells.map(|cell| {
-        seeds = seeds.wrapping_add(1);
-        Resampler::new(cell, seeds)
+/// Every measure that all four phases have frames for.
+fn measured(cells: [&Sample; 4], confidence: f64) -> Vec<Measured> {
+    let bounds = cells.map(|cell| {
+        let [p50, p99] =
+            cell.distribution
+                .quantiles([Quantile::P50, Quantile::P99], confidence, &cell.in_order);
+        let [p50, p99] = [p50, p99].map(|estimate| estimate.map(in_ms));
+        [p50, p99, p50.zip(p99).and_then(|(p50, p99)| spread(p50, p99))]
     });
-    for _ in 0..draws_each {
-        let mut values = vec![[0.0; 4]; supported.len()];
-        for (cell, resampler) in resamplers.iter_mut().enumerate() {
-            let drawn = resampler.draw();
-            for (values, (_, _, measure)) in values.iter_mut().zip(&supported) {
-                values[cell] = measure(drawn);
-            }
-        }
-        for (draws, values) in draws.iter_mut().zip(values) {
-            for (draws, effect) in draws.iter_mut().zip(effects(values)) {
-                draws.push(effect);
-            }
-        }
-    }
-    supported
-        .into_iter()
-        .zip(draws)
-        .filter_map(|((name, _, measure), draws)| {
-            let estimates = cells.map(|cell| measure(&mut cell.to_vec()));
-            let [own, co_runner, interaction] = effects(estimates);
-            let [d_own, d_co, d_inter] = draws;
-            let effect = |value: f64, draws: Vec<f64>| {
-                middle_95(draws).map(|interval| Effect {
-                    value: six_decimals(value),
-                    ci95: interval.map(six_decimals),
-                })
-            };
-            let effects = [
-                effect(own, d_own)?,
-                effect(co_runner, d_co)?,
-                effect(interaction, d_inter)?,
-            ];
-            Some((name, estimates[0], effects))
-        })
-        .collect()
+    let of_measure = |(place, &name): (usize, &&'static str)| {
+        let [aa, ab, ba, bb] = bounds.map(|of_cell| of_cell[place]);
+        let cells = [aa?, ab?, ba?, bb?];
+        Some((name, cells[0][1], effects(cells)))
+    };
+    MEASURES.iter().enumerate().filter_map(of_measure).collect()
+}
+
+fn in_ms(estimate: Estimate) -> Bounds {
+    [estimate.low, estimate.value, estimate.high].map(|ns| ns.as_millis_f64())
+}
+
+/// (p99 − p50) ÷ p50, by their logarithms. Slow frames raise both, so that their quotient is known better than this
+/// says.
+fn spread(p50: Bounds, p99: Bounds) -> Option<Bounds> {
+    let logs = |bounds: Bounds| bounds[0].gt(&0.0).then(|| bounds.map(f64::ln));
+    let quotient = combined(&[(-1.0, logs(p50)?), (1.0, logs(p99)?)]);
+    Some(quotient.map(f64::exp_m1))
 }
 
 /// Own, co-runner's and interaction.
-fn effects([aa, ab, ba, bb]: [f64; 4]) -> [f64; 3] {
+fn effects([aa, ab, ba, bb]: [Bounds; 4]) -> [Bounds; EFFECTS] {
     [
-        ((ba - aa) + (bb - ab)) / 2.0,
-        ((ab - aa) + (bb - ba)) / 2.0,
-        bb - ba - ab + aa,
+        combined(&[(-0.5, aa), (-0.5, ab), (0.5, ba), (0.5, bb)]),
+        combined(&[(-0.5, aa), (0.5, ab), (-0.5, ba), (0.5, bb)]),
+        combined(&[(1.0, aa), (-1.0, ab), (-1.0, ba), (1.0, bb)]),
     ]
+}
+
+/// A sum of independent figures, each times its factor.
+fn combined(terms: &[(f64, Bounds)]) -> Bounds {
+    let value: f64 = terms.iter().map(|(factor, [_, value, _])| factor * value).sum();
+    let (mut below, mut above) = (0.0, 0.0);
+    for &(factor, [low, value, high]) in terms {
+        let (down, up) = (factor * (value - low), factor * (high - value));
+        let (down, up) = if factor < 0.0 { (-up, -down) } else { (down, up) };
+        below += down * down;
+        above += up * up;
+    }
+    [value - below.sqrt(), value, value + above.sqrt()]
 }
 
 #[cfg(test)]
@@ -219,6 +239,8 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
+    use crate::analysis::series::Series;
+    use crate::units::Nanos;
 
     /// Response times around `ms` whose logarithm is autoregressive of the first order.
     fn responses(ms: f64, phi: f64, n: usize, seed: u64) -> Vec<i64> {
@@ -232,58 +254,110 @@ mod tests {
         drawn.collect()
     }
 
-    /// The share of runs whose intervals hold the known effects on the median: own 3 ms, co-runner's 5 ms,
-    /// interaction 2 ms.
-    fn held(phi: f64, n: usize, runs: u64) -> [f64; 3] {
-        let truth = [3.0, 5.0, 2.0];
-        let mut held = [0.0; 3];
-        for run in 0..runs {
-            let cells: Vec<Vec<i64>> = [10.0, 14.0, 12.0, 18.0]
-                .iter()
-                .zip(0..)
-                .map(|(&ms, cell)| responses(ms, phi, n, run * 4 + cell))
-                .collect();
-            let found = layout([&cells[0], &cells[1], &cells[2], &cells[3]], run, 300);
-            let (measure, base, effects) = &found[0];
-            assert_eq!(*measure, "p50_ms");
-            assert!((base - 10.0).abs() < 1.0);
-            for ((held, effect), truth) in held.iter_mut().zip(effects).zip(truth) {
-                let [low, high] = effect.ci95;
-                *held += f64::from(u8::from(low <= truth && truth <= high)) / runs as f64;
-            }
+    fn sample(in_order: Vec<i64>) -> Sample {
+        let mut series = Series::default();
+        in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
+        Sample {
+            distribution: series.finish(),
+            in_order,
         }
-        held
+    }
+
+    /// A layout whose phases have these medians.
+    fn made(ms: [f64; 4], phi: f64, n: usize, seed: u64) -> [Sample; 4] {
+        let mut cell = 0;
+        ms.map(|ms| {
+            cell += 1;
+            sample(responses(ms, phi, n, seed * 4 + cell))
+        })
     }
 
     #[test]
     fn known_effects_and_their_interaction_are_recovered_as_often_as_the_intervals_say() {
-        for (phi, n) in [(0.0, 300), (0.5, 600)] {
-            let held = held(phi, n, 150);
-            println!("φ {phi}, {n} frames: {held:?} held");
-            for share in held {
-                assert!((0.90..=0.99).contains(&share), "φ {phi}, {n} frames: {held:?}");
+        // Own 3 ms, co-runner's 5 ms, interaction 2 ms, on the median; on p99 as many times e^0.2326.
+        let times = [1.0, (0.1f64 * 2.326_347_874).exp()];
+        for (phi, n) in [(0.0, 800), (0.5, 1600)] {
+            const RUNS: u64 = 150;
+            let mut held = [[0u64; 3]; 2];
+            for run in 0..RUNS {
+                let cells = made([10.0, 14.0, 12.0, 18.0], phi, n, run);
+                let found = measured(cells.each_ref(), 0.95);
+                for (which, held) in held.iter_mut().enumerate() {
+                    let (_, base, effects) = &found[which];
+                    assert!((base / times[which] - 10.0).abs() < 2.0);
+                    for ((held, [low, _, high]), truth) in held.iter_mut().zip(effects).zip([3.0, 5.0, 2.0]) {
+                        let truth = truth * times[which];
+                        *held += u64::from(*low <= truth && truth <= *high);
+                    }
+                }
             }
+            println!(
+                "φ {phi}, {n} frames: of {RUNS}, p50 {:?}, p99 {:?} held",
+                held[0], held[1]
+            );
+            assert!(
+                held.as_flattened().iter().all(|&held| held >= RUNS * 93 / 100),
+                "φ {phi}: {held:?}"
+            );
+        }
+    }
+
+    /// Runs of 100 in which any effect of two detectors is found.
+    fn finding(ms: [f64; 4], phi: f64, n: usize) -> usize {
+        let runs = 0..100;
+        let any = |&seed: &u64| {
+            let (one, other) = (made(ms, phi, n, seed), made([20.0; 4], phi, n, 1_000 + seed));
+            let layouts =
+                [([0, 1, 2, 3], &one), ([2, 3, 0, 1], &other)].map(|([a, b, c, d], cells)| Layout {
+                    sharing: "Streams",
+                    tenant: [a, b],
+                    with: [c, d],
+                    cells: cells.each_ref(),
+                });
+            let told = told(&["a", "b", "c", "d"], &layouts);
+            assert_eq!(told.len(), 6, "two detectors, three measures");
+            told.iter()
+                .any(|c| c.own.found || c.co_runner.found || c.interaction.found)
+        };
+        runs.filter(any).count()
+    }
+
+    #[test]
+    fn where_inputs_do_nothing_few_runs_find_any_effect_and_where_they_do_most_find_it() {
+        for phi in [0.0, 0.7] {
+            let (without, with) = (
+                finding([10.0; 4], phi, 1200),
+                finding([10.0, 10.0, 11.0, 11.0], phi, 1200),
+            );
+            println!(
+                "φ {phi}: of 100 runs {without} find an effect where there is none, {with} one of a tenth"
+            );
+            assert!(without <= 5, "φ {phi}: {without}");
+            assert!(with >= 90, "φ {phi}: {with}");
         }
     }
 
     #[test]
     fn a_tail_needs_its_frames_in_every_phase() {
-        let long = responses(10.0, 0.0, 700, 1);
-        let short = responses(10.0, 0.0, 600, 2);
-        let measures = |cells| {
-            layout(cells, 1, 20)
-                .iter()
-                .map(|(name, ..)| *name)
-                .collect::<Vec<_>>()
-        };
+        let long = sample(responses(10.0, 0.0, 700, 1));
+        let short = sample(responses(10.0, 0.0, 600, 2));
+        let none = sample(Vec::new());
+        let measures =
+            |cells| -> Vec<&str> { measured(cells, 0.95).iter().map(|(name, ..)| *name).collect() };
         assert_eq!(measures([&long, &long, &long, &short]), ["p50_ms"]);
         assert_eq!(measures([&long; 4]), ["p50_ms", "p99_ms", "relative_spread"]);
-        assert!(measures([&long, &long, &long, &[]]).is_empty());
+        assert!(measures([&long, &long, &long, &none]).is_empty());
     }
 
     #[test]
     fn contrasts_are_those_of_the_published_method() {
         // AA 1, AB 2, BA 4, BB 9: own 3 and 7, co-runner's 1 and 5, interaction 4.
-        assert_eq!(effects([1.0, 2.0, 4.0, 9.0]), [5.0, 3.0, 4.0]);
+        let cells = [1.0, 2.0, 4.0, 9.0].map(|value| [value - 1.0, value, value + 2.0]);
+        let [own, co_runner, interaction] = effects(cells);
+        assert_eq!([own[1], co_runner[1], interaction[1]], [5.0, 3.0, 4.0]);
+        // Each end takes the lower ends of what is added and the upper ends of what is taken off.
+        let side = (4.0f64 + 4.0 + 1.0 + 1.0).sqrt();
+        assert_eq!(interaction, [4.0 - side, 4.0, 4.0 + side]);
+        assert_eq!(own, [5.0 - side / 2.0, 5.0, 5.0 + side / 2.0]);
     }
 }

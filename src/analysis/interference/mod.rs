@@ -60,7 +60,7 @@ pub(super) fn summarize(scenario: &Scenario, phases: &Phases, samples: &[Samples
         .collect();
     Interference {
         overlap: overlap::overlaps(&names, phases),
-        crossed: crossed::contrasts(&names, inputs, phases, samples, scenario.seed),
+        crossed: crossed::contrasts(&names, inputs, phases, samples),
         sensitivity: sensitivity::of(&matrix, &names, &loads),
         matrix,
     }

@@ -184,7 +184,8 @@ pub(super) fn sensitivity(summary: &Summary, prefix: &str) -> Option<Section> {
     (!all.is_empty()).then(|| Section {
         id: format!("{prefix}-sensitivity"),
         title: "Sensitivity",
-        note: "Slowdown beside a load of one resource at each level, with 95 % interval: what a tenant waits for."
+        note: "Slowdown beside a load of one resource at each level, over the phase alone, each with its own 95 % interval. A load on \
+               one resource takes a little of others too."
             .to_owned(),
         blocks: tables.collect(),
     })
@@ -236,12 +237,11 @@ pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
     );
     for contrast in contrasts {
         let signed = |x: f64| format!("{}{}", if x < 0.0 { "−" } else { "+" }, short(x.abs()));
-        // An effect whose interval holds zero is none that was found.
         let effect = |effect: &Effect| {
             let [low, high] = effect.ci95;
             cell(signed(effect.value))
                 .note(format!("{} to {}", signed(low), signed(high)))
-                .class(if low > 0.0 || high < 0.0 { "strong" } else { "dim" })
+                .class(if effect.found { "strong" } else { "dim" })
         };
         let measure = match contrast.measure {
             "p50_ms" => "median, ms",
@@ -262,8 +262,9 @@ pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
     (!contrasts.is_empty()).then(|| Section {
         id: format!("{prefix}-inputs"),
         title: "Inputs",
-        note: "What the second input (→) of a tenant and of its co-runner do to its response time, each over both inputs of the \
-               other, and by how much more the two do together; with 95 % interval, in bold where that holds no zero."
+        note: "How the response time differs with the second input (→) of a tenant and of its co-runner, each over both inputs of \
+               the other, and by how much more with both; with 95 % interval, in bold where it is beyond chance with all \
+               effects looked at together. Phases ran one after another."
             .to_owned(),
         blocks: vec![Block::Table(table)],
     })
@@ -317,7 +318,8 @@ pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
     Some(Section {
         id: format!("{prefix}-duty"),
         title: "Duty cycle",
-        note: "The same tenant at several rates: what idle gaps between frames do to its response time."
+        note: "The same tenant at several rates, one after another: idle gaps between frames, response time, and the clocks \
+               meanwhile."
             .to_owned(),
         blocks: vec![Block::Table(table)],
     })

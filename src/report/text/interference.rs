@@ -172,7 +172,10 @@ pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
         .column("co-runner's", Align::Right)
         .column("interaction", Align::Right);
     for contrast in contrasts {
-        let effects = |effect: &Effect| plain(signed(short(effect.value.abs()), effect.value));
+        let effects = |effect: &Effect| {
+            let mark = if effect.found { "*" } else { "" };
+            plain(signed(short(effect.value.abs()), effect.value) + mark)
+        };
         let intervals = |effect: &Effect| {
             let [low, high] = effect.ci95.map(|x| signed(short(x.abs()), x));
             dim(format!("{low} to {high}"))
@@ -205,8 +208,14 @@ pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
         row.extend(three(&intervals));
         grid.row(row);
     }
-    let note = "what the second input does, over the first; with 95 % interval";
-    heading("INPUTS", note, style) + &grid.render(style)
+    let note = "with the second input, over the first; with 95 % interval";
+    let any =
+        |contrast: &Contrast| contrast.own.found || contrast.co_runner.found || contrast.interaction.found;
+    let said = match contrasts.iter().any(any) {
+        true => "* beyond chance, all effects looked at together. Phases ran one after another.",
+        false => "No effect is beyond chance, all looked at together. Phases ran one after another.",
+    };
+    heading("INPUTS", note, style) + &grid.render(style) + &format!("  {said}\n")
 }
 
 fn arrow(name: String) -> String {
