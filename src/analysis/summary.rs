@@ -415,7 +415,7 @@ pub struct NodeResponse {
     pub ci95: Option<[f64; 2]>,
     /// The node's part in the variance of the response time: its covariance with it over that variance.
     pub variance_share: f64,
-    /// Whether it stands out as what makes the response time vary.
+    /// Whether the node has clearly more of the variance of the response time than of the time.
     pub stands_out: bool,
 }
 

@@ -207,7 +207,8 @@ fn a_page_has_every_section_in_order_and_needs_nothing_else() {
         "an effect with its interval"
     );
     assert!(
-        page.contains("its response time varies with /backbone/stage.4/conv/Conv (correlation 0.83"),
+        page.contains("/backbone/stage.4/conv/Conv has ")
+            && page.contains("time of all layers (correlation 0.83"),
         "the layer that stands out is named"
     );
     assert!(page.contains("918 MHz") || page.contains("612 MHz"));

@@ -75,7 +75,8 @@ pub(super) fn variance_share(node: &NodeSummary) -> Text {
     }
 }
 
-/// Which layers make the response time of a tenant vary, or that none stands out; `None` where it is not known.
+/// Which layers have more of the variance of a tenant's response time than of the time, or that none stands out; `None`
+/// where it is not known.
 pub(in crate::report) fn drivers(tenant: &TenantSummary) -> Option<String> {
     let known = || {
         tenant
@@ -98,15 +99,14 @@ pub(in crate::report) fn drivers(tenant: &TenantSummary) -> Option<String> {
             .ci95
             .map_or(String::new(), |[low, high]| format!(", {low:.2} to {high:.2}"));
         format!(
-            "{name} (correlation {:.2}{interval}; {} of the variance)",
-            with.correlation,
-            percent(with.variance_share)
+            "{name} has {} of the variance of its response time and {} of the time of all layers (correlation \
+             {:.2}{interval})",
+            percent(with.variance_share),
+            percent(node.share),
+            with.correlation
         )
     });
-    Some(format!(
-        "its response time varies with {}.",
-        named.collect::<Vec<_>>().join(" and ")
-    ))
+    Some(named.collect::<Vec<_>>().join("; ") + ".")
 }
 
 /// At most `room` characters of a text, its end kept: nodes are named from the outside in.
