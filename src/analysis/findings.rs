@@ -166,7 +166,7 @@ fn host_busy(evidence: &Evidence<'_>) -> Option<Finding> {
         false => format!(" (in processors: {})", named.join(", ")),
     };
     let message = format!(
-        "Other programs took {others:.0} % of the processors during the run{which}; response times include it."
+        "Other programs took {others:.0} % of the processors during the run{which}; response times may include it."
     );
     Some(finding("host-busy", None, message, advice.to_owned()))
 }
@@ -651,7 +651,7 @@ fn profiled(case: &Case<'_>) -> Option<Finding> {
     (asked || !case.summary.nodes.is_empty()).then(|| {
         let name = &case.scenario.name;
         let others = if case.manifest.scenario.tenants.len() > 1 {
-            ", and takes more from the other tenants"
+            ", and may take more from the other tenants"
         } else {
             ""
         };

@@ -86,8 +86,13 @@ pub(in crate::report) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> Str
         return String::new();
     };
     let mut text = format!(
-        "{}: most of the time goes to {}, {} of {} {}",
+        "{}: {} of the time goes to {}, {} of {} {}",
         tenant.name,
+        if largest.share > 0.5 {
+            "most"
+        } else {
+            "the largest part"
+        },
         in_words(largest.part),
         unit.show(largest.mean_ms),
         unit.show(mean),
@@ -96,11 +101,16 @@ pub(in crate::report) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> Str
     if let Some(slowest) = waterfall.slowest
         && slowest.mean_ms > mean
     {
+        let more = slowest.mean_ms - mean;
+        // One part can grow by more than all, where another is shorter in slow frames.
+        let of_it = match slowest.growth_ms <= more {
+            true => format!("{} of it", unit.show(slowest.growth_ms)),
+            false => format!("{} more", unit.show(slowest.growth_ms)),
+        };
         text.push_str(&format!(
-            "; the slowest 1 % take {} {} more, {} of it in {}",
-            unit.show(slowest.mean_ms - mean),
+            "; the slowest 1 % take {} {} more, {of_it} in {}",
+            unit.show(more),
             unit.name(),
-            unit.show(slowest.growth_ms),
             in_words(slowest.grows_most)
         ));
     }
