@@ -78,7 +78,8 @@ pub(super) fn is_gpu_clock(track: &Track) -> bool {
     of_gpu && track.signal.unit == "mhz"
 }
 
-fn is_throttle_reasons(track: &Track) -> bool {
+/// Whether a signal has the reasons why a GPU's clock is held down.
+pub(super) fn is_throttle_reasons(track: &Track) -> bool {
     track.signal.unit == "bits" && track.signal.signal.ends_with("throttle_reasons")
 }
 

@@ -218,7 +218,13 @@ impl Summarizer {
             .or_else(|| tracks.span());
         let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let duty_cycle = duty::summarize(scenario, &self.phases, &samples, &tracks);
-        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
+        outliers::explain(
+            &self.watch.finish(),
+            &mut tenants,
+            &scenario.tenants,
+            &tracks,
+            window,
+        );
         let plots = plot::plots(drawn, &tracks, window);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;

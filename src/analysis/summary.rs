@@ -239,7 +239,8 @@ pub struct SlowFrame {
     pub temperature_c: Option<f64>,
     /// Whether a GPU or processor was slowed down; `None` where nothing told.
     pub throttled: Option<bool>,
-    /// `late-release`, `backlog`, `waited`, `throttled`, `low-clock`, `larger-input`, `co-runner`, or none that stands out.
+    /// `late-release`, `backlog`, `waited`, `throttled`, `low-clock`, `larger-input`, `co-runner`, `locked` (a co-runner or
+    /// anything else that has its rhythm), or none that stands out.
     pub cause: Option<&'static str>,
     /// The same in a sentence.
     pub explanation: String,
@@ -256,12 +257,12 @@ pub struct SlowPart {
     pub usual_ms: f64,
 }
 
-/// How busy another tenant was during the time that a frame would usually have taken.
+/// How busy another tenant was in the first stretch of a frame's service, which of a hundred frames one is shorter than.
 #[derive(Clone, Debug, PartialEq, DeriveSerialize)]
 pub struct ActiveCoRunner {
     /// Which.
     pub tenant: String,
-    /// Share of that time in which it was in service.
+    /// Share of that stretch in which it was at work: in service, and not waiting for its turn on the device.
     pub active: f64,
     /// Share of usual frames for which that is at least half.
     pub usually: f64,

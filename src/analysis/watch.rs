@@ -8,12 +8,13 @@
 
 use std::collections::VecDeque;
 
-use crate::record::{FrameRecord, Outcome, Phase};
+use crate::record::{FrameRecord, Outcome, Phase, Stage};
 use crate::units::{Nanos, Stamp};
 
 /// Slowest frames kept of a tenant.
-pub(super) const SLOWEST: usize = 64;
-/// Usual frames kept of a tenant at most: every one, then every second, every fourth, ….
+pub(super) const SLOWEST: usize = 256;
+/// Usual frames kept of a tenant at most: every one, then one of two, one of four, …, drawn by their numbers. Every
+/// second would always be the same half where a co-runner is released with every second.
 const USUAL: usize = 1024;
 /// Latest frames of a tenant that are remembered for those of others: records of one tenant may come this much ahead.
 const RECENT: usize = 1024;
@@ -30,14 +31,23 @@ pub(super) struct Span {
 }
 
 impl Span {
-    fn of(frame: &FrameRecord) -> Span {
+    pub(super) fn of(frame: &FrameRecord) -> Span {
         Span {
             started: frame.started,
             finished: frame.finished,
         }
     }
 
-    fn meets(&self, other: Span) -> bool {
+    /// Without the time in which it waited for its turn on the device: that takes nothing from others.
+    pub(super) fn at_work(frame: &FrameRecord) -> Span {
+        let queue = frame.stages[Stage::Queue as usize].unwrap_or(Nanos::ZERO);
+        Span {
+            started: (frame.started + queue.max(Nanos::ZERO)).min(frame.finished),
+            finished: frame.finished,
+        }
+    }
+
+    pub(super) fn meets(&self, other: Span) -> bool {
         self.started < other.finished && other.started < self.finished
     }
 }
@@ -48,17 +58,21 @@ pub(super) struct Kept {
     pub(super) frame: FrameRecord,
     /// The first frame of the stretch in which the tenant was busy without a pause, this one included.
     pub(super) head: u64,
-    /// The frame of that stretch that took longest, of those before this one.
+    /// Those of that stretch before this one.
     pub(super) behind: Option<Behind>,
-    /// Frames of each tenant that were in service meanwhile; of its own none.
+    /// When frames of each other tenant were at work meanwhile.
     pub(super) beside: Vec<Vec<Span>>,
 }
 
-/// The frame that others waited for.
+/// The frames that others waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Behind {
+    /// The one that took longest.
     pub(super) sequence: u64,
     pub(super) service: Nanos,
+    /// All of them.
+    pub(super) frames: u64,
+    pub(super) work: Nanos,
 }
 
 /// What is kept of one tenant.
@@ -82,7 +96,7 @@ pub(super) struct Watched {
 #[derive(Clone, Copy, Debug)]
 struct Busy {
     head: u64,
-    longest: Behind,
+    so_far: Behind,
 }
 
 /// All tenants.
@@ -110,18 +124,18 @@ impl Watch {
         if frame.phase != Phase::Together || !served || number >= self.tenants.len() {
             return;
         }
-        let span = Span::of(frame);
-        self.note_beside(number, span);
+        let at_work = Span::at_work(frame);
+        self.note_beside(number, at_work);
         let own = &mut self.tenants[number];
         if own.recent.len() == RECENT {
             own.recent.pop_front();
         }
-        own.recent.push_back(span);
+        own.recent.push_back(at_work);
         if frame.warmup || frame.outcome != Outcome::Completed {
             return;
         }
         let (head, behind) = own.stretch(frame);
-        let usual = own.is_sampled();
+        let usual = own.is_sampled(frame.sequence);
         let slow = own.to_beat.is_none_or(|least| frame.response() > least);
         if !usual && !slow {
             return;
@@ -130,7 +144,7 @@ impl Watch {
             frame: *frame,
             head,
             behind,
-            beside: self.beside(number, span),
+            beside: self.beside(number, Span::of(frame)),
         };
         let own = &mut self.tenants[number];
         own.open(&kept);
@@ -200,39 +214,44 @@ impl Watched {
         let this = Behind {
             sequence: frame.sequence,
             service: frame.service(),
+            frames: 1,
+            work: frame.service(),
         };
         let waited = frame.queueing() - frame.lateness > WAITED;
         match &mut self.busy {
             Some(busy) if waited => {
-                let behind = busy.longest;
-                if this.service > busy.longest.service {
-                    busy.longest = this;
-                }
+                let behind = busy.so_far;
+                busy.so_far = behind.and(this);
                 (busy.head, Some(behind))
             }
             _ => {
                 self.busy = Some(Busy {
                     head: frame.sequence,
-                    longest: this,
+                    so_far: this,
                 });
                 (frame.sequence, None)
             }
         }
     }
 
+    /// Completed frames in the measured time.
+    pub(super) fn frames(&self) -> u64 {
+        self.seen
+    }
+
     /// Whether the frame that comes now is one of the sample.
-    fn is_sampled(&mut self) -> bool {
-        let number = self.seen;
+    fn is_sampled(&mut self, sequence: u64) -> bool {
         self.seen += 1;
-        if self.usual.len() == USUAL && number.is_multiple_of(self.every) {
+        let drawn = |sequence: u64, every: u64| scrambled(sequence).is_multiple_of(every);
+        while self.usual.len() >= USUAL && drawn(sequence, self.every) {
             self.every *= 2;
-            let mut place = 0;
-            self.usual.retain(|_| {
-                place += 1;
-                place % 2 == 1
-            });
+            let every = self.every;
+            self.usual.retain(|kept| drawn(kept.frame.sequence, every));
+            if every >= 1 << 40 {
+                break;
+            }
         }
-        number.is_multiple_of(self.every)
+        self.usual.len() < USUAL && drawn(sequence, self.every)
     }
 
     fn keep_among_slowest(&mut self, kept: Kept) {
@@ -254,6 +273,25 @@ impl Watched {
             }
         }
     }
+}
+
+impl Behind {
+    fn and(self, next: Behind) -> Behind {
+        let longest = if next.service > self.service { next } else { self };
+        Behind {
+            frames: self.frames + next.frames,
+            work: self.work + next.work,
+            ..longest
+        }
+    }
+}
+
+/// A number in which neighbours have nothing in common any more (the last step of SplitMix64).
+fn scrambled(number: u64) -> u64 {
+    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]
@@ -285,17 +323,13 @@ mod tests {
         let mut watch = Watch::new(1);
         for n in 0..100_000u64 {
             let (at, took) = (n as i64 * 10, 2 + (n as i64 * 7_919) % 100_003 / 20_000);
-            let took = if n % 1_000 == 7 {
-                100 + n as i64 / 1_000
-            } else {
-                took
-            };
+            let took = if n % 300 == 7 { 100 + n as i64 / 300 } else { took };
             watch.frame(&frame(0, n, [at, at, at + took]));
         }
         let [watched] = &watch.finish()[..] else { panic!() };
         let mut slowest: Vec<u64> = watched.slowest.iter().map(|kept| kept.frame.sequence).collect();
         slowest.sort_unstable();
-        let expected: Vec<u64> = (36..100).map(|n| n * 1_000 + 7).collect();
+        let expected: Vec<u64> = (78..334).map(|n| n * 300 + 7).collect();
         assert_eq!(slowest, expected);
         assert!((USUAL / 2..=USUAL).contains(&watched.usual.len()));
         assert!(watched.usual.last().unwrap().frame.sequence > 99_000);

@@ -1,6 +1,7 @@
 //! From records to numbers to what people read, on runs whose answers are known.
 
 mod advice;
+mod causes;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;

@@ -2,7 +2,7 @@
 
 use jetlag::analysis::Summary;
 use jetlag::analysis::summary::SlowFrame;
-use jetlag::record::{Event, FrameRecord, Outcome, Phase, SampleRecord, SignalRecord, Stage};
+use jetlag::record::{Device, Event, FrameRecord, Outcome, Phase, SampleRecord, SignalRecord, Stage};
 use jetlag::units::Nanos;
 use rand_distr::{Distribution, LogNormal, Uniform};
 use rand_pcg::Pcg64;
@@ -18,6 +18,7 @@ const COMPUTE: usize = Stage::Compute as usize;
 struct Run {
     seed: u64,
     sigma: f64,
+    device: Device,
     events: Vec<Event>,
 }
 
@@ -26,6 +27,7 @@ impl Run {
         Run {
             seed,
             sigma,
+            device: Device::Gpu(0),
             events: Vec::new(),
         }
     }
@@ -85,7 +87,11 @@ impl Run {
 
     fn summary(&self) -> Summary {
         let tenants = vec![tenant("camera", 30.0, 33.0), tenant("lidar", 10.0, 100.0)];
-        made_up::summarize(&made_up::manifest(SECONDS, tenants), &self.events)
+        let mut manifest = made_up::manifest(SECONDS, tenants);
+        for tenant in &mut manifest.tenants {
+            tenant.device = Some(self.device);
+        }
+        made_up::summarize(&manifest, &self.events)
     }
 
     /// What is told of the camera.
@@ -177,6 +183,30 @@ fn a_clock_that_fell_is_named_where_no_throttling_was_told() {
         (Some(612.0), Some(1300.0))
     );
     assert_eq!(slowest[0].throttled, None);
+}
+
+#[test]
+fn a_gpus_clock_is_no_cause_for_a_tenant_that_does_not_execute_on_it() {
+    let low = |t: f64| (30.0..31.0).contains(&t);
+    for device in [Device::Host, Device::None, Device::Gpu(1)] {
+        let mut run = Run::new(3, 0.05);
+        run.device = device;
+        let slowest = run
+            .frames(|frame| if low(seconds(frame)) { 2.0 } else { 1.0 })
+            .signal("nvml", "gpu0_sm_frequency", "mhz", |t| {
+                if low(t) { 612.0 } else { 1300.0 }
+            })
+            .signal("nvml", "gpu0_throttle_reasons", "bits", |t| {
+                if low(t) { 64.0 } else { 0.0 }
+            })
+            .camera();
+        assert_eq!(
+            (slowest[0].beyond_spread, slowest[0].cause),
+            (true, None),
+            "{slowest:?}"
+        );
+        assert_eq!((slowest[0].clock_mhz, slowest[0].throttled), (None, None));
+    }
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! The machine at one moment, from the readings nearest to it.
+//! The machine at one moment, from the readings just before it: a reading from within a frame may be what the frame
+//! brought about, as a clock that idles while the frame is held up.
 
 use super::super::conditions;
 use super::super::track::{Point, Track, Tracks};
+use crate::record::Device;
 use crate::units::Stamp;
 
 /// Clock, temperature and throttling by moment.
@@ -11,20 +13,28 @@ pub(super) struct Machine<'a> {
     temperature: Option<Sensor<'a>>,
 }
 
-/// A signal, and how far from a moment a reading may be to tell of it.
+/// A signal, and how old a reading may be to tell of a moment.
 struct Sensor<'a> {
     track: &'a Track,
     reach: i64,
 }
 
 impl<'a> Machine<'a> {
-    pub(super) fn new(tracks: &'a Tracks) -> Self {
+    /// What can slow down a tenant that executes on this device.
+    pub(super) fn new(tracks: &'a Tracks, device: Device) -> Self {
         let most = |track: &Track| track.points().iter().map(|p| p.value).fold(f64::MIN, f64::max);
         let hottest = |a: &&Track, b: &&Track| most(a).total_cmp(&most(b));
         let of_gpu = |track: &&Track| track.signal.signal.to_ascii_lowercase().contains("gpu");
         let warm = || tracks.iter().filter(|track| track.signal.unit == "c");
-        let throttling = tracks.iter().filter(|track| conditions::tells_throttling(track));
-        let clock = tracks.iter().find(|track| conditions::is_gpu_clock(track));
+        let throttling = tracks.iter().filter(|track| {
+            let of_a_gpu = conditions::is_throttle_reasons(track);
+            conditions::tells_throttling(track)
+                && device != Device::None
+                && (!of_a_gpu || is_of(track, device))
+        });
+        let clock = tracks
+            .iter()
+            .find(|track| conditions::is_gpu_clock(track) && is_of(track, device));
         let temperature = warm()
             .filter(of_gpu)
             .max_by(hottest)
@@ -38,21 +48,31 @@ impl<'a> Machine<'a> {
 
     pub(super) fn throttled(&self, at: Stamp) -> Option<bool> {
         let states = self.throttling.iter().filter_map(|sensor| {
-            let reading = sensor.near(at)?;
+            let reading = sensor.before(at)?;
             Some(conditions::is_throttled(sensor.track, reading.high))
         });
         states.reduce(|a, b| a || b)
     }
 
     pub(super) fn clock(&self, at: Stamp) -> Option<f64> {
-        let reading = self.clock.as_ref()?.near(at)?;
+        let reading = self.clock.as_ref()?.before(at)?;
         // Zero is a GPU that is switched off between frames, and no clock.
         Some(reading.value).filter(|mhz| *mhz > 0.0)
     }
 
     pub(super) fn temperature(&self, at: Stamp) -> Option<f64> {
-        Some(self.temperature.as_ref()?.near(at)?.value)
+        Some(self.temperature.as_ref()?.before(at)?.value)
     }
+}
+
+/// Whether a GPU's signal is of this one: `gpu1_…`, or a board's only one.
+fn is_of(track: &Track, device: Device) -> bool {
+    let Device::Gpu(number) = device else {
+        return false;
+    };
+    let name = track.signal.signal.trim_start_matches("gpu");
+    let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().map_or(digits.is_empty(), |of: u16| of == number)
 }
 
 impl<'a> Sensor<'a> {
@@ -64,16 +84,11 @@ impl<'a> Sensor<'a> {
         })
     }
 
-    /// The reading nearest to a moment, where there is one within reach.
-    fn near(&self, at: Stamp) -> Option<Point> {
+    /// The latest reading before a moment, where there is one within reach.
+    fn before(&self, at: Stamp) -> Option<Point> {
         let points = self.track.points();
-        let next = points.partition_point(|point| point.at < at);
-        let distance = |point: &Point| (point.at - at).0.saturating_abs();
-        let nearest = [next.checked_sub(1), Some(next)]
-            .into_iter()
-            .flatten()
-            .filter_map(|place| points.get(place))
-            .min_by_key(|point| distance(point))?;
-        (distance(nearest) <= self.reach).then_some(*nearest)
+        let latest = points.partition_point(|point| point.at < at).checked_sub(1)?;
+        let reading = *points.get(latest)?;
+        ((at - reading.at).0 <= self.reach).then_some(reading)
     }
 }

@@ -2,22 +2,27 @@
 //! cause, or that none stands out.
 //!
 //! The slow frames that `watch` kept are first gathered into incidents: frames that waited for the same one are one
-//! incident. Then each is held against the tenant's usual frames. A circumstance (a throttled GPU, a lower clock, a
-//! busy co-runner, a larger input) is named as the cause only where it was there during slow frames far more often
-//! than chance would have it, judged over all incidents together: that a co-runner was busy during one slow frame says
-//! nothing where it is busy a third of the time. Levels and limits are in docs/measurement.md.
+//! incident. What part of the response grew is arithmetic. Why it grew is not: a circumstance (a throttled GPU, a lower
+//! clock, a busy co-runner, a larger input) is named as the likely cause only where `suspects` finds it in slow frames
+//! more often than chance would have it, judged over all incidents together: that a co-runner was busy at one slow frame
+//! says nothing where it is busy a third of the time. Levels and limits are in docs/measurement.md.
 
+mod chance;
 mod machine;
+mod suspects;
 
-use super::binomial::Binomial;
+use std::collections::HashMap;
+
 use super::stats::six_decimals;
 use super::summary::{ActiveCoRunner, SlowFrame, SlowPart, TenantSummary};
 use super::track::Tracks;
-use super::watch::{Kept, Span, Watched};
+use super::watch::{Behind, Kept, Span, Watched};
 use super::waterfall::{self, LATENESS, NAMES, PARTS, WAIT};
-use crate::record::FrameRecord;
+use crate::record::{FrameRecord, Stage};
+use crate::scenario;
 use crate::units::{Nanos, Stamp};
 use machine::Machine;
+use suspects::{Candidate, Circumstance, Suspect};
 
 /// Incidents told of a tenant.
 const MOST_TOLD: usize = 8;
@@ -27,18 +32,24 @@ const FENCE: i64 = 4;
 const FENCE_SHARE: f64 = 1.25;
 /// Usual frames without which nothing can be called unusual.
 const LEAST_USUAL: usize = 50;
-/// Chance of naming a throttled or slower GPU that had nothing to do with it, over all incidents of a tenant.
-const LEVEL_OF_CLOCKS: f64 = 0.05;
-/// The same of an input or a co-runner, divided by how many of these there are.
-const LEVEL_OF_OTHERS: f64 = 0.01;
 /// An input is large from this multiple of the usual on.
 const LARGE_INPUT: f64 = 1.25;
-/// A co-runner is active if it was in service for this share of the time that the frame would usually have taken.
+/// A co-runner is active if it was in service for this share of the first stretch of a frame's service …
 const ACTIVE: f64 = 0.5;
+/// … which is so long that of a hundred frames one is served faster.
+const FIRST_STRETCH: f64 = 0.01;
 /// A clock is low below this share of the usual.
 const LOW_CLOCK: f64 = 0.95;
-/// A frame held up others if its service took this multiple of the usual.
+/// A frame held up others if its service took this multiple of the usual, and what it took more is at least this part of
+/// what they waited: a long line has slow frames in it only because it has many.
 const HELD_UP: f64 = 2.0;
+const HELD_UP_PART: f64 = 0.5;
+/// What is next to a frame, in usual responses.
+const NEXT_TO: i64 = 4;
+/// A part of a response explains it from this share of what the response took more than the median.
+const EXPLAINS: f64 = 0.5;
+/// A line waits for slow work, not for many frames, from this multiple of the usual service on.
+const SLOW_SPELL: f64 = 1.25;
 
 /// What is known of a tenant besides the frames that were kept.
 struct Tenant {
@@ -46,51 +57,76 @@ struct Tenant {
     /// Of the response time.
     p50: Option<Nanos>,
     p90: Option<Nanos>,
+    /// Median time in which a usual frame is at work.
+    work: Nanos,
 }
 
 /// Tells each tenant's slowest frames, for a run that was measured in `window`.
 pub(super) fn explain(
     watched: &[Watched],
     summaries: &mut [TenantSummary],
+    scenario: &[scenario::Tenant],
     tracks: &Tracks,
     window: Option<(Stamp, Stamp)>,
 ) {
     let Some((zero, _)) = window else { return };
-    let machine = Machine::new(tracks);
+    let machines: Vec<Machine<'_>> = summaries
+        .iter()
+        .map(|tenant| Machine::new(tracks, tenant.device))
+        .collect();
     let nanos = |ms: Option<f64>| ms.map(|ms| Nanos((ms * 1e6).round() as i64));
     let tenants: Vec<Tenant> = summaries
         .iter()
-        .map(|tenant| Tenant {
+        .zip(watched)
+        .map(|(tenant, watched)| Tenant {
             name: tenant.name.clone(),
             p50: nanos(tenant.response_ms.p50),
             p90: nanos(tenant.response_ms.p90),
+            work: middle_of(&watched.usual, |frame| {
+                let span = Span::at_work(frame);
+                (span.finished - span.started).0
+            })
+            .map_or(Nanos::ZERO, Nanos),
         })
         .collect();
-    for (number, (watched, summary)) in watched.iter().zip(summaries).enumerate() {
-        if let Some(judge) = Judge::new(number, watched, &tenants, &machine) {
-            summary.slowest = judge.told(watched, zero);
+    let mut judges: Vec<Option<Judge<'_>>> = watched
+        .iter()
+        .zip(&machines)
+        .enumerate()
+        .map(|(number, (watched, machine))| Judge::new(number, watched, &tenants, machine))
+        .collect();
+    let slow_alone: Vec<Vec<Vec<Span>>> = (0..judges.len())
+        .map(|number| {
+            judges
+                .iter()
+                .map(|judge| {
+                    judge
+                        .as_ref()
+                        .map_or_else(Vec::new, |other| other.slow_without(number))
+                })
+                .collect()
+        })
+        .collect();
+    for (judge, slow_alone) in judges.iter_mut().zip(slow_alone) {
+        if let Some(judge) = judge {
+            judge.slow_alone = slow_alone;
         }
     }
-}
-
-/// What a circumstance is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Circumstance {
-    Throttled,
-    LowClock,
-    LargeInput,
-    Active(usize),
-}
-
-/// A circumstance that was there during slow frames more often than chance has it.
-#[derive(Clone, Copy, Debug)]
-struct Suspect {
-    circumstance: Circumstance,
-    /// Incidents with it, those of which it is known, and the share of usual frames with it.
-    incidents: usize,
-    of: usize,
-    usually: f64,
-    chance: f64,
+    let candidates: Vec<Vec<Candidate>> = judges
+        .iter()
+        .map(|judge| {
+            judge
+                .as_ref()
+                .map_or_else(Vec::new, |judge| suspects::candidates(judge, scenario))
+        })
+        .collect();
+    let looked_at = candidates.iter().map(Vec::len).sum();
+    for ((judge, candidates), summary) in judges.iter_mut().zip(candidates).zip(summaries) {
+        if let Some(judge) = judge {
+            judge.suspects = suspects::find(candidates, looked_at);
+            summary.slowest = judge.told(zero);
+        }
+    }
 }
 
 /// A tenant's usual frames, and what is held against them.
@@ -98,6 +134,7 @@ struct Judge<'a> {
     number: usize,
     tenants: &'a [Tenant],
     machine: &'a Machine<'a>,
+    watched: &'a Watched,
     p50: Nanos,
     /// Slower than this is beyond the usual spread.
     fence: Option<Nanos>,
@@ -106,35 +143,38 @@ struct Judge<'a> {
     service: Nanos,
     input: u32,
     clock: Option<f64>,
-    /// Share of usual frames during which each tenant was active.
+    /// The first stretch of service in which co-runners are looked for.
+    first_stretch: Nanos,
+    /// Share of usual frames at whose start each tenant was active.
     usually_active: Vec<f64>,
+    /// Kept frames beyond the usual spread, by number.
+    far: HashMap<u64, &'a Kept>,
+    /// Of each other tenant, when it was slow without meeting this one.
+    slow_alone: Vec<Vec<Span>>,
+    /// Of each incident whose cause is not in its own stamps, the frame at which it began.
+    asked: Vec<&'a Kept>,
     suspects: Vec<Suspect>,
 }
 
 impl<'a> Judge<'a> {
     fn new(
         number: usize,
-        watched: &Watched,
+        watched: &'a Watched,
         tenants: &'a [Tenant],
         machine: &'a Machine<'a>,
     ) -> Option<Self> {
         let tenant = tenants.get(number)?;
         let usual = &watched.usual;
-        let middle_of = |value: &dyn Fn(&FrameRecord) -> i64| {
-            let mut values: Vec<i64> = usual.iter().map(|kept| value(&kept.frame)).collect();
-            let middle = values.len() / 2;
-            (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
-        };
         let p50 = match tenant.p50 {
             Some(p50) => p50,
-            None => Nanos(middle_of(&|frame| frame.response().0)?),
+            None => Nanos(middle_of(usual, |frame| frame.response().0)?),
         };
         let fence = tenant.p90.filter(|_| usual.len() >= LEAST_USUAL).map(|p90| {
             let least = Nanos((p50.0 as f64 * FENCE_SHARE) as i64);
             (p50 + (p90 - p50) * FENCE).max(least)
         });
         let parts = (0..PARTS)
-            .map(|part| middle_of(&|frame| parts(frame)[part].0).map_or(Nanos::ZERO, Nanos))
+            .map(|part| middle_of(usual, |frame| parts(frame)[part].0).map_or(Nanos::ZERO, Nanos))
             .collect();
         let mut clocks: Vec<f64> = usual
             .iter()
@@ -144,34 +184,47 @@ impl<'a> Judge<'a> {
             number,
             tenants,
             machine,
+            watched,
             p50,
             fence,
             parts,
-            service: Nanos(middle_of(&|frame| frame.service().0)?),
-            input: middle_of(&|frame| i64::from(frame.input_size))? as u32,
+            service: Nanos(middle_of(usual, |frame| frame.service().0)?),
+            input: middle_of(usual, |frame| i64::from(frame.input_size))? as u32,
             clock: super::changepoint::median(&mut clocks),
+            first_stretch: Nanos(value_at(usual, FIRST_STRETCH, |frame| frame.service().0)?).max(Nanos(1)),
             usually_active: Vec::new(),
+            far: HashMap::new(),
+            slow_alone: Vec::new(),
+            asked: Vec::new(),
             suspects: Vec::new(),
         };
-        judge.usually_active = (0..tenants.len())
-            .map(|other| {
-                let active = usual
-                    .iter()
-                    .filter(|kept| judge.active(kept, other) >= ACTIVE)
-                    .count();
-                active as f64 / usual.len() as f64
+        let active = |other: usize| {
+            let active = usual.iter().filter(|kept| judge.active(kept, other) >= ACTIVE);
+            active.count() as f64 / usual.len() as f64
+        };
+        judge.usually_active = (0..tenants.len()).map(active).collect();
+        let kept = || watched.slowest.iter().chain(usual);
+        judge.far = kept()
+            .filter(|kept| judge.is_far(kept))
+            .map(|kept| (kept.frame.sequence, kept))
+            .collect();
+        judge.asked = incidents(&watched.slowest)
+            .iter()
+            .filter(|incident| judge.is_far(incident[0]))
+            .filter_map(|incident| match judge.story(incident) {
+                Story::Work(root) => Some(root),
+                _ => None,
             })
             .collect();
-        judge.suspects = judge.suspects(watched);
         Some(judge)
     }
 
-    /// Share of the time that a frame would usually have taken in which another tenant was in service. A slow frame
-    /// meets more of the others' frames only because it is longer: that is no cause, and the rest of it does not count.
+    /// Share of the first stretch of a frame's service in which another tenant was at work. Of what comes later a slow
+    /// frame meets more only because it is longer, and hardly any frame is shorter than that stretch.
     fn active(&self, kept: &Kept, other: usize) -> f64 {
         let window = Span {
             started: kept.frame.started,
-            finished: kept.frame.started + self.service.max(Nanos(1)),
+            finished: kept.frame.started + self.first_stretch,
         };
         let spans = kept.beside.get(other).map_or(&[][..], Vec::as_slice);
         let busy: i64 = spans
@@ -183,6 +236,52 @@ impl<'a> Judge<'a> {
             })
             .fold(0, i64::saturating_add);
         (busy as f64 / (window.finished - window.started).0 as f64).min(1.0)
+    }
+
+    /// When this tenant was slow without meeting another.
+    fn slow_without(&self, other: usize) -> Vec<Span> {
+        let alone = self
+            .far
+            .values()
+            .filter(|kept| kept.beside.get(other).is_none_or(Vec::is_empty));
+        alone.map(|kept| Span::of(&kept.frame)).collect()
+    }
+
+    /// Whether a circumstance was there and could have slowed down what grew. A co-runner is not to blame where the
+    /// frames next to this one that met nothing of it were slow too, or where it was itself slow just before or after,
+    /// without meeting this tenant: then whatever slowed them down does without the two meeting.
+    fn is_to_blame(&self, circumstance: Circumstance, kept: &Kept) -> Option<bool> {
+        let is = self.is(circumstance, kept)?;
+        let other = match circumstance {
+            Circumstance::Active(other) => other,
+            Circumstance::Throttled | Circumstance::LowClock => {
+                return (self.grown(&kept.frame).name != Stage::Acquire.name()).then_some(is);
+            }
+            Circumstance::LargeInput => return Some(is),
+        };
+        let calm = |next: &dyn Fn(u64) -> Option<u64>| {
+            let mut sequence = kept.frame.sequence;
+            while let Some(neighbour) = next(sequence) {
+                match self.far.get(&neighbour) {
+                    None => break,
+                    Some(slow) if slow.beside.get(other).is_none_or(Vec::is_empty) => return false,
+                    Some(_) => sequence = neighbour,
+                }
+            }
+            true
+        };
+        let reach = self.p50.max(self.tenants[other].work) * NEXT_TO;
+        let (own, slow_alone) = (Span::of(&kept.frame), self.slow_alone.get(other));
+        let both_slow = slow_alone.is_some_and(|spans| {
+            let near =
+                |span: &&Span| own.finished + reach > span.started && span.finished + reach > own.started;
+            spans.iter().any(|span| near(&span) && !span.meets(own))
+        });
+        Some(
+            is && !both_slow
+                && calm(&|sequence| sequence.checked_sub(1))
+                && calm(&|sequence| sequence.checked_add(1)),
+        )
     }
 
     fn is(&self, circumstance: Circumstance, kept: &Kept) -> Option<bool> {
@@ -204,64 +303,51 @@ impl<'a> Judge<'a> {
         self.fence.is_some_and(|fence| kept.frame.response() > fence)
     }
 
-    /// The circumstances that incidents have in common beyond chance, the least likely first.
-    fn suspects(&self, watched: &Watched) -> Vec<Suspect> {
-        let incidents: Vec<Vec<&Kept>> = incidents(&watched.slowest)
-            .into_iter()
-            .filter(|incident| self.is_far(incident[0]))
-            .collect();
-        let others = (0..self.tenants.len()).filter(|other| *other != self.number);
-        let all: Vec<Circumstance> = [
-            Circumstance::Throttled,
-            Circumstance::LowClock,
-            Circumstance::LargeInput,
-        ]
-        .into_iter()
-        .chain(others.map(Circumstance::Active))
-        .collect();
-        let tested = all.len() as f64 - 2.0;
-        let mut suspects: Vec<Suspect> = all
-            .into_iter()
-            .filter_map(|circumstance| {
-                let usual = watched.usual.iter().filter(|kept| !self.is_far(kept));
-                let known: Vec<bool> = usual.filter_map(|kept| self.is(circumstance, kept)).collect();
-                let with = known.iter().filter(|is| **is).count();
-                // One more than was seen: what did not occur in a sample is not impossible.
-                let usually = (with as f64 + 1.0) / (known.len() as f64 + 2.0);
-                let roots = incidents.iter().map(|incident| root(incident, self.service));
-                let told: Vec<bool> = roots.filter_map(|kept| self.is(circumstance, kept)).collect();
-                let met = told.iter().filter(|is| **is).count();
-                let level = match circumstance {
-                    Circumstance::Throttled | Circumstance::LowClock => LEVEL_OF_CLOCKS,
-                    _ => LEVEL_OF_OTHERS / tested,
-                };
-                let chance = 1.0 - Binomial::new(told.len() as u64, usually).below(met as u64);
-                (met > 0 && known.len() >= LEAST_USUAL && chance <= level).then_some(Suspect {
-                    circumstance,
-                    incidents: met,
-                    of: told.len(),
-                    usually: with as f64 / known.len() as f64,
-                    chance,
-                })
-            })
-            .collect();
-        suspects.sort_by(|a, b| a.chance.total_cmp(&b.chance));
-        suspects
-    }
-
-    fn told(&self, watched: &Watched, zero: Stamp) -> Vec<SlowFrame> {
-        incidents(&watched.slowest)
+    fn told(&self, zero: Stamp) -> Vec<SlowFrame> {
+        incidents(&self.watched.slowest)
             .iter()
             .take(MOST_TOLD)
             .map(|incident| self.tell(incident, zero))
             .collect()
     }
 
+    /// What an incident's own stamps say of it.
+    fn story<'k>(&self, incident: &[&'k Kept]) -> Story<'k> {
+        let slowest = incident[0];
+        let parts = parts(&slowest.frame);
+        let grew = self.grown(&slowest.frame).name;
+        let more = (slowest.frame.response() - self.p50).0 as f64;
+        let explains = |part: usize| (parts[part] - self.parts[part]).0 as f64 >= more * EXPLAINS;
+        if grew == NAMES[LATENESS] && explains(LATENESS) {
+            return Story::Late;
+        }
+        if grew != NAMES[WAIT] || !explains(WAIT) {
+            return Story::Work(slowest);
+        }
+        let Some(behind) = slowest.behind else {
+            return Story::Waited;
+        };
+        let more = (behind.service - self.service).0 as f64;
+        if (behind.service.0 as f64) < self.service.0 as f64 * HELD_UP
+            || more < parts[WAIT].0 as f64 * HELD_UP_PART
+        {
+            return Story::Line(behind);
+        }
+        let root = incident
+            .iter()
+            .find(|kept| kept.frame.sequence == behind.sequence);
+        root.map_or(Story::HeldUp(behind), |root| Story::Work(root))
+    }
+
     fn tell(&self, incident: &[&Kept], zero: Stamp) -> SlowFrame {
         let slowest = incident[0];
         let frame = &slowest.frame;
         let grown = self.grown(frame);
-        let root = root(incident, self.service);
+        let story = self.story(incident);
+        let root = match story {
+            Story::Work(root) => root,
+            _ => slowest,
+        };
         let far = self.is_far(slowest);
         let (cause, explanation) = match (far, self.fence) {
             (_, None) => (None, "Too few frames to say what is unusual.".to_owned()),
@@ -273,7 +359,7 @@ impl<'a> Judge<'a> {
                     self.p50
                 ),
             ),
-            (true, _) => self.cause(slowest, root, &grown),
+            (true, _) => self.cause(slowest, story, &grown),
         };
         let ms = Nanos::as_millis_f64;
         SlowFrame {
@@ -333,80 +419,90 @@ impl<'a> Judge<'a> {
     }
 
     /// The cause and a sentence on it; of a frame that waited, those of the frame that it waited for.
-    fn cause(&self, slowest: &Kept, root: &Kept, grown: &SlowPart) -> (Option<&'static str>, String) {
-        if grown.name == NAMES[LATENESS] {
-            let late = slowest.frame.lateness;
-            return (
-                Some("late-release"),
-                format!(
+    fn cause(&self, slowest: &Kept, story: Story<'_>, grown: &SlowPart) -> (Option<&'static str>, String) {
+        let waited = parts(&slowest.frame)[WAIT];
+        let held_up = |behind: Behind| {
+            format!(
+                "It waited {waited} behind frame {}, which took {} instead of {}",
+                behind.sequence, behind.service, self.service
+            )
+        };
+        match story {
+            Story::Late => {
+                let late = slowest.frame.lateness;
+                let text = format!(
                     "Its release came {late} late: the host's timer or scheduler held it up, not its work."
-                ),
-            );
-        }
-        if grown.name == NAMES[WAIT] {
-            return self.cause_of_waiting(slowest, root);
-        }
-        let what = in_words(grown);
-        match self.suspect(root) {
-            Some(suspect) => (
-                Some(cause_name(suspect.circumstance)),
-                format!("{what}: {}.", self.because(suspect, root)),
-            ),
-            None => (
+                );
+                (Some("late-release"), text)
+            }
+            Story::Waited => (
                 None,
-                format!("{what}; nothing else that was measured stands out."),
+                format!("It waited {waited} before its work began; nothing says for what."),
             ),
+            Story::Line(behind) => self.line(waited, behind),
+            Story::HeldUp(behind) => (Some("waited"), held_up(behind) + "; that frame was not kept."),
+            Story::Work(root) if root.frame.sequence != slowest.frame.sequence => {
+                let behind = slowest.behind.map_or_else(String::new, held_up);
+                match self.suspect(root) {
+                    Some(suspect) => self.because(&behind, suspect, root),
+                    None => {
+                        let grew = self.grown(&root.frame).name;
+                        (
+                            Some("waited"),
+                            format!("{behind}, mostly in {grew}; why is not known."),
+                        )
+                    }
+                }
+            }
+            Story::Work(root) => {
+                let what = in_words(grown);
+                match self.suspect(root) {
+                    Some(suspect) => self.because(&what, suspect, root),
+                    None => (
+                        None,
+                        format!("{what}; nothing else that was measured stands out."),
+                    ),
+                }
+            }
         }
     }
 
-    fn cause_of_waiting(&self, slowest: &Kept, root: &Kept) -> (Option<&'static str>, String) {
-        let waited = parts(&slowest.frame)[WAIT];
-        let Some(behind) = slowest.behind else {
-            return (
-                None,
-                format!("It waited {waited} before its work began; nothing says for what."),
-            );
-        };
-        if (behind.service.0 as f64) < self.service.0 as f64 * HELD_UP {
+    /// A frame that waited for many, not for one.
+    fn line(&self, waited: Nanos, behind: Behind) -> (Option<&'static str>, String) {
+        let mean = Nanos(behind.work.0 / behind.frames.max(1) as i64);
+        let text = format!(
+            "It waited {waited} in a line of {} without a pause",
+            frames(behind.frames)
+        );
+        if mean.0 as f64 >= self.service.0 as f64 * SLOW_SPELL {
             let text = format!(
-                "It waited {waited}: frames came faster than they were served, and none of those before it was slow \
-                 by itself."
+                "{text}, which took {mean} each instead of {}; why is not known.",
+                self.service
             );
-            return (Some("backlog"), text);
+            return (Some("waited"), text);
         }
         let text = format!(
-            "It waited {waited} behind frame {}, which took {}",
-            behind.sequence, behind.service
+            "{text}: they came faster than they were served. They took {mean} each (usually {}), the longest {}.",
+            self.service, behind.service
         );
-        if root.frame.sequence != behind.sequence {
-            return (Some("waited"), format!("{text}; that frame was not kept."));
-        }
-        let grown = self.grown(&root.frame);
-        match self.suspect(root) {
-            Some(suspect) => (
-                Some(cause_name(suspect.circumstance)),
-                format!("{text}: {}.", self.because(suspect, root)),
-            ),
-            None => (
-                Some("waited"),
-                format!("{text}, mostly in {}; why is not known.", grown.name),
-            ),
-        }
+        (Some("backlog"), text)
     }
 
     fn suspect(&self, kept: &Kept) -> Option<&Suspect> {
         let mut there = self.suspects.iter();
-        there.find(|suspect| self.is(suspect.circumstance, kept) == Some(true))
+        there.find(|suspect| self.is_to_blame(suspect.circumstance, kept) == Some(true))
     }
 
-    fn because(&self, suspect: &Suspect, kept: &Kept) -> String {
+    /// The cause and the sentence that names it after what it explains. It says what was there at the same time, and how
+    /// often that is so.
+    fn because(&self, what: &str, suspect: &Suspect, kept: &Kept) -> (Option<&'static str>, String) {
         let how_often = format!(
             "as in {} of {} slow incidents and {} of usual frames",
             suspect.incidents,
             suspect.of,
             share_in_words(suspect.usually)
         );
-        match suspect.circumstance {
+        let there = match suspect.circumstance {
             Circumstance::Throttled => format!("the GPU was throttled, {how_often}"),
             Circumstance::LowClock => format!(
                 "the GPU's clock was at {:.0} MHz instead of {:.0}, {how_often}",
@@ -424,9 +520,42 @@ impl<'a> Judge<'a> {
                     .tenants
                     .get(other)
                     .map_or("another tenant", |tenant| &tenant.name);
-                format!("{name} was in service at the same time, {how_often}")
+                format!("{name} was in service when it started, {how_often}")
             }
+        };
+        if suspect.locked {
+            let text = format!(
+                "{what}; {there}. Their releases are locked, so that anything with this rhythm looks the same: add \
+                 `jitter` to an arrival to tell them apart."
+            );
+            return (Some("locked"), text);
         }
+        (
+            Some(cause_name(suspect.circumstance)),
+            format!("{what}: {there}."),
+        )
+    }
+}
+
+/// What the stamps of an incident's frames say.
+#[derive(Clone, Copy)]
+enum Story<'a> {
+    /// It was released late.
+    Late,
+    /// It waited, and no frame is known that it waited for.
+    Waited,
+    /// It waited in a line that no single frame held up.
+    Line(Behind),
+    /// It waited for one slow frame, which was not kept.
+    HeldUp(Behind),
+    /// This frame's own work was slow; it is the slowest itself, or the one that it waited for.
+    Work(&'a Kept),
+}
+
+fn frames(count: u64) -> String {
+    match count {
+        1 => "1 frame".to_owned(),
+        count => format!("{count} frames"),
     }
 }
 
@@ -480,18 +609,16 @@ fn incidents(slowest: &[Kept]) -> Vec<Vec<&Kept>> {
     incidents
 }
 
-/// The frame of an incident that the others waited for, where one did and was kept; else its slowest.
-fn root<'a>(incident: &[&'a Kept], usual_service: Nanos) -> &'a Kept {
-    let slowest = incident[0];
-    let Some(behind) = slowest.behind else {
-        return slowest;
-    };
-    let held_up = behind.service.0 as f64 >= usual_service.0 as f64 * HELD_UP;
-    let waited = parts(&slowest.frame)[WAIT] > slowest.frame.service();
-    let found = incident
-        .iter()
-        .find(|kept| kept.frame.sequence == behind.sequence);
-    found.filter(|_| held_up && waited).copied().unwrap_or(slowest)
+/// The middle of a figure of frames.
+fn middle_of(frames: &[Kept], value: impl Fn(&FrameRecord) -> i64) -> Option<i64> {
+    value_at(frames, 0.5, value)
+}
+
+/// What so large a share of frames does not reach.
+fn value_at(frames: &[Kept], share: f64, value: impl Fn(&FrameRecord) -> i64) -> Option<i64> {
+    let mut values: Vec<i64> = frames.iter().map(|kept| value(&kept.frame)).collect();
+    let place = (values.len() as f64 * share) as usize;
+    (!values.is_empty()).then(|| *values.select_nth_unstable(place).1)
 }
 
 /// The parts of a frame's response, as the waterfall has them; what did not occur took no time.

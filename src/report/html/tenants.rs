@@ -273,8 +273,8 @@ pub(super) fn slowest(summary: &Summary, prefix: &str) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-slowest"),
         title: "Slowest frames",
-        note: "Frames beyond p50 + 4 (p90 − p50), and what was different while they ran. A cause is named only where \
-               it was there far more often than chance has it."
+        note: "Frames beyond p50 + 4 (p90 − p50), and what was different when they started. A circumstance is named as \
+               the likely cause only where slow frames have it more often than chance gives it to them."
             .to_owned(),
         blocks,
     })
@@ -346,6 +346,7 @@ fn likely_cause(slow: &SlowFrame) -> Cell {
         Some("low-clock") => ("lower clock", "wide strong"),
         Some("larger-input") => ("larger input", "wide strong"),
         Some("co-runner") => ("a co-runner", "wide strong"),
+        Some("locked") => ("not identifiable: releases are locked", "wide dim"),
         Some(other) => (other, "wide strong"),
         None => ("none stands out", "wide dim"),
     };

@@ -1,0 +1,251 @@
+//! Whether slow frames have a circumstance more often than chance gives it to them.
+//!
+//! Frames are no independent draws: clocks, contents and slow spells last. So what the frames of the incidents have is
+//! set against what usual frames have that stand as far apart from each other as they do: all incidents are moved along
+//! the run by the same distance, once around, as often as [`TURNS`] says. Both series keep their own dependence, and
+//! only what is between them is broken up. Where a co-runner is released in step, an incident is only set against frames
+//! of its own place in the rhythm (`class`).
+//!
+//! Moving once around takes one part of a run to be like another. What changes with time, as heat does, is not: hence
+//! the second figure, in which incidents are moved within their part of the run only.
+
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+/// Distances by which incidents are moved.
+const TURNS: usize = 2000;
+/// Draws of the same within parts of the run.
+const DRAWS: usize = 400;
+/// Above this chance over the whole run nothing more is asked.
+const LOOKED_AT: f64 = 0.05;
+
+/// A frame as one circumstance sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Seen {
+    /// When it started, in nanoseconds.
+    pub(super) at: i64,
+    /// Its place in a rhythm; frames of one place are set against each other.
+    pub(super) class: u64,
+    /// Whether the circumstance was there.
+    pub(super) with: bool,
+}
+
+/// What it comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Chance {
+    /// Incidents that have it, those of which it is known, and how many would usually have it.
+    pub(super) met: usize,
+    pub(super) of: usize,
+    pub(super) expected: f64,
+    /// The chance of so many over the whole run, and within parts of it (1 where the first is no small one).
+    pub(super) over_run: f64,
+    pub(super) nearby: f64,
+    /// How far beyond the expected the incidents are, in standard deviations of what chance gives.
+    pub(super) beyond: f64,
+}
+
+impl Chance {
+    /// The odds of the circumstance among incidents over those among usual frames. From 2 on, fewer than half of the
+    /// incidents that have it would have been slow without it, if nothing else is behind both.
+    pub(super) fn odds_ratio(&self) -> f64 {
+        let odds = |with: f64| (with + 0.5) / (self.of as f64 - with + 0.5);
+        odds(self.met as f64) / odds(self.expected)
+    }
+}
+
+/// Sets incidents against usual frames, and again within `parts` of the run; `None` where no incident has it.
+pub(super) fn chance(incidents: &[Seen], usual: &[Seen], parts: usize) -> Option<Chance> {
+    let mut usual = usual.to_vec();
+    usual.sort_by_key(|seen| (seen.class, seen.at));
+    let classes: Vec<&[Seen]> = usual.chunk_by(|a, b| a.class == b.class).collect();
+    let (first, last) = (
+        usual.iter().map(|seen| seen.at).min()?,
+        usual.iter().map(|seen| seen.at).max()?,
+    );
+    let placed: Vec<Placed<'_>> = incidents
+        .iter()
+        .filter_map(|incident| Placed::of(incident, &classes, (first, last), parts.max(1)))
+        .collect();
+    let met = placed.iter().filter(|placed| placed.with).count();
+    if met == 0 {
+        return None;
+    }
+    let turned: Vec<usize> = (1..TURNS).map(|turn| turned_by(&placed, turn)).collect();
+    let expected = turned.iter().sum::<usize>() as f64 / turned.len() as f64;
+    let variance = turned.iter().map(|&n| (n as f64 - expected).powi(2)).sum::<f64>() / turned.len() as f64;
+    let over_run = share_of(&turned, met);
+    Some(Chance {
+        met,
+        of: placed.len(),
+        expected,
+        over_run,
+        // What chance may have over the whole run needs no second look.
+        nearby: if over_run > LOOKED_AT {
+            1.0
+        } else {
+            share_of(&drawn_nearby(&placed, parts.max(1)), met)
+        },
+        // A circumstance that no usual frame has is as rare as one of them.
+        beyond: (met as f64 - expected) / variance.max(1.0 / usual.len() as f64).sqrt(),
+    })
+}
+
+/// How many have the circumstance where all are moved along the run by the same share of it.
+fn turned_by(placed: &[Placed<'_>], turn: usize) -> usize {
+    let with = |placed: &&Placed<'_>| {
+        let all = placed.class;
+        all[(placed.place + turn * all.len() / TURNS) % all.len()].with
+    };
+    placed.iter().filter(with).count()
+}
+
+/// The same where those of each part of the run are moved within it, each part by itself.
+fn drawn_nearby(placed: &[Placed<'_>], parts: usize) -> Vec<usize> {
+    let mut random = Pcg64::seed_from_u64(0x6a65_746c_6167);
+    let draw = |_| {
+        let by: Vec<u64> = (0..parts).map(|_| random.next_u64() >> 33).collect();
+        let with = |placed: &&Placed<'_>| {
+            let near = placed.near;
+            let by = ((by[placed.part] * near.len() as u64) >> 31) as usize;
+            near.get((placed.place_near + by) % near.len().max(1))
+                .map_or(placed.with, |seen| seen.with)
+        };
+        placed.iter().filter(with).count()
+    };
+    (1..DRAWS).map(draw).collect()
+}
+
+/// The share of draws with at least as many; what is there counts as one of them.
+fn share_of(counts: &[usize], met: usize) -> f64 {
+    let as_many = counts.iter().filter(|&&count| count >= met).count();
+    (as_many as f64 + 1.0) / (counts.len() as f64 + 1.0)
+}
+
+/// An incident among the usual frames of its class.
+struct Placed<'a> {
+    with: bool,
+    class: &'a [Seen],
+    place: usize,
+    /// Those of its part of the run.
+    near: &'a [Seen],
+    place_near: usize,
+    part: usize,
+}
+
+impl<'a> Placed<'a> {
+    fn of(
+        incident: &Seen,
+        classes: &[&'a [Seen]],
+        (first, last): (i64, i64),
+        parts: usize,
+    ) -> Option<Placed<'a>> {
+        let class = *classes.iter().find(|class| class[0].class == incident.class)?;
+        let length = (i128::from(last) - i128::from(first)).max(1);
+        let part_of = |at: i64| {
+            let share = (i128::from(at) - i128::from(first)).clamp(0, length - 1) * parts as i128 / length;
+            share as usize
+        };
+        let part = part_of(incident.at);
+        let from = class.partition_point(|seen| part_of(seen.at) < part);
+        let to = class.partition_point(|seen| part_of(seen.at) <= part);
+        let near = &class[from..to];
+        let place_in = |frames: &[Seen]| {
+            let place = frames.partition_point(|seen| seen.at < incident.at);
+            place.min(frames.len().saturating_sub(1))
+        };
+        Some(Placed {
+            with: incident.with,
+            class,
+            place: place_in(class),
+            near,
+            place_near: place_in(near),
+            part,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uniform(random: &mut Pcg64) -> f64 {
+        (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A thousand frames with spells of a circumstance, of so many frames on average.
+    fn usual(random: &mut Pcg64, share: f64, length: f64) -> Vec<Seen> {
+        let mut with = uniform(random) < share;
+        (0..1000)
+            .map(|at| {
+                let ends = if with { 1.0 } else { share / (1.0 - share) } / length;
+                if uniform(random) < ends {
+                    with = !with;
+                }
+                Seen { at, class: 0, with }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn spells_that_have_nothing_to_do_with_each_other_meet_as_often_as_the_level_says() {
+        let mut random = Pcg64::seed_from_u64(3);
+        let (mut over_run, mut runs) = (0, 0);
+        for _ in 0..400 {
+            let usual = usual(&mut random, 0.1, 20.0);
+            // Three spells of ten slow frames each.
+            let incidents: Vec<Seen> = (0..3)
+                .flat_map(|_| {
+                    let from = (uniform(&mut random) * 990.0) as usize;
+                    usual[from..from + 10].to_vec()
+                })
+                .collect();
+            let found = chance(&incidents, &usual, 4);
+            over_run += u32::from(found.is_some_and(|found| found.over_run <= 0.05));
+            runs += 1;
+        }
+        println!("{over_run} of {runs} at 5 %");
+        assert!(over_run <= runs * 8 / 100, "{over_run} of {runs}");
+    }
+
+    #[test]
+    fn what_is_there_each_time_and_seldom_else_is_beyond_chance() {
+        let usual: Vec<Seen> = (0..1000)
+            .map(|at| Seen {
+                at,
+                class: 0,
+                with: at % 50 == 0,
+            })
+            .collect();
+        let incidents: Vec<Seen> = (0..6)
+            .map(|n| Seen {
+                at: 7 + 150 * n,
+                class: 0,
+                with: true,
+            })
+            .collect();
+        let found = chance(&incidents, &usual, 4).unwrap();
+        assert_eq!((found.met, found.of), (6, 6));
+        assert!(found.over_run < 0.05 && found.nearby < 0.01, "{found:?}");
+        assert!(found.odds_ratio() > 50.0 && found.beyond > 3.0, "{found:?}");
+        assert_eq!(chance(&[], &usual, 4), None);
+        assert_eq!(chance(&incidents, &[], 4), None);
+    }
+
+    #[test]
+    fn within_a_rhythm_frames_are_set_against_those_of_their_own_place() {
+        let usual: Vec<Seen> = (0..999)
+            .map(|at| Seen {
+                at,
+                class: at as u64 % 3,
+                with: at % 3 == 0,
+            })
+            .collect();
+        let incidents: Vec<Seen> = (0..8).map(|n| usual[n * 99]).collect();
+        let found = chance(&incidents, &usual, 4).unwrap();
+        assert_eq!((found.met, found.of), (8, 8));
+        assert_eq!((found.over_run, found.nearby), (1.0, 1.0));
+        let alike: Vec<Seen> = usual.iter().map(|seen| Seen { class: 0, ..*seen }).collect();
+        let incidents: Vec<Seen> = incidents.iter().map(|seen| Seen { class: 0, ..*seen }).collect();
+        assert!(chance(&incidents, &alike, 4).unwrap().expected < 4.0);
+    }
+}
