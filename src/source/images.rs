@@ -4,6 +4,8 @@
 //! these are; transparency is dropped, grey becomes three equal channels, 16 bits become 8. How a file is decoded
 //! is in `decode`.
 
+#[cfg(test)]
+pub(crate) mod checksum;
 mod decode;
 
 use std::path::Path;

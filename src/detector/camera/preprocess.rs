@@ -1,8 +1,9 @@
 //! Image to input tensor in one pass over the rows: resize, pad, normalise, order and lay out.
 //!
 //! The resize is OpenCV's INTER_LINEAR to the bit: half-pixel centres, two taps an axis whatever the ratio
-//! (no antialiasing), 11-bit weights, and its intermediate roundings, because an edge that a network
-//! finds can hang on a single level. It is our own because a general resizer rounds otherwise and writes a whole
+//! (no antialiasing), 11-bit weights, its intermediate roundings, and its edges, which differ between the axes
+//! ([`tap`], [`blend`]), because an edge that a network finds can hang on a single level. tests/images/resize.py
+//! asks OpenCV. It is our own because a general resizer rounds otherwise and writes a whole
 //! 8-bit image that has to be read, widened and transposed again; benches/preprocess.rs compares both.
 //!
 //! Per output row: the source rows that it needs are resized across into planes of 16-bit lines (which
@@ -76,12 +77,21 @@ const WHOLE: i16 = 1 << WEIGHT_BITS;
 /// Bits that a line drops, so that 8 bits of pixel and 11 of weight fit an `i16`.
 const LINE_SHIFT: u32 = 4;
 
-/// Two neighbours on an axis and their weights, in units of 2^-[`WEIGHT_BITS`].
+/// Two neighbours in a row and their weights, in units of 2^-[`WEIGHT_BITS`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tap {
     /// Index of the first neighbour.
     at: usize,
     /// Weight of the first and of the second.
+    weights: [i16; 2],
+}
+
+/// Two rows of the image and their weights, in units of 2^-[`WEIGHT_BITS`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Blend {
+    /// The upper and the lower row: the same one twice at an edge that the resize enlarges.
+    rows: [usize; 2],
+    /// The weight of each. Where the lower one's is 0, that row does not count.
     weights: [i16; 2],
 }
 
@@ -109,7 +119,7 @@ pub struct CameraPreprocess {
     /// Whether every column takes one source pixel as it is (an odd whole ratio, or none).
     across_is_whole: bool,
     /// For each row of the placement.
-    down: Vec<Tap>,
+    down: Vec<Blend>,
     lines: [Line; 2],
     tables: block::Tables,
 }
@@ -210,7 +220,7 @@ impl CameraPreprocess {
         }
         self.down.clear();
         self.down
-            .extend((0..self.placement.height).map(|y| tap(y, self.placement.height, height)));
+            .extend((0..self.placement.height).map(|y| blend(y, self.placement.height, height)));
         for line in &mut self.lines {
             line.planes.clear();
             line.planes.resize(self.placement.width * 3, 0);
@@ -218,20 +228,25 @@ impl CameraPreprocess {
         self.planned = Some(image);
     }
 
-    /// Makes `lines[0]` the row at `tap`, and `lines[1]` the one below it if that counts.
-    fn fetch(&mut self, image: &Image, tap: Tap) {
+    /// Makes lines of the two rows, the lower one if it counts; returns which line is the lower row's.
+    fn fetch(&mut self, image: &Image, Blend { rows, weights }: Blend) -> usize {
         let [first, second] = &mut self.lines;
-        if first.row != Some(tap.at) && second.row == Some(tap.at) {
+        if first.row != Some(rows[0]) && second.row == Some(rows[0]) {
             std::mem::swap(first, second);
         }
+        let differ = rows[0] != rows[1];
         let stride = image.width * 3;
-        for (line, row, counts) in [(first, tap.at, true), (second, tap.at + 1, tap.weights[1] != 0)] {
+        for (line, row, counts) in [
+            (first, rows[0], true),
+            (second, rows[1], differ && weights[1] != 0),
+        ] {
             if counts && line.row != Some(row) {
                 let source = &image.rgb[row * stride..(row + 1) * stride];
                 resize_across(source, &self.across, self.across_is_whole, &mut line.planes);
                 line.row = Some(row);
             }
         }
+        usize::from(differ)
     }
 
     fn fill_planes(&mut self, image: &Image, out: &mut [f32]) {
@@ -256,21 +271,24 @@ impl CameraPreprocess {
             }
         }
         for y in 0..rows {
-            let tap = self.down[y];
-            self.fetch(image, tap);
+            let blend = self.down[y];
+            let lower = self.fetch(image, blend);
             for (channel, slot) in self.slot_of.into_iter().enumerate() {
                 let at = (slot * height + top + y) * width + left;
                 let span = channel * inner..(channel + 1) * inner;
-                let (above, below) = (&self.lines[0].planes[span.clone()], &self.lines[1].planes[span]);
+                let (above, below) = (
+                    &self.lines[0].planes[span.clone()],
+                    &self.lines[lower].planes[span],
+                );
                 let normal = self.normal[channel];
                 let values = &mut out[at..at + inner];
-                if tap.weights[1] == 0 {
+                if blend.weights[1] == 0 {
                     for (value, a) in values.iter_mut().zip(above) {
                         *value = normal.of(level(*a, 0, [WHOLE, 0]));
                     }
                 } else {
                     for ((value, a), b) in values.iter_mut().zip(above).zip(below) {
-                        *value = normal.of(level(*a, *b, tap.weights));
+                        *value = normal.of(level(*a, *b, blend.weights));
                     }
                 }
             }
@@ -288,10 +306,10 @@ impl CameraPreprocess {
         }
         let (pixels, _) = out.as_chunks_mut::<3>();
         for (y, line) in pixels.chunks_exact_mut(width).enumerate() {
-            let tap = y
+            let blend = y
                 .checked_sub(placement.top)
                 .and_then(|inner| self.down.get(inner).copied());
-            let Some(tap) = tap else {
+            let Some(blend) = blend else {
                 line.fill(grey);
                 continue;
             };
@@ -299,15 +317,15 @@ impl CameraPreprocess {
             let (within, after) = from.split_at_mut(inner);
             before.fill(grey);
             after.fill(grey);
-            self.fetch(image, tap);
-            let [above, below] = [&self.lines[0].planes, &self.lines[1].planes];
-            // Where the row below does not count its line is an older one, and its weight is zero.
+            let lower = self.fetch(image, blend);
+            let [above, below] = [&self.lines[0].planes, &self.lines[lower].planes];
+            // Where the lower row does not count its line is an older one, and its weight is zero.
             for (channel, slot) in self.slot_of.into_iter().enumerate() {
                 let span = channel * inner..(channel + 1) * inner;
                 let normal = self.normal[channel];
                 let pairs = above[span.clone()].iter().zip(&below[span]);
                 for (pixel, (a, b)) in within.iter_mut().zip(pairs) {
-                    pixel[slot] = normal.of(level(*a, *b, tap.weights));
+                    pixel[slot] = normal.of(level(*a, *b, blend.weights));
                 }
             }
         }
@@ -365,29 +383,54 @@ fn check(image: &Image) -> Result<(), String> {
     Ok(())
 }
 
-/// The two pixels of `from` that make pixel `i` of `to`, and their weights.
+/// The two pixels of a row of `from` that make pixel `i` of `to`, and their weights.
 ///
-/// Half-pixel centres: pixel i lies at `(i + ½) · from/to − ½`. At both ends the edge pixel stands alone.
-/// In f32 where OpenCV is, so that weights round alike.
+/// Along a row the pixel at either end stands alone, as in OpenCV; down the image it does not ([`blend`]).
 fn tap(i: usize, to: usize, from: usize) -> Tap {
+    let (first, part) = centre(i, to, from);
+    if first < 0 {
+        return Tap {
+            at: 0,
+            weights: [WHOLE, 0],
+        };
+    }
+    let at = first as usize;
+    if at + 1 >= from {
+        return Tap {
+            at: from - 1,
+            weights: [WHOLE, 0],
+        };
+    }
+    Tap {
+        at,
+        weights: weights(part),
+    }
+}
+
+/// The two rows of `from` that make row `i` of `to`, and their weights.
+///
+/// Beyond an edge lies the edge row again, and both keep their weights, as in OpenCV. Each product is cut on its
+/// own, so that this is up to a level less than the row standing alone.
+fn blend(i: usize, to: usize, from: usize) -> Blend {
+    let (first, part) = centre(i, to, from);
+    let row = |at: i64| at.clamp(0, from as i64 - 1) as usize;
+    Blend {
+        rows: [row(first), row(first + 1)],
+        weights: weights(part),
+    }
+}
+
+/// Where pixel `i` of `to` lies among those of `from`: the pixel before, and how far behind it, from 0 to 1.
+///
+/// Half-pixel centres: pixel i lies at `(i + ½) · from/to − ½`. In f32 where OpenCV is, so that weights round alike.
+fn centre(i: usize, to: usize, from: usize) -> (i64, f32) {
     let centre = ((i as f64 + 0.5) * (from as f64 / to as f64) - 0.5) as f32;
     let first = centre.floor();
-    let alone = |at| Tap {
-        at,
-        weights: [WHOLE, 0],
-    };
-    if first < 0.0 {
-        return alone(0);
-    }
-    if first as usize >= from - 1 {
-        return alone(from - 1);
-    }
-    let second = centre - first;
-    let weights = [1.0 - second, second];
-    Tap {
-        at: first as usize,
-        weights: weights.map(|w| (w * f32::from(WHOLE)).round_ties_even() as i16),
-    }
+    (first as i64, centre - first)
+}
+
+fn weights(part: f32) -> [i16; 2] {
+    [1.0 - part, part].map(|w| (w * f32::from(WHOLE)).round_ties_even() as i16)
 }
 
 /// One source row to three planes, in units of 2^-([`WEIGHT_BITS`] − [`LINE_SHIFT`]) levels.

@@ -52,7 +52,8 @@ fn formats() -> Vec<InputFormat> {
     ]
 }
 
-/// Smaller and larger than the inputs, as they are, of whole ratios, flat and narrow, and too wide for a block.
+/// Smaller and larger than the inputs, as they are, of whole ratios, flat and narrow, and too wide for a block. Sizes without a
+/// plan follow, so that each side is enlarged and shrunk beside each way of the other.
 const SIZES: [[usize; 2]; 11] = [
     [64, 48],
     [192, 144],
@@ -72,7 +73,7 @@ fn fits_are_the_same() {
     let gpu = Gpu::open(0).unwrap();
     let module = kernels(&gpu, FIT).unwrap();
     let stream = Stream::new(&gpu, 0).unwrap();
-    let mut state = 11;
+    let (mut state, mut sizes) = (11, 5);
     let mut by_the_host = 0;
     for format in formats() {
         let step = block::on_device(&format);
@@ -94,7 +95,8 @@ fn fits_are_the_same() {
         let fit = Fit::new(&module, step.shape, span(&on_device), span(&input)).unwrap();
         let back = PinnedMemory::new(&gpu, input.bytes(), false).unwrap();
         let mut preprocess = CameraPreprocess::new(format.clone());
-        for [width, height] in SIZES {
+        let mut side = || random(&mut sizes) as usize % 150 + 1;
+        for [width, height] in SIZES.into_iter().chain((0..30).map(|_| [side(), side()])) {
             let frame = Frame {
                 content: Content::Image(image(width, height, &mut state)),
                 ..Frame::default()

@@ -150,13 +150,13 @@ impl CameraPreprocess {
             }
             word(known.map_or(rows.len() - 1, |at| last + at))
         };
-        for tap in &self.down {
-            let first = place(tap.at);
-            let second = match tap.weights[1] {
+        for blend in &self.down {
+            let first = place(blend.rows[0]);
+            let second = match blend.weights[1] {
                 0 => first,
-                _ => place(tap.at + 1),
+                _ => place(blend.rows[1]),
             };
-            words.extend([first, second, weights(tap.weights)]);
+            words.extend([first, second, weights(blend.weights)]);
         }
         words.resize((16 + 2 * input_width + 3 * input_height).div_ceil(4) * 4, 0);
         *planned = Some(image);

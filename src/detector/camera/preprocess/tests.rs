@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::detector::camera::fit::{Align, Letterbox, Rounding};
+use crate::source::images::checksum::{checksum, mixed};
 
 fn format(size: [usize; 2], fit: FitSpec) -> InputFormat {
     InputFormat {
@@ -83,6 +84,38 @@ proptest! {
             }
         }
     }
+}
+
+/// What OpenCV made of the same images: tests/images/resize.py.
+#[test]
+fn every_resize_is_opencvs_to_the_bit() {
+    let stored = include_str!("../../../../tests/images/resize.txt");
+    let mut different = Vec::new();
+    for line in stored.lines() {
+        let numbers: Vec<usize> = line.split(' ').map(|number| number.parse().unwrap()).collect();
+        let [width, height, to_width, to_height, wanted] = numbers[..] else {
+            panic!("{line}");
+        };
+        let rgb = (0..width * height * 3).map(|i| (mixed(i) >> 24) as u8).collect();
+        let image = Image { width, height, rgb };
+        let interleaved = format([to_width, to_height], FitSpec::Stretch);
+        let planes = InputFormat {
+            layout: Layout::Nchw,
+            ..interleaved.clone()
+        };
+        let area = to_width * to_height;
+        let pixels = filled(interleaved, &image).into_iter().enumerate();
+        let planes = filled(planes, &image).into_iter().enumerate();
+        let found = [
+            checksum(pixels.map(|(i, level)| (i, level as u8))),
+            checksum(planes.map(|(i, level)| (i % area * 3 + i / area, level as u8))),
+        ];
+        if found.map(|sum| sum as usize) != [wanted; 2] {
+            different.push(line);
+        }
+    }
+    assert!(different.is_empty(), "{} sizes: {different:#?}", different.len());
+    assert!(stored.lines().count() > 300);
 }
 
 #[test]
