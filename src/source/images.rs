@@ -1,12 +1,12 @@
 //! A folder of camera images: JPEG and PNG, in the order of their names.
 //!
-//! Pixels come as the file stores them: EXIF orientation is ignored, as it is by the cameras and recorders whose folders
-//! these are; transparency is dropped, grey becomes three equal channels, 16 bits become 8. How a file is decoded
-//! is in `decode`.
+//! Pixels are those that OpenCV's imread gives: EXIF's orientation is applied, transparency is dropped, grey becomes three
+//! equal channels, CMYK becomes RGB, of 16 bits the upper 8 stay. How a file is decoded is in `decode`.
 
 #[cfg(test)]
 pub(crate) mod checksum;
 mod decode;
+mod orientation;
 
 use std::path::Path;
 
