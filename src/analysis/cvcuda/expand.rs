@@ -116,7 +116,10 @@ fn annotate(
     let mut put = |name: &str, figure| leaves.insert(name.to_owned(), figure);
     let level = levels.get(path);
     if let (None, Some(items)) = (level, own.or(batch)) {
-        put("total_items", Figure::Count(items));
+        // What lies within an empty batch has no items to be told of: only the batch itself says that it had none.
+        if items > 0 || own.is_some() {
+            put("total_items", Figure::Count(items));
+        }
         if items > 0 {
             put("cpu_time_per_item", Figure::Time(per_item(times[0], items)));
             put("gpu_time_per_item", Figure::Time(per_item(times[1], items)));
@@ -230,6 +233,34 @@ mod tests {
         let stats = &expanded.data_stats_minus_warmup["program/run"];
         assert_eq!(stats.leaves["cpu_time"].total_items, 1);
         assert_eq!(stats.leaves["cpu_time"].mean, 3.0);
+    }
+
+    #[test]
+    fn of_an_empty_batch_only_itself_says_that_it_had_no_items() {
+        let mut recording = recording(&[(5.0, 2), (1.0, 0)], 6.0);
+        for path in ["stage/inner", "stage/inner/most"] {
+            let path = format!("program/run/batch_1/{path}");
+            recording.data.insert(path, [0.1, 0.0]);
+        }
+        let expanded = expand(&recording, 0);
+        let leaves = |path: &str| -> Vec<String> {
+            let tree = expanded.data.find(path).unwrap();
+            tree.leaves.keys().cloned().collect()
+        };
+        let times = ["cpu_time", "gpu_time"];
+        let batch = "program/run/batch_1";
+        let found = leaves(batch);
+        assert_eq!(found, [&times[..], &["total_items"]].concat());
+        let empty = expanded.data.find(batch).unwrap();
+        assert_eq!(empty.leaves["total_items"], Figure::Count(0));
+        for within in ["stage", "stage/inner", "stage/inner/most"] {
+            assert_eq!(leaves(&format!("{batch}/{within}")), times, "{within}");
+        }
+        assert_eq!(
+            leaves("program/run/batch_0/stage").len(),
+            5,
+            "the other has items"
+        );
     }
 
     #[test]
