@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use rten_onnx::onnx::{GraphProto, ModelProto, ValueInfoProto};
+use rten_onnx::onnx::{DataType, GraphProto, ModelProto, TensorProto, ValueInfoProto};
 
 /// What a network file says of itself.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -22,7 +22,8 @@ pub struct NetworkFacts {
     pub outputs: Vec<Port>,
     /// How many nodes of each operator.
     pub operators: BTreeMap<String, usize>,
-    /// Elements in all initializers.
+    /// Elements in the initializers that are weights: not in those that only say shapes, axes, indices, sizes or bounds,
+    /// nor in the scales and zero points of quantised ones.
     pub parameters: u64,
     /// Files beside the network that hold weights.
     pub external_data: Vec<String>,
@@ -125,16 +126,9 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
             .entry(node.op_type.clone().unwrap_or_default())
             .or_insert(0) += 1;
     }
-    let parameters = graph
-        .initializer
-        .iter()
-        .map(|t| {
-            let extents = t.dims.iter().map(|d| u64::try_from(*d).unwrap_or(0));
-            extents.fold(1, u64::saturating_mul)
-        })
-        .fold(0, u64::saturating_add);
-    let mut external = BTreeSet::new();
-    external_files(&graph, &mut external);
+    let mut used = HashSet::new();
+    data_inputs(&graph, &mut used);
+    let parameters = weights(&graph, &used);
     let opset = model
         .opset_import
         .iter()
@@ -147,7 +141,7 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
             (domain, set.version.unwrap_or(0))
         })
         .collect();
-    let external_data = external.into_iter().collect();
+    let external_data = external_files(&graph).into_iter().collect();
     Ok(NetworkFacts {
         file_bytes: bytes.len() as u64,
         blake3: blake3::hash(bytes).to_hex().to_string(),
@@ -170,8 +164,83 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
     })
 }
 
+/// From which input on an operator's inputs set how it works and are no weights, whatever their type.
+const SETTINGS: [(&str, usize); 14] = [
+    ("Clip", 1),
+    ("ConvInteger", 2),
+    ("DequantizeLinear", 1),
+    ("Dropout", 1),
+    ("Expand", 1),
+    ("MatMulInteger", 2),
+    ("NonMaxSuppression", 2),
+    ("OneHot", 1),
+    ("Pad", 1),
+    ("QuantizeLinear", 1),
+    ("Range", 0),
+    ("Resize", 1),
+    ("RoiAlign", 1),
+    ("Upsample", 1),
+];
+
+/// How a tensor is used, as far as that decides whether it is a weight.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Use {
+    /// Data of an operator.
+    Data,
+    /// Where a bias of a quantised layer comes.
+    QuantisedBias,
+}
+
+/// The names of tensors that operators of a graph, and of the graphs within, take as data.
+fn data_inputs<'a>(graph: &'a GraphProto, used: &mut HashSet<(&'a str, Use)>) {
+    for node in &graph.node {
+        let operator = node.op_type.as_deref().unwrap_or_default();
+        let settings = SETTINGS.iter().find(|(name, _)| *name == operator);
+        for (input, name) in node.input.iter().enumerate() {
+            let is_data = match operator {
+                "QLinearConv" | "QLinearMatMul" => matches!(input, 0 | 3 | 8),
+                _ => settings.is_none_or(|(_, from)| input < *from),
+            };
+            if is_data {
+                used.insert((name, Use::Data));
+            }
+            if matches!((operator, input), ("QLinearConv", 8) | ("DequantizeLinear", 0)) {
+                used.insert((name, Use::QuantisedBias));
+            }
+        }
+    }
+    inner_graphs(graph).for_each(|inner| data_inputs(inner, used));
+}
+
+/// Elements of the weights among the initializers of a graph and of the graphs within.
+fn weights(graph: &GraphProto, used: &HashSet<(&str, Use)>) -> u64 {
+    let is_weight = |tensor: &TensorProto| {
+        let used_as = |how| used.contains(&(tensor.name.as_deref().unwrap_or_default(), how));
+        match tensor.data_type {
+            // Shapes, axes, indices.
+            Some(DataType::INT64 | DataType::UINT64 | DataType::BOOL | DataType::STRING) => false,
+            Some(DataType::INT32 | DataType::UINT32) => used_as(Use::QuantisedBias),
+            _ => used_as(Use::Data),
+        }
+    };
+    let own = graph.initializer.iter().filter(|tensor| is_weight(tensor));
+    let counts = own.map(|tensor| {
+        let extents = tensor.dims.iter().map(|d| u64::try_from(*d).unwrap_or(0));
+        extents.fold(1, u64::saturating_mul)
+    });
+    let inner = inner_graphs(graph).map(|inner| weights(inner, used));
+    counts.chain(inner).fold(0, u64::saturating_add)
+}
+
+/// The graphs in the attributes of a graph's nodes: branches and bodies of loops.
+fn inner_graphs(graph: &GraphProto) -> impl Iterator<Item = &GraphProto> {
+    let attributes = graph.node.iter().flat_map(|node| &node.attribute);
+    attributes.filter_map(|attribute| attribute.g.as_ref())
+}
+
 /// Files that hold tensors of a graph, of its nodes' attributes, and of the graphs in those.
-fn external_files(graph: &GraphProto, files: &mut BTreeSet<String>) {
+pub(crate) fn external_files(graph: &GraphProto) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
     let attributes = || graph.node.iter().flat_map(|node| &node.attribute);
     let tensors = graph
         .initializer
@@ -182,9 +251,8 @@ fn external_files(graph: &GraphProto, files: &mut BTreeSet<String>) {
             files.extend(entry.value.clone());
         }
     }
-    for inner in attributes().filter_map(|attribute| attribute.g.as_ref()) {
-        external_files(inner, files);
-    }
+    files.extend(inner_graphs(graph).flat_map(external_files));
+    files
 }
 
 fn port(value: &ValueInfoProto) -> Port {
@@ -233,5 +301,110 @@ fn element_name(number: i32) -> &'static str {
         17 => "float8e4m3fn",
         22 => "int4",
         _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rten_onnx::onnx::{AttributeProto, NodeProto};
+
+    use super::*;
+
+    fn node(operator: &str, inputs: &[&str]) -> NodeProto {
+        NodeProto {
+            op_type: Some(operator.to_owned()),
+            input: inputs.iter().map(|name| (*name).to_owned()).collect(),
+            ..NodeProto::default()
+        }
+    }
+
+    fn tensor(name: &str, element: DataType, dims: &[i64]) -> TensorProto {
+        TensorProto {
+            name: Some(name.to_owned()),
+            data_type: Some(element),
+            dims: dims.to_vec(),
+            ..TensorProto::default()
+        }
+    }
+
+    fn parameters(node: Vec<NodeProto>, initializer: Vec<TensorProto>) -> u64 {
+        let graph = Some(GraphProto {
+            node,
+            initializer,
+            ..GraphProto::default()
+        });
+        let model = ModelProto {
+            graph,
+            ..ModelProto::default()
+        };
+        facts(&model.write_buf().unwrap()).unwrap().parameters
+    }
+
+    #[test]
+    fn parameters_are_weights_and_not_shapes_indices_or_sizes() {
+        let (float, long) = (DataType::FLOAT, DataType::INT64);
+        let nodes = vec![
+            node("Conv", &["x", "kernel", "bias"]),
+            node("Reshape", &["a", "shape"]),
+            node("Gather", &["table", "indices"]),
+            node("Resize", &["b", "", "scales"]),
+            node("Clip", &["c", "low", "high"]),
+            node("Slice", &["d", "starts", "ends32"]),
+        ];
+        let tensors = vec![
+            tensor("kernel", float, &[8, 3, 3, 3]),
+            tensor("bias", float, &[8]),
+            tensor("shape", long, &[4]),
+            tensor("table", DataType::FLOAT16, &[10, 4]),
+            tensor("indices", long, &[100]),
+            tensor("scales", float, &[4]),
+            tensor("low", float, &[]),
+            tensor("high", float, &[]),
+            tensor("starts", long, &[2]),
+            tensor("ends32", DataType::INT32, &[2]),
+            tensor("unused", float, &[1000]),
+        ];
+        assert_eq!(parameters(nodes, tensors), 8 * 27 + 8 + 40);
+    }
+
+    #[test]
+    fn of_quantised_layers_the_weights_and_biases_count() {
+        let (byte, int, float) = (DataType::INT8, DataType::INT32, DataType::FLOAT);
+        let nodes = vec![
+            node(
+                "QLinearConv",
+                &["x", "s", "z", "kernel", "ks", "kz", "s", "z", "bias"],
+            ),
+            node("DequantizeLinear", &["table", "ks", "kz"]),
+            node("DequantizeLinear", &["offset", "ks"]),
+        ];
+        let tensors = vec![
+            tensor("kernel", byte, &[8, 3, 3, 3]),
+            tensor("bias", int, &[8]),
+            tensor("table", byte, &[5]),
+            tensor("offset", int, &[7]),
+            tensor("s", float, &[]),
+            tensor("z", byte, &[]),
+            tensor("ks", float, &[8]),
+            tensor("kz", byte, &[8]),
+        ];
+        assert_eq!(parameters(nodes, tensors), 8 * 27 + 8 + 5 + 7);
+    }
+
+    #[test]
+    fn weights_of_a_branch_count_wherever_they_are_kept() {
+        let branch = GraphProto {
+            node: vec![node("MatMul", &["x", "inner"]), node("Add", &["y", "outer"])],
+            initializer: vec![tensor("inner", DataType::FLOAT, &[4, 4])],
+            ..GraphProto::default()
+        };
+        let mut choice = node("If", &["condition"]);
+        choice.attribute.push(AttributeProto {
+            name: Some("then_branch".to_owned()),
+            g: Some(branch),
+            ..AttributeProto::default()
+        });
+        let outer = tensor("outer", DataType::FLOAT, &[4]);
+        assert_eq!(parameters(vec![choice], vec![outer]), 20);
     }
 }
