@@ -5,20 +5,26 @@
 //! rten's own allocations per inference are part of `compute`; nothing is allocated here beside them but
 //! the boxes that carry outputs over.
 
+mod known;
 mod mend;
 pub mod profile;
+mod unsupported;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use rten::{
-    DataType, Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueType, ValueView,
+    DataType, Model, ModelOptions, NodeId, RunError, RunErrorKind, RunOptions, ThreadPool, Value,
+    ValueOrView, ValueType, ValueView,
 };
+use rten_onnx::onnx::ModelProto;
 use rten_tensor::prelude::*;
 
 use super::host_slot::{HostSlot, HostWork};
 use super::null::host_tensors;
 use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Step};
+use crate::engine::network;
 use crate::record::Device;
 use crate::tensor::{ElementType, HostTensor, Shape, TensorSet};
 
@@ -62,31 +68,89 @@ struct CpuWork {
     node_times: Vec<NodeTime>,
 }
 
-/// Loads an ONNX network; what the runtime says against it comes back as an error, never as a panic.
+/// Loads an ONNX network; what is against it comes back as an error, never as a panic.
 pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError> {
-    let fail = |problem: String| BackendError::Load {
-        network: network.to_string(),
-        backend: NAME,
-        problem,
-    };
+    catch_unwind(AssertUnwindSafe(|| load(network)))
+        .unwrap_or_else(|_| Err("the runtime panicked on it; the file is most likely damaged".to_owned()))
+        .map_err(|problem| BackendError::Load {
+            network: network.to_string(),
+            backend: NAME,
+            problem,
+        })
+}
+
+fn load(network: &NetworkSource) -> Result<Model, String> {
     let mut options = ModelOptions::with_all_ops();
     options.prepack_weights(true);
-    catch_unwind(AssertUnwindSafe(|| match (mend::mended(network), network) {
+    // One that cannot be read is left to the runtime, which says why.
+    let mut mended = None;
+    if let Some(mut model) = read(network) {
+        let is_changed = mend::mend(&mut model);
+        let found = unsupported::unsupported(&model);
+        if !found.is_empty() {
+            return Err(unsupported::sentence(&found));
+        }
+        if is_changed && give_weights(network, &model, &mut options)? {
+            mended = model.write_buf().ok();
+        }
+    }
+    let loaded = match (mended, network) {
         (Some(mended), _) => options.load(mended),
         (None, NetworkSource::File(path)) => options.load_file(path),
         (None, NetworkSource::Embedded { bytes, .. }) => options.load(bytes.to_vec()),
-    }))
-    .map_err(|_| fail("the runtime panicked on it; the file is most likely damaged".to_owned()))?
-    .map_err(|e| {
-        let hint = match network {
-            NetworkSource::File(path) if !path.exists() => "; there is no such file",
-            _ if e.to_string().to_lowercase().contains("operator") => {
-                "; the cpu backend lacks it: export the network with plainer operators, or use a GPU backend"
-            }
-            _ => "; check that it is a whole ONNX file (jetlag inspect FILE)",
-        };
-        fail(format!("{e}{hint}"))
+    };
+    loaded.map_err(|error| {
+        let refused = read(network).map(|mut model| {
+            mend::mend(&mut model);
+            unsupported::refused(&model)
+        });
+        match (refused, network) {
+            (Some(refused), _) if !refused.is_empty() => unsupported::sentence(&refused),
+            (_, NetworkSource::File(path)) if !path.exists() => format!("{error}; there is no such file"),
+            _ if error.to_string().contains("unsupported") => format!("{error}. {}", unsupported::way_out()),
+            _ => format!("{error}; check that it is a whole ONNX file (jetlag inspect FILE)"),
+        }
     })
+}
+
+/// The network as its file has it, without what lies in other files; `None` where it cannot be read.
+fn read(network: &NetworkSource) -> Option<ModelProto> {
+    match network {
+        NetworkSource::File(path) => ModelProto::parse_file(std::fs::File::open(path).ok()?),
+        NetworkSource::Embedded { bytes, .. } => ModelProto::parse_buf(bytes),
+    }
+    .ok()
+}
+
+/// Reads the files beside a network that hold its weights, which the runtime does not find where it is given the network from
+/// memory. False where they belong to a network that has no place.
+fn give_weights(
+    network: &NetworkSource,
+    model: &ModelProto,
+    options: &mut ModelOptions,
+) -> Result<bool, String> {
+    let names = model
+        .graph
+        .as_ref()
+        .map(network::external_files)
+        .unwrap_or_default();
+    if names.is_empty() {
+        return Ok(true);
+    }
+    let NetworkSource::File(path) = network else {
+        return Ok(false);
+    };
+    for name in names {
+        let file = path.parent().unwrap_or(Path::new("")).join(&name);
+        let weights = std::fs::read(&file).map_err(|error| {
+            format!(
+                "its weights are kept in {}, which cannot be read: {error}; put it beside the network",
+                file.display()
+            )
+        })?;
+        options.external_data(&name, weights);
+    }
+    Ok(true)
 }
 
 fn element_of(dtype: ValueType) -> Option<ElementType> {
@@ -251,6 +315,14 @@ fn store(value: Value, tensor: &mut HostTensor) -> Result<(), String> {
     stored.map_err(|e| e.to_string())
 }
 
+/// What went wrong in the middle of a network. What a node is asked for may be more than the runtime has of its operator.
+fn executing(error: &RunError) -> String {
+    match error.kind() {
+        RunErrorKind::OperatorError => format!("{error}. {}", unsupported::way_out()),
+        _ => error.to_string(),
+    }
+}
+
 impl Engine {
     fn run(
         &self,
@@ -275,7 +347,7 @@ impl Engine {
                 None => self
                     .model
                     .run(inputs, &self.outputs, Some(options.clone()))
-                    .map_err(|e| e.to_string()),
+                    .map_err(|error| executing(&error)),
             }))
             .map_err(|_| fail("the runtime panicked; please report it with the network".to_owned()))?
             .map_err(fail)?

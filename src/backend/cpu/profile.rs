@@ -108,6 +108,6 @@ impl NodeList {
         let known = known_values(&inputs, &computed);
         model
             .run(known, outputs, Some(options.clone()))
-            .map_err(|e| e.to_string())
+            .map_err(|error| super::executing(&error))
     }
 }

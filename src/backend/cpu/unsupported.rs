@@ -1,0 +1,359 @@
+//! What the runtime cannot execute, or would execute otherwise than ONNX means it, found before anything runs.
+//!
+//! rten 0.27 refuses most of what it lacks when it loads a network ([`refused`] asks it node by node, to say which), but some only in
+//! the middle of a run, and some it takes and computes something else. The rules for those are here: they come from its
+//! sources and from ONNX's own cases for each operator, executed on it. What is looked at are the network's nodes as [`mend`](super::mend)
+//! leaves them, and those of the graphs within.
+
+use std::collections::HashSet;
+
+use rten::ModelOptions;
+use rten_onnx::onnx::{DataType, GraphProto, ModelProto, NodeProto};
+
+use super::known::{Known, attribute, operator};
+use crate::built;
+
+/// A node that is not executed as ONNX means it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unsupported {
+    /// Its name, or its place where it has none.
+    pub(super) node: String,
+    /// Its operator, with the domain where that is not the standard one.
+    pub(super) operator: String,
+    /// What about it.
+    pub(super) problem: String,
+}
+
+/// Outputs that are not computed: operator, from which output to which, what.
+const OUTPUTS: [(&str, [usize; 2], &str); 8] = [
+    (
+        "Attention",
+        [3, 3],
+        "its output of scores (`qk_matmul_output`) is not computed",
+    ),
+    (
+        "LayerNormalization",
+        [1, 2],
+        "of its outputs only the first is computed, neither mean nor deviation",
+    ),
+    ("MaxPool", [1, 1], "its output of indices is not computed"),
+    (
+        "SimplifiedLayerNormalization",
+        [1, 1],
+        "of its outputs only the first is computed",
+    ),
+    (
+        "com.microsoft.GroupQueryAttention",
+        [3, 3],
+        "its output of scores is not computed",
+    ),
+    (
+        "com.microsoft.MultiHeadAttention",
+        [3, 3],
+        "its output of scores is not computed",
+    ),
+    (
+        "com.microsoft.SkipLayerNormalization",
+        [1, 2],
+        "neither mean nor deviation is computed",
+    ),
+    (
+        "com.microsoft.SkipSimplifiedLayerNormalization",
+        [1, 2],
+        "neither mean nor deviation is computed",
+    ),
+];
+
+/// Inputs that are refused in the middle of a run, or ignored: operator, input, what.
+const INPUTS: [(&str, usize, &str); 7] = [
+    (
+        "GRU",
+        4,
+        "its lengths of sequences (`sequence_lens`) would be ignored",
+    ),
+    (
+        "LSTM",
+        4,
+        "its lengths of sequences (`sequence_lens`) would be ignored",
+    ),
+    ("LSTM", 7, "its peephole weights (input `P`) are not supported"),
+    ("Pad", 3, "its input `axes` is not supported"),
+    (
+        "com.microsoft.MatMulNBits",
+        3,
+        "its zero points are not supported",
+    ),
+    (
+        "com.microsoft.MatMulNBits",
+        4,
+        "its group indices are not supported",
+    ),
+    ("com.microsoft.MatMulNBits", 5, "its bias is not supported"),
+];
+
+/// Operators that take no 8-bit integers.
+const NO_8_BIT: [&str; 14] = [
+    "Add",
+    "Clip",
+    "Div",
+    "Equal",
+    "Greater",
+    "GreaterOrEqual",
+    "Less",
+    "LessOrEqual",
+    "Max",
+    "MaxPool",
+    "Min",
+    "Mod",
+    "Mul",
+    "Sub",
+];
+
+/// The nodes of a network that load and are not executed as ONNX means them.
+pub(super) fn unsupported(model: &ModelProto) -> Vec<Unsupported> {
+    let mut found = Vec::new();
+    if let Some(graph) = &model.graph {
+        let mut read = HashSet::new();
+        names_read(graph, &mut read);
+        look(graph, &Known::default(), &read, &mut found);
+    }
+    found
+}
+
+/// The nodes that the runtime refuses to load, each asked for alone.
+pub(super) fn refused(model: &ModelProto) -> Vec<Unsupported> {
+    let Some(graph) = &model.graph else {
+        return Vec::new();
+    };
+    let mut options = ModelOptions::with_all_ops();
+    options.enable_optimization(false);
+    // Constants are no nodes to the runtime.
+    let nodes = graph.node.iter().filter(|node| operator(node) != "Constant");
+    nodes
+        .filter_map(|node| {
+            let alone = ModelProto {
+                ir_version: model.ir_version,
+                opset_import: model.opset_import.clone(),
+                graph: Some(GraphProto {
+                    node: vec![node.clone()],
+                    ..GraphProto::default()
+                }),
+                ..ModelProto::default()
+            };
+            let error = options.load(alone.write_buf().ok()?).err()?.to_string();
+            let said = error
+                .split_once("operator error: ")
+                .map_or(error.as_str(), |(_, said)| said);
+            let lacks = said.ends_with("operator not supported or not enabled") && !said.contains("subgraph");
+            Some(of(node, if lacks { "there is no such operator" } else { said }))
+        })
+        .collect()
+}
+
+/// What is said of a network with such nodes: each operator with what it lacks and one node's name, and what to do.
+pub(super) fn sentence(found: &[Unsupported]) -> String {
+    const MOST: usize = 4;
+    let mut kinds: Vec<(&Unsupported, usize)> = Vec::new();
+    for node in found {
+        let same = |(kind, _): &&mut (&Unsupported, usize)| {
+            kind.operator == node.operator && kind.problem == node.problem
+        };
+        match kinds.iter_mut().find(same) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((node, 1)),
+        }
+    }
+    let told = kinds.iter().take(MOST).map(|(first, count)| {
+        let more = match count {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        format!(
+            "{} (node `{}`{more}): {}",
+            first.operator, first.node, first.problem
+        )
+    });
+    let mut told: Vec<String> = told.collect();
+    if kinds.len() > MOST {
+        told.push(format!("and {} more kinds of nodes", kinds.len() - MOST));
+    }
+    format!("it cannot execute {}. {}", told.join("; "), way_out())
+}
+
+/// Who may execute what this backend does not.
+pub(super) fn way_out() -> String {
+    let mut way =
+        "ONNX Runtime may: give the tenant `backend: OnnxRuntime(provider: Cpu)`, or `Cuda` on a GPU \
+                   (docs/onnxruntime.md)"
+            .to_owned();
+    if !built::FEATURES.contains(&("onnxruntime", true)) {
+        way += "; ";
+        way += &built::left_out("ONNX Runtime", "onnxruntime");
+    }
+    way
+}
+
+fn of(node: &NodeProto, problem: &str) -> Unsupported {
+    Unsupported {
+        node: node.name.clone().unwrap_or_default(),
+        operator: full_name(node),
+        problem: problem.to_owned(),
+    }
+}
+
+fn full_name(node: &NodeProto) -> String {
+    match node.domain.as_deref() {
+        None | Some("" | "ai.onnx") => operator(node).to_owned(),
+        Some(domain) => format!("{domain}.{}", operator(node)),
+    }
+}
+
+/// What any node reads, in a graph and those within, and what leaves them.
+fn names_read<'a>(graph: &'a GraphProto, read: &mut HashSet<&'a str>) {
+    read.extend(graph.output.iter().filter_map(|output| output.name.as_deref()));
+    for node in &graph.node {
+        read.extend(node.input.iter().map(String::as_str));
+        let inner = node.attribute.iter().filter_map(|a| a.g.as_ref());
+        inner.for_each(|graph| names_read(graph, read));
+    }
+}
+
+fn look(graph: &GraphProto, outer: &Known, read: &HashSet<&str>, found: &mut Vec<Unsupported>) {
+    let known = outer.within(graph);
+    for node in &graph.node {
+        let inner = node.attribute.iter().filter_map(|a| a.g.as_ref());
+        inner.for_each(|graph| look(graph, &known, read, found));
+        let problem = listed(node, read).or_else(|| of_its_kind(node, &known));
+        found.extend(problem.map(|problem| of(node, problem)));
+    }
+}
+
+/// What the tables say of a node.
+fn listed(node: &NodeProto, read: &HashSet<&str>) -> Option<&'static str> {
+    let name = full_name(node);
+    let inputs = INPUTS.iter().filter(|(operator, ..)| *operator == name);
+    let given = |input: usize| node.input.get(input).is_some_and(|name| !name.is_empty());
+    let input = inputs.clone().rev().find(|(_, input, _)| given(*input));
+    let outputs = OUTPUTS.iter().filter(|(operator, ..)| *operator == name);
+    let wanted = |output: usize| {
+        node.output
+            .get(output)
+            .is_some_and(|name| read.contains(name.as_str()))
+    };
+    let output = outputs
+        .clone()
+        .find(|(_, [from, to], _)| (*from..=*to).any(wanted));
+    input.map(|rule| rule.2).or(output.map(|rule| rule.2))
+}
+
+/// What depends on a node's attributes, or on what is known of its inputs.
+fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
+    if !matches!(node.domain.as_deref(), None | Some("" | "ai.onnx")) {
+        return None;
+    }
+    let element = |input: usize| node.input.get(input).and_then(|name| known.element(name));
+    let rank = |input: usize| {
+        node.input
+            .get(input)
+            .and_then(|name| known.dims(name))
+            .map(<[_]>::len)
+    };
+    let is_float = |input| {
+        matches!(
+            element(input),
+            Some(DataType::FLOAT | DataType::DOUBLE | DataType::FLOAT16)
+        )
+    };
+    let is_8_bit = |input| matches!(element(input), Some(DataType::INT8 | DataType::UINT8));
+    let operator = operator(node);
+    if NO_8_BIT.contains(&operator) && (0..node.input.len()).any(is_8_bit) {
+        return Some("it takes no 8-bit integers");
+    }
+    match operator {
+        "BatchNormalization" if node.output.len() > 1 => {
+            Some("with more than one output it means the statistics of the batch in hand, as in training")
+        }
+        "Cast" if int(node, "to") == Some(i64::from(DataType::BOOL.0)) && is_float(0) => {
+            Some("numbers are cut when they become bool, so that 0.5 would be false")
+        }
+        "Conv" | "ConvInteger" | "ConvTranspose" | "MaxPool" | "AveragePool" => of_a_window(node, known),
+        "GridSample" if rank(0) == Some(5) => Some("volumes are not supported"),
+        "GRU" if int(node, "linear_before_reset").unwrap_or(0) == 0 => {
+            Some("only `linear_before_reset` 1 is supported, and it has 0")
+        }
+        "NonMaxSuppression" => {
+            let scores = node.input.get(1).and_then(|name| known.dims(name));
+            (!matches!(scores, Some([Some(1), Some(1), _])))
+                .then_some("boxes of different classes and images would suppress each other; it is right for one of each")
+        }
+        "OneHot" if is_float(0) || is_float(1) => Some("indices and depth are supported as integers only"),
+        "Pow" if is_float(0) && matches!(element(1), Some(DataType::INT32 | DataType::INT64)) => {
+            Some("powers of floats are supported with float exponents only")
+        }
+        "Resize" if text(node, "mode") == Some("cubic") => {
+            Some("cubic interpolation would be done as linear")
+        }
+        _ => None,
+    }
+}
+
+/// What is not supported of an operator that passes a window over its input.
+fn of_a_window(node: &NodeProto, known: &Known) -> Option<&'static str> {
+    let dims = |input: usize| node.input.get(input).and_then(|name| known.dims(name));
+    let is_pool = operator(node).ends_with("Pool");
+    let kernel = ints(node, "kernel_shape");
+    let axes = match kernel {
+        [] if is_pool => None,
+        [] => dims(1).map(|weights| weights.len().saturating_sub(2)),
+        kernel => Some(kernel.len()),
+    };
+    if axes.is_some_and(|axes| axes > 2) {
+        return Some("only one or two spatial dimensions are supported");
+    }
+    if kernel.is_empty() && !is_pool {
+        return Some("its `kernel_shape` is left out, and its weights are not known before the run");
+    }
+    let pad = text(node, "auto_pad").unwrap_or("NOTSET");
+    if pad == "SAME_LOWER" && !pads_alike(node, kernel, dims(0)) {
+        return Some("`auto_pad: SAME_LOWER` would be done as SAME_UPPER");
+    }
+    let pads = pad.starts_with("SAME") || ints(node, "pads").iter().any(|pad| *pad != 0);
+    let has_zero_point = node.input.get(2).is_some_and(|name| !name.is_empty());
+    (operator(node) == "ConvInteger" && has_zero_point && pads)
+        .then_some("it would be padded with 0 instead of its zero point")
+}
+
+/// Whether the same is padded at both ends, so that SAME_LOWER means SAME_UPPER. With strides that depends on the input's size,
+/// and where that is not known the answer is no.
+fn pads_alike(node: &NodeProto, kernel: &[i64], input: Option<&[Option<i64>]>) -> bool {
+    let (strides, dilations) = (ints(node, "strides"), ints(node, "dilations"));
+    let is_transposed = operator(node) == "ConvTranspose";
+    kernel.iter().enumerate().all(|(axis, kernel)| {
+        let stride = strides.get(axis).copied().unwrap_or(1);
+        let dilation = dilations.get(axis).copied().unwrap_or(1);
+        let reach = kernel.saturating_sub(1).saturating_mul(dilation);
+        let size = input.and_then(|dims| dims.get(2 + axis).copied().flatten());
+        // Before the first and after the last step, the window is beyond the input by this much together.
+        let beyond = match size {
+            _ if is_transposed || stride == 1 => reach.saturating_add(1).saturating_sub(stride),
+            Some(size) if stride > 0 && size > 0 => reach - (size - 1) % stride,
+            _ => return false,
+        };
+        beyond.max(0) % 2 == 0
+    })
+}
+
+fn int(node: &NodeProto, name: &str) -> Option<i64> {
+    attribute(node, name)?.i
+}
+
+fn ints<'a>(node: &'a NodeProto, name: &str) -> &'a [i64] {
+    attribute(node, name).map_or(&[], |attribute| &attribute.ints)
+}
+
+fn text<'a>(node: &'a NodeProto, name: &str) -> Option<&'a str> {
+    attribute(node, name)?.s.as_deref()
+}
+
+#[cfg(test)]
+mod tests;
