@@ -10,6 +10,7 @@ mod mend;
 pub mod profile;
 mod unsupported;
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +91,8 @@ fn load(network: &NetworkSource) -> Result<Model, String> {
         if !found.is_empty() {
             return Err(unsupported::sentence(&found));
         }
-        if is_changed && give_weights(network, &model, &mut options)? {
+        let weights = weights_beside(&model)?;
+        if is_changed && give_weights(network, weights, &mut options)? {
             mended = model.write_buf().ok();
         }
     }
@@ -122,23 +124,44 @@ fn read(network: &NetworkSource) -> Option<ModelProto> {
     .ok()
 }
 
-/// Reads the files beside a network that hold its weights, which the runtime does not find where it is given the network from
-/// memory. False where they belong to a network that has no place.
-fn give_weights(
-    network: &NetworkSource,
-    model: &ModelProto,
-    options: &mut ModelOptions,
-) -> Result<bool, String> {
+/// The files that hold weights of a network. The runtime takes them only from beside it and by some names, for what a network
+/// names is read and may come out of it.
+fn weights_beside(model: &ModelProto) -> Result<BTreeSet<String>, String> {
     let names = model
         .graph
         .as_ref()
         .map(network::external_files)
         .unwrap_or_default();
-    if names.is_empty() {
-        return Ok(true);
+    let is_taken = |name: &String| {
+        let path = Path::new(name);
+        let ending = path
+            .extension()
+            .and_then(|ending| ending.to_str())
+            .unwrap_or_default();
+        let is_beside = path.file_name() == Some(path.as_os_str());
+        is_beside
+            && ["data", "onnx_data"]
+                .iter()
+                .any(|taken| ending.starts_with(taken))
+    };
+    match names.iter().find(|name| !is_taken(name)) {
+        Some(name) => Err(format!(
+            "its weights are kept in {name}; they are taken only from files in its own folder whose name ends in .data or \
+             .onnx_data: export it so, or as one file"
+        )),
+        None => Ok(names),
     }
+}
+
+/// Reads these files, which the runtime does not find where it is given the network from memory. False where they belong to a
+/// network that has no place.
+fn give_weights(
+    network: &NetworkSource,
+    names: BTreeSet<String>,
+    options: &mut ModelOptions,
+) -> Result<bool, String> {
     let NetworkSource::File(path) = network else {
-        return Ok(false);
+        return Ok(names.is_empty());
     };
     for name in names {
         let file = path.parent().unwrap_or(Path::new("")).join(&name);

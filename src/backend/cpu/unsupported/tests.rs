@@ -1,7 +1,9 @@
 use rten_onnx::onnx::{
-    AttributeProto, AttributeType, OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto,
-    TypeProtoTensor, ValueInfoProto,
+    AttributeProto, AttributeType, DataLocation, OperatorSetIdProto, StringStringEntryProto, TensorProto,
+    TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
 };
+
+use rten_tensor::prelude::*;
 
 use super::*;
 use crate::backend::NetworkSource;
@@ -426,7 +428,6 @@ fn many_kinds_of_nodes_are_told_by_the_first_few() {
 #[test]
 fn a_softmax_of_old_takes_all_axes_from_its_own_on() {
     use rten::Value;
-    use rten_tensor::prelude::*;
     for (axis, dims, last_only) in [
         (None, &[2, 3, 4][..], false),
         (Some(1), &[2, 3, 4], false),
@@ -528,4 +529,67 @@ fn a_convolution_without_its_kernel_gets_it_from_its_weights() {
             expected
         );
     }
+}
+
+#[test]
+fn a_network_whose_weights_lie_beside_it_is_mended_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("net.onnx");
+    let load = |weights: &str| {
+        let entry = |key: &str, value: &str| StringStringEntryProto {
+            key: Some(key.to_owned()),
+            value: Some(value.to_owned()),
+        };
+        let tensor = TensorProto {
+            name: Some("w".to_owned()),
+            data_type: Some(DataType::FLOAT),
+            dims: vec![2, 3, 1, 1],
+            data_location: Some(DataLocation::EXTERNAL),
+            external_data: vec![
+                entry("location", weights),
+                entry("offset", "0"),
+                entry("length", "24"),
+            ],
+            ..TensorProto::default()
+        };
+        let pool = with(
+            node("MaxPool", &["a"], &["y"]),
+            &[("kernel_shape", Ints(vec![2, 2]))],
+        );
+        let nodes = vec![node("Conv", &["x", "w"], &["a"]), pool];
+        let mut model = model(
+            nodes,
+            vec![value("x", DataType::FLOAT, &[1, 3, 4, 4])],
+            &["y"],
+            17,
+        );
+        model.graph.as_mut().unwrap().initializer.push(tensor);
+        std::fs::write(&path, model.write_buf().unwrap()).unwrap();
+        load_model(&NetworkSource::File(path.clone()))
+    };
+    let problem = |weights: &str| load(weights).err().unwrap().to_string();
+    let told = problem("weights.data");
+    assert!(told.contains("weights.data, which cannot be read"), "{told}");
+    for weights in [
+        "weights.bin",
+        "../weights.data",
+        "/etc/weights.data",
+        "below/weights.data",
+    ] {
+        let told = problem(weights);
+        assert!(
+            told.contains(weights) && told.contains("only from files in its own folder"),
+            "{told}"
+        );
+    }
+    let ones = 1f32.to_le_bytes().repeat(6);
+    std::fs::write(folder.path().join("weights.data"), ones).unwrap();
+    let runs = load("weights.data").unwrap();
+    let x = rten_tensor::Tensor::<f32>::full(&[1, 3, 4, 4], 2.0);
+    let found = runs.run_one(rten::Value::from(x).into(), None).unwrap();
+    let found = rten_tensor::Tensor::<f32>::try_from(found).unwrap();
+    assert_eq!(
+        (found.shape(), found.to_vec()),
+        (&[1, 2, 3, 3][..], vec![6.0; 18])
+    );
 }
