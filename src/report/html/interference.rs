@@ -368,4 +368,3 @@ pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
         blocks: vec![Block::Table(table)],
     })
 }
-
