@@ -8,6 +8,8 @@ mod bad_input;
 mod ends;
 #[path = "cli/files.rs"]
 mod files;
+#[path = "common/under_way.rs"]
+mod under_way;
 
 use std::fs;
 use std::path::{Path, PathBuf};

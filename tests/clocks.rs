@@ -5,10 +5,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 #[path = "common/boards.rs"]
 mod boards;
+#[path = "common/under_way.rs"]
+mod under_way;
 
 fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
@@ -310,7 +311,7 @@ fn a_card_is_held_through_nvml_and_released() {
     assert!(!root.path().join(STATE).exists());
 }
 
-const SCENARIO: &str = "Scenario(name: \"held\", duration: \"20s\", warmup: \"0s\", clocks: Max, telemetry: (sources: [Host]), \
+const SCENARIO: &str = "Scenario(name: \"held\", duration: \"10min\", warmup: \"0s\", clocks: Max, telemetry: (sources: [Host]), \
     tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20))])";
 
 fn start(root: &Path, scenario: &str) -> std::process::Child {
@@ -324,22 +325,14 @@ fn start(root: &Path, scenario: &str) -> std::process::Child {
 
 /// Until the GPU's clock is this.
 fn wait_for(root: &Path, hz: &str) {
-    let begun = Instant::now();
-    while read(root, GPU) != hz {
-        assert!(
-            begun.elapsed() < Duration::from_secs(30),
-            "the clock stays {}",
-            read(root, GPU)
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    under_way::wait_until("the clock changes", || read(root, GPU) == hz);
 }
 
 #[test]
 fn a_run_gives_its_clocks_back_when_it_ends_and_when_it_is_told_to() {
     let root = boards::board("agx-orin-r36");
     let before = files(root.path());
-    let short = SCENARIO.replace("20s", "1s");
+    let short = SCENARIO.replace("10min", "1s");
     let ended = start(root.path(), &short).wait_with_output().unwrap();
     assert!(matches!(ended.status.code(), Some(0 | 3)), "{}", stderr(&ended));
     assert_eq!(files(root.path()), before);
@@ -384,7 +377,7 @@ fn what_a_killed_run_left_is_put_back_by_restore_and_by_the_next_run() {
     assert!(clocks(root.path(), &["restore"]).status.success());
     assert_eq!(files(root.path()), before);
     kill();
-    let as_is = SCENARIO.replace("clocks: Max, ", "").replace("20s", "1s");
+    let as_is = SCENARIO.replace("clocks: Max, ", "").replace("10min", "1s");
     let next = start(root.path(), &as_is).wait_with_output().unwrap();
     assert!(stderr(&next).contains("as they were again"), "{}", stderr(&next));
     assert_eq!(files(root.path()), before);
@@ -436,7 +429,7 @@ fn a_panic_gives_the_clocks_back() {
     // On the thread that holds them, and on one of a tenant, whose frames fail (33 bytes are no points).
     let tenant = "Tenant(name: \"n\", detector: \"builtin:lidar\", backend: Cpu(threads: 1), source: Points(\"points\"), \
                   arrival: Periodic(hz: 20))])";
-    let broken = SCENARIO.split("Tenant(").next().unwrap().replace("20s", "1s") + tenant;
+    let broken = SCENARIO.split("Tenant(").next().unwrap().replace("10min", "1s") + tenant;
     for (words, scenario, code) in [
         ("clock settings changed", SCENARIO, 101),
         ("33 bytes is not", broken.as_str(), 0),

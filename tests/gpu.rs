@@ -25,3 +25,5 @@ mod sharing;
 mod stages;
 #[path = "gpu/stress.rs"]
 mod stress;
+#[path = "common/under_way.rs"]
+mod under_way;

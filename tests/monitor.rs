@@ -2,18 +2,22 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use under_way::wait_until;
 
 #[path = "common/boards.rs"]
 mod boards;
 mod common;
 #[path = "monitor/logs.rs"]
 mod logs;
+#[path = "common/under_way.rs"]
+mod under_way;
 
 fn jetlag(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
@@ -38,6 +42,74 @@ fn objects(output: &Output) -> Vec<Value> {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect()
+}
+
+/// `jetlag monitor --format json` while it runs: what happens around it waits for what it has said, and it ends when the
+/// test has seen enough.
+struct Watched {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    seen: Vec<Value>,
+}
+
+impl Watched {
+    fn start(root: &Path, nvml: Option<&Path>, more: &[&str]) -> Watched {
+        // Ended long before; where what a test waits for never comes, this is when it fails.
+        let mut arguments = vec!["monitor", "--duration", "5min", "--format", "json"];
+        arguments.extend(more);
+        let mut command = jetlag(root, &arguments);
+        command.envs(nvml.map(|library| ("JETLAG_NVML", library)));
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Watched {
+            child,
+            lines,
+            seen: Vec::new(),
+        }
+    }
+
+    /// Reads on until an object shows what is waited for.
+    fn until(&mut self, what: &str, shows: impl Fn(&Value) -> bool) {
+        loop {
+            match self.next() {
+                Some(object) if shows(object) => return,
+                Some(_) => {}
+                None => panic!("it ended without {what}: {:?}", self.seen),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<&Value> {
+        let mut line = String::new();
+        if self.lines.read_line(&mut line).unwrap() == 0 {
+            return None;
+        }
+        self.seen.push(serde_json::from_str(&line).unwrap());
+        self.seen.last()
+    }
+
+    /// Ends it as Ctrl-C does; all that it said.
+    fn end(mut self) -> (Vec<Value>, ExitStatus) {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        while self.next().is_some() {}
+        (self.seen, self.child.wait().unwrap())
+    }
+}
+
+/// Whether an object has a value of a signal.
+fn has(object: &Value, signal: &str) -> bool {
+    !object["signals"][signal]["value"].is_null()
+}
+
+fn is_finding(object: &Value, code: &str) -> bool {
+    object["finding"]["code"] == code
+}
+
+/// Writes a file in one go: half a number is a number too.
+fn write_whole(path: &Path, text: &str) {
+    let part = path.with_extension("part");
+    fs::write(&part, text).unwrap();
+    fs::rename(part, path).unwrap();
 }
 
 const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) CPU [15%@729,off] EMC_FREQ 43%@2133 GR3D_FREQ 63%@[621] \
@@ -92,7 +164,7 @@ fn what_is_recorded_can_be_reported_and_replayed() {
     let objects = objects(&replayed);
     let watts = |o: &Value| o["signals"]["ina3221/VDD_IN"]["value"].as_f64();
     assert!(
-        objects.iter().filter_map(watts).count() >= 10,
+        objects.iter().filter_map(watts).count() >= 2,
         "{}",
         stdout(&replayed)
     );
@@ -112,40 +184,23 @@ fn a_counter_of_the_processor_that_was_reset_is_said_and_gives_no_megawatts() {
     fs::create_dir_all(&zone).unwrap();
     fs::write(zone.join("name"), "package-0").unwrap();
     fs::write(zone.join("max_energy_range_uj"), "262143328850").unwrap();
-    let count = |uj: u64| {
-        // In one go: half a number is a number too.
-        fs::write(zone.join("next"), uj.to_string()).unwrap();
-        fs::rename(zone.join("next"), zone.join("energy_uj")).unwrap();
-    };
+    let count = |uj: u64| write_whole(&zone.join("energy_uj"), &uj.to_string());
     count(4_000_000);
-    let child = jetlag(
-        root.path(),
-        &[
-            "monitor",
-            "--duration",
-            "3s",
-            "--interval",
-            "100ms",
-            "--record",
-            "r.mcap",
-        ],
-    )
-    .stdout(Stdio::null())
-    .spawn()
-    .unwrap();
-    let begun = Instant::now();
-    for n in 1..=28_u64 {
-        std::thread::sleep(Duration::from_millis(n * 100).saturating_sub(begun.elapsed()));
-        // A watt, and anew after one and a half seconds.
-        count(if n < 15 { 4_000_000 } else { 1_000_000 } + n * 100_000);
+    let mut monitor = Watched::start(root.path(), None, &["--interval", "100ms", "--record", "r.mcap"]);
+    // A tenth of a joule between two looks, and the counter anew in the middle.
+    for n in 1..=6_u64 {
+        let has_power = |object: &Value| object["signals"].to_string().contains("package-0");
+        monitor.until("a reading of the counter", has_power);
+        count(if n < 4 { 4_000_000 } else { 1_000_000 } + n * 100_000);
     }
-    assert!(child.wait_with_output().unwrap().status.success());
+    assert!(monitor.end().1.success());
     let report = run(root.path(), &["report", "r.mcap", "--format", "json"]);
     let summary: Value = serde_json::from_slice(&report.stdout).unwrap();
     let rail = &summary["power"][0];
     assert_eq!(rail["rail"], "package-0");
     assert_eq!(rail["energy_from"], "power", "{rail}");
-    assert!(rail["peak_mw"].as_f64().unwrap() < 50_000.0, "{rail}");
+    // Counted across its reset it would have gone through its whole range, 262 kJ.
+    assert!(rail["peak_mw"].as_f64().unwrap() < 1e7, "{rail}");
     assert!(rail["energy_mj"].as_f64().unwrap() < 20_000.0, "{rail}");
     let findings = summary["run"]["findings"].as_array().unwrap();
     assert!(
@@ -163,25 +218,15 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
     let Some(nvml) = boards::fake_nvml(&folder, state) else {
         return;
     };
-    let monitor = |duration: &str| {
-        jetlag(
-            root.path(),
-            &[
-                "monitor",
-                "--duration",
-                duration,
-                "--interval",
-                "50ms",
-                "--format",
-                "json",
-            ],
-        )
-        .env("JETLAG_NVML", &nvml)
-        .output()
-        .unwrap()
+    let state_file = folder.join("state");
+    let monitor = || Watched::start(root.path(), Some(&nvml), &["--interval", "50ms"]);
+    let both = |object: &Value| {
+        let power = |gpu| has(object, &format!("nvml/gpu{gpu}_power_instant"));
+        power(0) && power(1)
     };
-    let output = monitor("1200ms");
-    let first = &objects(&output)[0]["signals"];
+    let mut watched = monitor();
+    watched.until("a reading of both cards", both);
+    let first = &watched.seen.last().unwrap()["signals"];
     assert_eq!(first["nvml/gpu0_power_instant"]["value"], 250_000.0);
     assert_eq!(first["nvml/gpu1_power_instant"]["value"], 80_000.0, "two cards");
     assert_eq!(first["nvml/gpu0_throttle_reasons"]["value"], 4.0);
@@ -190,43 +235,24 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
         "not supported: not there"
     );
     // A card that is lost while it is watched: a finding, and the rest goes on.
-    let begun = Instant::now();
-    let child = jetlag(
-        root.path(),
-        &[
-            "monitor",
-            "--duration",
-            "3s",
-            "--interval",
-            "50ms",
-            "--format",
-            "json",
-        ],
-    )
-    .env("JETLAG_NVML", &nvml)
-    .stdout(Stdio::piped())
-    .spawn()
-    .unwrap();
-    std::thread::sleep(Duration::from_millis(800).saturating_sub(begun.elapsed()));
-    fs::write(folder.join("state"), format!("{state}lost 1\n")).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let lines = stdout(&output);
-    assert!(
-        lines.contains("sampler-ended") && lines.contains("NVML does not answer"),
-        "{lines}"
-    );
-    assert!(output.status.success());
+    write_whole(&state_file, &format!("{state}lost 1\n"));
+    watched.until("what became of the card", |o| is_finding(o, "sampler-ended"));
+    let finding = watched.seen.last().unwrap().to_string();
+    assert!(finding.contains("NVML does not answer"), "{finding}");
+    watched.until("readings of others", |o| o["signals"].is_object());
+    assert!(watched.end().1.success());
     // One of two: the other goes on, and nothing of the lost one is 0.
-    fs::write(folder.join("state"), format!("{state}1/lost 1\n")).unwrap();
+    write_whole(&state_file, &format!("{state}1/lost 1\n"));
     // It counts two devices and answers of one only.
-    let seen = objects(&monitor("500ms"));
+    let mut watched = monitor();
+    watched.until("a reading of the other card", |o| {
+        has(o, "nvml/gpu0_power_instant")
+    });
+    let (seen, _) = watched.end();
     let first = &seen.iter().find(|o| o["signals"].is_object()).unwrap()["signals"];
     assert_eq!(first["nvml/gpu0_power_instant"]["value"], 250_000.0);
     assert!(first["nvml/gpu1_power_instant"].is_null());
-    let finding = seen
-        .iter()
-        .find(|o| o["finding"]["code"] == "sampler-ended")
-        .unwrap();
+    let finding = seen.iter().find(|o| is_finding(o, "sampler-ended")).unwrap();
     let message = finding["finding"]["message"].as_str().unwrap();
     assert!(
         message.contains("GPU 1"),
@@ -241,47 +267,32 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
     let check = checks.find(|check| check["subject"] == "NVML").unwrap();
     assert_eq!(check["status"], "gap", "{check}");
     assert!(check["meaning"].as_str().unwrap().contains("GPU 1"), "{check}");
-    fs::write(folder.join("state"), state).unwrap();
-    let arguments = [
-        "monitor",
-        "--duration",
-        "4s",
-        "--interval",
-        "50ms",
-        "--format",
-        "json",
-    ];
-    let child = jetlag(root.path(), &arguments)
-        .env("JETLAG_NVML", &nvml)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    fs::write(folder.join("state"), format!("{state}1/lost 1\n")).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let seen = objects(&output);
-    let finding = seen
-        .iter()
-        .find(|o| o["finding"]["code"] == "sampler-ended")
-        .unwrap();
+    write_whole(&state_file, state);
+    let mut watched = monitor();
+    watched.until("a reading of both cards", both);
+    write_whole(&state_file, &format!("{state}1/lost 1\n"));
+    watched.until("what became of the card", |o| is_finding(o, "sampler-ended"));
+    let finding = watched.seen.last().unwrap();
     assert!(
         finding["finding"]["message"].as_str().unwrap().contains("GPU 1"),
         "{finding}"
     );
+    let alone =
+        |object: &Value| has(object, "nvml/gpu0_power_instant") && !has(object, "nvml/gpu1_power_instant");
+    watched.until("a reading of the other card alone", alone);
+    let (seen, _) = watched.end();
     let last = &seen.iter().rfind(|o| o["signals"].is_object()).unwrap()["signals"];
-    assert_eq!(last["nvml/gpu0_power_instant"]["value"], 250_000.0);
     assert!(last["nvml/gpu1_power_instant"]["value"].is_null(), "{last}");
     // A library that refuses to start, and one without a device.
     for state in ["init 9\n", "count 0\n"] {
-        fs::write(folder.join("state"), state).unwrap();
-        let output = monitor("300ms");
-        assert!(
-            output.status.success()
-                && stdout(&output).contains("host/")
-                && !stdout(&output).contains("nvml/"),
-            "{state}: {}",
-            stdout(&output)
-        );
+        write_whole(&state_file, state);
+        let mut watched = monitor();
+        watched.until("a reading of the host", |o| {
+            o["signals"].to_string().contains("host/")
+        });
+        let (seen, status) = watched.end();
+        let said = seen.iter().any(|o| o["signals"].to_string().contains("nvml/"));
+        assert!(status.success() && !said, "{state}: {seen:?}");
     }
 }
 
@@ -314,28 +325,20 @@ fn one_measure_of_power_is_asked_at_each_reading_and_loads_once() {
         };
         let file = format!("{rail}.mcap");
         let _ = fs::remove_file(folder.join("state.loads"));
-        let arguments = [
-            "monitor",
-            "--duration",
-            "1s",
-            "--interval",
-            "20ms",
-            "--record",
-            &file,
-            "--format",
-            "json",
-        ];
-        let output = jetlag(root.path(), &arguments)
-            .env("JETLAG_NVML", &nvml)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", stderr(&output));
+        let mut watched = Watched::start(
+            root.path(),
+            Some(&nvml),
+            &["--interval", "20ms", "--record", &file],
+        );
+        for _ in 0..2 {
+            watched.until("a reading", |o| has(o, &format!("nvml/gpu0_{rail}")));
+        }
+        assert!(watched.end().1.success());
         let seen = readings(root.path(), &file);
         let of = |signal: &str| seen.get(&format!("nvml/gpu0_{signal}")).copied().unwrap_or(0);
-        assert!(of(rail) > 5, "{seen:?}");
-        // Within a second what is not asked at each reading is asked at the first; on a busy machine once more.
+        // What is not asked at each reading is asked at the first, and then every few seconds.
         for seldom in others.iter().chain(&["energy"]) {
-            assert!((1..=2).contains(&of(seldom)), "{seldom}: {seen:?}");
+            assert!(of(seldom) >= 1 && of(seldom) < of(rail), "{seldom}: {seen:?}");
         }
         assert_eq!((of("load"), of("memory_load")), (of(rail), of(rail)), "{seen:?}");
         let asked = fs::read_to_string(folder.join("state.loads"))
@@ -364,14 +367,6 @@ fn tegrastats(root: &Path) -> std::path::PathBuf {
     pid
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// Whether a process is there, and not only waiting to be buried.
 fn runs(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
@@ -398,24 +393,11 @@ fn tegrastats_is_read_where_no_rail_is_and_does_not_outlive_a_killed_jetlag() {
     wait_until("tegrastats ends with us", || !runs(&pid));
     fs::remove_file(&pid_file).unwrap();
     // And in the ordinary way.
-    let output = run(
-        root.path(),
-        &[
-            "monitor",
-            "--interval",
-            "50ms",
-            "--duration",
-            "2s",
-            "--format",
-            "json",
-        ],
-    );
-    let value = |o: &Value| o["signals"]["tegrastats/VDD_IN"]["value"].as_f64();
-    assert!(
-        objects(&output).iter().filter_map(value).any(|mw| mw == 12_479.0),
-        "{}",
-        stdout(&output)
-    );
+    let mut watched = Watched::start(root.path(), None, &["--interval", "50ms"]);
+    watched.until("a reading of tegrastats", |o| {
+        o["signals"]["tegrastats/VDD_IN"]["value"] == 12_479.0
+    });
+    assert!(watched.end().1.success());
     let pid = fs::read_to_string(&pid_file).unwrap();
     wait_until("tegrastats ends", || !runs(&pid));
 }
@@ -431,10 +413,20 @@ fn a_run_beside_a_boards_sensors_has_energy_per_frame() {
     .unwrap();
     let output = run(root.path(), &["run", "s.ron", "--quiet", "--format", "json"]);
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let energy = &summary["tenants"][0]["energy_mj_per_frame"];
-    // 12 476.48 mW over 50 frames a second, and nothing above idle, since the made-up sensors stand still.
+    let tenant = &summary["tenants"][0];
+    let energy = &tenant["energy_mj_per_frame"];
+    // 12 476.48 mW all the time, over as many frames as the machine came to; and nothing above idle, since the made-up
+    // sensors stand still.
+    let (mean_mw, seconds) = (12_476.48, summary["run"]["duration_s"].as_f64().unwrap());
+    let frames = tenant["frames"]["completed"].as_f64().unwrap();
+    assert!(frames > 0.0, "{tenant}");
     let total = energy["total"].as_f64().unwrap();
-    assert!((total - 249.5).abs() < 6.0, "{energy}");
+    let share = total * frames / (mean_mw * seconds);
+    assert!(
+        (share - 1.0).abs() < 1e-3,
+        "{share} of what flowed: {energy} over {frames} frames, {}",
+        summary["energy"]
+    );
     assert!(energy["above_idle"].as_f64().unwrap().abs() < 1e-3, "{energy}");
     assert_eq!(energy["attributed"], false, "one tenant");
     assert_eq!(summary["power"].as_array().unwrap().len(), 3);
@@ -445,19 +437,25 @@ fn sensors_that_vanish_or_turn_to_nonsense_in_the_middle_are_said_and_never_zero
     let root = boards::board("orin-nano-r36");
     fs::write(
         root.path().join("s.ron"),
-        "Scenario(name: \"lost\", duration: \"3s\", warmup: \"0s\", telemetry: (interval: \"50ms\"), \
+        "Scenario(name: \"lost\", duration: \"10min\", warmup: \"0s\", telemetry: (interval: \"50ms\"), \
          tenants: [Tenant(name: \"a\", backend: Null, arrival: Periodic(hz: 50))])",
     )
     .unwrap();
-    let child = jetlag(root.path(), &["run", "s.ron", "--quiet", "--format", "json"])
+    let arguments = ["run", "s.ron", "--quiet", "--format", "json", "--out", "r.mcap"];
+    let child = jetlag(root.path(), &arguments)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(2500));
+    let recorded = || under_way::frames(&root.path().join("r.mcap"), 0).len();
+    wait_until("the run measures", || recorded() > 0);
+    let before = recorded();
     let hwmon = root.path().join("sys/class/hwmon/hwmon1");
     fs::write(hwmon.join("in2_input"), "garbage").unwrap();
     fs::write(hwmon.join("curr3_input"), "999999999").unwrap();
     fs::remove_file(hwmon.join("in1_input")).unwrap();
+    // Without them for as long again.
+    wait_until("the run goes on", || recorded() >= 2 * before + 50);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let summary: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
     for rail in summary["power"].as_array().unwrap() {
         let mean = rail["mean_mw"].as_f64().unwrap();

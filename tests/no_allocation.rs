@@ -45,7 +45,7 @@ impl Slot for LateOnce {
     }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
         if std::mem::take(&mut self.late) {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(100));
         }
         self.null.wait()
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const SCENARIO: &str = r#"Scenario(duration: "300ms", warmup: "0s", tenants: [
+const SCENARIO: &str = r#"Scenario(duration: "2s", warmup: "0s", tenants: [
     Tenant(name: "camera", detector: "builtin:camera", source: Synthetic(sensor: Camera, scenes: 1),
            backend: Sim(Fixed("1ms")), arrival: Periodic(20), depth: 2),
     Tenant(name: "radar", backend: Null, arrival: Periodic(50)),

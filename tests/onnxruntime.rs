@@ -5,6 +5,7 @@
 
 #[path = "onnxruntime/bad_input.rs"]
 mod bad_input;
+mod common;
 #[path = "onnxruntime/networks.rs"]
 mod networks;
 #[path = "onnxruntime/runs.rs"]
@@ -15,27 +16,9 @@ use std::process::{Command, Output};
 
 use jetlag::source::{Frame, Source};
 
-/// A Python environment with the wheel; a clear line where it is absent.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+/// A Python environment with the wheel.
 fn environment() -> Option<PathBuf> {
-    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.venvs")),
-        PathBuf::from,
-    );
-    let folder = root.join("onnxruntime");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(
-        std::env::var_os("JETLAG_REQUIRE_ONNXRUNTIME").is_none(),
-        "{} not found",
-        folder.display()
-    );
-    eprintln!(
-        "skipped: {} not found (scripts/setup.sh --test makes it)",
-        folder.display()
-    );
-    None
+    common::machine::environment("onnxruntime", "JETLAG_REQUIRE_ONNXRUNTIME")
 }
 
 /// The binary, with this library.

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 #[path = "common/boards.rs"]
 mod boards;
+mod common;
 
 /// The user's number that owns nothing.
 const NOBODY: u32 = 65534;
@@ -59,8 +60,7 @@ fn as_root(root: &Path, arguments: &[&str]) -> Output {
     command(root, arguments).output().unwrap()
 }
 
-/// `None`, with a line that says so, where the user cannot be changed, or the program is out of that user's reach.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+/// `None`, with the test skipped, where the user cannot be changed, or the program is out of that user's reach.
 fn as_nobody(root: &Path, arguments: &[&str]) -> Option<Output> {
     let mut command = command(root, arguments);
     if rustix::process::geteuid().is_root() {
@@ -69,7 +69,7 @@ fn as_nobody(root: &Path, arguments: &[&str]) -> Option<Output> {
     match command.output() {
         Ok(output) => Some(output),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            eprintln!("skipped: jetlag cannot be run as user {NOBODY} here ({error})");
+            common::machine::skip(&format!("jetlag cannot be run as user {NOBODY} here ({error})"));
             None
         }
         Err(error) => panic!("{error}"),
@@ -283,7 +283,7 @@ fn clocks_that_may_not_be_set_say_that_it_takes_root_and_nothing_is_changed() {
 #[test]
 fn clocks_that_root_holds_are_given_back_by_root_only() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return common::machine::skip("only root can hold clocks");
     }
     let root = board("agx-orin-r36");
     assert!(as_root(root.path(), &["clocks", "max"]).status.success());

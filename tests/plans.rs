@@ -20,27 +20,9 @@ use serde_json::Value;
 /// The project's own camera network.
 const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
 
-/// A Python environment with TensorRT-RTX; a clear line where it is absent.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+/// A Python environment with TensorRT-RTX.
 fn rtx(version: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.venvs")),
-        PathBuf::from,
-    );
-    let folder = root.join(format!("rtx-{version}"));
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(
-        std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_none(),
-        "{} not found",
-        folder.display()
-    );
-    eprintln!(
-        "skipped: {} not found (scripts/setup.sh --test makes it)",
-        folder.display()
-    );
-    None
+    common::machine::environment(&format!("rtx-{version}"), "JETLAG_REQUIRE_TENSORRT")
 }
 
 /// Both releases, two eras of the binary interface.

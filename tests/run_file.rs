@@ -6,6 +6,7 @@
     reason = "helpers of tests are tests, and say what they skip"
 )]
 
+mod common;
 #[path = "run_file/compression.rs"]
 mod compression;
 #[path = "run_file/made.rs"]
@@ -13,7 +14,7 @@ mod made;
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use jetlag::detector::{Detection, Place};
@@ -470,27 +471,11 @@ fn make_the_record_of_this_version() {
     std::fs::write(path, written(&made::manifest(), &made::events(20))).unwrap();
 }
 
-/// A Python with the packages mcap and mcap-ros2-support: $JETLAG_PYTHON, or the one in .venv.
-fn python() -> Option<PathBuf> {
-    let python = std::env::var_os("JETLAG_PYTHON")
-        .map(PathBuf::from)
-        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python"));
-    let found = Command::new(&python)
-        .args(["-c", "import mcap, mcap_ros2"])
-        .output();
-    if found.is_ok_and(|output| output.status.success()) {
-        return Some(python);
-    }
-    eprintln!(
-        "skipped: {} with the packages mcap and mcap-ros2-support not found; scripts/setup.sh makes it",
-        python.display()
-    );
-    None
-}
-
 #[test]
 fn python_decodes_every_message_to_the_values_that_were_written() {
-    let Some(python) = python() else { return };
+    let Some(python) = common::machine::python("mcap, mcap_ros2") else {
+        return;
+    };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.mcap");
     let events = made::events(70);

@@ -5,15 +5,21 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 #[path = "common/boards.rs"]
 mod boards;
+mod common;
+#[path = "common/under_way.rs"]
+mod under_way;
 
-/// Runs jetlag on a terminal of 80 × 24, presses `keys` once `awaited` is on it, and answers all that was drawn with the
-/// exit code. `None`, with a line that says so, where there is no `script`.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn on_a_terminal(root: &Path, arguments: &str, awaited: &str, keys: &str) -> Option<(String, i32)> {
+/// Runs jetlag on a terminal of 80 × 24, presses `keys` once what was drawn is what is waited for, and answers all that was drawn with the
+/// exit code. `None`, with the test skipped, where there is no `script`.
+fn on_a_terminal(
+    root: &Path,
+    arguments: &str,
+    is_awaited: impl Fn(&str) -> bool,
+    keys: &str,
+) -> Option<(String, i32)> {
     let jetlag = env!("CARGO_BIN_EXE_jetlag");
     let command = format!("stty rows 24 cols 80; exec '{jetlag}' {arguments}");
     let started = Command::new("script")
@@ -32,7 +38,7 @@ fn on_a_terminal(root: &Path, arguments: &str, awaited: &str, keys: &str) -> Opt
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut child) = started else {
-        eprintln!("skipped: no `script` of util-linux to have a terminal from");
+        common::machine::skip("no `script` of util-linux to have a terminal from");
         return None;
     };
     let mut stdin = child.stdin.take().unwrap();
@@ -45,9 +51,8 @@ fn on_a_terminal(root: &Path, arguments: &str, awaited: &str, keys: &str) -> Opt
             break;
         }
         drawn.extend_from_slice(&buffer[..read]);
-        if !pressed && String::from_utf8_lossy(&drawn).contains(awaited) {
+        if !pressed && is_awaited(&String::from_utf8_lossy(&drawn)) {
             pressed = true;
-            std::thread::sleep(Duration::from_millis(1500));
             stdin.write_all(keys.as_bytes()).unwrap();
         }
     }
@@ -61,19 +66,38 @@ const GIVEN_BACK: [&str; 2] = ["\u{1b}[?1049l", "\u{1b}[?25h"];
 #[test]
 fn a_run_shows_its_tenants_above_the_board_and_q_ends_it_with_its_results() {
     let root = boards::board("agx-orin-r36");
-    let scenario = "Scenario(name: \"two\", duration: \"60s\", warmup: \"0s\", telemetry: (interval: \"100ms\"), tenants: [\
+    let scenario = "Scenario(name: \"two\", duration: \"5min\", warmup: \"0s\", telemetry: (interval: \"100ms\"), tenants: [\
         Tenant(name: \"camera\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(hz: 50), deadline: \"20ms\"),\
         Tenant(name: \"lidar\", backend: Sim(Fixed(\"60ms\")), arrival: Periodic(hz: 50), deadline: \"20ms\",\
                overload: DropOldest(queue: 1))])";
     fs::write(root.path().join("s.ron"), scenario).unwrap();
     let arguments = "run s.ron --live --out r.mcap --format json > results.json";
-    let Some((drawn, code)) = on_a_terminal(root.path(), arguments, "VDD_GPU_SOC", "q") else {
+    let words = [
+        "tenant",
+        "rate /s",
+        "p50 ms",
+        "p99 ms",
+        "missed",
+        "dropped",
+        "camera",
+        "lidar",
+        "q quit",
+        "VDD_GPU_SOC",
+    ];
+    let record = root.path().join("r.mcap");
+    let has_dropped = || {
+        let frames = under_way::frames(&record, 1);
+        frames
+            .iter()
+            .any(|frame| frame.outcome == jetlag::record::Outcome::Dropped)
+    };
+    // All is drawn, and there is something to drop.
+    let is_awaited = |drawn: &str| words.iter().all(|words| drawn.contains(words)) && has_dropped();
+    let Some((drawn, code)) = on_a_terminal(root.path(), arguments, is_awaited, "q") else {
         return;
     };
     assert_eq!(code, 130, "{drawn}");
-    for words in [
-        "tenant", "rate /s", "p50 ms", "p99 ms", "missed", "dropped", "camera", "lidar", "q quit",
-    ] {
+    for words in words {
         assert!(drawn.contains(words), "{words}: {drawn}");
     }
     let tenants = drawn.find("lidar").unwrap();
@@ -91,8 +115,9 @@ fn a_run_shows_its_tenants_above_the_board_and_q_ends_it_with_its_results() {
 fn a_log_is_replayed_until_q_is_pressed() {
     let root = tempfile::tempdir().unwrap();
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/boards/tegrastats.log");
+    let is_awaited = |drawn: &str| drawn.contains("end of the recording") && drawn.contains("POWER");
     let arguments = format!("monitor --from-tegrastats '{log}' --speed 100");
-    let Some((drawn, code)) = on_a_terminal(root.path(), &arguments, "end of the recording", "q") else {
+    let Some((drawn, code)) = on_a_terminal(root.path(), &arguments, is_awaited, "q") else {
         return;
     };
     assert_eq!(code, 0, "{drawn}");

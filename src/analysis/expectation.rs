@@ -144,14 +144,23 @@ impl Expectation {
         // be broken, and otherwise nothing is known.
         let completed = tenant.frames.completed > 0;
         let value = value.filter(|&value| completed || !self.holds_for(value));
+        self.judge(Reading { value, ci95 })
+    }
+
+    fn judge(&self, Reading { value, ci95 }: Reading) -> ExpectationResult {
         let holds = value.is_some_and(|value| self.holds_for(value));
+        let is_certain = |[low, high]: [f64; 2]| {
+            // An interval around the limit of `==` has neither bound on it.
+            let is_around = self.comparison == Comparison::Equal && low < self.limit && self.limit < high;
+            !is_around && [low, high].iter().all(|&bound| self.holds_for(bound) == holds)
+        };
         ExpectationResult {
             text: self.text.clone(),
             holds,
             value,
             unit: Some(self.metric.unit()),
             ci95,
-            certain: ci95.map(|bounds| bounds.iter().all(|&bound| self.holds_for(bound) == holds)),
+            certain: ci95.map(is_certain),
         }
     }
 
@@ -283,6 +292,56 @@ mod tests {
             let expectation = parse(text, &TENANTS).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(expectation.limit, limit, "{text}");
             assert_eq!(expectation.text(), text);
+        }
+    }
+
+    #[test]
+    fn each_operator_decides_as_it_is_written_below_at_and_above_its_limit() {
+        for (operator, holds) in [
+            ("<", [true, false, false]),
+            ("<=", [true, true, false]),
+            (">", [false, false, true]),
+            (">=", [false, true, true]),
+            ("==", [false, true, false]),
+        ] {
+            for blank in ["", " "] {
+                let text = format!("camera.throughput{blank}{operator}{blank}30");
+                let expectation = parse(&text, &TENANTS).unwrap();
+                let next = 30.0_f64.next_up();
+                let found = [30.0_f64.next_down(), 30.0, next].map(|value| expectation.holds_for(value));
+                assert_eq!(found, holds, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_is_certain_where_its_whole_interval_is_on_the_estimates_side_of_the_limit() {
+        let judged = |line: &str, [low, value, high]: [f64; 3]| {
+            let reading = Reading {
+                value: Some(value),
+                ci95: Some([low, high]),
+            };
+            let result = parse(line, &TENANTS).unwrap().judge(reading);
+            (result.holds, result.certain)
+        };
+        for (line, [low, value, high], holds, certain) in [
+            ("camera.response.p50 < 7ms", [4.0, 5.0, 6.0], true, true),
+            ("camera.response.p50 < 6ms", [4.0, 5.0, 6.0], true, false),
+            ("camera.response.p50 <= 6ms", [4.0, 5.0, 6.0], true, true),
+            ("camera.response.p50 < 5ms", [4.0, 5.0, 6.0], false, false),
+            ("camera.response.p50 < 4ms", [4.0, 5.0, 6.0], false, true),
+            ("camera.response.p50 <= 4ms", [4.0, 5.0, 6.0], false, false),
+            ("camera.response.p50 > 4ms", [4.0, 5.0, 6.0], true, false),
+            ("camera.response.p50 >= 4ms", [4.0, 5.0, 6.0], true, true),
+            ("camera.response.p50 > 6ms", [4.0, 5.0, 6.0], false, true),
+            ("camera.response.p50 >= 6ms", [4.0, 5.0, 6.0], false, false),
+            ("camera.response.p50 == 5ms", [5.0, 5.0, 5.0], true, true),
+            ("camera.response.p50 == 5ms", [4.0, 5.0, 6.0], true, false),
+            ("camera.response.p50 == 5ms", [4.0, 5.5, 6.0], false, false),
+            ("camera.response.p50 == 5ms", [5.5, 6.0, 7.0], false, true),
+            ("camera.response.p50 == 5ms", [5.0, 6.0, 7.0], false, false),
+        ] {
+            assert_eq!(judged(line, [low, value, high]), (holds, Some(certain)), "{line}");
         }
     }
 

@@ -1,19 +1,18 @@
 //! How a run ends that does not come to its end: signals, SIGKILL, a full disk.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use super::under_way::{completed, wait_until};
 use super::{assert_refused, jetlag, run, scenario, stderr};
 
 fn spawn_live(folder: &Path) -> (Child, PathBuf) {
     let path = scenario(
         folder,
-        "Scenario(name: \"live\", duration: \"60s\", warmup: \"0s\", tenants: [\
+        "Scenario(name: \"live\", duration: \"10min\", warmup: \"0s\", tenants: [\
          Tenant(name: \"a\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 100))])",
     );
     let out = folder.join("run.mcap");
@@ -22,11 +21,8 @@ fn spawn_live(folder: &Path) -> (Child, PathBuf) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Long enough for a flush; how long depends on the machine, so it is seen and not assumed.
-    let began = Instant::now();
-    while fs::metadata(&out).map_or(0, |m| m.len()) < 4_096 && began.elapsed() < Duration::from_secs(20) {
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    // When frames are in the file depends on the machine, so it is seen and not assumed.
+    wait_until("frames are in the file", || completed(&out, 0) > 10);
     (child, out)
 }
 

@@ -3,6 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[path = "../../crates/tensorrt-dyn/tests/common/machine.rs"]
+#[allow(
+    dead_code,
+    clippy::duplicate_mod,
+    reason = "other modules of a test program include it too"
+)]
+mod machine;
+
 /// Writes the files of tests/boards/NAME.tree below a folder of its own; see the README there.
 #[allow(unreachable_pub, reason = "shared by test binaries")]
 pub fn board(name: &str) -> tempfile::TempDir {
@@ -31,7 +39,6 @@ pub fn board(name: &str) -> tempfile::TempDir {
 /// Builds the stand-in of tests/nvml/nvml.c into a folder; what it answers is read from the file `state` there.
 /// `None`, with a line that says so, where there is no C compiler.
 #[allow(dead_code, unreachable_pub, reason = "shared by test binaries")]
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub fn fake_nvml(folder: &Path, state: &str) -> Option<PathBuf> {
     std::fs::create_dir_all(folder).unwrap();
     let library = folder.join("libnvidia-ml.so.1");
@@ -47,7 +54,7 @@ pub fn fake_nvml(folder: &Path, state: &str) -> Option<PathBuf> {
         Ok(output) if output.status.success() => Some(library),
         Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
         Err(_) => {
-            eprintln!("skipped: no C compiler (cc) to build tests/nvml/nvml.c");
+            machine::skip("no C compiler (cc) to build tests/nvml/nvml.c");
             None
         }
     }

@@ -189,7 +189,7 @@ fn green_contexts_keep_their_multiprocessors_to_themselves() {
                 })
             };
             let gate = stream(NON_BLOCKING);
-            gpu.busy(gate, 100);
+            gpu.busy(gate, GATE_MS);
             let open = stamp(gate);
             for on in streams {
                 wait_event(on, open);

@@ -63,7 +63,7 @@ fn frame(library: &Library, version: &str) {
     unsafe { context.enqueue(on.cast()) }.unwrap();
     wait(on);
 
-    gpu.busy(on, 100);
+    gpu.busy(on, GATE_MS);
     // After the kernel: a frame that does not wait for its stream sees zeros.
     ok(unsafe { sys::cuMemsetD8Async(input, 1, 1000, on) });
     let begin = stamp(on);
@@ -73,8 +73,9 @@ fn frame(library: &Library, version: &str) {
     assert_eq!(unsafe { sys::cuStreamQuery(on) }, Code::CUDA_ERROR_NOT_READY);
     wait(on);
     let took = between(begin, end);
-    // Beside its stated time: the processor time of adding up 1000 bytes.
-    assert!((30.0..31.0).contains(&took), "{version}: {took} ms");
+    // Beside its stated time: the processor time of adding up 1000 bytes, whatever a busy machine makes of it, and nothing of
+    // what it waited for.
+    assert!((30.0..1_000.0).contains(&took), "{version}: {took} ms");
     let expected = |sum: u32| (sum + 3) % 127;
     assert_eq!(read(output + 12), expected(1000), "{version}");
 

@@ -66,7 +66,7 @@ fn pageable_memory_is_taken_before_the_call_returns_and_filled_when_it_returns()
             let on = stream(NON_BLOCKING);
             let device = word();
             let (mut source, mut target) = (7_u32, 0_u32);
-            gpu.busy(on, 50);
+            gpu.busy(on, GATE_MS);
             ok(unsafe { sys::cuMemcpyHtoDAsync_v2(device, (&raw mut source).cast(), 4, on) });
             source = 8;
             ok(unsafe { sys::cuMemcpyDtoHAsync_v2((&raw mut target).cast(), device, 4, on) });
@@ -157,7 +157,7 @@ fn memory_of_a_stream_is_given_back_in_its_turn() {
             ok(unsafe { sys::cuMemAllocAsync(&raw mut memory, 4 * MIB, on) });
             let (free, total) = result::mem_get_info().unwrap();
             assert_eq!(free, total - 4 * MIB);
-            gpu.busy(on, 200);
+            gpu.busy(on, GATE_MS);
             ok(unsafe { sys::cuMemFreeAsync(memory, on) });
             assert_eq!(result::mem_get_info().unwrap(), (free, total));
             wait(on);

@@ -10,6 +10,9 @@ pub(crate) use sys::cudaError_enum as Code;
 
 pub(crate) const NON_BLOCKING: u32 = 1;
 
+/// How long a stream is kept busy while more is enqueued behind it: longer than a busy machine takes for that.
+pub(crate) const GATE_MS: u64 = 1_500;
+
 /// What the double's module says of itself; its kernels are found by name.
 const PTX: &str = ".version 6.0\n.target sm_50\n.address_size 64\n\
      .visible .entry double_busy(.param .u64 nanos) { ret; }\n\

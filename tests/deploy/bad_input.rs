@@ -128,7 +128,6 @@ fn a_board_whose_glibc_is_too_old_is_told_with_both_versions() {
 }
 
 #[test]
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn a_disk_that_is_too_small_is_told_before_and_one_that_fills_up_when_it_does() {
     let Some(board) = TestBoard::start() else { return };
     let disk = board.path("board");
@@ -137,8 +136,7 @@ fn a_disk_that_is_too_small_is_told_before_and_one_that_fills_up_when_it_does() 
         .arg(&disk)
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: only root can mount a small disk");
-        return;
+        return crate::machine::skip("only root can mount a small disk");
     }
     let scenario = sim(&board);
     let before = board.run(&[&scenario]);

@@ -2,13 +2,14 @@
 //! why they are not are still held against the command line's definition and the scripts that there are.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use clap::Parser;
 use jetlag::cli::Cli;
 
 use super::board::TestBoard;
+use super::common::machine;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -60,13 +61,6 @@ fn allowed(line: &str) -> &'static [i32] {
     }
 }
 
-/// The folder of TensorRT-RTX, if scripts/setup.sh --test made it.
-fn rtx() -> Option<PathBuf> {
-    let root = std::env::var_os("JETLAG_VENVS").map_or_else(|| Path::new(ROOT).join(".venvs"), PathBuf::from);
-    Some(root.join("rtx-1.7")).filter(|folder| folder.is_dir())
-}
-
-#[allow(clippy::print_stderr, reason = "a skipped line says so")]
 fn follow(guide: &str, folder: &Path, path: &str, at_least: usize) {
     clone(folder);
     let mut run = 0;
@@ -78,16 +72,16 @@ fn follow(guide: &str, folder: &Path, path: &str, at_least: usize) {
             .env("PATH", path)
             .env("JETLAG_CACHE", folder.join("plans"))
             .env("NO_COLOR", "1");
-        match (treatment, rtx()) {
-            (Treatment::Run, _) => {}
-            (Treatment::RunWithRtx, Some(rtx)) => {
+        match treatment {
+            Treatment::Run => {}
+            Treatment::RunWithRtx => {
+                let Some(rtx) = machine::environment("rtx-1.7", "JETLAG_REQUIRE_TENSORRT") else {
+                    machine::skip(&format!("{guide}: {line} (no TensorRT-RTX)"));
+                    continue;
+                };
                 command.env("JETLAG_TENSORRT", rtx);
             }
-            (Treatment::RunWithRtx, None) => {
-                eprintln!("skipped: {line} (no TensorRT-RTX)");
-                continue;
-            }
-            (Treatment::CheckOnly, _) => continue,
+            Treatment::CheckOnly => continue,
         }
         let output = command.output().unwrap();
         let code = output.status.code();

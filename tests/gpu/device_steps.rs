@@ -9,6 +9,8 @@ use jetlag::tensor::{ElementType, HostMemory, HostTensor, Shape, TensorSet};
 
 use super::cuda::{self, Control};
 use super::scene::{Scene, number};
+use super::under_way;
+use jetlag::record::Outcome;
 
 #[path = "device_steps/fit.rs"]
 mod fit;
@@ -127,7 +129,7 @@ fn scatters_are_the_same() {
 /// Runs the body of the test of this name: with JETLAG_GPU=1 on the GPU and with the NVRTC of this machine, else on their
 /// doubles.
 fn on_the_device(test: &str, body: impl FnOnce()) {
-    if std::env::var_os("JETLAG_GPU").is_some() {
+    if cuda::double::machine::is_asked("JETLAG_GPU") {
         return body();
     }
     let Some(nvrtc) = cuda::nvrtc() else { return };
@@ -157,7 +159,7 @@ fn a_lidar_detector_stays_on_the_device_between_its_engines() {
         let summary = scene.run(&Control::default().log(&log), &scenario)?;
         assert_eq!(number(&summary, "lidar", "/frames/failed"), 0.0, "{summary}");
         let frames = number(&summary, "lidar", "/frames/completed");
-        assert!(frames >= 10.0, "{frames}");
+        assert!(frames > 0.0, "{summary}");
         let compute = number(&summary, "lidar", "/stages_ms/compute/min");
         // The double runs our kernels on the processor, which takes as long as it takes.
         let most = if preprocess == "Gpu" { 200.0 } else { 12.0 };
@@ -178,7 +180,12 @@ fn a_lidar_detector_stays_on_the_device_between_its_engines() {
             assert_eq!(run["calls"]["cuGraphInstantiateWithFlags"], 1, "{run}");
         }
         let copies = run["calls"]["cuMemcpyDtoHAsync_v2"].as_f64().unwrap();
-        Some((copies / (frames * 1.2), run["live"]["modules"].as_u64().unwrap()))
+        let all = under_way::frames(&scene.path("run.mcap"), 1);
+        let served = all
+            .iter()
+            .filter(|frame| frame.outcome == Outcome::Completed)
+            .count();
+        Some((copies / served as f64, run["live"]["modules"].as_u64().unwrap()))
     };
     let (Some((host, theirs)), Some((device, modules))) = (downloads("Host", "Off"), downloads("Gpu", "Off"))
     else {
@@ -214,7 +221,7 @@ fn images_of_changing_size_keep_their_graph() {
         let summary = scene.run(&Control::default().log(&log), &scenario)?;
         assert_eq!(number(&summary, "camera", "/frames/failed"), 0.0, "{summary}");
         assert!(
-            number(&summary, "camera", "/frames/completed") >= 20.0,
+            number(&summary, "camera", "/frames/completed") >= 3.0,
             "{summary}"
         );
         assert!(!summary["run"]["findings"].to_string().contains("step-on-host"));
@@ -227,7 +234,7 @@ fn images_of_changing_size_keep_their_graph() {
     };
     for calls in [&host, &device] {
         assert_eq!(calls["cuGraphInstantiateWithFlags"], 2, "one a slot: {calls}");
-        assert!(calls["cuGraphLaunch"].as_u64().unwrap() > 20, "{calls}");
+        assert!(calls["cuGraphLaunch"].as_u64().unwrap() >= 3, "{calls}");
     }
     let modules = |calls: &serde_json::Value| calls["cuModuleLoadData"].as_u64().unwrap_or(0);
     assert_eq!(
@@ -252,7 +259,7 @@ fn without_nvrtc_the_step_stays_on_the_host_and_a_finding_says_so() {
     };
     for tenant in ["camera", "lidar"] {
         assert_eq!(number(&summary, tenant, "/frames/failed"), 0.0);
-        assert!(number(&summary, tenant, "/frames/completed") >= 15.0);
+        assert!(number(&summary, tenant, "/frames/completed") > 0.0);
     }
     let findings = summary["run"]["findings"].to_string();
     for part in [

@@ -2,16 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cuda::double::machine;
 use jetlag::gpu::{KernelSource, Nvrtc, NvrtcError, SOURCES};
 
-/// The folder with NVRTC of a release; a clear line where it is absent.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
+/// The folder with NVRTC of a release.
 fn folder(release: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.venvs")),
-        PathBuf::from,
-    );
-    let venv = root.join(format!("nvrtc-{release}"));
+    let venv = machine::environment(&format!("nvrtc-{release}"), "JETLAG_REQUIRE_TENSORRT")?;
     let python = std::fs::read_dir(venv.join("lib"))
         .ok()
         .and_then(|mut folders| folders.next()?.ok());
@@ -24,12 +20,11 @@ fn folder(release: &str) -> Option<PathBuf> {
             .find(|folder| folder.is_dir())
     });
     if found.is_none() {
-        let required = std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_some();
-        assert!(!required, "{} holds no NVRTC", venv.display());
-        eprintln!(
-            "skipped: NVRTC {release} not found in {} (scripts/setup.sh --test makes it)",
+        let why = format!(
+            "{} holds no NVRTC (scripts/setup.sh --test brings it)",
             venv.display()
         );
+        machine::missing(&["JETLAG_VENVS", "JETLAG_REQUIRE_TENSORRT"], &why);
     }
     found
 }

@@ -4,7 +4,6 @@ use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use jetlag::record::{EndReason, Event, Outcome, Phase, PhaseRecord, RunReader};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -12,9 +11,7 @@ use serde_json::Value;
 
 use super::cuda::Control;
 use super::scene::{Scene, camera, number};
-
-/// Longer than a process takes to come or go on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::under_way;
 
 /// Two simulated tenants, one of them twice; `fields` are the scenario's.
 fn simulated(folder: &Path, fields: &str) -> PathBuf {
@@ -145,24 +142,30 @@ fn what_processes_record_comes_together_in_one_file() {
 /// The process of a tenant, once it is there.
 fn process_of(run: &Child, tenant: &str) -> Pid {
     let wanted = format!("tenant-process\0{}\0{tenant}\0", run.id());
-    let begin = Instant::now();
-    loop {
-        let processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+    let mut found = None;
+    under_way::wait_until(&format!("the process of {tenant}"), || {
+        let mut processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
             let number = entry.ok()?.file_name().to_str()?.parse::<i32>().ok()?;
             let line = std::fs::read(format!("/proc/{number}/cmdline")).ok()?;
             String::from_utf8_lossy(&line).contains(&wanted).then_some(number)
         });
-        if let Some(found) = processes.into_iter().next() {
-            return Pid::from_raw(found).unwrap();
-        }
-        assert!(begin.elapsed() < PATIENCE, "no process of {tenant} came");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        found = processes.next();
+        found.is_some()
+    });
+    Pid::from_raw(found.unwrap()).unwrap()
 }
 
-/// Starts a long run in a process group of its own, and lets it measure for a while.
-fn long(folder: &Path) -> (Child, [Pid; 3]) {
-    let scenario = simulated(folder, "duration: \"4s\",");
+/// Waits until each of three tenants has that many frames in the run file.
+fn measured(folder: &Path, frames: usize) {
+    let file = folder.join("run.mcap");
+    under_way::wait_until("the tenants' frames", || {
+        (0..3).all(|tenant| under_way::completed(&file, tenant) > frames)
+    });
+}
+
+/// Starts a long run in a process group of its own, and waits until it has measured a while.
+fn long(folder: &Path, duration: &str) -> (Child, [Pid; 3]) {
+    let scenario = simulated(folder, &format!("duration: \"{duration}\","));
     let run = jetlag(folder, &scenario)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -170,33 +173,24 @@ fn long(folder: &Path) -> (Child, [Pid; 3]) {
         .spawn()
         .unwrap();
     let processes = ["fast", "fast-2", "slow"].map(|tenant| process_of(&run, tenant));
-    let begin = Instant::now();
-    // The first records of the tenants are in the file some time after the overhead's.
-    while std::fs::metadata(folder.join("run.mcap")).map_or(0, |file| file.len()) == 0 {
-        assert!(begin.elapsed() < PATIENCE, "the run did not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(2_000));
+    measured(folder, 20);
     (run, processes)
 }
 
 fn assert_gone(processes: [Pid; 3]) {
-    let begin = Instant::now();
     let alive = |pid: Pid| {
         let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
         // One that nobody has waited for yet is dead as well.
         status.is_ok_and(|status| !status.contains("State:\tZ"))
     };
-    while processes.into_iter().any(alive) {
-        assert!(begin.elapsed() < PATIENCE, "processes are left: {processes:?}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    under_way::wait_until("the end of the processes", || !processes.into_iter().any(alive));
 }
 
 #[test]
 fn a_process_that_is_killed_takes_nobody_with_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (run, processes) = long(folder.path());
+    // Long enough for it to be killed in the middle, whenever it is seen to measure.
+    let (run, processes) = long(folder.path(), "12s");
     kill_process(processes[1], Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
@@ -214,11 +208,11 @@ fn a_process_that_is_killed_takes_nobody_with_it() {
     );
     let completed = |tenant| number(&summary, tenant, "/frames/completed");
     assert!(
-        (20.0..390.0).contains(&completed("fast-2")),
+        (20.0..1190.0).contains(&completed("fast-2")),
         "up to its death: {summary}"
     );
-    assert!(number(&summary, "fast", "/frames/offered") >= 399.0, "{summary}");
-    assert!(number(&summary, "slow", "/frames/offered") >= 199.0, "{summary}");
+    assert!(number(&summary, "fast", "/frames/offered") >= 1199.0, "{summary}");
+    assert!(number(&summary, "slow", "/frames/offered") >= 599.0, "{summary}");
     let mut records = phase_records(&events(folder.path()), Phase::Together);
     records.sort_by_key(|record| record.tenant);
     let reasons: Vec<EndReason> = records.iter().map(|record| record.reason).collect();
@@ -256,10 +250,7 @@ fn a_process_that_dies_before_it_is_prepared_fails_its_tenant_alone() {
     kill_process(process_of(&run, "camera"), Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
-    assert!(
-        number(&summary, "model", "/frames/completed") >= 95.0,
-        "{summary}"
-    );
+    assert!(number(&summary, "model", "/frames/completed") > 0.0, "{summary}");
     assert_eq!(number(&summary, "camera", "/frames/completed"), 0.0, "{summary}");
     let findings = summary["run"]["findings"].as_array().unwrap();
     let told = findings
@@ -274,14 +265,14 @@ fn a_process_that_dies_before_it_is_prepared_fails_its_tenant_alone() {
 fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     // Of ten seconds' patience beyond the watchdog's time, no more than needed.
-    let scenario = simulated(folder.path(), "duration: \"2s\", watchdog: \"10ms\",");
+    let scenario = simulated(folder.path(), "duration: \"12s\", watchdog: \"10ms\",");
     let run = jetlag(folder.path(), &scenario)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let hung = process_of(&run, "slow");
-    std::thread::sleep(Duration::from_millis(800));
+    measured(folder.path(), 5);
     kill_process(hung, Signal::STOP).unwrap();
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
@@ -290,7 +281,7 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
         "{}",
         said(&output)
     );
-    assert_eq!(number(&summary, "fast", "/frames/offered"), 200.0);
+    assert_eq!(number(&summary, "fast", "/frames/offered"), 1200.0);
     let mut records = phase_records(&events(folder.path()), Phase::Together);
     records.sort_by_key(|record| record.tenant);
     let reasons: Vec<EndReason> = records.iter().map(|record| record.reason).collect();
@@ -304,15 +295,13 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
 fn ctrl_c_and_a_sigterm_that_only_the_run_gets_end_all_with_their_results() {
     for to_all in [true, false] {
         let folder = tempfile::tempdir().unwrap();
-        let (run, processes) = long(folder.path());
+        let (run, processes) = long(folder.path(), "10min");
         let pid = Pid::from_child(&run);
         match to_all {
             true => kill_process_group(pid, Signal::INT).unwrap(),
             false => kill_process(pid, Signal::TERM).unwrap(),
         }
-        let begin = Instant::now();
         let output = run.wait_with_output().unwrap();
-        assert!(begin.elapsed() < Duration::from_secs(8));
         assert_eq!(output.status.code(), Some(130), "{}", said(&output));
         let summary = summary(&output);
         for tenant in ["fast", "fast-2", "slow"] {
@@ -336,7 +325,7 @@ fn ctrl_c_and_a_sigterm_that_only_the_run_gets_end_all_with_their_results() {
 #[test]
 fn processes_end_with_a_run_that_is_killed() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut run, processes) = long(folder.path());
+    let (mut run, processes) = long(folder.path(), "10min");
     run.kill().unwrap();
     run.wait().unwrap();
     assert_gone(processes);
@@ -380,7 +369,7 @@ fn copies_are_dealt_out_to_devices() {
         return;
     };
     for tenant in ["camera", "camera-2", "camera-3"] {
-        assert!(number(&summary, tenant, "/frames/completed") >= 40.0, "{summary}");
+        assert!(number(&summary, tenant, "/frames/completed") > 0.0, "{summary}");
     }
     let manifest = RunReader::open(&scene.path("run.mcap"))
         .unwrap()

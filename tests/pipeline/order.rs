@@ -91,8 +91,12 @@ fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
     let mut trial = Trial::with(
         2,
         6,
-        |_, _| {
-            std::thread::sleep(Duration::from_millis(20));
+        |journal, frame| {
+            // Until the next frame is made, and for longer than that may take to go from there to here.
+            if frame < 5 {
+                journal.await_line(&format!("acquire {}", frame + 1));
+                std::thread::sleep(Duration::from_millis(50));
+            }
             Ok(())
         },
         |_, _| Ok(()),
@@ -120,7 +124,8 @@ fn waiting_for_its_turn_on_the_device_is_queueing() {
         let journal = trial.journal.clone();
         let other = std::thread::spawn(move || {
             journal.await_line("acquire 0");
-            std::thread::sleep(Duration::from_millis(20));
+            // Most of it is left when the frame comes to the gate.
+            std::thread::sleep(Duration::from_millis(300));
             gate.leave(0);
         });
         let (_, records, _) = trial.run();

@@ -27,7 +27,7 @@ fn under_overload_every_release_is_accounted_for_exactly_once() {
         };
         trial.runner.overload = overload;
         trial.runner.frames = Some(100);
-        trial.length = Nanos::from_secs(5);
+        trial.length = Nanos::from_secs(600);
         let (end, records, _) = trial.run();
         let numbers: Vec<u64> = records.iter().map(|r| r.sequence).collect();
         assert_eq!(numbers, (0..100).collect::<Vec<_>>(), "{overload:?}");
@@ -126,6 +126,6 @@ fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
     let (end, records, _) = trial.run();
     watcher.join().unwrap();
     assert_eq!(end.reason, EndReason::Interrupted);
-    assert!(!records.is_empty() && records.len() < 20);
+    assert!(!records.is_empty() && records.len() < 1_000);
     assert!(end.measured_to < end.epoch + trial.length);
 }

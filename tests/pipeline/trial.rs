@@ -26,12 +26,12 @@ impl Journal {
         self.lines.lock().unwrap().push(line);
         self.changed.notify_all();
     }
-    /// Waits until a line is there; false if it does not come.
+    /// Waits until a line is there; false if it does not come, however busy the machine.
     pub(crate) fn await_line(&self, line: &str) -> bool {
         let lines = self.lines.lock().unwrap();
         let (_lines, timeout) = self
             .changed
-            .wait_timeout_while(lines, Duration::from_secs(5), |lines| {
+            .wait_timeout_while(lines, Duration::from_secs(300), |lines| {
                 !lines.iter().any(|l| l == line)
             })
             .unwrap();
@@ -180,7 +180,7 @@ impl Trial {
             journal,
             runner,
             stop: Arc::default(),
-            length: Nanos::from_secs(20),
+            length: Nanos::from_secs(600),
             unmeasured: false,
         }
     }

@@ -24,7 +24,7 @@ from perfetto.trace_processor.protos import ProtoFactory
 from perfetto.trace_processor.rpc import TraceProcessorRpc
 
 # A busy machine compiles 11 MB of WebAssembly in seconds.
-PATIENCE_S = 120
+PATIENCE_S = 600
 CHUNK = 16 << 20
 
 PAGE = b"""<!doctype html><title>trace_processor</title><script>

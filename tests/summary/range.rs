@@ -9,9 +9,9 @@ use jetlag::record::{Completeness, Event, Outcome, RunReader, Stage};
 use jetlag::units::Nanos;
 use serde_json::Value;
 
+use crate::common::machine::python;
 use crate::export::{ended, jetlag, judge, judge_trace, text};
 use crate::made_up;
-use crate::scipy::python;
 
 fn read(path: &Path) -> (Vec<Event>, Summary) {
     let mut reader = RunReader::open(path).expect("a run file");

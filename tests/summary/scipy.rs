@@ -1,10 +1,8 @@
 //! Our statistics against SciPy's and NumPy's, on random series. Skipped where they are not installed
 //! (`scripts/setup.sh --test` installs them).
 
-#![allow(clippy::print_stderr, reason = "a skipped test says so")]
-
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jetlag::units::Nanos;
@@ -12,27 +10,8 @@ use rand_distr::{Distribution, LogNormal, StandardNormal};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
+use crate::common::machine::python;
 use crate::made_up;
-
-/// The Python of $JETLAG_PYTHON, or the one in .venv, where it has these modules.
-pub(crate) fn python(modules: &str) -> Option<PathBuf> {
-    let python = std::env::var_os("JETLAG_PYTHON").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python"),
-        PathBuf::from,
-    );
-    let found = Command::new(&python)
-        .args(["-c", &format!("import {modules}")])
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success());
-    if !found {
-        eprintln!(
-            "skipped: {} has not all of {modules} (scripts/setup.sh --test installs them)",
-            python.display()
-        );
-    }
-    found.then_some(python)
-}
 
 /// Series of all kinds: independent, correlated, of two modes, with many equal values, short.
 fn series() -> Vec<Vec<i64>> {

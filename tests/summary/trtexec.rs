@@ -9,9 +9,10 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
+use crate::common::machine::python;
 use crate::export::{ended, jetlag, text, write_run};
 use crate::made_up::{self, ms};
-use crate::scipy::{judged, python};
+use crate::scipy::judged;
 
 #[test]
 fn figures_agree_with_an_implementation_in_python_bit_for_bit() {

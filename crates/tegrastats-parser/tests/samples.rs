@@ -1,26 +1,15 @@
 //! Real lines with their expected values, where the checkout has them (`../shared`, or `JETLAG_SHARED`).
 
-use std::path::{Path, PathBuf};
-
 #[path = "../examples/to_json/json.rs"]
 mod json;
-
-#[allow(clippy::print_stderr, reason = "a skipped test says so")]
-fn samples() -> Option<PathBuf> {
-    let shared = std::env::var_os("JETLAG_SHARED").map_or_else(
-        || Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared")).to_path_buf(),
-        PathBuf::from,
-    );
-    let folder = shared.join("tegrastats/samples");
-    folder.is_dir().then_some(folder).or_else(|| {
-        eprintln!("skipped: {}/tegrastats/samples not found", shared.display());
-        None
-    })
-}
+#[path = "../../tensorrt-dyn/tests/common/machine.rs"]
+mod machine;
 
 #[test]
 fn real_lines_of_every_board_give_exactly_their_expected_values() {
-    let Some(folder) = samples() else { return };
+    let Some(folder) = machine::shared("tegrastats/samples") else {
+        return;
+    };
     let mut rows = 0;
     for entry in folder.read_dir().unwrap() {
         let path = entry.unwrap().path();

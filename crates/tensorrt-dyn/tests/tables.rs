@@ -1,10 +1,12 @@
 //! Every slot, signature and enum value of the crate against the recorded tables of 35 releases
 //! (`../shared/tensorrt-abi/versions`), made by a C++ compiler from the releases' headers.
 
-#![allow(clippy::print_stderr, reason = "skipped tests say why")]
+#![allow(clippy::print_stderr, reason = "tests say how much they compared")]
+
+#[path = "common/machine.rs"]
+mod machine;
 
 use std::fs;
-use std::path::PathBuf;
 
 use serde_json::Value;
 use tensorrt_dyn::sys::method::Row;
@@ -17,22 +19,11 @@ struct Release {
     table: Value,
 }
 
-fn shared() -> Option<PathBuf> {
-    let folder = match std::env::var_os("JETLAG_SHARED") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-    };
-    let folder = folder.join("tensorrt-abi/versions");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} not found", folder.display());
-        return None;
-    }
-    Some(folder)
-}
-
 /// The releases that the crate accepts.
 fn releases() -> Vec<Release> {
-    let Some(folder) = shared() else { return Vec::new() };
+    let Some(folder) = machine::shared("tensorrt-abi/versions") else {
+        return Vec::new();
+    };
     let mut releases = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

@@ -123,12 +123,17 @@ mod tests {
         let burst = Nanos::from_millis(4);
         let mut slots = open(Resource::HostCpu, burst, 1);
         let slot = &mut slots[0];
-        slot.submit().expect("submitted");
-        let began = processor_time();
-        let times = slot.wait().expect("done");
-        let used = processor_time() - began;
-        assert!(used >= burst && used < burst * 2, "{used}");
-        assert!(times.compute.is_some_and(|took| took >= burst), "{times:?}");
+        let mut all = Vec::new();
+        for _ in 0..10 {
+            slot.submit().expect("submitted");
+            let began = processor_time();
+            let times = slot.wait().expect("done");
+            all.push(processor_time() - began);
+            assert!(times.compute.is_some_and(|took| took >= burst), "{times:?}");
+        }
+        // A busy machine charges some of them with more, since a step between two looks at the clock takes longer there.
+        let least = all.iter().min().expect("ten");
+        assert!(*least >= burst && *least < burst * 2, "{all:?}");
     }
 
     #[test]

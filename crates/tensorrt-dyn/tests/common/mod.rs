@@ -1,35 +1,21 @@
 //! Where the tests find libraries and networks.
 
-#![allow(clippy::print_stderr, reason = "skipped tests say why")]
 #![allow(dead_code, reason = "each test binary uses some of it")]
 
 use std::path::PathBuf;
 
-use tensorrt_dyn::{Era, Library, Search};
+pub(crate) mod machine;
 
-/// The project's root.
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
+use tensorrt_dyn::{Era, Library, Search};
 
 /// One of the project's own networks.
 pub(crate) fn network(name: &str) -> PathBuf {
-    root().join("engines").join(name)
+    machine::repository().join("engines").join(name)
 }
 
-/// A library of one of the environments that the set-up script makes; a clear line where it is absent.
+/// A library of one of the environments that the set-up script makes.
 pub(crate) fn installed(environment: &str) -> Option<Library> {
-    let folder = match std::env::var_os("JETLAG_VENVS") {
-        Some(folder) => PathBuf::from(folder).join(environment),
-        None => root().join(".venvs").join(environment),
-    };
-    if !folder.is_dir() {
-        eprintln!(
-            "skipped: {} not found (scripts/setup.sh --test makes it)",
-            folder.display()
-        );
-        return None;
-    }
+    let folder = machine::environment(environment, "JETLAG_REQUIRE_TENSORRT")?;
     let search = Search {
         explicit: Some(("the tests".into(), folder)),
         ..Search::default()

@@ -2,6 +2,7 @@
 //! folder of its own and then renamed: several test programs may do this at the same time.
 
 use super::headers::Headers;
+use super::machine::{is_asked, variable};
 use super::{Double, shims, sources};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -276,7 +277,6 @@ impl Compiler {
         })?;
         let mut flags: Vec<String> = [
             "-std=c++17",
-            "-fno-exceptions",
             "-Wall",
             "-Wextra",
             "-Woverloaded-virtual",
@@ -285,7 +285,7 @@ impl Compiler {
         .map(str::to_owned)
         .to_vec();
         // What only headers that we have never seen bring up is no fault of the double's.
-        let given = std::env::var_os("JETLAG_TENSORRT_HEADERS").unwrap_or_default();
+        let given = variable("JETLAG_TENSORRT_HEADERS").unwrap_or_default();
         if !headers.is_some_and(|headers| std::env::split_paths(&given).any(|path| path == headers)) {
             flags.push("-Werror".to_owned());
         }
@@ -299,7 +299,7 @@ impl Compiler {
             "-DTENSORRT_BUILD_LIB=1".to_owned(),
             format!("-I{}", sources().display()),
         ]);
-        if std::env::var_os("JETLAG_DOUBLE_SANITIZE").is_some_and(|v| v == "1") {
+        if is_asked("JETLAG_DOUBLE_SANITIZE") {
             flags
                 .extend(["-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"].map(str::to_owned));
         }

@@ -332,6 +332,8 @@ public:
         retire(shim->impl);
         delete shim;
     }
+    /// The counterpart of the one below, which buries what comes from the heap.
+    static void* operator new(std::size_t size) { return ::operator new(size); }
     static void operator delete(void* p, std::size_t size) { bury(p, size); }
     auto& impl() { return static_cast<Shim*>(slot())->impl; }
 

@@ -1,5 +1,6 @@
 //! Finds the header folders.
 
+use super::machine::{is_asked, variable};
 use super::sources;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,31 +19,45 @@ const TABLES: [&str; 2] = ["trt-8.6.1", "trt-10.3.0"];
 /// Tables that are used beside these where `JETLAG_DOUBLE_ALL_TABLES=1` asks: first and last of eras A and B.
 const MORE_TABLES: [&str; 3] = ["trt-8.5.3", "trt-10.0.1", "trt-10.16"];
 
-pub fn all() -> Result<Vec<Headers>, String> {
+/// What was found.
+pub struct Found {
+    pub folders: Vec<Headers>,
+    /// What was looked for besides and is not there, with the reason.
+    pub lacking: Vec<String>,
+}
+
+/// All header folders; an error where the package cannot be had.
+///
+/// # Panics
+/// A folder in `JETLAG_TENSORRT_HEADERS` is not what the variable says.
+pub fn all() -> Result<Found, String> {
     let package = package()?;
-    let mut found: Vec<Headers> = SHIPPED
+    let own = |path| Headers {
+        path,
+        from_tables: false,
+    };
+    let mut folders: Vec<Headers> = SHIPPED
         .iter()
-        .map(|name| Headers {
-            path: package.join("TensorRT-Headers").join(name),
-            from_tables: false,
-        })
+        .map(|name| own(package.join("TensorRT-Headers").join(name)))
         .collect();
-    if let Some(list) = std::env::var_os("JETLAG_TENSORRT_HEADERS") {
-        found.extend(
-            std::env::split_paths(&list)
-                .filter(|p| !p.as_os_str().is_empty())
-                .map(|path| Headers {
-                    path,
-                    from_tables: false,
-                }),
-        );
-    }
-    for headers in &found {
-        if !headers.path.join("NvInfer.h").is_file() {
-            return Err(format!("{} has no NvInfer.h", headers.path.display()));
+    if let Some(list) = variable("JETLAG_TENSORRT_HEADERS") {
+        for path in std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()) {
+            for name in ["NvInfer.h", "NvInferVersion.h", "NvOnnxParser.h"] {
+                let is_there = path.join(name).is_file();
+                assert!(
+                    is_there,
+                    "JETLAG_TENSORRT_HEADERS names {}, which has no {name}",
+                    path.display()
+                );
+            }
+            folders.push(own(path));
         }
     }
-    found.extend(from_tables());
+    let mut found = Found {
+        folders,
+        lacking: Vec::new(),
+    };
+    from_tables(&mut found);
     Ok(found)
 }
 
@@ -79,26 +94,27 @@ fn package() -> Result<PathBuf, String> {
 }
 
 /// Header folders made from the tables of the shared data; none where these or python3 are missing.
-fn from_tables() -> Vec<Headers> {
-    let shared = std::env::var_os("JETLAG_SHARED")
+fn from_tables(found: &mut Found) {
+    let shared = variable("JETLAG_SHARED")
         .map_or_else(|| super::crate_folder().join("../../../shared"), PathBuf::from);
     let tables = shared.join("tensorrt-abi/versions");
-    let all = std::env::var_os("JETLAG_DOUBLE_ALL_TABLES").is_some_and(|v| v == "1");
-    let more = if all { &MORE_TABLES[..] } else { &[] };
-    let mut found = Vec::new();
+    let more = match is_asked("JETLAG_DOUBLE_ALL_TABLES") {
+        true => &MORE_TABLES[..],
+        false => &[],
+    };
     for name in TABLES.iter().chain(more).copied() {
         let table = tables.join(format!("{name}.json"));
         if !table.is_file() {
-            eprintln!("skipped: the double of {name}: {} not found", table.display());
+            let why = format!("the double of {name}: {} not found", table.display());
+            found.lacking.push(why);
             continue;
         }
         match super::build::headers_of(&table, name) {
-            Ok(path) => found.push(Headers {
+            Ok(path) => found.folders.push(Headers {
                 path,
                 from_tables: true,
             }),
-            Err(why) => eprintln!("skipped: the double of {name}: {why}"),
+            Err(why) => found.lacking.push(format!("the double of {name}: {why}")),
         }
     }
-    found
 }

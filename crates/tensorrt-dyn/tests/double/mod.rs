@@ -7,7 +7,7 @@
 //! `description.h` the text that stands for a network.
 //!
 //! Headers: NVIDIA's, from the source of the crate `trtx-sys` (eras C, D, E); from the folders in
-//! `JETLAG_TENSORRT_HEADERS` (colon between them); and, where the folder `tensorrt-abi` of the shared data and `python3`
+//! `JETLAG_TENSORRT_HEADERS` (colon between them), each of which must make a double; and, where the folder `tensorrt-abi` of the shared data and `python3`
 //! are there, header folders made from its tables (eras A and B; see `headers_from_tables.py`).
 //!
 //! `JETLAG_DOUBLE_SANITIZE=1` compiles with AddressSanitizer and UndefinedBehaviorSanitizer; the test process then has
@@ -17,6 +17,12 @@
 mod build;
 mod control;
 mod headers;
+#[path = "../common/machine.rs"]
+#[allow(
+    clippy::duplicate_mod,
+    reason = "other modules of a test program include it too"
+)]
+pub mod machine;
 mod shims;
 
 use std::path::{Path, PathBuf};
@@ -60,37 +66,57 @@ impl Double {
     }
 }
 
-/// All doubles that can be made here: C, D and E with a C++ compiler and NVIDIA's headers, which a machine with Rust and a C
-/// compiler alone may lack: then none, with a line that says why; an error where `JETLAG_REQUIRE_TENSORRT` is set.
-pub fn eras() -> &'static [Double] {
-    static ERAS: OnceLock<Vec<Double>> = OnceLock::new();
-    ERAS.get_or_init(|| {
-        let made = headers::all().and_then(|folders| folders.iter().map(build::double).collect());
-        made.unwrap_or_else(|why| {
-            skip(&format!("no double of TensorRT: {why}"));
-            Vec::new()
-        })
-    })
-}
+/// Variables that ask for tests over the doubles.
+const ASKED_BY: [&str; 3] = [
+    "JETLAG_REQUIRE_TENSORRT",
+    "JETLAG_TENSORRT_HEADERS",
+    "JETLAG_DOUBLE_SANITIZE",
+];
 
-/// Says why a test has nothing to run on; an error where `JETLAG_REQUIRE_TENSORRT` is set.
-fn skip(why: &str) {
-    assert!(std::env::var_os("JETLAG_REQUIRE_TENSORRT").is_none(), "{why}");
-    eprintln!("skipped: {why}");
+/// All doubles that can be made here: C, D and E with a C++ compiler and NVIDIA's headers, which a machine with Rust and a C
+/// compiler alone may lack: then none, and each test that asks is skipped, with its reason. A and B beside them, where there
+/// are tables to make headers of; a test that asks says that it runs without, where there are none.
+///
+/// # Panics
+/// A double does not compile, or a variable asks for one that cannot be had.
+pub fn eras() -> &'static [Double] {
+    static ERAS: OnceLock<(Vec<Double>, Vec<String>)> = OnceLock::new();
+    let (doubles, lacking) = ERAS.get_or_init(|| {
+        if let Err(why) = build::compiler() {
+            return (Vec::new(), vec![format!("no double of TensorRT: {why}")]);
+        }
+        match headers::all() {
+            Ok(found) => {
+                let made = found.folders.iter().map(build::double).collect::<Result<_, _>>();
+                // What is there and does not compile is broken, and no reason to test nothing.
+                let doubles =
+                    made.unwrap_or_else(|why| panic!("a double of TensorRT does not compile: {why}"));
+                (doubles, found.lacking)
+            }
+            Err(why) => (Vec::new(), vec![format!("no double of TensorRT: {why}")]),
+        }
+    });
+    for why in lacking {
+        match doubles.is_empty() {
+            true => machine::missing(&ASKED_BY, why),
+            // Made from tables, which a clone of the repository alone does not have.
+            false => machine::missing(&["JETLAG_DOUBLE_ALL_TABLES", "JETLAG_SHARED"], why),
+        }
+    }
+    doubles
 }
 
 /// Compiles C++ files of a folder (as one, kept under `target/tmp` as the doubles are) into a shared library of this name,
-/// and gives the folder that holds it alone. `None`, with a line that says why, where no C++ compiler is; an error where
-/// `JETLAG_REQUIRE_TENSORRT` is set.
+/// and gives the folder that holds it alone. `None`, with the test skipped, where no C++ compiler is.
 ///
 /// # Panics
-/// The files do not compile.
+/// The files do not compile, or there is no C++ compiler and a variable asks for the doubles.
 pub fn library(name: &str, folder: &Path, files: &[&str], defines: &[String]) -> Option<PathBuf> {
     // The tests of one program ask at once, and the first compiles.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Err(why) = build::compiler() {
-        skip(&format!("no double {name}: {why}"));
+        machine::missing(&ASKED_BY, &format!("no double {name}: {why}"));
         return None;
     }
     Some(build::library(name, folder, files, defines).unwrap_or_else(|why| panic!("{why}")))

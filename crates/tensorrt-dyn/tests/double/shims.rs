@@ -92,6 +92,7 @@ fn shim(out: &mut String, class: &str, space: &str, shown: &str, methods: &[Meth
          \x20   mutable Impl impl;\n\
          \x20   static constexpr char const* kNAME = \"{shown}\";\n\
          \x20   template <class... A> explicit {class}Shim(A&&... a) : impl(std::forward<A>(a)...) {{}}\n\
+         \x20   static void* operator new(std::size_t size) {{ return ::operator new(size); }}\n\
          \x20   static void operator delete(void* p, std::size_t size) {{ ::dbl::bury(p, size); }}"
     );
     let mut coverage = String::new();
