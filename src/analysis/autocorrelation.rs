@@ -12,6 +12,8 @@
 //! The sum ends where C. J. Geyer's initial monotone sequence ends ("Practical Markov Chain Monte Carlo",
 //! *Statistical Science* 7, 1992, section 3.3): ρ(2j) + ρ(2j+1) is added while it is above zero, and never counted
 //! larger than the one before. The data choose how many lags that takes; nothing has to be set.
+//!
+//! τ is estimated, and a short run knows it badly: see [`Correlation::error`].
 
 /// Lags looked at. Whoever is correlated over more frames than these has an effective sample of next to nothing,
 /// and a finding of `steady` says why.
@@ -20,13 +22,63 @@ const MOST_LAGS: usize = 4096;
 /// τ of "does not exceed `at_most`" over values in order of time; at least 1. A series that alternates is taken
 /// as independent, not as better than that.
 pub(super) fn inflation(in_order: &[i64], at_most: i64) -> f64 {
-    let bits = Bits::new(in_order.iter().map(|&value| value <= at_most));
-    bits.inflation()
+    correlation(&[in_order], at_most).time
 }
 
-/// τ of a series of events that happen or do not.
-pub(super) fn inflation_of_events(in_order: impl Iterator<Item = bool>) -> f64 {
-    Bits::new(in_order).inflation()
+/// How "does not exceed `at_most`" repeats itself within each of these runs, all of one kind.
+pub(super) fn correlation(runs: &[&[i64]], at_most: i64) -> Correlation {
+    let bits = runs
+        .iter()
+        .map(|run| Bits::new(run.iter().map(|&value| value <= at_most)));
+    of_bits(&bits.collect::<Vec<Bits>>())
+}
+
+/// The same of events that happen or do not.
+pub(super) fn correlation_of_events(runs: &[Vec<bool>]) -> Correlation {
+    let bits = runs.iter().map(|run| Bits::new(run.iter().copied()));
+    of_bits(&bits.collect::<Vec<Bits>>())
+}
+
+/// τ as a run shows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Correlation {
+    /// The estimate of τ, at least 1.
+    pub(super) time: f64,
+    /// Its standard error, as a share of it.
+    pub(super) error: f64,
+}
+
+impl Correlation {
+    /// Of values that are taken as independent.
+    pub(super) const NONE: Correlation = Correlation {
+        time: 1.0,
+        error: 0.0,
+    };
+    /// Standard errors that the true τ may be away from its estimate.
+    const ERRORS: f64 = 2.0;
+
+    /// `lags` were added up over `n` values, of which the share `tail` is on the rarer side.
+    ///
+    /// The first part is A. D. Sokal's ("Monte Carlo Methods in Statistical Mechanics", 1989, section 3) for a normal
+    /// series. The second is that of bursts: n·tail ÷ τ of them were seen, and what is counted is uncertain by one
+    /// over the root of the count.
+    fn new(time: f64, lags: usize, n: f64, tail: f64) -> Correlation {
+        let lagged = 2.0 * (2.0 * lags as f64 + 1.0) / n;
+        Correlation {
+            time,
+            error: (lagged + time / (n * tail)).sqrt(),
+        }
+    }
+
+    /// As little as τ may be.
+    pub(super) fn least(self) -> f64 {
+        self.time / (1.0 + Self::ERRORS * self.error)
+    }
+
+    /// As much as τ may be.
+    pub(super) fn most(self) -> f64 {
+        self.time * (1.0 + Self::ERRORS * self.error)
+    }
 }
 
 /// The correlation of each value with the one after it; `None` below three values, or where all are equal.
@@ -94,40 +146,77 @@ impl Bits {
         pairs.sum()
     }
 
-    fn inflation(&self) -> f64 {
-        let (n, ones) = (self.len as f64, self.ones as f64);
-        let share = ones / n.max(1.0);
-        let variance = n * share * (1.0 - share);
-        if variance <= 0.0 {
-            return 1.0;
-        }
-        // Events among the first and the last `lag` places, kept up as the lag grows.
-        let (mut head, mut tail) = (0.0, 0.0);
-        let mut autocorrelation = |lag: usize| {
-            head += f64::from(u8::from(self.get(lag - 1)));
-            tail += f64::from(u8::from(self.get(self.len - lag)));
-            let (without_tail, without_head) = (ones - tail, ones - head);
-            let left = n - lag as f64;
-            let products =
-                f64::from(self.pairs(lag)) - share * (without_tail + without_head) + share * share * left;
-            products / variance
-        };
-        let mut tau = -1.0;
-        let mut smallest = f64::INFINITY;
-        let mut even = 1.0;
-        let mut lag = 1;
-        while lag + 1 < self.len.min(MOST_LAGS) {
-            let pair = even + autocorrelation(lag);
-            if pair <= 0.0 {
-                break;
-            }
-            smallest = smallest.min(pair);
-            tau += 2.0 * smallest;
-            even = autocorrelation(lag + 1);
-            lag += 2;
-        }
-        tau.max(1.0)
+    fn variance(&self) -> f64 {
+        let n = self.len as f64;
+        n * self.share() * (1.0 - self.share())
     }
+
+    fn share(&self) -> f64 {
+        self.ones as f64 / self.len.max(1) as f64
+    }
+}
+
+/// Sums of products of a run's deviations, lag after lag.
+struct Products<'a> {
+    bits: &'a Bits,
+    /// Events among the first and the last `lag` places, kept up as the lag grows.
+    head: f64,
+    tail: f64,
+}
+
+impl Products<'_> {
+    /// At this lag; to be asked for 1, 2, 3, ….
+    fn at(&mut self, lag: usize) -> f64 {
+        let (bits, len) = (self.bits, self.bits.len);
+        if lag >= len {
+            return 0.0;
+        }
+        self.head += f64::from(u8::from(bits.get(lag - 1)));
+        self.tail += f64::from(u8::from(bits.get(len - lag)));
+        let (share, ones) = (bits.share(), bits.ones as f64);
+        let (without_tail, without_head) = (ones - self.tail, ones - self.head);
+        let left = (len - lag) as f64;
+        f64::from(bits.pairs(lag)) - share * (without_tail + without_head) + share * share * left
+    }
+}
+
+fn of_bits(runs: &[Bits]) -> Correlation {
+    let variance: f64 = runs.iter().map(Bits::variance).sum();
+    if variance <= 0.0 {
+        return Correlation::NONE;
+    }
+    let mut products: Vec<Products> = runs
+        .iter()
+        .map(|bits| Products {
+            bits,
+            head: 0.0,
+            tail: 0.0,
+        })
+        .collect();
+    let mut autocorrelation = |lag: usize| -> f64 {
+        let sum: f64 = products.iter_mut().map(|run| run.at(lag)).sum();
+        sum / variance
+    };
+    let longest = runs.iter().map(|run| run.len).max().unwrap_or(0);
+    let mut tau = -1.0;
+    let mut smallest = f64::INFINITY;
+    let mut even = 1.0;
+    let mut lag = 1;
+    while lag + 1 < longest.min(MOST_LAGS) {
+        let pair = even + autocorrelation(lag);
+        if pair <= 0.0 {
+            break;
+        }
+        smallest = smallest.min(pair);
+        tau += 2.0 * smallest;
+        even = autocorrelation(lag + 1);
+        lag += 2;
+    }
+    let (n, ones) = runs.iter().fold((0.0, 0.0), |(n, ones), run| {
+        (n + run.len as f64, ones + run.ones as f64)
+    });
+    let tail = (ones / n).min(1.0 - ones / n);
+    Correlation::new(tau.max(1.0), lag, n, tail)
 }
 
 #[cfg(test)]

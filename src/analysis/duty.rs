@@ -73,7 +73,10 @@ pub(super) fn summarize(
                     .part(spec.phase, rate.tenant)
                     .map_or_else(FrameCounts::default, |part| part.frames),
                 response_ms: sample.map_or_else(Stats::default, |sample| {
-                    stats(&sample.distribution, &sample.in_order)
+                    stats(
+                        &sample.distribution,
+                        &sample.distribution.dependence(&sample.in_order),
+                    )
                 }),
                 gpu_clock: clock(of_gpu),
                 cpu_clock: clock(of_processor),

@@ -499,22 +499,29 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> 
         let expectation = line.expectation.as_ref().ok().filter(|e| e.tenant() == name)?;
         expectation.metric.sample(case.summary)
     });
-    let wanting = asked.filter(|sample| !sample.quantile.supported_by(sample.count));
+    let wanting = asked.filter(|sample| sample.needs.is_some());
     // A quantile that is withheld says so where it would stand. What limits a run is to lack what an
     // expectation asks for, or even the frames for p90.
     let headline = super::metric::Sample {
         quantile: Quantile::P90,
         count: completed,
+        needs: case.summary.response_ms.needs.p90,
     };
-    let sample = wanting
-        .chain((!headline.quantile.supported_by(completed)).then_some(headline))
-        .max_by_key(|sample| sample.quantile.needs())?;
-    let needs = sample.quantile.needs();
-    let message = format!(
-        "{name}: {} needs {needs} frames and has {}.",
-        name_of(sample.quantile),
-        sample.count
-    );
+    let (needs, sample) = wanting
+        .chain([headline])
+        .filter_map(|sample| Some((sample.needs?, sample)))
+        .max_by_key(|&(needs, _)| needs)?;
+    let quantile = name_of(sample.quantile);
+    let message = if sample.repeats() {
+        format!(
+            "{name}: its frames repeat each other (slow ones follow slow ones, as in a queue), so {quantile} needs about \
+             {needs} of them and has {}; independent ones {} would do.",
+            sample.count,
+            sample.quantile.needs()
+        )
+    } else {
+        format!("{name}: {quantile} needs {needs} frames and has {}.", sample.count)
+    };
     Some(finding(
         "too-few-samples",
         Some(name),
@@ -679,7 +686,7 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Finding> {
                 let explained = tenant.is_some_and(|tenant| {
                     let sample = expectation.metric.sample(tenant);
                     tenant.response_ms.count == 0
-                        || sample.is_some_and(|sample| !sample.quantile.supported_by(sample.count))
+                        || sample.is_some_and(|sample| sample.needs.is_some())
                 });
                 if explained {
                     return None;

@@ -99,6 +99,15 @@ pub(super) struct Reading {
 pub(super) struct Sample {
     pub(super) quantile: Quantile,
     pub(super) count: u64,
+    /// Frames that it takes, where it is withheld.
+    pub(super) needs: Option<u64>,
+}
+
+impl Sample {
+    /// Whether it is withheld because frames repeat each other, and not because there are few.
+    pub(super) fn repeats(self) -> bool {
+        self.needs.is_some_and(|needs| needs > self.quantile.needs())
+    }
 }
 
 impl Metric {
@@ -160,18 +169,37 @@ impl Metric {
     pub(super) fn sample(self, tenant: &TenantSummary) -> Option<Sample> {
         let response = tenant.response_ms.count;
         let with_alone = |slowdown: &super::summary::Slowdown| response.min(slowdown.alone_count);
-        let (quantile, count) = match self {
+        let slowdown = tenant.slowdown.as_ref();
+        let of_response = |quantile| (quantile, Some(response), needed(&tenant.response_ms, quantile));
+        let (quantile, count, needs) = match self {
             Metric::Time(series, Statistic::Quantile(quantile)) => {
-                (quantile, series_of(series, tenant).map(|stats| stats.count))
+                let stats = series_of(series, tenant);
+                let needs = stats.and_then(|stats| needed(stats, quantile));
+                (quantile, stats.map(|stats| stats.count), needs)
             }
-            Metric::Figure(Figure::Jitter) => (Quantile::P99, Some(response)),
-            Metric::Figure(Figure::InterquartileRange) => (Quantile::P75, Some(response)),
-            Metric::Figure(Figure::WorstOverMedian) => (Quantile::P50, Some(response)),
-            Metric::Figure(Figure::SlowdownP50) => (Quantile::P50, tenant.slowdown.as_ref().map(with_alone)),
-            Metric::Figure(Figure::SlowdownP99) => (Quantile::P99, tenant.slowdown.as_ref().map(with_alone)),
+            Metric::Figure(Figure::Jitter) => of_response(Quantile::P99),
+            Metric::Figure(Figure::InterquartileRange) => {
+                // It takes what the median takes, and independent frames of the quartiles besides.
+                let needs = tenant.response_ms.needs.p50.unwrap_or(0).max(Quantile::P75.needs());
+                let withheld = tenant.iqr_ms.is_none().then_some(needs);
+                (Quantile::P75, Some(response), withheld)
+            }
+            Metric::Figure(Figure::WorstOverMedian) => of_response(Quantile::P50),
+            Metric::Figure(Figure::SlowdownP50) => {
+                let needs = slowdown.and_then(|slowdown| slowdown.needs.p50);
+                (Quantile::P50, slowdown.map(with_alone), needs)
+            }
+            Metric::Figure(Figure::SlowdownP99) => {
+                let needs = slowdown.and_then(|slowdown| slowdown.needs.p99);
+                (Quantile::P99, slowdown.map(with_alone), needs)
+            }
             _ => return None,
         };
-        count.map(|count| Sample { quantile, count })
+        count.map(|count| Sample {
+            quantile,
+            count,
+            needs,
+        })
     }
 }
 
@@ -184,6 +212,18 @@ fn series_of(series: TimeSeries, tenant: &TenantSummary) -> Option<&Stats> {
             let found = tenant.stages_ms.iter().find(|(name, _)| *name == stage.name());
             found.map(|(_, stats)| stats)
         }
+    }
+}
+
+/// The frames that a quantile takes, where it is withheld.
+fn needed(stats: &Stats, quantile: Quantile) -> Option<u64> {
+    match quantile {
+        Quantile::P50 => stats.needs.p50,
+        Quantile::P90 => stats.needs.p90,
+        Quantile::P95 => stats.needs.p95,
+        Quantile::P99 => stats.needs.p99,
+        Quantile::P99_9 => stats.needs.p99_9,
+        _ => None,
     }
 }
 

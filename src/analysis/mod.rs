@@ -14,6 +14,7 @@ pub mod compare;
 mod conditions;
 mod counter;
 pub mod cvcuda;
+mod dependence;
 pub mod duty;
 mod energy;
 mod expectation;
@@ -198,7 +199,7 @@ impl Summarizer {
         let phases = phases::summarize(scenario, &self.phases, &samples);
         let interference = interference::summarize(scenario, &self.phases, &samples);
         let overhead_us = tenant::overhead(self.overhead).map(|own| {
-            let figures = stats::stats(&own, &[]);
+            let figures = stats::stats(&own, &own.dependence(&[]));
             let micros = |ms: Option<f64>| ms.map(|ms| stats::six_decimals(ms * 1e3));
             Overhead {
                 p50: micros(figures.p50),

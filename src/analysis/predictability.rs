@@ -7,7 +7,9 @@
 
 use serde::Serialize;
 
-use super::autocorrelation::{inflation, with_the_next};
+use super::autocorrelation::with_the_next;
+use super::dependence::Dependence;
+use super::quantile::Quantile;
 use super::series::Distribution;
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals};
 use super::summary::{EffectiveFrames, Interpolated, Predictability, Stats, Steady, Trimmed};
@@ -39,15 +41,20 @@ pub struct StagePredictability {
 }
 
 /// Of one stage, from its times as a whole and in order of time.
-pub(super) fn of_stage(times: &Distribution, figures: &Stats, in_order: &[i64]) -> StagePredictability {
+pub(super) fn of_stage(
+    times: &Distribution,
+    figures: &Stats,
+    in_order: &[i64],
+    dependence: &Dependence,
+) -> StagePredictability {
     StagePredictability {
         jitter_ms: difference_ms(figures.p99, figures.p50),
         cv: quotient(times.sd(), times.mean()),
-        iqr_ms: interquartile_range(times),
+        iqr_ms: interquartile_range(times, dependence),
         worst_over_median: quotient(figures.max, figures.p50),
         relative_spread: relative_spread(figures),
         autocorrelation: with_the_next(in_order).map(six_decimals),
-        effective_frames: effective_frames(times, figures, in_order),
+        effective_frames: effective_frames(times, dependence),
         interpolated: interpolated(times),
     }
 }
@@ -56,7 +63,7 @@ pub(super) fn of_stage(times: &Distribution, figures: &Stats, in_order: &[i64]) 
 pub(super) fn predictability(
     response: &Distribution,
     figures: &Stats,
-    in_order: &[i64],
+    (in_order, dependence): (&[i64], &Dependence),
     longest_miss_streak: u64,
     steady: Steady,
 ) -> Predictability {
@@ -64,7 +71,7 @@ pub(super) fn predictability(
         relative_spread: relative_spread(figures),
         longest_miss_streak,
         autocorrelation: with_the_next(in_order).map(six_decimals),
-        effective_frames: effective_frames(response, figures, in_order),
+        effective_frames: effective_frames(response, dependence),
         steady,
         interpolated: interpolated(response),
     }
@@ -75,16 +82,14 @@ fn relative_spread(figures: &Stats) -> Option<f64> {
     (p50 > 0.0).then(|| six_decimals((p99 - p50) / p50))
 }
 
-fn effective_frames(times: &Distribution, figures: &Stats, in_order: &[i64]) -> EffectiveFrames {
-    let worth = |ms: Option<f64>| {
-        let at_most = (ms? * 1e6).round() as i64;
-        let independent = times.count() as f64 / inflation(in_order, at_most);
-        Some((independent as u64).max(1))
-    };
+/// Also of a quantile that is withheld because frames repeat each other: then it says how far they are from enough.
+fn effective_frames(times: &Distribution, dependence: &Dependence) -> EffectiveFrames {
+    let n = times.count();
+    let worth = |quantile: Quantile| quantile.supported_by(n).then(|| dependence.worth(quantile, n));
     EffectiveFrames {
-        p50: worth(figures.p50),
-        p90: worth(figures.p90),
-        p99: worth(figures.p99),
+        p50: worth(Quantile::P50),
+        p90: worth(Quantile::P90),
+        p99: worth(Quantile::P99),
     }
 }
 

@@ -68,6 +68,7 @@ mod tests {
     /// Low end, value, high end.
     fn slowdown(p50: [f64; 3], p99: Option<[f64; 3]>) -> Slowdown {
         Slowdown {
+            needs: Default::default(),
             p50: Some(p50[1]),
             p99: p99.map(|p99| p99[1]),
             ci95: SlowdownIntervals {

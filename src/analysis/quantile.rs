@@ -70,18 +70,38 @@ impl Quantile {
         n >= self.needs()
     }
 
+    /// The frames that it takes to have an interval of this confidence; at 95 % those that support it.
+    pub(super) fn needs_at(self, confidence: f64) -> u64 {
+        let mut n = self.needs();
+        // Few steps: even 99.99 % takes no more than twice the frames.
+        while n < 1 << 24 && binomial::interval_ranks(n, self.share(), self.rank(n), confidence).is_none() {
+            n += n / 32 + 1;
+        }
+        n
+    }
+
     /// Ranks of the order statistics that enclose it with the given confidence, where `n` values say as much as
-    /// `n ÷ inflation` independent ones: the exact ranks for independent values, moved away from the estimate by the
-    /// square root of the inflation, as the deviation of a mean grows.
+    /// `n ÷ inflation` independent ones: the exact ranks of so many, in their places among `n`. So the interval keeps
+    /// the skew that few exceedances give it, and never ends at the largest value for want of another.
     pub(super) fn interval_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
         let rank = self.rank(n);
-        let (low, high) = binomial::interval_ranks(n, self.share(), rank, confidence)?;
-        let wider = inflation.max(1.0).sqrt();
-        let away = |distance: u64| (distance as f64 * wider).round() as u64;
-        let low = rank.saturating_sub(away(rank - low)).max(1);
-        let high = rank.saturating_add(away(high - rank)).min(n);
-        Some((low, high))
+        let inflation = inflation.max(1.0);
+        let worth = (n as f64 / inflation) as u64;
+        let (low, high) = binomial::interval_ranks(worth, self.share(), self.rank(worth), confidence)?;
+        let among = |rank: u64| rank as f64 * (n as f64 / worth as f64);
+        let low = (among(low).floor() as u64).clamp(1, rank.max(1));
+        let high = (among(high).ceil() as u64).max(rank);
+        (high <= n).then_some((low, high))
     }
+}
+
+/// Why a quantile is withheld: the frames that it would take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wanting {
+    /// So many, at the dependence that the frames show.
+    pub(super) needs: u64,
+    /// Whether that is more than independent frames would take.
+    pub(super) repeats: bool,
 }
 
 #[cfg(test)]

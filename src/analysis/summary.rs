@@ -494,6 +494,20 @@ pub struct Stats {
     pub max: Option<f64>,
     /// 95 % interval of each quantile.
     pub ci95: Intervals,
+    /// Of each quantile that is withheld, how many frames it takes.
+    pub needs: NeededFrames,
+}
+
+/// Frames that a withheld quantile takes: those of independent frames, or more where frames repeat each other; `None`
+/// where the quantile is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeriveSerialize)]
+#[allow(missing_docs, reason = "the quantiles of Stats")]
+pub struct NeededFrames {
+    pub p50: Option<u64>,
+    pub p90: Option<u64>,
+    pub p95: Option<u64>,
+    pub p99: Option<u64>,
+    pub p99_9: Option<u64>,
 }
 
 /// Lower and upper bound for each quantile.
@@ -516,8 +530,18 @@ pub struct Slowdown {
     pub p99: Option<f64>,
     /// Interval of each, of at least 95 %.
     pub ci95: SlowdownIntervals,
+    /// Of each that is withheld, how many frames it takes, together or alone.
+    pub needs: SlowdownNeeds,
     /// Frames measured alone.
     pub alone_count: u64,
+}
+
+/// Frames that a withheld slowdown takes; `None` where it is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeriveSerialize)]
+#[allow(missing_docs, reason = "the fields of Slowdown")]
+pub struct SlowdownNeeds {
+    pub p50: Option<u64>,
+    pub p99: Option<u64>,
 }
 
 /// Bounds of a slowdown.

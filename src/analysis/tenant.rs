@@ -7,7 +7,7 @@ use super::predictability::{of_stage, predictability};
 use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
 use super::steady::{self, Signals};
-use super::summary::{FrameCounts, Slowdown, TenantSummary};
+use super::summary::{FrameCounts, Slowdown, Stats, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::waterfall;
 use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
@@ -245,7 +245,8 @@ impl Gathered {
         let response = self.response.finish();
         let alone = self.alone.finish();
         let drawn = plot::drawn(self.slices, &response, &alone);
-        let response_ms = stats(&response, &responses);
+        let dependence = response.dependence(&responses);
+        let response_ms = stats(&response, &dependence);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
         let steady = steady::judge(&timed, signals);
         let streak = self.misses.longest_streak();
@@ -257,8 +258,9 @@ impl Gathered {
             .filter(|((_, series), _)| series.count() > 0)
             .map(|((stage, series), kind)| {
                 let (times, in_order) = (series.finish(), in_order(kind));
-                let figures = stats(&times, &in_order);
-                let predictability = of_stage(&times, &figures, &in_order);
+                let dependence = times.dependence(&in_order);
+                let figures = stats(&times, &dependence);
+                let predictability = of_stage(&times, &figures, &in_order, &dependence);
                 ((stage.name(), figures), (stage.name(), predictability))
             });
         let (stages_ms, stages_predictability): (Vec<_>, Vec<_>) = stages.unzip();
@@ -270,7 +272,13 @@ impl Gathered {
                 (sum, found.and_then(|(_, stats)| stats.p99))
             })
             .collect();
-        let predictability = predictability(&response, &response_ms, &responses, streak, steady);
+        let predictability = predictability(
+            &response,
+            &response_ms,
+            (&responses, &dependence),
+            streak,
+            steady,
+        );
         let nodes = nodes::summarize(self.nodes, predictability.effective_frames.p50);
         let seconds = measured.as_secs_f64();
         let FrameCounts {
@@ -289,15 +297,15 @@ impl Gathered {
             miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),
             detections: ((scenario.backend.executes() && manifest.detector.is_some()) || self.detections > 0)
                 .then_some(self.detections),
-            service_ms: stats(&self.service.finish(), &in_order(SERVICE)),
-            lateness_ms: stats(&self.lateness.finish(), &in_order(LATENESS)),
+            service_ms: of_series(self.service, &in_order(SERVICE)),
+            lateness_ms: of_series(self.lateness, &in_order(LATENESS)),
             stages_ms,
             jitter_ms: difference_ms(response_ms.p99, response_ms.p50),
             cv: quotient(response.sd(), response.mean()),
             // Made when it is known in which time all ran.
             slowdown: None,
             energy_mj_per_frame: None,
-            iqr_ms: interquartile_range(&response),
+            iqr_ms: interquartile_range(&response, &dependence),
             worst_over_median: quotient(response_ms.max, response_ms.p50),
             predictability,
             stages_predictability,
@@ -319,6 +327,12 @@ impl Gathered {
         };
         (summary, facts, samples, drawn)
     }
+}
+
+/// All that is said of a series, whose values in order of time tell how much they repeat each other.
+fn of_series(series: Series, in_order: &[i64]) -> Stats {
+    let times = series.finish();
+    stats(&times, &times.dependence(in_order))
 }
 
 /// A frame's durations as [`Gathered::timeline`] keeps them.

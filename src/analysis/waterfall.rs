@@ -136,12 +136,20 @@ impl Gathered {
         if count == 0 {
             return Waterfall::default();
         }
-        let p99 = |series: Series| {
-            let [p99] = series.finish().quantiles([Quantile::P99], 0.95, &[]);
-            p99.map(|estimate| estimate.value.as_millis_f64())
+        self.timeline.sort();
+        let p99 = |(series, part): (Series, usize)| {
+            let times = series.finish();
+            let dependence = times.dependence(&self.timeline.values(part));
+            let [p99] = times.quantiles([Quantile::P99], 0.95, &dependence);
+            p99.ok().map(|estimate| estimate.value.as_millis_f64())
         };
         let own = [&self.lateness, &self.wait, &self.notice].map(Series::sum);
-        let [lateness, wait, notice] = [self.lateness, self.wait, self.notice].map(p99);
+        let [lateness, wait, notice] = [
+            (self.lateness, LATENESS),
+            (self.wait, WAIT),
+            (self.notice, NOTICE),
+        ]
+        .map(p99);
         let mut known = [(0, None); PARTS];
         known[LATENESS] = (own[0], lateness);
         known[WAIT] = (own[1], wait);
@@ -154,7 +162,6 @@ impl Gathered {
         }
         let total: i128 = known.iter().map(|(sum, _)| sum).sum();
         let mean = |sum: i128, count: u64| sum as f64 / count as f64;
-        self.timeline.sort();
         let slowest = slowest(&self.timeline);
         let occurred = |place: usize| {
             let (sum, p99) = known[place];
@@ -230,6 +237,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::analysis::dependence::Dependence;
     use crate::record::{Outcome, Phase};
     use crate::units::Stamp;
 
@@ -266,8 +274,10 @@ mod tests {
         }
         let known = stages.map(|series| {
             let sum = series.sum();
-            let [p99] = series.finish().quantiles([Quantile::P99], 0.95, &[]);
-            (sum, p99.map(|estimate| estimate.value.as_millis_f64()))
+            let [p99] = series
+                .finish()
+                .quantiles([Quantile::P99], 0.95, &Dependence::NONE);
+            (sum, p99.ok().map(|estimate| estimate.value.as_millis_f64()))
         });
         gathered.finish(&known)
     }

@@ -90,6 +90,7 @@ fn rich_page() -> String {
     let (manifest, events) = rich();
     let mut summary = made_up::summarize(&manifest, &events);
     let slowdown = |p50: f64| Slowdown {
+        needs: Default::default(),
         p50: Some(p50),
         p99: (p50 < 2.5).then_some(p50 * 1.2),
         ci95: SlowdownIntervals {

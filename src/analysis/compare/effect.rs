@@ -14,8 +14,9 @@
 //! frames explain, the interval grows to what Student's t makes of the runs, with their degrees of freedom. The wider
 //! of the two counts.
 
-use crate::analysis::autocorrelation::{inflation, inflation_of_events};
-use crate::analysis::quantile::Quantile;
+use crate::analysis::autocorrelation::correlation_of_events;
+use crate::analysis::dependence::{self, Dependence};
+use crate::analysis::quantile::{Quantile, Wanting};
 use crate::analysis::student::{normal_quantile, t_quantile};
 
 /// What a comparison of one figure comes to.
@@ -29,6 +30,17 @@ pub(super) struct Effect {
     pub(super) change: f64,
     /// The interval of `change`.
     pub(super) interval: [f64; 2],
+}
+
+/// Why an effect is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// A side has no frame.
+    NoFrame,
+    /// A side has too few frames.
+    Frames(Wanting),
+    /// A bound is zero or below: there is no ratio.
+    NoRatio,
 }
 
 /// A figure of one side with its bounds, and what each run says of it.
@@ -46,23 +58,29 @@ struct Share {
     variance: f64,
 }
 
-/// Compares a quantile; `None` where a side has too few frames for it.
+/// Compares a quantile.
 pub(super) fn of_quantile(
     quantile: Quantile,
     [baseline, candidate]: [&[Vec<i64>]; 2],
     confidence: f64,
-) -> Option<Effect> {
-    let (a, b) = (
-        quantile_of(quantile, baseline, confidence)?,
-        quantile_of(quantile, candidate, confidence)?,
-    );
+) -> Result<Effect, Unknown> {
+    let (a, b) = match (
+        quantile_of(quantile, baseline, confidence),
+        quantile_of(quantile, candidate, confidence),
+    ) {
+        // The one that takes more is told.
+        (Err(Unknown::Frames(a)), Err(Unknown::Frames(b))) => {
+            return Err(Unknown::Frames(if a.needs > b.needs { a } else { b }));
+        }
+        (a, b) => (a?, b?),
+    };
     if a.low <= 0.0 || b.low <= 0.0 {
-        return None;
+        return Err(Unknown::NoRatio);
     }
     let wider = scatter(&[&a, &b], confidence);
     let logs = |side: &Side| [side.low.ln(), side.value.ln(), side.high.ln()];
     let [low, change, high] = difference(logs(&a), logs(&b), wider);
-    Some(Effect {
+    Ok(Effect {
         baseline: a.value,
         candidate: b.value,
         change: change.exp_m1(),
@@ -70,17 +88,68 @@ pub(super) fn of_quantile(
     })
 }
 
-/// Compares shares of events, such as misses; `None` where a side has no frame.
-pub(super) fn of_share([baseline, candidate]: [&[Vec<bool>]; 2], confidence: f64) -> Option<Effect> {
-    let (a, b) = (share_of(baseline, confidence)?, share_of(candidate, confidence)?);
+/// Frames of a side, in order of time: of each run whether each missed, and the response times of those completed.
+pub(super) struct Promises {
+    /// Of each run.
+    pub(super) missed: Vec<Vec<bool>>,
+    /// Of each run.
+    pub(super) responses: Vec<Vec<i64>>,
+}
+
+/// Effective frames below which a share is not compared where frames repeat each other.
+const LEAST: f64 = 100.0;
+
+/// Compares shares of missed frames.
+///
+/// Misses come in bursts, and a side that by luck had none shows no burst: so both sides are as correlated as the one
+/// that is more so, and the response times have a say in it.
+pub(super) fn of_misses([baseline, candidate]: [&Promises; 2], confidence: f64) -> Result<Effect, Unknown> {
+    let (of_a, of_b) = (repetition_of(baseline), repetition_of(candidate));
+    let (inflation, repeats) = (of_a.0.max(of_b.0), of_a.1 || of_b.1);
+    let frames = |side: &Promises| side.missed.iter().map(Vec::len).sum::<usize>();
+    let least = frames(baseline).min(frames(candidate)) as f64;
+    if least < 1.0 {
+        return Err(Unknown::NoFrame);
+    }
+    if repeats && least / inflation < LEAST {
+        return Err(Unknown::Frames(Wanting {
+            needs: dependence::about(LEAST * inflation),
+            repeats,
+        }));
+    }
+    let share = |side: &Promises| share_of(&side.missed, inflation, confidence).ok_or(Unknown::NoFrame);
+    let (a, b) = (share(baseline)?, share(candidate)?);
     let wider = scatter(&[&a, &b], confidence);
     let bounds = |side: &Side| [side.low, side.value, side.high];
     let [low, change, high] = difference(bounds(&a), bounds(&b), wider);
-    Some(Effect {
+    Ok(Effect {
         baseline: a.value,
         candidate: b.value,
         change,
         interval: [low.max(-1.0), high.min(1.0)],
+    })
+}
+
+/// τ of a side's misses, and whether its frames are seen to repeat each other.
+fn repetition_of(side: &Promises) -> (f64, bool) {
+    let misses = dependence::of_several(&[correlation_of_events(&side.missed)]);
+    let mut all: Vec<i64> = side.responses.iter().flatten().copied().collect();
+    all.sort_unstable();
+    let responses = dependence_of(&side.responses, &all).inflation(Quantile::P99);
+    match (misses, responses) {
+        // What is not seen to be there has no say.
+        (misses, (_, false)) => misses,
+        ((_, false), responses) => responses,
+        (misses, responses) => (misses.0.max(responses.0), true),
+    }
+}
+
+/// How much the frames of runs repeat each other, `all` being their values in ascending order.
+fn dependence_of(runs: &[Vec<i64>], all: &[i64]) -> Dependence {
+    let runs: Vec<&[i64]> = runs.iter().map(Vec::as_slice).collect();
+    Dependence::of(&runs, |quantile| {
+        let rank = quantile.rank(all.len() as u64);
+        all.get((rank as usize).checked_sub(1)?).copied()
     })
 }
 
@@ -125,81 +194,71 @@ fn difference([a1, a, a2]: [f64; 3], [b1, b, b2]: [f64; 3], wider: f64) -> [f64;
 }
 
 /// The quantile of all frames of all runs of a side.
-fn quantile_of(quantile: Quantile, runs: &[Vec<i64>], confidence: f64) -> Option<Side> {
+fn quantile_of(quantile: Quantile, runs: &[Vec<i64>], confidence: f64) -> Result<Side, Unknown> {
     let mut all: Vec<i64> = runs.iter().flatten().copied().collect();
-    let n = all.len() as u64;
-    if !quantile.supported_by(n) {
-        return None;
-    }
     all.sort_unstable();
-    let value = *all.get(quantile.rank(n) as usize - 1)?;
-    let p = quantile.share();
-    let shares: Vec<Share> = runs
-        .iter()
-        .filter(|run| !run.is_empty())
-        .map(|run| {
-            let frames = run.len() as f64;
-            let below = run.iter().filter(|&&ns| ns <= value).count();
-            Share {
-                share: below as f64 / frames,
-                frames,
-                variance: p * (1.0 - p) * inflation(run, value) / frames,
-            }
-        })
-        .collect();
-    let inflation = mean_inflation(&shares, p * (1.0 - p));
-    let (low, high) = quantile.interval_ranks(n, confidence, inflation)?;
-    Some(Side {
-        low: *all.get(low as usize - 1)? as f64,
+    let n = all.len() as u64;
+    let inflation = dependence_of(runs, &all)
+        .supports(quantile, n)
+        .map_err(Unknown::Frames)?;
+    let (low, high) = quantile
+        .interval_ranks(n, confidence, inflation)
+        .ok_or_else(|| {
+            Unknown::Frames(Wanting {
+                needs: (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64,
+                repeats: false,
+            })
+        })?;
+    let at = |rank: u64| all[rank as usize - 1];
+    let value = at(quantile.rank(n));
+    let of_one = quantile.share() * (1.0 - quantile.share()) * inflation;
+    let runs = runs.iter().filter(|run| !run.is_empty()).map(|run| {
+        let below = run.iter().filter(|&&ns| ns <= value).count();
+        Share::new(below, run.len(), of_one)
+    });
+    Ok(Side {
+        low: at(low) as f64,
         value: value as f64,
-        high: *all.get(high as usize - 1)? as f64,
-        runs: shares,
+        high: at(high) as f64,
+        runs: runs.collect(),
     })
 }
 
 /// The share of all frames of all runs of a side, with Wilson's interval for the frames that they are worth.
-fn share_of(runs: &[Vec<bool>], confidence: f64) -> Option<Side> {
+fn share_of(runs: &[Vec<bool>], inflation: f64, confidence: f64) -> Option<Side> {
     let n: usize = runs.iter().map(Vec::len).sum();
     if n == 0 {
         return None;
     }
-    let hits = runs.iter().flatten().filter(|&&hit| hit).count();
+    let count = |run: &[bool]| run.iter().filter(|&&hit| hit).count();
+    let hits: usize = runs.iter().map(|run| count(run)).sum();
     let p = hits as f64 / n as f64;
-    let shares: Vec<Share> = runs
-        .iter()
-        .filter(|run| !run.is_empty())
-        .map(|run| {
-            let frames = run.len() as f64;
-            Share {
-                share: run.iter().filter(|&&hit| hit).count() as f64 / frames,
-                frames,
-                variance: p * (1.0 - p) * inflation_of_events(run.iter().copied()) / frames,
-            }
-        })
-        .collect();
-    let worth = n as f64 / mean_inflation(&shares, p * (1.0 - p));
+    let worth = n as f64 / inflation;
     let z = normal_quantile(f64::midpoint(1.0, confidence));
     let middle = (p + z * z / (2.0 * worth)) / (1.0 + z * z / worth);
     let half = z / (1.0 + z * z / worth) * (p * (1.0 - p) / worth + z * z / (4.0 * worth * worth)).sqrt();
+    let shares = runs
+        .iter()
+        .filter(|run| !run.is_empty())
+        .map(|run| Share::new(count(run), run.len(), p * (1.0 - p) * inflation));
     Some(Side {
         low: if hits == 0 { 0.0 } else { (middle - half).max(0.0) },
         value: p,
         high: if hits == n { 1.0 } else { (middle + half).min(1.0) },
-        runs: shares,
+        runs: shares.collect(),
     })
 }
 
-/// The mean of the runs' inflations, each weighted by its frames.
-fn mean_inflation(shares: &[Share], of_one: f64) -> f64 {
-    if of_one <= 0.0 {
-        return 1.0;
+impl Share {
+    /// `hits` of a run's frames, one of which has this variance as part of the whole.
+    fn new(hits: usize, frames: usize, of_one: f64) -> Share {
+        let frames = frames as f64;
+        Share {
+            share: hits as f64 / frames,
+            frames,
+            variance: of_one / frames,
+        }
     }
-    let frames: f64 = shares.iter().map(|share| share.frames).sum();
-    let sum: f64 = shares
-        .iter()
-        .map(|share| share.variance * share.frames / of_one * share.frames)
-        .sum();
-    (sum / frames).max(1.0)
 }
 
 /// By which factor the interval must grow because the runs of a side differ by more than their frames explain; at
@@ -299,6 +358,14 @@ mod tests {
         assert!(width(0.05) > 3.0 * width(0.0));
     }
 
+    /// Of frames that nothing else is known of.
+    fn promises(missed: Vec<Vec<bool>>) -> Promises {
+        Promises {
+            missed,
+            responses: Vec::new(),
+        }
+    }
+
     #[test]
     fn shares_agree_with_newcombes_published_example() {
         // 56 of 70 and 48 of 80: 0.2, with 0.0524 to 0.3339 (method 10).
@@ -309,7 +376,7 @@ mod tests {
             all[0] = (0..n).map(|i| (i + 1) * hits / n > i * hits / n).collect();
             all
         };
-        let effect = of_share([&spread(48, 80), &spread(56, 70)], 0.95).unwrap();
+        let effect = of_misses([&promises(spread(48, 80)), &promises(spread(56, 70))], 0.95).unwrap();
         assert!((effect.change - 0.2).abs() < 1e-12);
         let [low, high] = effect.interval;
         assert!(
@@ -320,8 +387,8 @@ mod tests {
 
     #[test]
     fn no_miss_on_either_side_still_has_an_interval() {
-        let none = vec![vec![false; 300]];
-        let effect = of_share([&none, &none], 0.95).unwrap();
+        let none = promises(vec![vec![false; 300]]);
+        let effect = of_misses([&none, &none], 0.95).unwrap();
         assert_eq!(effect.change, 0.0);
         let [low, high] = effect.interval;
         assert!(low < 0.0 && low > -0.02 && high == -low);
@@ -342,8 +409,12 @@ mod tests {
     #[test]
     fn too_few_frames_are_not_compared() {
         let a = runs(9.0, 0.1, 0.0, 0.0, (2, 300), 1);
-        assert_eq!(of_quantile(Quantile::P99, [&a, &a], 0.95), None);
-        assert!(of_quantile(Quantile::P50, [&a, &a], 0.95).is_some());
-        assert_eq!(of_quantile(Quantile::P50, [&[], &a], 0.95), None);
+        let wanting = Unknown::Frames(Wanting {
+            needs: 662,
+            repeats: false,
+        });
+        assert_eq!(of_quantile(Quantile::P99, [&a, &a], 0.95), Err(wanting));
+        assert!(of_quantile(Quantile::P50, [&a, &a], 0.95).is_ok());
+        assert!(of_quantile(Quantile::P50, [&[], &a], 0.95).is_err());
     }
 }

@@ -19,7 +19,7 @@ pub use side::{RunSample, RunSampler};
 
 use super::quantile::Quantile;
 use super::stats::six_decimals;
-use effect::Effect;
+use effect::{Effect, Promises, Unknown};
 
 /// What is compared of each tenant, by the names of `--fail-if`.
 pub const FIGURES: [&str; 4] = ["response.p50", "response.p99", "miss_rate", "energy"];
@@ -349,9 +349,11 @@ fn figure(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64
         "response.p50" => quantile(which, Quantile::P50, tenant, a, b, confidence),
         "response.p99" => quantile(which, Quantile::P99, tenant, a, b, confidence),
         "miss_rate" => {
-            let misses =
-                |side: &Side| -> Vec<Vec<bool>> { side.runs.iter().map(|run| run.misses(tenant)).collect() };
-            let (of_a, of_b) = (misses(a), misses(b));
+            let promises = |side: &Side| Promises {
+                missed: side.runs.iter().map(|run| run.misses(tenant)).collect(),
+                responses: side.runs.iter().map(|run| run.responses(tenant)).collect(),
+            };
+            let (of_a, of_b) = (promises(a), promises(b));
             let deadline = |side: &Side| {
                 let mut tenants = side.runs[0].summary.tenants.iter();
                 tenants
@@ -361,9 +363,11 @@ fn figure(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64
             if deadline(a) != deadline(b) {
                 return unknown(which, "ratio", "the deadlines are different".to_owned());
             }
-            match effect::of_share([&of_a, &of_b], confidence) {
-                Some(effect) => known(which, "ratio", 1.0, effect),
-                None => unknown(which, "ratio", "no frame was offered".to_owned()),
+            let offered = |side: &Promises| side.missed.iter().map(Vec::len).sum();
+            match effect::of_misses([&of_a, &of_b], confidence) {
+                Ok(effect) => known(which, "ratio", 1.0, effect),
+                Err(Unknown::NoFrame) => unknown(which, "ratio", "no frame was offered".to_owned()),
+                Err(why) => unknown(which, "ratio", because(why, [offered(&of_a), offered(&of_b)])),
             }
         }
         _ => energy(which, tenant, a, b, confidence),
@@ -382,17 +386,26 @@ fn quantile(
         |side: &Side| -> Vec<Vec<i64>> { side.runs.iter().map(|run| run.responses(tenant)).collect() };
     let (of_a, of_b) = (responses(a), responses(b));
     match effect::of_quantile(quantile, [&of_a, &of_b], confidence) {
-        Some(effect) => known(which, "ms", 1e-6, effect),
-        None => {
+        Ok(effect) => known(which, "ms", 1e-6, effect),
+        Err(why) => {
             let frames = |runs: &[Vec<i64>]| runs.iter().map(Vec::len).sum::<usize>();
-            let reason = format!(
-                "it needs {} frames a side; there are {} and {}",
-                quantile.needs(),
-                frames(&of_a),
-                frames(&of_b)
-            );
-            unknown(which, "ms", reason)
+            unknown(which, "ms", because(why, [frames(&of_a), frames(&of_b)]))
         }
+    }
+}
+
+/// Why a figure is unknown, of sides with so many frames.
+fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
+    match why {
+        Unknown::Frames(wanting) if wanting.repeats => format!(
+            "its frames repeat each other (slow ones follow slow ones), so it needs about {} a side; there are {a} and {b}",
+            wanting.needs
+        ),
+        Unknown::Frames(wanting) => {
+            format!("it needs {} frames a side; there are {a} and {b}", wanting.needs)
+        }
+        Unknown::NoFrame => "a side completed no frame".to_owned(),
+        Unknown::NoRatio => "a response time is zero, so that there is no ratio".to_owned(),
     }
 }
 

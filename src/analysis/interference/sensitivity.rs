@@ -90,6 +90,7 @@ mod tests {
             tenant: tenant.into(),
             with: with.iter().map(|&name| name.into()).collect(),
             slowdown: Some(Slowdown {
+                needs: Default::default(),
                 p50: Some(p50),
                 p99: None,
                 ci95: SlowdownIntervals { p50: None, p99: None },

@@ -3,7 +3,6 @@
 
 use super::charts::{mark, over_time, spread};
 use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
-use crate::analysis::Quantile;
 use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
 use crate::report::text::nodes::drivers;
 use crate::report::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
@@ -46,13 +45,13 @@ pub(super) fn cards(summary: &Summary, prefix: &str) -> Option<Section> {
 fn card(number: usize, tenant: &TenantSummary) -> Card {
     let unit = unit_of(tenant);
     let stats = &tenant.response_ms;
-    let time = |name, value: Option<f64>, interval: Option<[f64; 2]>, needs: Option<Quantile>| Glance {
+    let time = |name, value: Option<f64>, interval: Option<[f64; 2]>, needs: Option<u64>| Glance {
         name,
         value: or_unknown(value, |ms| unit.show(ms)),
         unit: value.map_or("", |_| unit.name()),
         note: match (interval, value, needs) {
             (Some(interval), ..) => unit.show_interval(interval),
-            (None, None, Some(quantile)) => format!("needs {} frames", quantile.needs()),
+            (None, None, Some(needs)) => format!("needs {needs} frames"),
             _ => String::new(),
         },
         alarm: false,
@@ -65,8 +64,8 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
         alarm: false,
     };
     let mut figures = vec![
-        time("median", stats.p50, stats.ci95.p50, Some(Quantile::P50)),
-        time("p99", stats.p99, stats.ci95.p99, Some(Quantile::P99)),
+        time("median", stats.p50, stats.ci95.p50, stats.needs.p50),
+        time("p99", stats.p99, stats.ci95.p99, stats.needs.p99),
         time("longest", stats.max, None, None),
     ];
     let promised = tenant.deadline_ms.is_some() || tenant.frames.missed > 0;

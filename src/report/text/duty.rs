@@ -4,7 +4,7 @@ use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::table::{Align, Grid, Ink};
 use super::{cut, dim, heading, plain};
 use crate::analysis::duty::Clock;
-use crate::analysis::{Quantile, Summary};
+use crate::analysis::Summary;
 use crate::report::Style;
 
 /// The section; empty where no rate was swept.
@@ -39,10 +39,10 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             Some(ms) => plain(unit.show(ms)),
             None => dim(UNKNOWN),
         };
-        let interval = |bounds: Option<[f64; 2]>, quantile: Quantile| {
+        let interval = |bounds: Option<[f64; 2]>, needs: Option<u64>| {
             dim(match bounds {
                 Some(bounds) => unit.show_interval(bounds),
-                None => format!("needs {}", quantile.needs()),
+                None => super::frames_needed(needs),
             })
         };
         let rate = step
@@ -66,8 +66,8 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             plain(""),
             plain(""),
             plain(""),
-            interval(stats.ci95.p50, Quantile::P50),
-            interval(stats.ci95.p99, Quantile::P99),
+            interval(stats.ci95.p50, stats.needs.p50),
+            interval(stats.ci95.p99, stats.needs.p99),
         ]);
     }
     heading("DUTY CYCLE", &note, style) + &grid.render(style)

@@ -5,7 +5,7 @@ use super::table::{Align, Grid, Ink, Text};
 use super::{cut, dim, heading, plain};
 use crate::analysis::interference::{Cell, Contrast, Effect, Way};
 use crate::analysis::summary::Slowdown;
-use crate::analysis::{Quantile, Summary};
+use crate::analysis::Summary;
 use crate::report::Style;
 
 /// A table for each way of sharing; empty where no matrix was run.
@@ -66,9 +66,7 @@ fn way_of(way: &Way, style: &Style) -> String {
                 None => dim(UNKNOWN),
             }
         };
-        let interval = |pick: fn(&Slowdown) -> Option<[f64; 2]>, quantile: Quantile| {
-            move |cell: &Cell| dim(bounds(cell, pick, quantile))
-        };
+        let interval = |pick: fn(&Slowdown) -> Bounds| move |cell: &Cell| dim(bounds(cell, pick));
         grid.row(row(
             (cut(tenant, style), Ink::Bold),
             plain("p50"),
@@ -77,13 +75,13 @@ fn way_of(way: &Way, style: &Style) -> String {
         grid.row(row(
             plain(""),
             plain(""),
-            &interval(|s| s.ci95.p50, Quantile::P50),
+            &interval(|s| (s.ci95.p50, s.needs.p50)),
         ));
         grid.row(row(plain(""), plain("p99"), &figure(|s| s.p99)));
         grid.row(row(
             plain(""),
             plain(""),
-            &interval(|s| s.ci95.p99, Quantile::P99),
+            &interval(|s| (s.ci95.p99, s.needs.p99)),
         ));
         grid.row(row(plain(""), dim("frames/alone"), &|cell| {
             let alone = cell.slowdown.as_ref().map(|s| s.alone_count);
@@ -93,17 +91,17 @@ fn way_of(way: &Way, style: &Style) -> String {
     grid.render(style)
 }
 
+/// An interval, or the frames that it takes.
+type Bounds = (Option<[f64; 2]>, Option<u64>);
+
 /// The interval, or what it needs.
-fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Option<[f64; 2]>, quantile: Quantile) -> String {
+fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Bounds) -> String {
     let Some(slowdown) = &cell.slowdown else {
         return "no frame".to_owned();
     };
     match pick(slowdown) {
-        Some([low, high]) => format!("{}–{}", short(low), short(high)),
-        None if !quantile.supported_by(cell.count.min(slowdown.alone_count)) => {
-            format!("needs {}", quantile.needs())
-        }
-        None => String::new(),
+        (Some([low, high]), _) => format!("{}–{}", short(low), short(high)),
+        (None, needs) => super::frames_needed(needs),
     }
 }
 

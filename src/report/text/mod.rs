@@ -19,7 +19,7 @@ use std::io::{self, Write};
 
 use super::Style;
 use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
-use crate::analysis::{Quantile, Summary};
+use crate::analysis::Summary;
 use crate::units::Bytes;
 use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use table::Text;
@@ -144,9 +144,9 @@ fn responses(summary: &Summary, style: &Style) -> String {
     for tenant in &summary.tenants {
         let stats = &tenant.response_ms;
         let shown = [
-            (Quantile::P50, stats.p50, stats.ci95.p50),
-            (Quantile::P90, stats.p90, stats.ci95.p90),
-            (Quantile::P99, stats.p99, stats.ci95.p99),
+            (stats.needs.p50, stats.p50, stats.ci95.p50),
+            (stats.needs.p90, stats.p90, stats.ci95.p90),
+            (stats.needs.p99, stats.p99, stats.ci95.p99),
         ];
         let missed = match tenant.miss_rate {
             Some(rate) if rate > 0.0 => (percent(rate), Ink::Bad),
@@ -155,14 +155,14 @@ fn responses(summary: &Summary, style: &Style) -> String {
         };
         let mut figures = vec![(name_of(tenant, style), Ink::Bold)];
         let mut intervals = vec![plain("")];
-        for (quantile, value, interval) in shown {
+        for (needs, value, interval) in shown {
             figures.push(match value {
                 Some(ms) => plain(unit.show(ms)),
                 None => dim(UNKNOWN),
             });
             intervals.push(dim(match interval {
                 Some(interval) => unit.show_interval(interval),
-                None => format!("needs {}", quantile.needs()),
+                None => frames_needed(needs),
             }));
         }
         figures.push(plain(or_unknown(stats.max, |ms| unit.show(ms))));
@@ -248,6 +248,11 @@ fn bar(share: f64, full: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
+/// What stands where a quantile is withheld; empty where nothing is known of it.
+fn frames_needed(needs: Option<u64>) -> String {
+    needs.map_or_else(String::new, |needs| format!("needs {needs}"))
+}
+
 fn slowdown(summary: &Summary, style: &Style) -> String {
     let mut grid = Grid::new()
         .column("tenant", Align::Left)
@@ -262,20 +267,18 @@ fn slowdown(summary: &Summary, style: &Style) -> String {
             continue;
         };
         any = true;
-        let count = slowdown.alone_count.min(tenant.response_ms.count);
-        let interval = |bounds: Option<[f64; 2]>, quantile: Quantile| {
+        let interval = |bounds: Option<[f64; 2]>, needs: Option<u64>| {
             dim(match bounds {
                 Some([low, high]) => format!("{}–{}", short(low), short(high)),
-                None if !quantile.supported_by(count) => format!("needs {}", quantile.needs()),
-                None => String::new(),
+                None => frames_needed(needs),
             })
         };
         grid.row(vec![
             (name_of(tenant, style), Ink::Bold),
             plain(or_unknown(slowdown.p50, |x| format!("×{}", short(x)))),
-            interval(slowdown.ci95.p50, Quantile::P50),
+            interval(slowdown.ci95.p50, slowdown.needs.p50),
             plain(or_unknown(slowdown.p99, |x| format!("×{}", short(x)))),
-            interval(slowdown.ci95.p99, Quantile::P99),
+            interval(slowdown.ci95.p99, slowdown.needs.p99),
             plain(slowdown.alone_count.to_string()),
         ]);
     }
