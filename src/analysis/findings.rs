@@ -520,7 +520,10 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> 
             sample.quantile.needs()
         )
     } else {
-        format!("{name}: {quantile} needs {needs} frames and has {}.", sample.count)
+        format!(
+            "{name}: {quantile} needs {needs} frames and has {}.",
+            sample.count
+        )
     };
     Some(finding(
         "too-few-samples",
@@ -685,8 +688,7 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Finding> {
                     .find(|tenant| tenant.name == expectation.tenant());
                 let explained = tenant.is_some_and(|tenant| {
                     let sample = expectation.metric.sample(tenant);
-                    tenant.response_ms.count == 0
-                        || sample.is_some_and(|sample| sample.needs.is_some())
+                    tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.needs.is_some())
                 });
                 if explained {
                     return None;

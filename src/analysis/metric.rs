@@ -180,7 +180,12 @@ impl Metric {
             Metric::Figure(Figure::Jitter) => of_response(Quantile::P99),
             Metric::Figure(Figure::InterquartileRange) => {
                 // It takes what the median takes, and independent frames of the quartiles besides.
-                let needs = tenant.response_ms.needs.p50.unwrap_or(0).max(Quantile::P75.needs());
+                let needs = tenant
+                    .response_ms
+                    .needs
+                    .p50
+                    .unwrap_or(0)
+                    .max(Quantile::P75.needs());
                 let withheld = tenant.iqr_ms.is_none().then_some(needs);
                 (Quantile::P75, Some(response), withheld)
             }

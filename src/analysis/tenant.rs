@@ -272,13 +272,8 @@ impl Gathered {
                 (sum, found.and_then(|(_, stats)| stats.p99))
             })
             .collect();
-        let predictability = predictability(
-            &response,
-            &response_ms,
-            (&responses, &dependence),
-            streak,
-            steady,
-        );
+        let predictability =
+            predictability(&response, &response_ms, (&responses, &dependence), streak, steady);
         let nodes = nodes::summarize(self.nodes, predictability.effective_frames.p50);
         let seconds = measured.as_secs_f64();
         let FrameCounts {

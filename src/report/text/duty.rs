@@ -3,8 +3,8 @@
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::table::{Align, Grid, Ink};
 use super::{cut, dim, heading, plain};
-use crate::analysis::duty::Clock;
 use crate::analysis::Summary;
+use crate::analysis::duty::Clock;
 use crate::report::Style;
 
 /// The section; empty where no rate was swept.

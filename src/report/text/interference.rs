@@ -3,9 +3,9 @@
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::table::{Align, Grid, Ink, Text};
 use super::{cut, dim, heading, plain};
+use crate::analysis::Summary;
 use crate::analysis::interference::{Cell, Contrast, Effect, Way};
 use crate::analysis::summary::Slowdown;
-use crate::analysis::Summary;
 use crate::report::Style;
 
 /// A table for each way of sharing; empty where no matrix was run.

@@ -18,8 +18,8 @@ pub(in crate::report) mod waterfall;
 use std::io::{self, Write};
 
 use super::Style;
-use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
 use crate::analysis::Summary;
+use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
 use crate::units::Bytes;
 use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use table::Text;
