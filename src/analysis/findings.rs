@@ -693,8 +693,7 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Finding> {
                     .find(|tenant| tenant.name == expectation.tenant());
                 let explained = tenant.is_some_and(|tenant| {
                     let sample = expectation.metric.sample(tenant);
-                    tenant.response_ms.count == 0
-                        || sample.is_some_and(|sample| sample.needs.is_some())
+                    tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.needs.is_some())
                 });
                 if explained {
                     return None;
