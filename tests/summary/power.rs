@@ -507,9 +507,9 @@ fn a_window_too_short_for_the_sensor_and_gaps_in_the_readings_are_findings() {
 fn of_line(line: Line) -> (f64, Option<[f64; 2]>, Option<&'static str>, Vec<String>) {
     let summary = powered(&[line], 120);
     let codes = codes(&summary).iter().map(|code| (*code).to_owned()).collect();
-    let energy = summary.energy.unwrap();
+    let energy = summary.energy.expect("the total is known");
     for tenant in &summary.tenants {
-        let of_frame = tenant.energy_mj_per_frame.unwrap();
+        let of_frame = tenant.energy_mj_per_frame.expect("power was measured");
         assert_eq!(of_frame.ci95.is_some(), energy.ci95_mj.is_some());
     }
     (energy.total_mj, energy.ci95_mj, energy.ci95_withheld, codes)
