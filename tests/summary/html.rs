@@ -7,7 +7,7 @@ use jetlag::analysis::Summary;
 use jetlag::analysis::interference::{Contrast, Effect, Point, Sensitivity};
 use jetlag::analysis::summary::{Slowdown, SlowdownIntervals};
 use jetlag::record::{
-    Covariance, Event, Manifest, NodeRecord, Outcome, Phase, RailRole, SampleRecord, SignalRecord,
+    Covariance, Device, Event, Manifest, NodeRecord, Outcome, Phase, RailRole, SampleRecord, SignalRecord,
 };
 use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
@@ -88,7 +88,10 @@ fn rich() -> (Manifest, Vec<Event>) {
 
 /// The same, as if its tenants had run beside stressors and with inputs crossed.
 fn rich_page() -> String {
-    let (manifest, events) = rich();
+    let (mut manifest, events) = rich();
+    for tenant in &mut manifest.tenants {
+        tenant.device = Some(Device::Gpu(0));
+    }
     let mut summary = made_up::summarize(&manifest, &events);
     let slowdown = |p50: f64| Slowdown {
         needs: Default::default(),
