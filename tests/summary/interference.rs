@@ -529,6 +529,164 @@ fn what_cannot_be_known_is_withheld_and_says_why() {
     }
 }
 
+/// Cells of the table in docs/measurement.md: who runs, and for how long.
+fn cells(seed: u64) -> Vec<(&'static str, Vec<(LatencyModel, Arrival)>, i64)> {
+    let log = |ms, sigma| LatencyModel::LogNormal {
+        median: Nanos::from_millis(ms),
+        sigma,
+    };
+    let two_speeds = |fast, slow, slow_share| LatencyModel::Bimodal {
+        fast: Nanos::from_millis(fast),
+        slow: Nanos::from_millis(slow),
+        slow_share,
+    };
+    // A phase that is another for each seed.
+    let any = |hz: f64, jitter| {
+        let turn = (seed as f64 * 0.618_034 * hz).fract();
+        released(hz, (turn * 1e3 / hz) as i64 + jitter, jitter)
+    };
+    let poisson = |hz| Arrival::Poisson { hz };
+    let (camera, lidar) = (normal(13, 2), normal(16, 3));
+    let both = |a, b| vec![(camera.clone(), a), (lidar.clone(), b)];
+    vec![
+        (
+            "demo, phase 0",
+            both(released(30.0, 0, 0), released(10.0, 0, 0)),
+            60,
+        ),
+        (
+            "demo, phase 20 ms",
+            both(released(30.0, 0, 0), released(10.0, 20, 0)),
+            60,
+        ),
+        ("periodic, jitter 3 ms", both(any(30.0, 3), any(10.0, 3)), 60),
+        ("periodic, jitter 10 ms", both(any(30.0, 10), any(10.0, 10)), 60),
+        (
+            "periodic, jitter 10 ms, 25 s",
+            both(any(30.0, 10), any(10.0, 10)),
+            25,
+        ),
+        ("periodic, any phase", both(any(30.0, 0), any(10.0, 0)), 60),
+        ("periodic, 30 and 7.3 Hz", both(any(30.0, 0), any(7.3, 0)), 60),
+        ("Poisson", both(poisson(30.0), poisson(15.0)), 60),
+        (
+            "Poisson, lognormal",
+            vec![(log(9, 0.3), poisson(40.0)), (log(16, 0.4), poisson(15.0))],
+            60,
+        ),
+        (
+            "Poisson, bimodal",
+            vec![
+                (two_speeds(12, 40, 0.05), poisson(20.0)),
+                (two_speeds(20, 60, 0.1), poisson(10.0)),
+            ],
+            60,
+        ),
+        ("closed beside Poisson", both(Arrival::Closed, poisson(15.0)), 60),
+        (
+            "closed bimodal beside periodic",
+            vec![
+                (two_speeds(12, 40, 0.05), Arrival::Closed),
+                (lidar.clone(), any(13.0, 5)),
+            ],
+            60,
+        ),
+        ("closed beside closed", both(Arrival::Closed, Arrival::Closed), 60),
+        (
+            "beside short and frequent",
+            vec![(camera.clone(), any(30.0, 5)), (normal(2, 0), poisson(120.0))],
+            60,
+        ),
+        (
+            "beside long and rare",
+            vec![(camera.clone(), any(30.0, 5)), (log(150, 0.3), poisson(1.0))],
+            60,
+        ),
+        ("queueing", both(any(60.0, 5), poisson(20.0)), 60),
+        (
+            "12 s",
+            vec![(log(9, 0.3), any(30.0, 10)), (lidar.clone(), any(10.0, 10))],
+            12,
+        ),
+        (
+            "three",
+            vec![
+                (camera.clone(), any(30.0, 8)),
+                (lidar.clone(), any(10.0, 10)),
+                (normal(3, 1), poisson(40.0)),
+            ],
+            120,
+        ),
+        (
+            "three, one idle",
+            vec![
+                (camera.clone(), any(30.0, 8)),
+                (lidar.clone(), any(10.0, 10)),
+                (normal(3, 1), poisson(0.02)),
+            ],
+            120,
+        ),
+        (
+            "four",
+            vec![
+                (normal(6, 1), poisson(30.0)),
+                (log(9, 0.3), poisson(15.0)),
+                (normal(12, 2), poisson(10.0)),
+                (log(8, 0.5), poisson(20.0)),
+            ],
+            120,
+        ),
+    ]
+}
+
+#[test]
+#[ignore = "300 seeds of 60 cells: minutes in a release build"]
+fn intervals_beside_each_other_hold_the_truth_in_every_cell() {
+    const SEEDS: u64 = 300;
+    let names = ["a", "b", "c", "d"];
+    let mut wrong = Vec::new();
+    for cell in 0..cells(0).len() {
+        for contention in [0.0, 0.3, 1.0] {
+            let (mut stated, mut held, mut slower) = (0u64, 0u64, 0u64);
+            for seed in 0..SEEDS {
+                let (_, tenants, seconds) = cells(seed).swap_remove(cell);
+                let mut manifest = manifest(&names[..tenants.len()], None);
+                let mut ready = Vec::new();
+                for (((model, arrival), described), number) in
+                    tenants.into_iter().zip(&mut manifest.scenario.tenants).zip(0..)
+                {
+                    described.arrival = arrival;
+                    ready.push(sim(number, model, arrival, 0));
+                }
+                let mut run = Run::of(&manifest, seed);
+                run.phase(Phase::Together, "Streams", None, contention, seconds, &ready);
+                for overlap in run.finish().interference.overlap {
+                    let Some((low, high)) = overlap.slowdown_ci95 else {
+                        continue;
+                    };
+                    let truth = 1.0 + contention;
+                    stated += 1;
+                    held += u64::from(low <= truth && high.is_none_or(|high| truth <= high));
+                    slower += u64::from(low > truth);
+                }
+            }
+            let percent = |count: u64| 100.0 * count as f64 / stated.max(1) as f64;
+            let name = cells(0)[cell].0;
+            println!(
+                "{name} | {contention} | {:.1} % of {stated} hold the truth, {:.1} % lie above it",
+                percent(held),
+                percent(slower)
+            );
+            // Four standard errors below 95 %.
+            let least = 95.0 - 400.0 * (0.95 * 0.05 / stated.max(1) as f64).sqrt();
+            if stated >= 60 && percent(held) < least {
+                wrong.push((name, contention, percent(held)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 #[test]
 fn the_effects_of_inputs_are_told_for_both_detectors() {
     let names = ["a-day", "a-rain", "b-day", "b-rain"];

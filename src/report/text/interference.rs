@@ -113,10 +113,7 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
     }
     let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
     let unit = TimeUnit::for_millis(all.iter().filter_map(p50));
-    let note = format!(
-        "service time in {}; slowdown while the other is there, with 95 % interval",
-        unit.name()
-    );
+    let note = format!("service time, {}; slowdown while the other is there", unit.name());
     let mut grid = Grid::new()
         .column("tenant", Align::Left)
         .column("beside", Align::Left)
