@@ -390,29 +390,30 @@ fn code(overlap: &Overlap) -> Option<&'static str> {
     overlap.withheld.as_ref().map(|withheld| withheld.code)
 }
 
-/// How many of so many seeds have an estimate, and how many of those hold the truth.
-fn held(beside: &Beside, tenant: &str, with: &str, seeds: u64) -> (u64, u64) {
-    let (mut stated, mut held) = (0, 0);
+/// How many of so many seeds have an estimate of the camera beside the lidar, and how many of those hold the truth; then of the
+/// lidar beside the camera.
+fn held(beside: &Beside, seeds: u64) -> [(u64, u64); 2] {
+    let truth = 1.0 + beside.contention;
+    let mut counts = [(0, 0); 2];
     for seed in 0..seeds {
         let summary = beside.run(seed, 40);
-        if let Some((low, high)) = pair(&summary, tenant, with).slowdown_ci95 {
-            let truth = 1.0 + beside.contention;
-            stated += 1;
-            held += u64::from(low <= truth && high.is_none_or(|high| truth <= high));
+        let pairs = [("camera", "lidar"), ("lidar", "camera")];
+        for ((stated, held), (tenant, with)) in counts.iter_mut().zip(pairs) {
+            if let Some((low, high)) = pair(&summary, tenant, with).slowdown_ci95 {
+                *stated += 1;
+                *held += u64::from(low <= truth && high.is_none_or(|high| truth <= high));
+            }
         }
     }
-    println!(
-        "{tenant} beside {with}: {held} of {stated} hold {}",
-        1.0 + beside.contention
-    );
-    (stated, held)
+    println!("{counts:?}: stated, and of those holding {truth}");
+    counts
 }
 
 #[test]
 fn tenants_that_do_not_touch_each_other_cost_each_other_nothing_also_where_their_releases_are_locked() {
     for phase in [0, 20] {
         let demo = Beside::of([released(30.0, 0, 0), released(10.0, phase, 0)], 0.0);
-        let (stated, held) = held(&demo, "camera", "lidar", 40);
+        let [(stated, held), _] = held(&demo, 40);
         // Each seed of the old slope was off by 14 ms or more.
         assert!(stated == 40 && held >= 34, "phase {phase}: {held} of {stated}");
         let summary = demo.run(1, 60);
@@ -430,13 +431,9 @@ fn tenants_that_do_not_touch_each_other_cost_each_other_nothing_also_where_their
 fn what_a_device_takes_from_a_frame_is_in_the_interval_as_often_as_it_says() {
     for contention in [0.0, 0.3, 1.0] {
         let beside = Beside::of([released(30.0, 0, 10), released(10.0, 0, 10)], contention);
-        for (tenant, with) in [("camera", "lidar"), ("lidar", "camera")] {
-            let (stated, held) = held(&beside, tenant, with, 60);
-            // 57 are to be expected; fewer than 51 would be one case in a hundred.
-            assert!(
-                stated >= 59 && held >= 51,
-                "{tenant} at {contention}: {held} of {stated}"
-            );
+        for (stated, held) in held(&beside, 40) {
+            // 38 are to be expected; fewer than 34 would be one case in seventy.
+            assert!(stated >= 39 && held >= 33, "at {contention}: {held} of {stated}");
         }
     }
 }
@@ -468,8 +465,8 @@ fn of_three_each_is_judged_by_the_time_in_which_no_other_was_there() {
     let arrivals = [released(30.0, 0, 10), released(10.0, 0, 10)];
     let mut three = Beside::of(arrivals, 1.0);
     three.others.push((normal(3, 1), Arrival::Poisson { hz: 40.0 }));
-    let (stated, held) = held(&three, "camera", "lidar", 30);
-    assert!(stated == 30 && held >= 25, "{held} of {stated}");
+    let [(stated, held), _] = held(&three, 20);
+    assert!(stated == 20 && held >= 16, "{held} of {stated}");
     // Who is never there, or always, does not keep the others from being judged.
     for (arrival, with, why) in [
         (Arrival::Poisson { hz: 0.05 }, 2.0, "never-beside"),
@@ -527,164 +524,6 @@ fn what_cannot_be_known_is_withheld_and_says_why() {
         let stated = [overlap.slowdown, overlap.lost_share].iter().any(Option::is_some);
         assert!(stated != overlap.withheld.is_some(), "{overlap:?}");
     }
-}
-
-/// Cells of the table in docs/measurement.md: who runs, and for how long.
-fn cells(seed: u64) -> Vec<(&'static str, Vec<(LatencyModel, Arrival)>, i64)> {
-    let log = |ms, sigma| LatencyModel::LogNormal {
-        median: Nanos::from_millis(ms),
-        sigma,
-    };
-    let two_speeds = |fast, slow, slow_share| LatencyModel::Bimodal {
-        fast: Nanos::from_millis(fast),
-        slow: Nanos::from_millis(slow),
-        slow_share,
-    };
-    // A phase that is another for each seed.
-    let any = |hz: f64, jitter| {
-        let turn = (seed as f64 * 0.618_034 * hz).fract();
-        released(hz, (turn * 1e3 / hz) as i64 + jitter, jitter)
-    };
-    let poisson = |hz| Arrival::Poisson { hz };
-    let (camera, lidar) = (normal(13, 2), normal(16, 3));
-    let both = |a, b| vec![(camera.clone(), a), (lidar.clone(), b)];
-    vec![
-        (
-            "demo, phase 0",
-            both(released(30.0, 0, 0), released(10.0, 0, 0)),
-            60,
-        ),
-        (
-            "demo, phase 20 ms",
-            both(released(30.0, 0, 0), released(10.0, 20, 0)),
-            60,
-        ),
-        ("periodic, jitter 3 ms", both(any(30.0, 3), any(10.0, 3)), 60),
-        ("periodic, jitter 10 ms", both(any(30.0, 10), any(10.0, 10)), 60),
-        (
-            "periodic, jitter 10 ms, 25 s",
-            both(any(30.0, 10), any(10.0, 10)),
-            25,
-        ),
-        ("periodic, any phase", both(any(30.0, 0), any(10.0, 0)), 60),
-        ("periodic, 30 and 7.3 Hz", both(any(30.0, 0), any(7.3, 0)), 60),
-        ("Poisson", both(poisson(30.0), poisson(15.0)), 60),
-        (
-            "Poisson, lognormal",
-            vec![(log(9, 0.3), poisson(40.0)), (log(16, 0.4), poisson(15.0))],
-            60,
-        ),
-        (
-            "Poisson, bimodal",
-            vec![
-                (two_speeds(12, 40, 0.05), poisson(20.0)),
-                (two_speeds(20, 60, 0.1), poisson(10.0)),
-            ],
-            60,
-        ),
-        ("closed beside Poisson", both(Arrival::Closed, poisson(15.0)), 60),
-        (
-            "closed bimodal beside periodic",
-            vec![
-                (two_speeds(12, 40, 0.05), Arrival::Closed),
-                (lidar.clone(), any(13.0, 5)),
-            ],
-            60,
-        ),
-        ("closed beside closed", both(Arrival::Closed, Arrival::Closed), 60),
-        (
-            "beside short and frequent",
-            vec![(camera.clone(), any(30.0, 5)), (normal(2, 0), poisson(120.0))],
-            60,
-        ),
-        (
-            "beside long and rare",
-            vec![(camera.clone(), any(30.0, 5)), (log(150, 0.3), poisson(1.0))],
-            60,
-        ),
-        ("queueing", both(any(60.0, 5), poisson(20.0)), 60),
-        (
-            "12 s",
-            vec![(log(9, 0.3), any(30.0, 10)), (lidar.clone(), any(10.0, 10))],
-            12,
-        ),
-        (
-            "three",
-            vec![
-                (camera.clone(), any(30.0, 8)),
-                (lidar.clone(), any(10.0, 10)),
-                (normal(3, 1), poisson(40.0)),
-            ],
-            120,
-        ),
-        (
-            "three, one idle",
-            vec![
-                (camera.clone(), any(30.0, 8)),
-                (lidar.clone(), any(10.0, 10)),
-                (normal(3, 1), poisson(0.02)),
-            ],
-            120,
-        ),
-        (
-            "four",
-            vec![
-                (normal(6, 1), poisson(30.0)),
-                (log(9, 0.3), poisson(15.0)),
-                (normal(12, 2), poisson(10.0)),
-                (log(8, 0.5), poisson(20.0)),
-            ],
-            120,
-        ),
-    ]
-}
-
-#[test]
-#[ignore = "300 seeds of 60 cells: minutes in a release build"]
-fn intervals_beside_each_other_hold_the_truth_in_every_cell() {
-    const SEEDS: u64 = 300;
-    let names = ["a", "b", "c", "d"];
-    let mut wrong = Vec::new();
-    for cell in 0..cells(0).len() {
-        for contention in [0.0, 0.3, 1.0] {
-            let (mut stated, mut held, mut slower) = (0u64, 0u64, 0u64);
-            for seed in 0..SEEDS {
-                let (_, tenants, seconds) = cells(seed).swap_remove(cell);
-                let mut manifest = manifest(&names[..tenants.len()], None);
-                let mut ready = Vec::new();
-                for (((model, arrival), described), number) in
-                    tenants.into_iter().zip(&mut manifest.scenario.tenants).zip(0..)
-                {
-                    described.arrival = arrival;
-                    ready.push(sim(number, model, arrival, 0));
-                }
-                let mut run = Run::of(&manifest, seed);
-                run.phase(Phase::Together, "Streams", None, contention, seconds, &ready);
-                for overlap in run.finish().interference.overlap {
-                    let Some((low, high)) = overlap.slowdown_ci95 else {
-                        continue;
-                    };
-                    let truth = 1.0 + contention;
-                    stated += 1;
-                    held += u64::from(low <= truth && high.is_none_or(|high| truth <= high));
-                    slower += u64::from(low > truth);
-                }
-            }
-            let percent = |count: u64| 100.0 * count as f64 / stated.max(1) as f64;
-            let name = cells(0)[cell].0;
-            println!(
-                "{name} | {contention} | {:.1} % of {stated} hold the truth, {:.1} % lie above it",
-                percent(held),
-                percent(slower)
-            );
-            // Four standard errors below 95 %.
-            let least = 95.0 - 400.0 * (0.95 * 0.05 / stated.max(1) as f64).sqrt();
-            if stated >= 60 && percent(held) < least {
-                wrong.push((name, contention, percent(held)));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]
