@@ -432,7 +432,7 @@ fn what_a_device_takes_from_a_frame_is_in_the_interval_as_often_as_it_says() {
     for contention in [0.0, 0.3, 1.0] {
         let beside = Beside::of([released(30.0, 0, 10), released(10.0, 0, 10)], contention);
         for (stated, held) in held(&beside, 40) {
-            // 38 are to be expected; fewer than 34 would be one case in seventy.
+            // 38 are to be expected, and fewer than 33 in one case of a thousand.
             assert!(stated >= 39 && held >= 33, "at {contention}: {held} of {stated}");
         }
     }
