@@ -91,12 +91,9 @@ fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
     let mut trial = Trial::with(
         2,
         6,
-        |journal, frame| {
-            // Until the next frame is made, and for longer than that may take to go from there to here.
-            if frame < 5 {
-                journal.await_line(&format!("acquire {}", frame + 1));
-                std::thread::sleep(Duration::from_millis(50));
-            }
+        |_, _| {
+            // Much longer than the next frame takes to be made, on a busy machine too.
+            std::thread::sleep(Duration::from_millis(150));
             Ok(())
         },
         |_, _| Ok(()),
