@@ -142,7 +142,7 @@ pub(crate) fn streams() -> Option<Matrix> {
 fn a_known_slowdown_of_a_pair_is_recovered_at_least_as_often_as_its_interval_says() {
     const SEEDS: u64 = 300;
     let manifest = manifest(&["a", "b", "c"], streams());
-    let (mut held, mut widths) = ([0, 0], Vec::new());
+    let (mut held, mut shown, mut widths) = ([0u64; 2], [0u64; 2], Vec::new());
     for seed in 0..SEEDS {
         let mut run = Run::of(&manifest, seed);
         run.phase(Phase::Alone, "Streams", None, 0.6, 8, &[busy(0, 10)]);
@@ -163,18 +163,23 @@ fn a_known_slowdown_of_a_pair_is_recovered_at_least_as_often_as_its_interval_say
             ("a", &["b".to_owned()][..])
         );
         let slowdown = cell.slowdown.unwrap();
-        for (held, interval) in held.iter_mut().zip([slowdown.ci95.p50, slowdown.ci95.p99]) {
-            let [low, high] = interval.unwrap();
-            *held += u64::from(low <= 1.6 && 1.6 <= high);
+        for (place, interval) in [slowdown.ci95.p50, slowdown.ci95.p99].into_iter().enumerate() {
+            // Where frames seem to repeat each other, p99 is withheld.
+            let Some([low, high]) = interval else { continue };
+            shown[place] += 1;
+            held[place] += u64::from(low <= 1.6 && 1.6 <= high);
             widths.push(high - low);
         }
     }
     widths.sort_unstable_by(f64::total_cmp);
     println!(
-        "{held:?} of {SEEDS} hold it; the middle width is {:.3}",
+        "{held:?} of {shown:?} hold it; the middle width is {:.3}",
         widths[widths.len() / 2]
     );
-    assert!(held.iter().all(|&held| held * 100 >= SEEDS * 95), "{held:?}");
+    for (held, shown) in held.into_iter().zip(shown) {
+        assert!(held * 100 >= shown * 95, "{held} of {shown}");
+        assert!(shown * 10 >= SEEDS * 8, "{shown} of {SEEDS} are shown");
+    }
     assert!(widths[widths.len() / 2] < 0.2, "intervals say something");
 }
 
