@@ -308,7 +308,7 @@ pub struct Steady {
     pub settled_after_s: Option<f64>,
     /// Median before it had settled over the median after, less one; `None` where it was settled from the start.
     pub settling: Option<f64>,
-    /// Change from start to end along a straight line, as a share of the median; 0 where no drift was found.
+    /// Change from start to end along a straight line, over its start; `None` where no drift was found.
     pub drift: Option<f64>,
     /// Changes of level, in order.
     pub shifts: Vec<Shift>,
