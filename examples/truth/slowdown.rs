@@ -73,7 +73,7 @@ fn rows(cell: &str, world: &World, seeds: u64) -> Vec<Row> {
         Row::new(
             PART,
             cell,
-            format!("{name} held"),
+            format!("95 % interval of {name} together over alone holds it"),
             (held[which], printed[which]),
             Promise::AtLeast(0.93),
         )

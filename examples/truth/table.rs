@@ -92,8 +92,8 @@ pub(crate) fn write(rows: &[Row], seeds: u64, all: bool, out: &mut dyn Write) ->
             of => format!("{:.1} %", row.hits as f64 / of as f64 * 100.0),
         };
         let promised = match row.promise {
-            Promise::AtLeast(share) => format!("≥ {:.0} %", share * 100.0),
-            Promise::AtMost(share) => format!("≤ {:.0} %", share * 100.0),
+            Promise::AtLeast(share) => format!("≥ {} %", share * 100.0),
+            Promise::AtMost(share) => format!("≤ {} %", share * 100.0),
         };
         let broken = if row.is_broken(rows.len()) { "BROKEN" } else { "" };
         let (part, cell, figure, of) = (row.part, &row.cell, &row.figure, row.of);

@@ -14,7 +14,7 @@
 pub(super) const SHORTEST: usize = 5;
 /// The price of a change, times the logarithm of the length: twice that of Schwarz's criterion for a level and a
 /// place, so that noise buys a change in about one run of a thousand (a test counts them).
-const PRICE: f64 = 6.0;
+pub(super) const PRICE: f64 = 6.0;
 
 /// First places of all stretches but the first; empty where the level never changes.
 pub(super) fn levels(values: &[f64]) -> Vec<usize> {
@@ -60,7 +60,7 @@ pub(super) fn levels(values: &[f64]) -> Vec<usize> {
 }
 
 /// What a change must save in squared deviations.
-pub(super) fn price(values: &[f64]) -> f64 {
+fn price(values: &[f64]) -> f64 {
     PRICE * (values.len().max(1) as f64).ln() * noise(values).powi(2)
 }
 
@@ -114,13 +114,14 @@ pub(super) fn median(values: &mut [f64]) -> Option<f64> {
 }
 
 /// Sums from which the cost of any stretch is two differences.
-struct Sums {
+pub(super) struct Sums {
+    centre: f64,
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl Sums {
-    fn new(values: &[f64]) -> Self {
+    pub(super) fn new(values: &[f64]) -> Self {
         // Around the middle, what is subtracted later is small.
         let centre = values.iter().sum::<f64>() / values.len() as f64;
         let running = |of: fn(f64) -> f64| {
@@ -132,47 +133,23 @@ impl Sums {
             std::iter::once(0.0).chain(sums).collect()
         };
         Sums {
+            centre,
             values: running(|x| x),
             squares: running(|x| x * x),
         }
     }
 
+    /// The mean of values[start..end], which is not empty.
+    pub(super) fn mean(&self, start: usize, end: usize) -> f64 {
+        self.centre + (self.values[end] - self.values[start]) / (end - start) as f64
+    }
+
     /// Squared deviations from the mean of values[start..end].
-    fn cost(&self, start: usize, end: usize) -> f64 {
+    pub(super) fn cost(&self, start: usize, end: usize) -> f64 {
         let sum = self.values[end] - self.values[start];
         let squares = self.squares[end] - self.squares[start];
         (squares - sum * sum / (end - start) as f64).max(0.0)
     }
-}
-
-/// Squared deviations from the means of the stretches, and from the best straight line.
-pub(super) fn steps_and_line(values: &[f64], changes: &[usize]) -> (f64, f64) {
-    let sums = Sums::new(values);
-    let ends = changes.iter().copied().chain([values.len()]);
-    let mut start = 0;
-    let steps = ends
-        .map(|end| {
-            let cost = sums.cost(start, end);
-            start = end;
-            cost
-        })
-        .sum();
-    let n = values.len() as f64;
-    let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);
-    let along = |i: usize| i as f64 - middle;
-    let squares: f64 = (0..values.len()).map(|i| along(i).powi(2)).sum();
-    let products: f64 = values
-        .iter()
-        .enumerate()
-        .map(|(i, value)| along(i) * (value - mean))
-        .sum();
-    let slope = products / squares;
-    let line = values
-        .iter()
-        .enumerate()
-        .map(|(i, value)| (value - mean - slope * along(i)).powi(2))
-        .sum();
-    (steps, line)
 }
 
 #[cfg(test)]
@@ -234,7 +211,9 @@ mod tests {
             }
         }
         let changes = levels(&values);
-        let (steps, _) = steps_and_line(&values, &changes);
+        let starts = std::iter::once(0).chain(changes.iter().copied());
+        let ends = changes.iter().copied().chain([60]);
+        let steps: f64 = starts.zip(ends).map(|(start, end)| sums.cost(start, end)).sum();
         assert!((steps + price * changes.len() as f64 - best[60]).abs() < 1e-9);
     }
 

@@ -38,6 +38,7 @@ mod quantile;
 mod sampling;
 mod series;
 mod signals;
+mod states;
 mod stats;
 mod steady;
 mod student;

@@ -149,9 +149,10 @@ pub(super) fn limits(scenario: &Tenant, summary: &TenantSummary, host: Option<&H
         .stages_ms
         .iter()
         .find(|(stage, _)| *stage == Stage::Compute.name());
-    let (compute, submission) = (compute?.1.p50?, summary.submission_ms.as_ref()?.p50?);
+    // Means: a median is withheld where frames repeat each other.
+    let (compute, submission) = (compute?.1.mean?, summary.submission_ms.as_ref()?.mean?);
     let frames = format!(
-        "in {:.0} % of its frames the host was still submitting until the end of compute (p50: compute {compute:.2} ms, \
+        "in {:.0} % of its frames the host was still submitting until the end of compute (means: compute {compute:.2} ms, \
          submission {submission:.2} ms)",
         submitting.bound_frames * 100.0
     );

@@ -35,7 +35,13 @@ fn a_network_of_slow_launches_is_bound_by_the_host_at_every_depth() {
             return;
         };
         let found = findings(&summary, "host-bound");
-        assert_eq!(found.len(), 1, "depth {depth}: {}", summary["run"]["findings"]);
+        assert_eq!(
+            found.len(),
+            1,
+            "depth {depth}: {} {}",
+            summary["run"]["findings"],
+            summary["tenants"][0]["submitting"]
+        );
         assert_eq!(found[0]["tenant"], "camera");
         let advice = found[0]["advice"].as_str().unwrap();
         assert!(advice.contains("graph: On"), "{advice}");

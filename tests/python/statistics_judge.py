@@ -14,6 +14,7 @@ import numpy as np
 from scipy import stats
 
 NEEDS = {"p50": (0.5, 11), "p90": (0.9, 64), "p95": (0.95, 130), "p99": (0.99, 662), "p99_9": (0.999, 6636)}
+AT = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999]
 problems = []
 
 
@@ -26,23 +27,38 @@ def agree(case, name, ours, theirs, tolerance=1e-6):
         problems.append(f"series {case}: {name} is {ours}, and {theirs} here")
 
 
-def inflation(indicator):
-    """Geyer's initial monotone sequence of an indicator, its autocovariances by FFT."""
+def correlation(indicator):
+    """τ of an indicator by Geyer's initial monotone sequence, its autocovariances by FFT, and its relative error."""
     n = len(indicator)
     centred = indicator - indicator.mean()
     variance = (centred**2).sum()
-    if variance == 0:
-        return 1.0
+    if n < 2 or variance == 0:
+        return 1.0, 0.0
     transformed = np.fft.rfft(centred, 2 * n)
     rho = np.fft.irfft(transformed * np.conj(transformed))[:n] / variance
-    tau, smallest = -1.0, math.inf
-    for lag in range(0, min(n, 4096) - 2, 2):
-        pair = rho[lag] + rho[lag + 1]
+    tau, smallest, lag = -1.0, math.inf, 1
+    while lag + 1 < min(n, 4096):
+        pair = rho[lag - 1] + rho[lag]
         if pair <= 1e-12:
             break
         smallest = min(smallest, pair)
         tau += 2 * smallest
-    return max(tau, 1.0)
+        lag += 2
+    tau = max(tau, 1.0)
+    tail = min(indicator.mean(), 1 - indicator.mean())
+    return tau, math.sqrt(2 * (2 * lag + 1) / n + tau / (n * tail))
+
+
+def dependence(values):
+    """Which τ counts for a quantile, and whether values are seen to repeat each other: docs/measurement.md."""
+    at = [correlation((values <= np.quantile(values, p, method="inverted_cdf")).astype(float)) for p in AT]
+
+    def of(p):
+        looked_at = at[: 3 if p <= 0.75 else 5 if p <= 0.99 else 6]
+        repeats = any(tau / (1 + 2 * error) > 1 for tau, error in looked_at)
+        return max([1.0] + [tau * (1 + 2 * error) if repeats else tau for tau, error in looked_at]), repeats
+
+    return of
 
 
 def narrowest(n, p, rank):
@@ -56,6 +72,8 @@ def narrowest(n, p, rank):
         high = max(high, rank, low + 1)
         if high <= n and cdf[high] - cdf[low] >= 0.95 - 1e-13:
             found.append((high - low, abs(cdf[low] - (1 - cdf[high])), low, high))
+    if not found:
+        return []
     width = min(found)[0]
     balance = min(imbalance for w, imbalance, _, _ in found if w == width)
     return [(low, high) for w, imbalance, low, high in found if w == width and imbalance < balance + 1e-12]
@@ -68,23 +86,31 @@ def judge(case, given):
     agree(case, "mean", ours["mean"], values.mean() / 1e6)
     agree(case, "sd", ours["sd"], values.std(ddof=1) / 1e6)
     agree(case, "cv", given["cv"], stats.variation(values, ddof=1), 2e-6)
+    of = dependence(values)
+
+    def supported(p, needs):
+        tau, repeats = of(p)
+        if repeats:
+            needs = max(needs, 64 if p <= 0.75 else 100) * tau
+        return n >= needs
+
     low, high = np.quantile(values, [0.25, 0.75], method="inverted_cdf")
-    agree(case, "iqr", given["iqr_ms"], (high - low) / 1e6 if n >= 24 else None)
+    agree(case, "iqr", given["iqr_ms"], (high - low) / 1e6 if supported(0.25, 24) and supported(0.75, 24) else None)
     for name, (p, needs) in NEEDS.items():
-        quantile = np.quantile(values, p, method="inverted_cdf") if n >= needs else None
-        agree(case, name, ours[name], quantile / 1e6 if n >= needs else None)
+        tau, _ = of(p)
+        worth = math.floor(n / tau)
+        effective = given["predictability"]["effective_frames"].get(name)
+        if effective is not None:
+            agree(case, f"worth of {name}", effective, max(1, worth), 1)
+        quantile = np.quantile(values, p, method="inverted_cdf") / 1e6 if supported(p, needs) else None
+        agree(case, name, ours[name], quantile)
         if quantile is None:
             continue
-        tau = inflation((values <= quantile).astype(float))
-        worth = given["predictability"]["effective_frames"].get(name)
-        if worth is not None:
-            agree(case, f"worth of {name}", worth, max(1, math.floor(n / tau)), 1)
         rank = math.ceil(round(n * p, 6))
-        wider = math.sqrt(tau)
         bounds = []
-        for lower, upper in narrowest(n, p, rank):
-            lower = max(1, rank - math.floor((rank - lower) * wider + 0.5))
-            upper = min(n, rank + math.floor((upper - rank) * wider + 0.5))
+        for lower, upper in narrowest(worth, p, math.ceil(round(worth * p, 6))):
+            lower = min(max(1, math.floor(lower * (n / worth))), rank)
+            upper = max(math.ceil(upper * (n / worth)), rank)
             bounds.append((ordered[lower - 1] / 1e6, ordered[upper - 1] / 1e6))
         if not any(np.allclose(ours["ci95"][name], pair, rtol=0, atol=1e-6) for pair in bounds):
             problems.append(f"series {case}: the interval of {name} is {ours['ci95'][name]}, and {bounds} here")

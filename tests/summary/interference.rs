@@ -246,7 +246,7 @@ fn pairs_and_all_have_their_own_cells_under_each_way_of_sharing_over_the_same_wa
             "Streams",
             None,
             0.5,
-            6,
+            60,
             std::slice::from_ref(tenant),
         );
     }
@@ -255,10 +255,10 @@ fn pairs_and_all_have_their_own_cells_under_each_way_of_sharing_over_the_same_wa
         "Streams",
         None,
         0.5,
-        6,
+        60,
         &[all[0].clone(), all[2].clone()],
     );
-    run.phase(Phase::Together, "Streams", None, 0.5, 6, &all);
+    run.phase(Phase::Together, "Streams", None, 0.5, 60, &all);
     // Another way of sharing, under which alone is half as fast already.
     let slow = [busy(0, 10), busy(1, 14), busy(2, 18)];
     for (tenant, number) in slow.iter().zip(2..) {
@@ -267,11 +267,11 @@ fn pairs_and_all_have_their_own_cells_under_each_way_of_sharing_over_the_same_wa
             "Exclusive",
             None,
             1.0,
-            6,
+            60,
             std::slice::from_ref(tenant),
         );
     }
-    run.phase(Phase::Other(5), "Exclusive", None, 1.0, 9, &slow);
+    run.phase(Phase::Other(5), "Exclusive", None, 1.0, 12, &slow);
     let summary = run.finish();
     let ways = &summary.interference.matrix;
     let shown: Vec<(&str, &str, Vec<&str>, f64)> = ways

@@ -73,11 +73,11 @@ fn known_quantiles_lie_within_the_stated_intervals() {
 }
 
 #[test]
-fn ninety_five_percent_intervals_cover_the_truth_in_93_to_97_percent_of_runs() {
+fn ninety_five_percent_intervals_cover_the_truth_in_at_least_93_percent_of_runs() {
     const RUNS: u64 = 1000;
     let sigma = 0.5;
     let distribution = LogNormal::new(10f64.ln(), sigma).unwrap();
-    let mut covered = [0u32; 3];
+    let (mut covered, mut stated) = ([0u32; 3], [0u32; 3]);
     for seed in 0..RUNS {
         let stats = response(&drawn(distribution, 1000, seed));
         // Standard normal quantiles of 0.5, 0.9 and 0.99.
@@ -86,16 +86,22 @@ fn ninety_five_percent_intervals_cover_the_truth_in_93_to_97_percent_of_runs() {
             (1.281_552, stats.ci95.p90),
             (2.326_348, stats.ci95.p99),
         ];
-        for ((z, interval), covered) in known.into_iter().zip(&mut covered) {
+        for (((z, interval), covered), stated) in known.into_iter().zip(&mut covered).zip(&mut stated) {
+            // By chance independent frames may look as if they repeated each other.
+            let Some([low, high]) = interval else { continue };
             let truth = 10.0 * (sigma * z).exp();
-            let [low, high] = interval.unwrap();
+            *stated += 1;
             *covered += u32::from(low <= truth && truth <= high);
         }
     }
-    for (name, covered) in ["p50", "p90", "p99"].into_iter().zip(covered) {
-        let share = f64::from(covered) / RUNS as f64;
+    for ((name, covered), stated) in ["p50", "p90", "p99"].into_iter().zip(covered).zip(stated) {
+        assert!(
+            u64::from(stated) >= RUNS * 95 / 100,
+            "{name}: {stated} of {RUNS} stated"
+        );
+        let share = f64::from(covered) / f64::from(stated);
         println!("{name}: {:.1} % covered", share * 100.0);
-        assert!((0.93..=0.97).contains(&share), "{name}: {share}");
+        assert!((0.93..=0.985).contains(&share), "{name}: {share}");
     }
 }
 
@@ -124,11 +130,13 @@ fn a_stall_is_charged_to_every_frame_that_waited_for_it() {
     let tenant = &summary.tenants[0];
     // Work, then 50 periods' worth of backlog that 8 ms of slack a period wears off: 62 frames waited.
     assert_eq!(waited, 62);
-    // The tenth longest response of 1000 is the p99's: 502 − 8 × 10 ms. Counted from start, as a closed
-    // loop would, p99 would see nothing of it.
-    assert_eq!(tenant.response_ms.p99, Some(422.0));
+    // The longest waited for all of it. Counted from start, as a closed loop would, all but one of the frames would see
+    // nothing of it.
+    assert_eq!(tenant.response_ms.max, Some(502.0));
     assert_eq!(tenant.service_ms.p99, Some(2.0));
-    assert_eq!(tenant.response_ms.p50, Some(2.0));
+    // One burst says little of how often there are bursts: no quantile of the tail is stated, and it is said why.
+    assert_eq!(tenant.response_ms.p99, None);
+    assert!(tenant.response_ms.needs.p99 > Some(1000));
     assert_eq!(tenant.response_ms.max, Some(502.0));
 }
 
@@ -164,7 +172,8 @@ fn a_slowdown_of_known_factor_is_recovered_within_its_interval() {
 
 #[test]
 fn each_quantile_appears_with_the_frame_that_supports_it_and_not_before() {
-    let values = |n: u64| response(&(1..=n as i64).map(Nanos::from_micros).collect::<Vec<_>>());
+    // In no order of size: frames that repeat each other support less.
+    let values = |n: u64| response(&drawn(Uniform::new(5.0, 25.0).unwrap(), n as usize, 5));
     for (needs, pick) in [
         (11, (|stats| stats.p50) as fn(&Stats) -> Option<f64>),
         (64, |stats| stats.p90),

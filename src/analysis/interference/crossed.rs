@@ -277,12 +277,18 @@ mod tests {
         let times = [1.0, (0.1f64 * 2.326_347_874).exp()];
         for (phi, n) in [(0.0, 800), (0.5, 1600)] {
             const RUNS: u64 = 150;
-            let mut held = [[0u64; 3]; 2];
+            let (mut held, mut shown) = ([[0u64; 3]; 2], [0u64; 2]);
             for run in 0..RUNS {
                 let cells = made([10.0, 14.0, 12.0, 18.0], phi, n, run);
                 let found = measured(cells.each_ref(), 0.95);
                 for (which, held) in held.iter_mut().enumerate() {
-                    let (_, base, effects) = &found[which];
+                    // p99 is withheld where the frames of a phase repeat each other too much.
+                    let Some((_, base, effects)) = found.iter().find(|found| found.0 == MEASURES[which])
+                    else {
+                        assert!(which == 1, "p50 is always there");
+                        continue;
+                    };
+                    shown[which] += 1;
                     assert!((base / times[which] - 10.0).abs() < 2.0);
                     for ((held, [low, _, high]), truth) in held.iter_mut().zip(effects).zip([3.0, 5.0, 2.0]) {
                         let truth = truth * times[which];
@@ -291,13 +297,15 @@ mod tests {
                 }
             }
             println!(
-                "φ {phi}, {n} frames: of {RUNS}, p50 {:?}, p99 {:?} held",
+                "φ {phi}, {n} frames: of {shown:?}, p50 {:?}, p99 {:?} held",
                 held[0], held[1]
             );
-            assert!(
-                held.as_flattened().iter().all(|&held| held >= RUNS * 93 / 100),
-                "φ {phi}: {held:?}"
-            );
+            for (held, shown) in held.iter().zip(shown) {
+                assert!(
+                    held.iter().all(|&held| held >= shown * 93 / 100),
+                    "φ {phi}: {held:?} of {shown}"
+                );
+            }
         }
     }
 
@@ -314,7 +322,10 @@ mod tests {
                     cells: cells.each_ref(),
                 });
             let told = told(&["a", "b", "c", "d"], &layouts);
-            assert_eq!(told.len(), 6, "two detectors, three measures");
+            assert!(
+                matches!(told.len(), 2..=6),
+                "two detectors, three measures of which two need p99"
+            );
             told.iter()
                 .any(|c| c.own.found || c.co_runner.found || c.interaction.found)
         };

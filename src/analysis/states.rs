@@ -1,0 +1,276 @@
+//! Between which states a series moved whose values repeat each other: latencies that queue wander for a long time
+//! without any change, and look as if they moved.
+//!
+//! For each number of changes, up to [`MOST_CHANGES`], the division with the least squared deviation is found by dynamic
+//! programming. A division is taken where it saves [`PRICE`] ln n times the variance of the noise for each change more. That
+//! noise is the one that remains within the division itself, by its long-run variance: the variance of the residuals times
+//! their correlation time τ = 1 + 2 Σ ρ(k), both read high, since a short series shows too little of them. So a division
+//! into stretches that still wander pays the price of wandering. Two things more are asked of it: each stretch lasts
+//! [`LASTS`] correlation times, and the whole series [`LEAST_TIMES`]. A straight line is judged in the same way.
+
+use super::changepoint::{PRICE, SHORTEST, Sums};
+
+/// Changes looked for at most.
+const MOST_CHANGES: usize = 6;
+/// Correlation times that each stretch lasts at least, where values repeat each other.
+const LASTS: f64 = 12.0;
+/// Correlation times that a series lasts at least: in fewer, what repeats itself cannot be told from what changed.
+const LEAST_TIMES: f64 = 40.0;
+/// Standard errors by which correlation is read high.
+const ERRORS: f64 = 2.5;
+/// Standard errors from which on correlation counts at all.
+const SEEN: f64 = 1.5;
+/// A line that rises or falls by less, on the scale of the values, is of no consequence.
+const LEAST_RISE: f64 = 0.02;
+
+/// What a series did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct States {
+    /// First places of all stretches but the first.
+    pub(super) changes: Vec<usize>,
+    /// Whether a straight line explains it better than these changes.
+    pub(super) is_line: bool,
+}
+
+/// The states of a series, such as logarithms of medians; `None` where nothing is found in it, and it is too short for how
+/// much it repeats itself to say that there is nothing.
+pub(super) fn states(values: &[f64]) -> Option<States> {
+    let n = values.len();
+    if n < 4 * SHORTEST {
+        return None;
+    }
+    let sums = Sums::new(values);
+    let divisions = divisions(&sums, n);
+    let price = PRICE * (n as f64).ln();
+    let mut taken = 0;
+    let mut is_judged = noise(&residuals(values, &sums, &[]), 1, 0.0).is_some();
+    for (number, division) in divisions.iter().enumerate().skip(1) {
+        let Some(noise) = noise(&residuals(values, &sums, &division.changes), number + 1, ERRORS) else {
+            continue;
+        };
+        let shortest = stretches(&division.changes, n).map(|(from, to)| to - from).min();
+        if noise.time > 1.0 && shortest.is_none_or(|shortest| (shortest as f64) < LASTS * noise.time) {
+            continue;
+        }
+        let saved = divisions[taken].cost - division.cost;
+        if saved > 0.0 && saved >= (number - taken) as f64 * price * noise.variance {
+            taken = number;
+            is_judged = true;
+        }
+    }
+    let line = Line::through(values);
+    let is_line = noise(&line.residuals, 2, ERRORS).is_some_and(|noise| {
+        // Its slope costs what a change costs.
+        let of_steps = price * noise.variance * (taken as f64 - 1.0);
+        line.rise.abs() >= LEAST_RISE && line.cost <= divisions[taken].cost + of_steps
+    });
+    (is_judged || is_line).then(|| States {
+        changes: divisions[taken].changes.clone(),
+        is_line,
+    })
+}
+
+/// A division of the series, and its squared deviations.
+struct Division {
+    cost: f64,
+    changes: Vec<usize>,
+}
+
+/// The best division with no change, with one, with two, ….
+fn divisions(sums: &Sums, n: usize) -> Vec<Division> {
+    // best[k][end]: the least cost of dividing values[..end] by k changes, and where its last stretch starts.
+    let mut best = vec![vec![(f64::INFINITY, 0); n + 1]];
+    for end in SHORTEST..=n {
+        best[0][end] = (sums.cost(0, end), 0);
+    }
+    for changes in 1..=MOST_CHANGES {
+        let mut row = vec![(f64::INFINITY, 0); n + 1];
+        for end in (changes + 1) * SHORTEST..=n {
+            for start in changes * SHORTEST..=end - SHORTEST {
+                let cost = best[changes - 1][start].0 + sums.cost(start, end);
+                if cost < row[end].0 {
+                    row[end] = (cost, start);
+                }
+            }
+        }
+        best.push(row);
+    }
+    let possible = best.iter().filter(|row| row[n].0.is_finite()).count();
+    (0..possible)
+        .map(|number| {
+            let mut changes = Vec::with_capacity(number);
+            let mut end = n;
+            for row in best[1..=number].iter().rev() {
+                end = row[end].1;
+                changes.push(end);
+            }
+            changes.reverse();
+            Division {
+                cost: best[number][n].0,
+                changes,
+            }
+        })
+        .collect()
+}
+
+/// Beginning and end of each stretch.
+fn stretches(changes: &[usize], n: usize) -> impl Iterator<Item = (usize, usize)> {
+    let starts = std::iter::once(0).chain(changes.iter().copied());
+    let ends = changes.iter().copied().chain([n]);
+    starts.zip(ends)
+}
+
+fn residuals(values: &[f64], sums: &Sums, changes: &[usize]) -> Vec<f64> {
+    stretches(changes, values.len())
+        .flat_map(|(from, to)| {
+            let mean = sums.mean(from, to);
+            values[from..to].iter().map(move |value| value - mean)
+        })
+        .collect()
+}
+
+/// The straight line of least squares.
+struct Line {
+    residuals: Vec<f64>,
+    cost: f64,
+    /// From its start to its end.
+    rise: f64,
+}
+
+impl Line {
+    fn through(values: &[f64]) -> Line {
+        let n = values.len() as f64;
+        let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);
+        let along = |place: usize| place as f64 - middle;
+        let squares: f64 = (0..values.len()).map(|place| along(place).powi(2)).sum();
+        let products = values
+            .iter()
+            .enumerate()
+            .map(|(place, value)| along(place) * (value - mean));
+        let slope = products.sum::<f64>() / squares;
+        let residuals: Vec<f64> = values
+            .iter()
+            .enumerate()
+            .map(|(place, value)| value - mean - slope * along(place))
+            .collect();
+        Line {
+            cost: residuals.iter().map(|residual| residual * residual).sum(),
+            residuals,
+            rise: slope * (n - 1.0),
+        }
+    }
+}
+
+/// Noise that repeats itself.
+#[derive(Clone, Copy, Debug)]
+struct Noise {
+    /// Its long-run variance.
+    variance: f64,
+    /// Its correlation time, in values; 1 where they do not repeat each other.
+    time: f64,
+}
+
+/// The noise that residuals of a fit with so many parameters show, its correlation read high by so many standard errors; `None`
+/// where they are too few to know it.
+fn noise(residuals: &[f64], parameters: usize, errors: f64) -> Option<Noise> {
+    let n = residuals.len() as f64;
+    let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
+    let mut time = 1.0;
+    if squares > 0.0 {
+        let correlated = |lag: usize| {
+            let pairs = residuals.iter().zip(&residuals[lag..]);
+            pairs.map(|(a, b)| a * b).sum::<f64>() / squares
+        };
+        // The fit takes a part of the correlation with it.
+        let with_next = correlated(1) + (parameters as f64 + 1.0) / n;
+        if with_next > SEEN / n.sqrt() {
+            let error = ((1.0 - with_next * with_next).max(0.0) / n).sqrt();
+            let high = (with_next + errors * error).min(0.97);
+            let (summed, lags) = correlation_time(residuals.len(), correlated);
+            let summed = summed * (1.0 + errors * (2.0 * (2.0 * lags as f64 + 1.0) / n).sqrt());
+            time = ((1.0 + high) / (1.0 - high)).max(summed);
+        }
+    }
+    let left = n - parameters as f64 * time;
+    (left >= LEAST_TIMES * time).then(|| Noise {
+        variance: squares / left * time,
+        time,
+    })
+}
+
+/// 1 + 2 Σ ρ(k) by Geyer's initial monotone sequence (see `autocorrelation`), and the lags that it took.
+fn correlation_time(n: usize, correlated: impl Fn(usize) -> f64) -> (f64, usize) {
+    let (mut time, mut least, mut even, mut lag) = (-1.0, f64::INFINITY, 1.0, 1);
+    while lag + 1 < n {
+        let pair = even + correlated(lag);
+        if pair <= 0.0 {
+            break;
+        }
+        least = f64::min(least, pair);
+        time += 2.0 * least;
+        even = correlated(lag + 1);
+        lag += 2;
+    }
+    (f64::max(time, 1.0), lag)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_distr::{Distribution, StandardNormal};
+    use rand_pcg::Pcg64;
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::*;
+
+    fn made(phi: f64, n: usize, seed: u64, level: impl Fn(f64) -> f64) -> Vec<f64> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut x: f64 = StandardNormal.sample(&mut random);
+        (0..n)
+            .map(|place| {
+                let e: f64 = StandardNormal.sample(&mut random);
+                x = phi * x + (1.0 - phi * phi).sqrt() * e;
+                level(place as f64 / n as f64) + 0.05 * x
+            })
+            .collect()
+    }
+
+    #[test]
+    fn noise_that_repeats_itself_has_no_changes_but_in_one_run_of_a_hundred() {
+        for phi in [0.0, 0.5, 0.8, 0.9] {
+            let alarms = (0..300)
+                .filter_map(|seed| states(&made(phi, 400, seed, |_| 0.0)))
+                .filter(|found| !found.changes.is_empty() || found.is_line)
+                .count();
+            println!("φ {phi}: {alarms} of 300");
+            assert!(alarms <= 7, "φ {phi}: {alarms} of 300");
+        }
+    }
+
+    #[test]
+    fn levels_and_lines_are_told_apart_and_found_where_they_are() {
+        for seed in 0..50 {
+            let steps = states(&made(0.3, 300, seed, |x| {
+                if (0.3..0.7).contains(&x) { 0.3 } else { 0.0 }
+            }));
+            let steps = steps.expect("long enough");
+            assert!(!steps.is_line, "seed {seed}");
+            let [first, second] = steps.changes[..] else {
+                panic!("seed {seed}: {steps:?}")
+            };
+            assert!(first.abs_diff(90) <= 3 && second.abs_diff(210) <= 3, "{steps:?}");
+            let line = states(&made(0.3, 300, seed, |x| 0.4 * x)).expect("long enough");
+            assert!(line.is_line, "seed {seed}: {line:?}");
+        }
+    }
+
+    #[test]
+    fn constant_series_have_no_changes_and_short_ones_are_not_judged() {
+        let constant = states(&[3.0; 60]).expect("long enough");
+        assert!(constant.changes.is_empty() && !constant.is_line);
+        let mut step = [3.0; 60];
+        step[30..].fill(4.0);
+        assert_eq!(states(&step).expect("long enough").changes, [30]);
+        assert_eq!(states(&[1.0; 30]), None);
+        assert_eq!(states(&[]), None);
+    }
+}
