@@ -77,6 +77,10 @@ struct Division {
 }
 
 /// The best division with no change, with one, with two, ….
+#[allow(
+    clippy::needless_range_loop,
+    reason = "places of a series, at which several things are looked up"
+)]
 fn divisions(sums: &Sums, n: usize) -> Vec<Division> {
     // best[k][end]: the least cost of dividing values[..end] by k changes, and where its last stretch starts.
     let mut best = vec![vec![(f64::INFINITY, 0); n + 1]];

@@ -18,6 +18,10 @@ const LONGEST: usize = 64 << 20;
 
 /// What comes over the wire.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "one at a time, and nearly all are records"
+)]
 pub enum Message {
     /// A record.
     Event(Event),

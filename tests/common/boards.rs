@@ -5,7 +5,6 @@ use std::process::Command;
 
 #[path = "../../crates/tensorrt-dyn/tests/common/machine.rs"]
 #[allow(
-    dead_code,
     clippy::duplicate_mod,
     reason = "other modules of a test program include it too"
 )]

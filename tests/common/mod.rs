@@ -2,7 +2,6 @@
 
 #[path = "../../crates/tensorrt-dyn/tests/common/machine.rs"]
 #[allow(
-    unreachable_pub,
     clippy::duplicate_mod,
     reason = "shared by test programs, and by modules that several of them include"
 )]

@@ -133,7 +133,7 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
         // Only the first tenant has a device.
         submission: (tenant == 0).then(|| Submission {
             took: Nanos(3_000_000 + up_to(400_000)),
-            in_compute: (n % 2 == 0).then(|| Nanos(up_to(5_000_000))),
+            in_compute: n.is_multiple_of(2).then(|| Nanos(up_to(5_000_000))),
         }),
     }
 }

@@ -34,6 +34,10 @@ fn within(spells: &Spells, at: f64) -> bool {
     spells.iter().any(|&(from, to)| (from..to).contains(&at))
 }
 
+fn exponential(mean: f64) -> Exp<f64> {
+    Exp::new(1.0 / mean).expect("a mean above zero")
+}
+
 impl World {
     fn new(seed: u64, seconds: f64) -> Self {
         World {
@@ -50,7 +54,7 @@ impl World {
 
     /// Spells of a mean length, separated by pauses of a mean length.
     fn spells(&mut self, pause: f64, length: f64) -> Spells {
-        let (pause, length) = (Exp::new(1.0 / pause).unwrap(), Exp::new(1.0 / length).unwrap());
+        let (pause, length) = (exponential(pause), exponential(length));
         let (mut at, mut spells) = (0.0, Vec::new());
         while at < self.seconds {
             at += pause.sample(&mut self.random);
@@ -67,7 +71,7 @@ impl World {
     }
 
     fn poisson(&mut self, hz: f64) -> Vec<f64> {
-        let gap = Exp::new(hz).unwrap();
+        let gap = exponential(1.0 / hz);
         let (mut at, mut releases) = (0.0, Vec::new());
         loop {
             at += gap.sample(&mut self.random);
@@ -223,6 +227,7 @@ fn naming(seeds: u64, made: impl Fn(&mut World)) -> (u64, Vec<(&'static str, u64
     (named, by_cause)
 }
 
+#[allow(clippy::print_stdout, reason = "the figure, with --nocapture")]
 fn few(what: &str, seeds: u64, made: impl Fn(&mut World)) {
     let (named, by_cause) = naming(seeds, made);
     println!("no effect, {what}: {named} of {seeds} runs name a cause: {by_cause:?}");
@@ -230,6 +235,7 @@ fn few(what: &str, seeds: u64, made: impl Fn(&mut World)) {
 }
 
 /// How many runs name this cause for at least one frame.
+#[allow(clippy::print_stdout, reason = "the figure, with --nocapture")]
 fn found(what: &str, cause: &str, seeds: u64, least: u64, made: impl Fn(&mut World)) {
     let (_, by_cause) = naming(seeds, made);
     let count = by_cause

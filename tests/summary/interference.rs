@@ -397,6 +397,7 @@ fn code(overlap: &Overlap) -> Option<&'static str> {
 
 /// How many of so many seeds have an estimate of the camera beside the lidar, and how many of those hold the truth; then of the
 /// lidar beside the camera.
+#[allow(clippy::print_stdout, reason = "the figure, with --nocapture")]
 fn held(beside: &Beside, seeds: u64) -> [(u64, u64); 2] {
     let truth = 1.0 + beside.contention;
     let mut counts = [(0, 0); 2];

@@ -120,7 +120,7 @@ fn factor_of(path: &[String]) -> f64 {
 fn hold(before: &Value, after: &Value, path: &mut Vec<String>, factor: &dyn Fn(&[String]) -> f64) {
     match (before, after) {
         (Value::Number(before), Value::Number(after)) => {
-            let (before, after) = (before.as_f64().unwrap(), after.as_f64().unwrap());
+            let (before, after) = (before.as_f64().expect("finite"), after.as_f64().expect("finite"));
             let expected = before * factor(path);
             let close = (after - expected).abs() <= 3e-6 + 1e-6 * expected.abs();
             assert!(

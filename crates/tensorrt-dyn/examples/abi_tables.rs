@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! $ cargo run --example abi_tables -- 100300
-//! slot	VRuntime	deserializeCudaEngine	fn(*const c_void, u64) -> *mut c_void	3
-//! value	BuilderFlag	kFP16	0
-//! size	Dims	72
+//! slot  VRuntime  deserializeCudaEngine  fn(*const c_void, u64) -> *mut c_void  3
+//! value  BuilderFlag  kFP16  0
+//! size  Dims  72
 //! ```
-//! A row's last field is `-` where that release has no such method or value.
+//! Fields are separated by tabs. A row's last field is `-` where that release has no such method or value.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for a script")]
 
 use std::process::ExitCode;
