@@ -56,7 +56,7 @@ enum Change {
     Shift,
     /// A fifth slower in the end, little by little.
     Drift,
-    /// A tenth slower for the first 5 s of 60.
+    /// A fifth slower for the first 5 s of 60.
     Settling,
 }
 
@@ -73,7 +73,7 @@ impl Change {
     fn factor(self, share: f64) -> f64 {
         match self {
             Change::Shift if share >= 0.5 => 1.1,
-            Change::Settling if share < 1.0 / 12.0 => 1.1,
+            Change::Settling if share < 1.0 / 12.0 => 1.2,
             Change::Drift => 1.0 + 0.2 * share,
             Change::Shift | Change::Settling => 1.0,
         }

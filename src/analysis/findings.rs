@@ -520,7 +520,7 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> 
     let message = if sample.repeats() {
         format!(
             "{name}: its frames repeat each other (slow ones follow slow ones, as in a queue), so {quantile} needs about \
-             {needs} of them and has {}; independent ones {} would do.",
+             {needs} of them before it says anything of other runs, and has {}; independent ones {} would do.",
             sample.count,
             sample.quantile.needs()
         )

@@ -25,11 +25,11 @@ pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Sta
         mean: distribution.mean().map(ns_to_ms),
         sd: distribution.sd().map(ns_to_ms),
         min: distribution.min().map(Nanos::as_millis_f64),
-        p50: value(p50),
-        p90: value(p90),
-        p95: value(p95),
-        p99: value(p99),
-        p99_9: value(p99_9),
+        p50: shown(distribution, Quantile::P50, p50),
+        p90: shown(distribution, Quantile::P90, p90),
+        p95: shown(distribution, Quantile::P95, p95),
+        p99: shown(distribution, Quantile::P99, p99),
+        p99_9: shown(distribution, Quantile::P99_9, p99_9),
         max: distribution.max().map(Nanos::as_millis_f64),
         ci95: Intervals {
             p50: interval(p50),
@@ -103,8 +103,18 @@ pub(super) fn six_decimals(x: f64) -> f64 {
 /// A quantile, or why it is withheld.
 type Found = Result<Estimate, Wanting>;
 
-fn value(found: Found) -> Option<f64> {
-    found.ok().map(|e| e.value.as_millis_f64())
+/// The estimate that is shown. Where frames repeat each other too much for an interval, a quantile up to p95 is still that of
+/// this run's frames, as their mean is; what lies beyond it is made of few bursts, and says nothing without one.
+fn shown(distribution: &Distribution, quantile: Quantile, found: Found) -> Option<f64> {
+    let n = distribution.count();
+    let value = match found {
+        Ok(estimate) => Some(estimate.value),
+        Err(wanting) if wanting.repeats && quantile <= Quantile::P95 && quantile.supported_by(n) => {
+            distribution.at_rank(quantile.rank(n))
+        }
+        Err(_) => None,
+    };
+    value.map(Nanos::as_millis_f64)
 }
 
 fn interval(found: Found) -> Option<[f64; 2]> {

@@ -504,8 +504,8 @@ pub struct Stats {
     pub needs: NeededFrames,
 }
 
-/// Frames that a withheld quantile takes: those of independent frames, or more where frames repeat each other; `None`
-/// where the quantile is there.
+/// Frames that a quantile takes that has no interval: those of independent frames, or more where frames repeat each other;
+/// `None` where the interval is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, DeriveSerialize)]
 #[allow(missing_docs, reason = "the quantiles of Stats")]
 pub struct NeededFrames {

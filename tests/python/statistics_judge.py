@@ -102,9 +102,11 @@ def judge(case, given):
         effective = given["predictability"]["effective_frames"].get(name)
         if effective is not None:
             agree(case, f"worth of {name}", effective, max(1, worth), 1)
-        quantile = np.quantile(values, p, method="inverted_cdf") / 1e6 if supported(p, needs) else None
-        agree(case, name, ours[name], quantile)
-        if quantile is None:
+        shown = n >= needs if p <= 0.95 else supported(p, needs)
+        agree(case, name, ours[name], np.quantile(values, p, method="inverted_cdf") / 1e6 if shown else None)
+        if not supported(p, needs):
+            if ours["ci95"][name] is not None:
+                problems.append(f"series {case}: {name} has an interval, and none here")
             continue
         rank = math.ceil(round(n * p, 6))
         bounds = []

@@ -38,8 +38,6 @@ const LARGE_INPUT: f64 = 1.25;
 const ACTIVE: f64 = 0.5;
 /// … which is so long that of a hundred frames one is served faster.
 const FIRST_STRETCH: f64 = 0.01;
-/// The share of frames whose response is usual, where the summary states no p90.
-const USUALLY: f64 = 0.9;
 /// A clock is low below this share of the usual.
 const LOW_CLOCK: f64 = 0.95;
 /// A frame held up others if its service took this multiple of the usual, and what it took more is at least this part of
@@ -171,10 +169,7 @@ impl<'a> Judge<'a> {
             Some(p50) => p50,
             None => Nanos(middle_of(usual, |frame| frame.response().0)?),
         };
-        // Where frames repeat each other the summary states no p90, and what was usual is known all the same.
-        let sampled = || value_at(usual, USUALLY, |frame| frame.response().0).map(Nanos);
-        let p90 = tenant.p90.or_else(sampled);
-        let fence = p90.filter(|_| usual.len() >= LEAST_USUAL).map(|p90| {
+        let fence = tenant.p90.filter(|_| usual.len() >= LEAST_USUAL).map(|p90| {
             let least = Nanos((p50.0 as f64 * FENCE_SHARE) as i64);
             (p50 + (p90 - p50) * FENCE).max(least)
         });

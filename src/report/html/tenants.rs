@@ -52,6 +52,7 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
         note: match (interval, value, needs) {
             (Some(interval), ..) => unit.show_interval(interval),
             (None, None, Some(needs)) => format!("needs {needs} frames"),
+            (None, Some(_), Some(needs)) => format!("of this run; an interval needs {needs} frames"),
             _ => String::new(),
         },
         alarm: false,
