@@ -10,7 +10,7 @@
 //!   (`compute-unclear`).
 //!
 //! A queue of launches that is full makes the host wait too, at any depth of the ring. Then the device still has a whole queue
-//! of them when the host is done, which takes it far longer than [`LEFT`].
+//! of them when the host is done, which takes it far longer than half a millisecond.
 
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 //!
 //! The resize is OpenCV's INTER_LINEAR to the bit: half-pixel centres, two taps an axis whatever the ratio
 //! (no antialiasing), 11-bit weights, its intermediate roundings, and its edges, which differ between the axes
-//! ([`tap`], [`blend`]), because an edge that a network finds can hang on a single level. tests/images/resize.py
+//! (`tap`, `blend`), because an edge that a network finds can hang on a single level. tests/images/resize.py
 //! asks OpenCV. It is our own because a general resizer rounds otherwise and writes a whole
 //! 8-bit image that has to be read, widened and transposed again; benches/preprocess.rs compares both.
 //!
