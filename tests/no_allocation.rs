@@ -125,12 +125,17 @@ fn three_times_the_frames_make_no_more_allocations() {
             for nodes in [0, 20] {
                 // The first run also pays for what the process allocates only once.
                 allocations(arrival, slots(depth, nodes), 1_000);
-                let (few, many) = (
-                    allocations(arrival, slots(depth, nodes), 1_000),
-                    allocations(arrival, slots(depth, nodes), 3_000),
-                );
-                assert_eq!(few, many, "depth {depth}, {nodes} nodes, {arrival:?}");
-                assert!(few > 0, "the counter counts");
+                // A thread that waits on a channel for the first time allocates its place in the line, and on a busy machine
+                // it is chance whether it ever waits. What frames allocate is there every time.
+                let mut seen = Vec::new();
+                let is_equal = (0..20).any(|_| {
+                    let few = allocations(arrival, slots(depth, nodes), 1_000);
+                    let many = allocations(arrival, slots(depth, nodes), 3_000);
+                    assert!(few > 0, "the counter counts");
+                    seen.push((few, many));
+                    few == many
+                });
+                assert!(is_equal, "depth {depth}, {nodes} nodes, {arrival:?}: {seen:?}");
             }
         }
     }
