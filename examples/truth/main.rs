@@ -10,12 +10,13 @@
 //! give a result this bad in less than one table in a hundred; then the program exits with 1.
 //!
 //! The table has each promise once, with the kind of run that keeps it worst; `--all` shows every kind. `--only WORD` runs the
-//! parts whose name contains the word. docs/verified.md carries the table with its date.
+//! parts whose name contains the word. docs/measurement.md carries the table with its date.
 
 mod beside;
 mod causes;
 mod energy;
 mod equals;
+mod overload;
 mod quantiles;
 mod slowdown;
 mod steady;
@@ -36,7 +37,8 @@ struct Arguments {
     /// Runs of each kind, each with a seed of its own.
     #[arg(long, default_value_t = 300)]
     seeds: u64,
-    /// Only parts whose name contains this word: quantiles, compare, slowdown, beside, steady, causes, energy.
+    /// Only parts whose name contains this word: quantiles, compare, slowdown, beside, steady, overload, causes,
+    /// energy.
     #[arg(long)]
     only: Option<String>,
     /// Every kind of run, and not the worst of each promise alone.
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         slowdown::cells(),
         beside::cells(),
         steady::cells(),
+        overload::cells(),
         causes::cells(),
         energy::cells(),
     ]

@@ -32,6 +32,7 @@ pub(crate) struct Member {
     pub(crate) arrival: Arrival,
     pub(crate) service: Service,
     pub(crate) depth: usize,
+    pub(crate) overload: Overload,
 }
 
 /// A kind of run.
@@ -85,6 +86,7 @@ impl Member {
             arrival,
             service,
             depth: 1,
+            overload: Overload::Queue { capacity: 100_000 },
         }
     }
 }
@@ -129,7 +131,7 @@ impl World {
                 source: SourceSpec::Empty,
                 arrival: member.arrival,
                 deadline: None,
-                overload: Overload::Queue { capacity: 100_000 },
+                overload: member.overload,
                 priority: 0,
                 depth: member.depth,
                 cpus: Vec::new(),
@@ -187,7 +189,7 @@ impl World {
         }
     }
 
-    /// All events of a run, phase by phase; `moments` moves what becomes of a frame before it is seen.
+    /// All events of a run, phase by phase.
     pub(crate) fn events(&self, seed: u64) -> Vec<Event> {
         let mut events = Vec::new();
         let mut epoch = Stamp(0);
@@ -234,7 +236,7 @@ impl World {
                 } => LatencyModel::Recorded(repeating(*median_ms, *sigma, *phi, 1 << 14, seed)),
             },
             arrival: member.arrival,
-            overload: Overload::Queue { capacity: 100_000 },
+            overload: member.overload,
             deadline: None,
             depth: member.depth,
             frames: None,

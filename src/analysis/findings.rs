@@ -358,7 +358,12 @@ fn overload(case: &Case<'_>) -> Option<Finding> {
             needs_time
         )
     } else if demand.is_some_and(|demand| demand.surely_too_much) {
-        format!("{name} falls behind: response times grow with the length of the run{needs_time}.")
+        match case.scenario.overload {
+            Overload::Queue { .. } => {
+                format!("{name} falls behind: response times grow with the length of the run{needs_time}.")
+            }
+            _ => format!("{name} falls behind: frames are dropped sooner or later{needs_time}."),
+        }
     } else {
         return None;
     };
@@ -410,10 +415,8 @@ fn demand(case: &Case<'_>) -> Option<Demand> {
     let service = &case.summary.service_ms;
     let mean = service.mean.filter(|_| case.scenario.depth == 1)?;
     let rate = rate(case)?;
-    // Frames that repeat each other say less of the mean than as many independent ones.
-    let independent = case.summary.predictability.effective_frames.p50;
-    let frames = independent.unwrap_or(service.count).max(1) as f64;
-    let error = service.sd.unwrap_or_default() / frames.sqrt();
+    // Of service times and not of response times: those of a line that grows all repeat each other.
+    let error = service.sd.unwrap_or_default() / (case.facts.service_worth.max(1) as f64).sqrt();
     Some(Demand {
         share: rate * mean / 1e3,
         surely_too_much: service.count >= DEMAND_FRAMES && rate * (mean - ONE_SIDED_95 * error) / 1e3 > 1.0,

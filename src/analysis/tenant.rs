@@ -4,6 +4,7 @@ use super::attribution::Used;
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
+use super::quantile::Quantile;
 use super::series::{Distribution, Series};
 use super::signals::Signals;
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
@@ -124,6 +125,8 @@ pub(super) struct TenantFacts {
     pub(super) lost_elsewhere: u64,
     /// How long its completed frames used the devices.
     pub(super) used: Used,
+    /// Independent frames that would say as much of the mean service time as its frames do.
+    pub(super) service_worth: u64,
     /// Frames that it completed alone.
     pub(super) alone: u64,
     /// Why its first failed frame failed, or why it could not go on, as the log has it.
@@ -224,6 +227,12 @@ impl Gathered {
         signals: &Signals,
     ) -> (TenantSummary, TenantFacts, Samples, Drawn) {
         let measured = self.measured();
+        let time_share = time_share(&self.response, &self.service, &self.stages);
+        self.timeline.sort();
+        self.alone_timeline.sort();
+        let in_order = |kind| self.timeline.values(kind);
+        let service = self.service.finish();
+        let service_dependence = service.dependence(&in_order(SERVICE));
         let facts = TenantFacts {
             late_releases: self.late_releases,
             releases: self.frames.offered,
@@ -238,13 +247,10 @@ impl Gathered {
                     .iter()
                     .sum(),
             },
+            service_worth: service_dependence.worth(Quantile::P50, service.count()),
             alone: self.alone.count(),
             cause: None,
         };
-        let time_share = time_share(&self.response, &self.service, &self.stages);
-        self.timeline.sort();
-        self.alone_timeline.sort();
-        let in_order = |kind| self.timeline.values(kind);
         let responses = in_order(RESPONSE);
         let response = self.response.finish();
         let alone = self.alone.finish();
@@ -299,7 +305,7 @@ impl Gathered {
             miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),
             detections: ((scenario.backend.executes() && manifest.detector.is_some()) || self.detections > 0)
                 .then_some(self.detections),
-            service_ms: of_series(self.service, &in_order(SERVICE)),
+            service_ms: stats(&service, &service_dependence),
             lateness_ms: of_series(self.lateness, &in_order(LATENESS)),
             stages_ms,
             jitter_ms: difference_ms(response_ms.p99, response_ms.p50),

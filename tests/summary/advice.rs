@@ -188,6 +188,32 @@ fn a_demand_a_little_above_one_is_overload_and_one_a_little_below_is_none() {
 }
 
 #[test]
+fn scattered_frames_do_not_hide_a_demand_above_one() {
+    // Response times climb and repeat each other, service times do not: it is these that tell the demand.
+    let scattered = LatencyModel::Normal {
+        mean: Nanos::from_micros(33_500),
+        sd: Nanos::from_micros(500),
+    };
+    let ways = [
+        (Overload::Queue { capacity: 1_000 }, "response times grow"),
+        (
+            Overload::DropOldest { queue: 2 },
+            "frames are dropped sooner or later",
+        ),
+    ];
+    for (way, said) in ways {
+        let mut tenant = sim(0, scattered.clone(), periodic(30.0), 0);
+        tenant.overload = way;
+        let finding = overload(&run(&tenant, "p50", 20, 1)).cloned().expect("100.5 %");
+        assert!(
+            finding.message.contains("falls behind") && finding.message.contains(said),
+            "{}",
+            finding.message
+        );
+    }
+}
+
+#[test]
 fn a_queue_that_only_chance_fills_is_seldom_called_overload() {
     let tenant = sim(0, lognormal(10, 0.5), Arrival::Poisson { hz: 80.0 }, 0);
     // The mean of the model is 11.3 ms: a load of 0.91.
