@@ -18,7 +18,11 @@ jetlag=${JETLAG:-jetlag}
 mkdir -p "$folder" && cd "$folder" || exit 1
 free_kib() { df -Pk . | awk 'NR == 2 { print $4 }'; }
 taken_kib() { du -sk . | cut -f1; }
-# A name has its time in it, so the oldest comes first.
+# A name begins with a number, so the oldest comes first and no two are alike, also on a board whose clock starts anew.
+next_name() {
+  last=$(ls | sed -n 's/^board-0*\([0-9][0-9]*\)-.*\.mcap$/\1/p' | sort -n | tail -n 1)
+  printf 'board-%06d-%s.mcap\n' $((${last:-0} + 1)) "$(date -u +%Y%m%d-%H%M%S)"
+}
 oldest() { for file in board-*.mcap; do [ -f "$file" ] && echo "$file" && return; done; }
 # The next file will be about as large as the largest so far.
 next_kib() {
@@ -47,7 +51,7 @@ while ! $ending; do
     fi
     rm -f -- "$old"
   done
-  file=board-$(date -u +%Y%m%d-%H%M%S).mcap
+  file=$(next_name)
   "$jetlag" monitor --record "$file" --duration "$every" --interval "$interval" >/dev/null &
   child=$!
   wait "$child"

@@ -33,6 +33,13 @@ pub fn version() -> &'static str {
     &VERSION
 }
 
+/// How this program was called. Arguments need not be UTF-8; what is not is shown as `\u{fffd}`.
+pub fn command_line() -> Vec<String> {
+    std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// That `part` was left out, and how to have it.
 pub fn left_out(part: &str, feature: &str) -> String {
     format!("this jetlag was built without {part}; build it with cargo build --release --features {feature}")

@@ -174,6 +174,9 @@ pub struct MonitorArgs {
     /// Record what is read into a run file.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
+    /// Replace the older recording that --record names.
+    #[arg(long, requires = "record")]
+    pub force: bool,
     /// Show a run file again.
     #[arg(long, value_name = "FILE", conflicts_with = "from_tegrastats")]
     pub replay: Option<PathBuf>,
@@ -233,6 +236,9 @@ pub struct RunOptions {
     /// Where the run file goes [default: runs/NAME-TIME.mcap].
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Replace the older run that --out names.
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// For people or for programs.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,

@@ -18,7 +18,8 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::calibration::DetectorFrames;
-use super::{Outcome, WrongUse, prepare, print, run::stop_on_signals, say};
+use super::signals::stop_on_signals;
+use super::{Outcome, WrongUse, prepare, print, say};
 use crate::backend::tensorrt::build::{self, BuildError, Built, Request};
 use crate::backend::tensorrt::calibrate::{FrameCalibrator, Problem};
 use crate::backend::tensorrt::{self, BuildProgress, Library};
@@ -43,8 +44,8 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
         Err(error) => return Err(error),
     };
     match args.format {
-        Format::Text => print(&show::finished(&finished)),
-        Format::Json => print(&(serde_json::to_string_pretty(&show::finished_json(&finished))? + "\n")),
+        Format::Text => print(&show::finished(&finished))?,
+        Format::Json => print(&(serde_json::to_string_pretty(&show::finished_json(&finished))? + "\n"))?,
     }
     Ok(Outcome::Done)
 }

@@ -15,10 +15,10 @@ pub fn run(command: &CacheCommand) -> anyhow::Result<Outcome> {
             let cache = open(cache.as_deref());
             let entries = cache.list()?;
             match format {
-                Format::Text => print(&show::cache(cache.folder(), &entries)),
+                Format::Text => print(&show::cache(cache.folder(), &entries))?,
                 Format::Json => print(
                     &(serde_json::to_string_pretty(&show::cache_json(cache.folder(), &entries))? + "\n"),
-                ),
+                )?,
             }
         }
         CacheCommand::Clean {
@@ -38,7 +38,7 @@ pub fn run(command: &CacheCommand) -> anyhow::Result<Outcome> {
             } else {
                 0
             };
-            print(&show::cleaned(cache.folder(), count, bytes + measurements));
+            print(&show::cleaned(cache.folder(), count, bytes + measurements))?;
         }
     }
     Ok(Outcome::Done)

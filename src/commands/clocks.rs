@@ -21,7 +21,7 @@ pub fn run(command: &ClocksCommand) -> anyhow::Result<Outcome> {
                 Format::Text => report::clocks::text(&rows, holder, &mut out)?,
                 Format::Json => report::clocks::json(&rows, holder, &mut out)?,
             }
-            print(&String::from_utf8(out)?);
+            print(&String::from_utf8(out)?)?;
         }
         ClocksCommand::Max { mode } => {
             let changes = clocks::max(&roots, *mode, None)?.keep();

@@ -16,7 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::Context;
 use rand_pcg::Pcg64;
@@ -24,7 +24,8 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::phases::phases;
-use super::run::{compact_utc, stop_on_signals};
+use super::run_path::{compact_utc, unix_seconds};
+use super::signals::stop_on_signals;
 use super::{Outcome, WrongUse, print, report, say};
 use crate::analysis::compare::{self, Side};
 use crate::cli::{CompareArgs, Format};
@@ -71,7 +72,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
             out.push(b'\n');
         }
     }
-    print(&String::from_utf8(out)?);
+    print(&String::from_utf8(out)?)?;
     Ok(match (interrupted, comparison.fails()) {
         (true, _) => Outcome::Interrupted,
         (false, true) => Outcome::ExpectationBroken,
@@ -126,12 +127,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
     }
     let folder = match &args.out {
         Some(folder) => folder.clone(),
-        None => {
-            let now = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |d| d.as_secs());
-            Path::new("runs").join(format!("compare-{}", compact_utc(now)))
-        }
+        None => Path::new("runs").join(format!("compare-{}", compact_utc(unix_seconds()))),
     };
     make_folder(&folder)?;
     if !args.quiet {

@@ -60,6 +60,6 @@ pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()
     print(&format!(
         "{count} {scenes} written to {0}; next: jetlag eval builtin:camera --data {0}\n",
         out.display()
-    ));
+    ))?;
     Ok(())
 }

@@ -18,12 +18,13 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 use serde_json::Value;
 
-use super::run::{check_expectation, compact_utc, stop_on_signals};
+use super::run::check_expectation;
+use super::run_path::{compact_utc, unix_seconds};
+use super::signals::stop_on_signals;
 use super::{Outcome, WrongUse, report, say};
 use crate::cli::DeployArgs;
 use crate::deploy::DeployError;
@@ -149,10 +150,7 @@ fn prepare(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow
     if !args.no_doctor {
         doctor(args, host, &jetlag)?;
     }
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
-    let name = format!("{}-{}", scenario.name, compact_utc(seconds));
+    let name = format!("{}-{}", scenario.name, compact_utc(unix_seconds()));
     let mut words = vec![
         jetlag,
         "run".to_owned(),

@@ -33,7 +33,7 @@ pub fn run(given: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
         Format::Text => report::doctor::text(&checks, &mut out)?,
         Format::Json => report::doctor::json(&checks, &mut out)?,
     }
-    print(&String::from_utf8(out)?);
+    print(&String::from_utf8(out)?)?;
     let gap = checks.iter().any(|check| check.status == Status::Gap);
     Ok(if gap { Outcome::Failed } else { Outcome::Done })
 }

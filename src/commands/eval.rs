@@ -97,7 +97,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
             table(&report)
         ),
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
-    });
+    })?;
     Ok(Outcome::Done)
 }
 

@@ -267,7 +267,7 @@ fn deliver(path: Option<&Path>, text: &[u8]) -> anyhow::Result<()> {
             fs::write(path, text).with_context(|| cannot_write(path))?;
             wrote(path);
         }
-        None => print(&String::from_utf8_lossy(text)),
+        None => print(&String::from_utf8_lossy(text))?,
     }
     Ok(())
 }

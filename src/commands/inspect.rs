@@ -86,7 +86,7 @@ fn inspect_network(args: &InspectArgs) -> anyhow::Result<Outcome> {
             if let Some(times) = &times {
                 text += &show::node_times(times, args.profile.unwrap_or(1), MOST_NODES);
             }
-            print(&text);
+            print(&text)?;
         }
         Format::Json => {
             let nodes = times.map(|times| {
@@ -96,7 +96,7 @@ fn inspect_network(args: &InspectArgs) -> anyhow::Result<Outcome> {
                     .collect::<Vec<_>>()
             });
             let value = json!({ "kind": "network", "file": name, "network": facts, "nodes": nodes });
-            print(&(serde_json::to_string_pretty(&value)? + "\n"));
+            print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
     }
     Ok(Outcome::Done)
@@ -233,8 +233,8 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
         loaded: loaded.as_ref().map_err(String::as_str),
     };
     match args.format {
-        Format::Text => print(&plan::plan(&view)),
-        Format::Json => print(&(serde_json::to_string_pretty(&plan::plan_json(&view))? + "\n")),
+        Format::Text => print(&plan::plan(&view))?,
+        Format::Json => print(&(serde_json::to_string_pretty(&plan::plan_json(&view))? + "\n"))?,
     }
     let is_damaged = manifest
         .as_ref()
@@ -270,7 +270,7 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
                     Err(problem) => text += &format!("{problem}\n"),
                 }
             }
-            print(&text);
+            print(&text)?;
         }
         Format::Json => {
             let engines: Vec<_> = networks
@@ -289,7 +289,7 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
                 "steps": show::steps(&detector),
                 "engines": engines,
             });
-            print(&(serde_json::to_string_pretty(&value)? + "\n"));
+            print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
     }
     let broken = networks.iter().any(|(_, facts)| facts.is_err());

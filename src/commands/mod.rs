@@ -24,7 +24,9 @@ mod processes;
 pub mod progress;
 pub mod report;
 pub mod run;
+mod run_path;
 mod screen;
+mod signals;
 pub mod tenant_process;
 #[cfg(feature = "gpu")]
 mod tensorrt;
@@ -38,8 +40,10 @@ mod without_gpu;
 use without_gpu::{build, tensorrt};
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+
+use anyhow::Context;
 
 use crate::cli::{Cli, Command, DataCommand};
 
@@ -133,16 +137,18 @@ pub fn run(cli: Cli) -> u8 {
     }
 }
 
-/// Writes a result to stdout. A reader that has gone away (`| head`) ends the program quietly, as is usual.
-#[allow(clippy::print_stdout, reason = "results go to stdout, here only")]
-pub(crate) fn print(text: &str) {
-    use std::io::Write;
+/// Writes a result to stdout. A reader that has gone away (`| head`) has all it wanted; any other failure is one.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write the result to stdout; what came of it is not whole")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Says something to the person, on stderr.
 pub(crate) fn say(text: &str) {
-    use std::io::Write;
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
+use super::run_path::Reserved;
 use super::screen::{Key, Screen, Stream};
-use super::{Outcome, WrongUse, live, print, run::stop_on_signals, say};
+use super::signals::stop_on_signals;
+use super::{Outcome, WrongUse, live, print, say};
 use crate::analysis::live::LiveView;
 use crate::board::{self, Roots};
 use crate::cli::{Format, MonitorArgs};
@@ -55,7 +57,11 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         _ => sensors(&roots, interval.unwrap_or(Nanos::from_millis(250)), &stop)?,
     };
     let mut recorder = match &args.record {
-        Some(path) => Some(Recording::start(path, &source, interval)?),
+        Some(path) => Some(Recording::start(
+            Reserved::asked(path, "--record", args.force)?,
+            &source,
+            interval,
+        )?),
         None => None,
     };
     let view = LiveView {
@@ -89,7 +95,7 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     }
     // What came since the last object.
     if let Show::Json(lines) = &mut show {
-        lines.events(&[], true);
+        lines.events(&[], true)?;
     }
     drop(show);
     let problem = source.problem();
@@ -407,10 +413,10 @@ impl Show {
                 };
                 if due && view.current().next().is_some() {
                     *last = Some(Instant::now());
-                    print(&format!("{}\n", dashboard::line(view)));
+                    print(&format!("{}\n", dashboard::line(view)))?;
                 }
             }
-            Show::Json(lines) => lines.events(batch, ended),
+            Show::Json(lines) => lines.events(batch, ended)?,
         }
         Ok(false)
     }
@@ -434,12 +440,12 @@ impl JsonLines {
         }
     }
 
-    fn events(&mut self, batch: &[Event], ended: bool) {
+    fn events(&mut self, batch: &[Event], ended: bool) -> anyhow::Result<()> {
         for event in batch {
             match event {
                 Event::Sample(sample) => self.sample(sample),
                 Event::Finding(finding) => {
-                    print(&format!("{}\n", json!({ "finding": finding })));
+                    print(&format!("{}\n", json!({ "finding": finding })))?;
                 }
                 _ => {}
             }
@@ -451,8 +457,9 @@ impl JsonLines {
             print(&format!(
                 "{}\n",
                 json!({ "at_ns": self.at.0, "signals": signals })
-            ));
+            ))?;
         }
+        Ok(())
     }
 
     fn sample(&mut self, sample: &SampleRecord) {
@@ -471,14 +478,7 @@ struct Recording {
 }
 
 impl Recording {
-    fn start(path: &Path, source: &Source, interval: Option<Nanos>) -> anyhow::Result<Recording> {
-        if path.exists() && !super::run::is_mcap_or_empty(path) {
-            return Err(WrongUse(format!(
-                "{} is there already and is no run file; record to another path",
-                path.display()
-            ))
-            .into());
-        }
+    fn start(file: Reserved, source: &Source, interval: Option<Nanos>) -> anyhow::Result<Recording> {
         let unix = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |d| d.as_nanos() as i64);
@@ -488,7 +488,7 @@ impl Recording {
             schema_major: SCHEMA_MAJOR,
             schema_minor: SCHEMA_MINOR,
             jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: std::env::args().collect(),
+            command_line: crate::built::command_line(),
             scenario: Scenario {
                 name: "monitor".to_owned(),
                 duration: Nanos::ZERO,
@@ -521,8 +521,8 @@ impl Recording {
             anchor_unix_ns: unix,
         });
         Ok(Recording {
-            writer: RunWriter::create(path, &manifest)?,
-            path: path.display().to_string(),
+            path: file.path().display().to_string(),
+            writer: file.record(&manifest)?,
             span: None,
         })
     }

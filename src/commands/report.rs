@@ -53,7 +53,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    print(&String::from_utf8(out)?);
+    print(&String::from_utf8(out)?)?;
     summaries.iter().for_each(say_failures);
     Ok(worst(summaries.iter()))
 }
@@ -138,7 +138,7 @@ pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
             "summary": summary,
             "log": log.lines(),
         });
-        print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         return Ok(Outcome::Done);
     }
     let style = style();
@@ -151,7 +151,7 @@ pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         text.push('\n');
         text.push_str(&lines);
     }
-    print(&text);
+    print(&text)?;
     Ok(Outcome::Done)
 }
 

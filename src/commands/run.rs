@@ -5,7 +5,6 @@
 //! file by the same code as `jetlag report`.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,6 +13,8 @@ use anyhow::Context;
 use super::phases::{announcement, phases};
 use super::prepare::{self, Prepared};
 use super::processes::Processes;
+use super::run_path::Reserved;
+use super::signals::stop_on_signals;
 use super::{Outcome, WrongUse, live, report, say};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
@@ -25,7 +26,7 @@ use crate::scenario::{
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
-use crate::{analysis, board, embedded};
+use crate::{analysis, board, built, embedded};
 
 /// Where the scenario comes from.
 pub enum Origin {
@@ -44,7 +45,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if options.dry_run {
         let shown =
             serde_json::to_string_pretty(&scenario).context("the resolved scenario cannot be shown")?;
-        super::print(&(shown + "\n"));
+        super::print(&(shown + "\n"))?;
         return Ok(Outcome::Done);
     }
     for tenant in &scenario.tenants {
@@ -52,14 +53,18 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             log::info!("tenant {}: {reason}", tenant.name);
         }
     }
-    let path = run_file(&scenario, options.out.as_deref())?;
+    let reserved = match &options.out {
+        Some(path) => Reserved::asked(path, "--out", options.force)?,
+        None => Reserved::named(&scenario.name)?,
+    };
+    let path = reserved.path().to_owned();
     let (prepared, processes) = match scenario.sharing {
         Sharing::Processes => (prepare::All::default(), Some(Processes::start(&scenario)?)),
         _ => (prepare_all(&scenario)?, None),
     };
     let held = hold_clocks(&scenario)?;
     let manifest = manifest(&scenario, &prepared.tenants, processes.as_ref());
-    let writer = RunWriter::create(&path, &manifest)?;
+    let writer = reserved.record(&manifest)?;
     let stop = stop_on_signals()?;
     if let Some(text) = announcement(&scenario, &phases(&scenario)) {
         say(&text);
@@ -171,90 +176,6 @@ pub(super) fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), Stri
         .to_owned())
 }
 
-/// The first Ctrl-C or SIGTERM sets the flag, the second ends the program at once.
-pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // Order matters: the second signal finds the flag that the first one set.
-        signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .context("cannot listen for Ctrl-C")?;
-    }
-    Ok(stop)
-}
-
-/// Where the run file goes; never over a run that is there already, nor over a file that is no run.
-fn run_file(scenario: &Scenario, asked: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let path = match asked {
-        Some(path) => path.to_owned(),
-        None => {
-            let seconds = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |d| d.as_secs());
-            let stem = format!("{}-{}", scenario.name, compact_utc(seconds));
-            let names =
-                std::iter::once(format!("{stem}.mcap")).chain((2..).map(|n| format!("{stem}-{n}.mcap")));
-            names
-                .map(|name| Path::new("runs").join(name))
-                .find(|path| !path.exists())
-                .context("every name for the run file is taken; give one with --out")?
-        }
-    };
-    if path.is_file() && !is_mcap_or_empty(&path) {
-        return Err(WrongUse(format!(
-            "{} is there already and is no run file; give another path with --out",
-            path.display()
-        ))
-        .into());
-    }
-    if let Some(folder) = path.parent().filter(|p| !p.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(|error| {
-            WrongUse(format!(
-                "cannot make the folder {} for the run file: {error}; give a path in a folder that you may write with --out",
-                folder.display()
-            ))
-        })?;
-    }
-    Ok(path)
-}
-
-/// Whether a file may be written over as a run file: an older run, or nothing.
-pub(super) fn is_mcap_or_empty(path: &Path) -> bool {
-    use std::io::Read;
-    // The magic of the MCAP format.
-    const MAGIC: [u8; 6] = *b"\x89MCAP0";
-    let mut start = [0; 6];
-    let Ok(mut file) = std::fs::File::open(path) else {
-        return false;
-    };
-    match file.read(&mut start) {
-        Ok(0) => true,
-        Ok(n) => n == start.len() && start == MAGIC,
-        Err(_) => false,
-    }
-}
-
-/// `20261121-140509`: UTC, by the civil-from-days algorithm of Howard Hinnant.
-pub(super) fn compact_utc(unix_seconds: u64) -> String {
-    let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    let z = days as i64 + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let day = doy - (153 * mp + 2) / 5 + 1;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    let year = yoe + era * 400 + i64::from(month <= 2);
-    format!(
-        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
-}
-
 fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Processes>) -> Manifest {
     let (anchor, anchor_unix_ns) = match scenario.clock {
         ClockKind::Virtual => (Stamp(0), 0),
@@ -273,7 +194,7 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Proce
         schema_major: crate::record::SCHEMA_MAJOR,
         schema_minor: crate::record::SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args().collect(),
+        command_line: built::command_line(),
         scenario: scenario.clone(),
         tenants: match processes {
             Some(processes) => processes.manifests().to_vec(),
@@ -362,16 +283,4 @@ fn simulated(
     }
     writer.finish()?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn run_files_are_named_by_utc_time() {
-        assert_eq!(compact_utc(0), "19700101-000000");
-        assert_eq!(compact_utc(951_826_145), "20000229-120905");
-        assert_eq!(compact_utc(1_795_270_000), "20261121-140640");
-    }
 }

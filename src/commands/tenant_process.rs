@@ -20,6 +20,7 @@ use anyhow::{Context, bail};
 
 use super::live::named;
 use super::processes::words::{Answer, Order, Setup};
+use super::signals::stop_on_signals;
 use super::{Outcome, prepare, with_parent};
 use crate::cli::TenantProcessArgs;
 use crate::clock::{Clock, RealClock};
@@ -115,20 +116,6 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
 fn answer(outbox: &mut Outbox, answer: &Answer) -> anyhow::Result<()> {
     outbox.text(&serde_json::to_string(answer).context("the answer cannot be written")?);
     Ok(())
-}
-
-/// The first Ctrl-C or SIGTERM sets the flag, the second ends the process at once. What the run says sets the flag too,
-/// and must not count as the first of two signals.
-fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
-    use signal_hook::consts::{SIGINT, SIGTERM};
-    let (stop, signalled) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, 130, signalled.clone())
-            .and_then(|_| signal_hook::flag::register(signal, signalled.clone()))
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .context("cannot listen for Ctrl-C")?;
-    }
-    Ok(stop)
 }
 
 /// Takes orders until there are no more.

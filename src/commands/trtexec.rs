@@ -42,7 +42,7 @@ pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyho
             .iter()
             .map(|(of, performance)| serde_json::json!({ "of": of, "trtexec": performance }))
             .collect();
-        print(&(serde_json::to_string_pretty(&value)? + "\n"));
+        print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         return Ok(outcome);
     }
     let mut out = Vec::new();
@@ -52,7 +52,7 @@ pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyho
         }
         crate::report::trtexec::write(of, performance, &mut out)?;
     }
-    print(&String::from_utf8(out)?);
+    print(&String::from_utf8(out)?)?;
     Ok(outcome)
 }
 

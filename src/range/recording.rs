@@ -230,7 +230,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
         schema_major: SCHEMA_MAJOR,
         schema_minor: SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args().collect(),
+        command_line: crate::built::command_line(),
         scenario: Scenario {
             name: name.to_owned(),
             duration: Nanos::ZERO,

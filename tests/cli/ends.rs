@@ -31,11 +31,15 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn ctrl_c_and_sigterm_end_the_run_with_its_results_and_code_130() {
-    for kind in [Signal::INT, Signal::TERM] {
+fn ctrl_c_sigterm_and_a_terminal_that_goes_away_end_the_run_with_its_results_and_code_130() {
+    for kind in [Signal::INT, Signal::TERM, Signal::HUP] {
         let folder = tempfile::tempdir().unwrap();
         let (child, _) = spawn_live(folder.path());
         signal(&child, kind);
+        if kind == Signal::HUP {
+            // The kernel and the shell both send one; the second must not end what the first began.
+            signal(&child, kind);
+        }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -46,6 +50,37 @@ fn ctrl_c_and_sigterm_end_the_run_with_its_results_and_code_130() {
             "{summary}"
         );
     }
+}
+
+#[test]
+fn a_run_that_is_to_outlive_its_terminal_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = scenario(
+        folder.path(),
+        "Scenario(name: \"live\", duration: \"10min\", warmup: \"0s\", tenants: [\
+         Tenant(name: \"a\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 100))])",
+    );
+    let out = folder.path().join("run.mcap");
+    // What `nohup` does.
+    let mut child = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "trap '' HUP; exec \"$0\" \"$@\"",
+            env!("CARGO_BIN_EXE_jetlag"),
+        ])
+        .args(["run", &path, "--quiet", "--out"])
+        .arg(&out)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait_until("frames are in the file", || completed(&out, 0) > 10);
+    signal(&child, Signal::HUP);
+    let before = completed(&out, 0);
+    wait_until("more frames are in the file", || {
+        completed(&out, 0) > before + 200
+    });
+    signal(&child, Signal::TERM);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]

@@ -292,14 +292,14 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
 }
 
 #[test]
-fn ctrl_c_and_a_sigterm_that_only_the_run_gets_end_all_with_their_results() {
-    for to_all in [true, false] {
+fn signals_to_all_and_a_sigterm_that_only_the_run_gets_end_all_with_their_results() {
+    for to_all in [Some(Signal::INT), Some(Signal::HUP), None] {
         let folder = tempfile::tempdir().unwrap();
         let (run, processes) = long(folder.path(), "10min");
         let pid = Pid::from_child(&run);
         match to_all {
-            true => kill_process_group(pid, Signal::INT).unwrap(),
-            false => kill_process(pid, Signal::TERM).unwrap(),
+            Some(signal) => kill_process_group(pid, signal).unwrap(),
+            None => kill_process(pid, Signal::TERM).unwrap(),
         }
         let output = run.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", said(&output));

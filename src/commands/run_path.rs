@@ -1,0 +1,228 @@
+//! Where a run file goes: the name is taken in the moment it is chosen, and an older run is never replaced unasked.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+
+use super::WrongUse;
+use crate::record::Manifest;
+use crate::record::writer::{RecordError, RunWriter};
+
+/// Names that are tried before a folder is taken to be full of them.
+const TRIES: u32 = 10_000;
+
+/// A file that is ours to record to. What is dropped before it is recorded to leaves no trace: no new file, and an older
+/// run as it was.
+#[derive(Debug)]
+pub(super) struct Reserved {
+    path: PathBuf,
+    file: Option<File>,
+    /// Whether it was made here.
+    new: bool,
+}
+
+impl Reserved {
+    /// `runs/STEM-TIME.mcap`, or the next name that is free: `runs/STEM-TIME-2.mcap`.
+    pub(super) fn named(stem: &str) -> anyhow::Result<Reserved> {
+        let stem = format!("{stem}-{}", compact_utc(unix_seconds()));
+        let folder = Path::new("runs");
+        make_folder(folder)?;
+        for n in 1..=TRIES {
+            let name = match n {
+                1 => format!("{stem}.mcap"),
+                _ => format!("{stem}-{n}.mcap"),
+            };
+            match Reserved::new(&folder.join(name)) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).context(format!(
+                        "cannot make a run file in {}; give another path with --out",
+                        folder.display()
+                    ));
+                }
+                Ok(reserved) => return Ok(reserved),
+            }
+        }
+        anyhow::bail!("{TRIES} names for the run file are taken; give one with --out")
+    }
+
+    /// The file that was asked for with `option`. An older run stays, unless it is to be replaced; what is no run file always
+    /// does.
+    pub(super) fn asked(path: &Path, option: &str, replace: bool) -> anyhow::Result<Reserved> {
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            make_folder(folder)?;
+        }
+        match Reserved::new(path) {
+            Ok(reserved) => return Ok(reserved),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(cannot_create(path, error).into()),
+        }
+        if path.is_file() {
+            match contents(path) {
+                Contents::Nothing => {}
+                Contents::Run if replace => {}
+                Contents::Run => {
+                    return Err(WrongUse(format!(
+                        "{} is an older run; name another file with {option}, or replace it with --force",
+                        path.display()
+                    ))
+                    .into());
+                }
+                Contents::Other => {
+                    return Err(WrongUse(format!(
+                        "{} is there already and is no run file; give another path with {option}",
+                        path.display()
+                    ))
+                    .into());
+                }
+            }
+        }
+        // Not emptied before something is recorded: until then the run may yet be refused.
+        let opened = OpenOptions::new().write(true).open(path);
+        let file = opened.map_err(|error| cannot_create(path, error))?;
+        Ok(Reserved {
+            path: path.to_owned(),
+            file: Some(file),
+            new: false,
+        })
+    }
+
+    fn new(path: &Path) -> std::io::Result<Reserved> {
+        Ok(Reserved {
+            file: Some(File::create_new(path)?),
+            path: path.to_owned(),
+            new: true,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Empties it and writes the manifest.
+    pub(super) fn record(mut self, manifest: &Manifest) -> anyhow::Result<RunWriter> {
+        let file = self.file.take().context("a run file is recorded to once")?;
+        if file.metadata().is_ok_and(|is| is.is_file()) {
+            file.set_len(0)
+                .map_err(|error| cannot_create(&self.path, error))?;
+        }
+        Ok(RunWriter::over(BufWriter::new(file), &self.path, manifest)?)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if self.new && self.file.take().is_some() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn cannot_create(path: &Path, error: std::io::Error) -> RecordError {
+    RecordError::Create {
+        path: path.to_owned(),
+        error,
+    }
+}
+
+fn make_folder(folder: &Path) -> Result<(), WrongUse> {
+    std::fs::create_dir_all(folder).map_err(|error| {
+        WrongUse(format!(
+            "cannot make the folder {} for the run file: {error}; give a path in a folder that you may write with --out",
+            folder.display()
+        ))
+    })
+}
+
+/// What a file that is there already has in it.
+enum Contents {
+    Nothing,
+    Run,
+    Other,
+}
+
+fn contents(path: &Path) -> Contents {
+    let mut start = Vec::new();
+    let magic = mcap::MAGIC;
+    match File::open(path).and_then(|file| file.take(magic.len() as u64).read_to_end(&mut start)) {
+        Ok(0) => Contents::Nothing,
+        Ok(_) if start == magic => Contents::Run,
+        _ => Contents::Other,
+    }
+}
+
+/// Seconds since 1970; 0 on a machine whose clock is before.
+pub(super) fn unix_seconds() -> u64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}
+
+/// `20261121-140509`: UTC, by the civil-from-days algorithm of Howard Hinnant.
+pub(super) fn compact_utc(unix_seconds: u64) -> String {
+    let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
+    let z = days as i64 + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let day = doy - (153 * mp + 2) / 5 + 1;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    format!(
+        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn run_files_are_named_by_utc_time() {
+        assert_eq!(compact_utc(0), "19700101-000000");
+        assert_eq!(compact_utc(951_826_145), "20000229-120905");
+        assert_eq!(compact_utc(1_795_270_000), "20261121-140640");
+    }
+
+    #[test]
+    fn a_name_is_taken_when_it_is_chosen_and_given_back_where_nothing_is_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("below/run.mcap");
+        let first = Reserved::asked(&path, "--out", false).unwrap();
+        // Nothing is in it yet, so that a person's own empty file can be named; a second run of ours has another name.
+        assert!(Reserved::new(&path).is_err());
+        drop(first);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn an_older_run_stays_until_the_new_one_is_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.mcap");
+        std::fs::write(&path, [mcap::MAGIC, b"older"].concat()).unwrap();
+        let refused = Reserved::asked(&path, "--out", false).unwrap_err().to_string();
+        assert!(refused.contains("--force"), "{refused}");
+        drop(Reserved::asked(&path, "--out", true).unwrap());
+        assert!(std::fs::read(&path).unwrap().ends_with(b"older"));
+    }
+
+    #[test]
+    fn what_is_no_run_file_is_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("letter.txt");
+        std::fs::write(&path, "dear").unwrap();
+        for replace in [false, true] {
+            let refused = Reserved::asked(&path, "--out", replace).unwrap_err().to_string();
+            assert!(refused.contains("no run file"), "{refused}");
+        }
+    }
+}
