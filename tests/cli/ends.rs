@@ -1,13 +1,13 @@
 //! How a run ends that does not come to its end: signals, SIGKILL, a full disk.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::under_way::{completed, wait_until};
-use super::{assert_refused, jetlag, run, scenario, stderr};
+use super::{assert_refused, run, scenario, stderr};
 
 fn spawn_live(folder: &Path) -> (Child, PathBuf) {
     let path = scenario(
@@ -16,7 +16,12 @@ fn spawn_live(folder: &Path) -> (Child, PathBuf) {
          Tenant(name: \"a\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 100))])",
     );
     let out = folder.join("run.mcap");
-    let child = jetlag(&["run", &path, "--out", "run.mcap", "--format", "json"], folder)
+    // The tests themselves may have been started with `nohup`.
+    let child = Command::new("env")
+        .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_jetlag")])
+        .args(["run", &path, "--out", "run.mcap", "--format", "json"])
+        .current_dir(folder)
+        .env_remove("RUST_LOG")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -62,7 +67,7 @@ fn a_run_that_is_to_outlive_its_terminal_does() {
     );
     let out = folder.path().join("run.mcap");
     // What `nohup` does.
-    let mut child = std::process::Command::new("sh")
+    let mut child = Command::new("sh")
         .args([
             "-c",
             "trap '' HUP; exec \"$0\" \"$@\"",

@@ -27,8 +27,10 @@ fn simulated(folder: &Path, fields: &str) -> PathBuf {
 }
 
 fn jetlag(folder: &Path, scenario: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+    // The tests themselves may have been started with `nohup`.
+    let mut command = Command::new("env");
     command
+        .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_jetlag")])
         .current_dir(folder)
         .args([
             "run",
