@@ -139,7 +139,7 @@ fn a_profiled_tenant_shows_where_its_networks_time_goes() {
         "duration=1s",
         "warmup=100ms",
     ];
-    let mut args = vec!["demo", "--out", "run.mcap", "--format", "json"];
+    let mut args = vec!["demo", "--out", "run.mcap", "--force", "--format", "json"];
     args.extend(profile.iter().flat_map(|set| ["--set", set]));
     let demo = run(&args, folder.path());
     let code = demo.status.code().unwrap();

@@ -316,7 +316,7 @@ const SCENARIO: &str = "Scenario(name: \"held\", duration: \"10min\", warmup: \"
 
 fn start(root: &Path, scenario: &str) -> std::process::Child {
     fs::write(root.join("s.ron"), scenario).unwrap();
-    command(root, &["run", "s.ron", "--quiet", "--out", "r.mcap"])
+    command(root, &["run", "s.ron", "--quiet", "--out", "r.mcap", "--force"])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -414,7 +414,7 @@ fn a_run_that_panics() {
     };
     log::set_boxed_logger(Box::new(PanicAt(words))).unwrap();
     log::set_max_level(log::LevelFilter::Info);
-    let arguments = ["jetlag", "run", "s.ron", "--quiet", "--out", "r.mcap"];
+    let arguments = ["jetlag", "run", "s.ron", "--quiet", "--out", "r.mcap", "--force"];
     match jetlag::cli::Cli::try_parse_from(arguments).unwrap().command {
         jetlag::cli::Command::Run(args) => {
             let origin = jetlag::commands::run::Origin::File(args.scenario);

@@ -37,6 +37,7 @@ fn jetlag(folder: &Path, scenario: &Path) -> Command {
             scenario.to_str().unwrap(),
             "--out",
             "run.mcap",
+            "--force",
             "--format",
             "json",
             "--quiet",

@@ -158,7 +158,7 @@ impl Scene {
     /// Runs the scenario and answers the summary, which may have unmet expectations.
     pub(super) fn run(&self, control: &Control, scenario: &Path) -> Option<Value> {
         let (path, format) = (scenario.to_str().unwrap(), ["--format", "json", "--quiet"]);
-        let mut arguments = vec!["run", path, "--out", "run.mcap"];
+        let mut arguments = vec!["run", path, "--out", "run.mcap", "--force"];
         arguments.extend(format);
         let output = self.jetlag(control, &arguments)?;
         assert!(
