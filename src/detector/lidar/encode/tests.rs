@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::detector::lidar::voxelise::WhenFull;
+use crate::source::PointCloud;
 
 const GRID: Grid = Grid {
     min: [0.0, -2.0, -1.0],
@@ -135,4 +136,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_block_holds_the_sweep_and_how_many_points_it_has_up_to_the_most() {
+    let points = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]];
+    let step = points_features(true).on_device(&voxelised(&points));
+    let mut block = HostTensor::zeroed(on_device::BLOCK, ElementType::F32, step.block.max_shape);
+    let mut fill = |points: Vec<[f32; 4]>| {
+        let filled = on_device::fill_block(&PointCloud { points }, &mut block);
+        filled.map(|()| {
+            let bytes = block.bytes();
+            let count = u32::from_ne_bytes(*bytes.first_chunk().unwrap());
+            (count as usize, bytes.len(), bytes[bytes.len() - 4..].to_vec())
+        })
+    };
+    let last = 8f32.to_ne_bytes().to_vec();
+    assert_eq!(fill(points.to_vec()), Ok((2, 3 * 16, last)));
+    assert_eq!(
+        fill(Vec::new()).map(|(count, length, _)| (count, length)),
+        Ok((0, 16))
+    );
+    let most = vec![points[1]; on_device::MOST_POINTS];
+    let filled = fill(most.clone()).map(|(count, length, _)| (count, length));
+    assert_eq!(
+        filled,
+        Ok((on_device::MOST_POINTS, (1 + on_device::MOST_POINTS) * 16))
+    );
+    let said = fill([most, points.to_vec()].concat()).unwrap_err();
+    assert!(said.contains("takes 524288: set `preprocess: Host`"), "{said}");
 }
