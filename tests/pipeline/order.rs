@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jetlag::backend::{BackendError, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::record::{EndReason, Outcome, Stage};
 use jetlag::scenario::Arrival;
 use jetlag::tenant::gate::{Gate, Order};
+use jetlag::tensor::TensorSet;
 use jetlag::units::Nanos;
 
 use super::trial::{Trial, failure};
@@ -154,8 +156,8 @@ fn a_second_phase_sees_the_same_frames_and_slots_that_begin_anew() {
 
 #[test]
 fn during_a_long_submission_a_frame_is_made_that_waits_or_will_be_due() {
-    // All at once, and so that the third is due while the second is submitted.
-    for hz in [1e6, 50.0] {
+    // All at once, and so that the third is due while the second is submitted: two periods are less than two submissions.
+    for hz in [1e6, 34.0] {
         let mut trial = Trial::with(
             2,
             3,
@@ -227,4 +229,43 @@ fn at_the_gate_a_frame_is_due_its_deadline_after_its_release() {
     other.join().unwrap();
     opener.join().unwrap();
     assert!(trial.journal.position("other") < trial.journal.position("submit 0"));
+}
+
+/// Its frames wait an hour on the device.
+struct Queueing(TensorSet);
+
+impl Slot for Queueing {
+    fn tensors(&self) -> &TensorSet {
+        &self.0
+    }
+    fn tensors_mut(&mut self) -> &mut TensorSet {
+        &mut self.0
+    }
+    fn submit(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+    fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        Ok(StageTimes {
+            queue: Some(Nanos::from_secs(3600)),
+            ..StageTimes::default()
+        })
+    }
+}
+
+#[test]
+fn waiting_before_and_on_the_device_is_queueing_together() {
+    for gate in [None, Some(Arc::new(Gate::new(Order::Arrival, 1)))] {
+        let mut trial = Trial::new(1, 3, |_, _| Ok(()));
+        trial.runner.slots = vec![Box::new(Queueing(TensorSet::default()))];
+        trial.runner.gate = gate.clone();
+        let (_, records, _) = trial.run();
+        let queued = records.iter().map(|r| r.stages[Stage::Queue as usize].unwrap());
+        let an_hour = Nanos::from_secs(3600);
+        for queued in queued {
+            assert!(
+                queued == an_hour || gate.is_some() && queued > an_hour,
+                "{queued}"
+            );
+        }
+    }
 }
