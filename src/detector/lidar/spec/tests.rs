@@ -377,3 +377,36 @@ fn an_image_is_refused_in_words() {
         "detector takes Points frames and was given Image"
     );
 }
+
+#[test]
+fn more_numbers_without_sense_are_refused() {
+    for (from, to, wanted) in [
+        ("max_pillars: 20", "max_pillars: 0", "`max_pillars` is 0"),
+        ("x: (0.0, 8.0)", "x: (8.0, 8.0)", "the second must be larger"),
+        ("stride: 2", "stride: 0", "`head.stride` is 0"),
+        ("stride: 2", "stride: 5", "`head.stride` is 5"),
+        (
+            "(3.9, 1.6, 1.56)",
+            "(0.0, 1.6, 1.56)",
+            "each side must be above 0",
+        ),
+        (
+            "(3.9, 1.6, 1.56)",
+            "(3.9, 0.0, 1.56)",
+            "each side must be above 0",
+        ),
+        ("(3.9, 1.6, 1.56)", "(3.9, 1.6, 0.0)", "each side must be above 0"),
+        ("stride: 2,", "stride: 2), nms: (before: 0", "must be above 0"),
+        ("stride: 2,", "stride: 2), nms: (after: 0", "must be above 0"),
+    ] {
+        let text = match to.split_once("), ") {
+            Some((_, nms)) => PAIR.replace("head: Anchors", &format!("{nms}), head: Anchors")),
+            None => PAIR.replace(from, to),
+        };
+        let told = problem(&text);
+        assert!(told.contains(wanted), "{to}: {told}");
+    }
+    // A head's stride must divide both ways.
+    let told = problem(&PAIR.replace("y: (-4.0, 4.0)", "y: (-4.0, 4.5)"));
+    assert!(told.contains("must divide the 16 × 17 pillars"), "{told}");
+}
