@@ -370,4 +370,31 @@ mod tests {
             prop_assert!(at(0.7) <= at(0.5) && at(0.5) <= at(0.1));
         }
     }
+
+    #[test]
+    fn frames_and_classes_add_up() {
+        let place = image(0.0, 0.0, 10.0, 20.0);
+        let truth = FrameTruth {
+            objects: vec![object(0, place), object(1, image(60.0, 0.0, 70.0, 10.0))],
+            dont_care: vec![image(100.0, 100.0, 120.0, 140.0)],
+        };
+        let twice = [
+            found(0, 0.9, place),
+            found(0, 0.8, image(30.0, 0.0, 40.0, 10.0)),
+            // More than half of it in the region; and less.
+            found(1, 0.9, image(110.0, 105.0, 128.0, 125.0)),
+            found(1, 0.9, image(112.0, 105.0, 132.0, 125.0)),
+        ];
+        let mut evaluation = Evaluation::new(2, 0.5, 0.3);
+        (0..3).for_each(|_| evaluation.add(&twice, &truth));
+        assert_eq!(evaluation.frames(), 3);
+        let counts = |matched, false_alarms, missed, ignored| Counts {
+            matched,
+            false_alarms,
+            missed,
+            ignored,
+        };
+        assert_eq!(evaluation.per_class(), [counts(3, 3, 0, 0), counts(0, 3, 3, 3)]);
+        assert_eq!(evaluation.overall(), counts(3, 6, 3, 3));
+    }
 }

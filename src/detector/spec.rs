@@ -431,4 +431,100 @@ mod tests {
             "{error}"
         );
     }
+
+    #[test]
+    fn an_unknown_word_is_told_from_a_scenario_in_a_spec_s_place() {
+        let text = told("Camera(", "Kamera(");
+        assert!(text.ends_with("did you mean `Camera`?"), "{text}");
+        let text = told("YoloxGrid(", "Scenario(");
+        assert!(text.contains("there is no `Scenario` here"), "{text}");
+    }
+
+    #[test]
+    fn what_is_not_written_is_as_documented() {
+        use crate::detector::camera::head::{AnchorMaps, CellCentre, Head, NanoDet, YoloAnchors};
+        use crate::detector::camera::nms::{Labels, Nms};
+        let camera = |head: &str| {
+            let text = GOOD.replace(r#"YoloxGrid(output: "output")"#, head);
+            match format().from_str(&text).unwrap() {
+                DetectorSpec::Camera(camera) => camera,
+                DetectorSpec::Lidar(_) => panic!("a camera"),
+            }
+        };
+        let spec = camera(r#"YoloxGrid(output: "output")"#);
+        assert_eq!(spec.score_threshold, 0.25);
+        assert_eq!(
+            spec.nms,
+            Nms {
+                iou: 0.45,
+                class_aware: true,
+                max_detections: 300,
+                max_candidates: 3000,
+                labels: Labels::Best,
+            }
+        );
+        assert!(matches!(spec.head, Head::YoloxGrid(grid) if grid.strides == [8, 16, 32]));
+        assert!(matches!(
+            camera("NanoDet(levels: [])").head,
+            Head::NanoDet(NanoDet {
+                bins: 8,
+                cell_centre: CellCentre::Middle,
+                logits: false,
+                ..
+            })
+        ));
+        assert!(matches!(
+            camera("YoloAnchors(Maps(levels: []))").head,
+            Head::YoloAnchors(YoloAnchors::Maps(AnchorMaps { logits: true, .. }))
+        ));
+    }
+
+    #[test]
+    fn a_head_that_makes_no_sense_is_refused_with_what_was_expected() {
+        let maps = |stride: u32, anchors: &str| {
+            format!(r#"YoloAnchors(Maps(levels: [(output: "p3", stride: {stride}, anchors: {anchors})]))"#)
+        };
+        let nanodet = |bins: usize, scores: &str, boxes: &str| {
+            format!(r#"NanoDet(bins: {bins}, levels: [(scores: "{scores}", boxes: "{boxes}", stride: 8)])"#)
+        };
+        let sides = "sides are pixels above 0";
+        let unnamed = "an output has no name";
+        for (head, phrase) in [
+            (maps(8, "[]"), "output `p3` has no anchors"),
+            (
+                maps(24, "[[1, 2]]"),
+                "stride 24 does not divide the input's width of 64",
+            ),
+            (maps(8, "[[1, 2], [0, 2]]"), sides),
+            (maps(8, "[[1, -2]]"), sides),
+            (maps(8, "[[1, inf]]"), sides),
+            (maps(8, "[[NaN, 2]]"), sides),
+            (maps(8, "[[1, 2]]").replace("p3", ""), unnamed),
+            (r#"YoloAnchors(Decoded(output: ""))"#.to_owned(), unnamed),
+            (r#"YoloAnchorFree(output: "")"#.to_owned(), unnamed),
+            (nanodet(1, "s", "b"), "bins is 1, expected at least 2"),
+            (nanodet(8, "", "b"), unnamed),
+            (nanodet(8, "s", ""), unnamed),
+            (r#"PriorBoxes(scores: "", boxes: "b")"#.to_owned(), unnamed),
+            (r#"PriorBoxes(scores: "s", boxes: "")"#.to_owned(), unnamed),
+        ] {
+            let text = told(r#"YoloxGrid(output: "output")"#, &head);
+            assert!(text.contains(phrase), "`{head}` said: {text}");
+        }
+        for head in [nanodet(2, "s", "b"), maps(8, "[[0.5, 2]]")] {
+            let text = GOOD.replace(r#"YoloxGrid(output: "output")"#, &head);
+            assert!(built(&text).is_ok(), "{head}");
+        }
+    }
+
+    #[test]
+    fn an_input_may_be_as_large_as_is_said_and_no_larger() {
+        let sized = |width: usize| GOOD.replace("width: 64", &format!("width: {width}"));
+        assert!(built(&sized(16_384)).is_ok());
+        let text = built(&sized(16_416)).err().unwrap().to_string();
+        assert!(
+            text.contains("input.width: 16416 pixels, expected 1 to 16384"),
+            "{text}"
+        );
+    }
 }

@@ -292,3 +292,32 @@ pub(super) fn read_up_to(input: &mut impl Read, buffer: &mut [u8]) -> std::io::R
     }
     Ok(filled)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives three bytes, each after an interruption.
+    struct Interrupted(u8);
+
+    impl Read for Interrupted {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            self.0 += 1;
+            match self.0 {
+                7.. => Ok(0),
+                odd if odd % 2 == 1 => Err(ErrorKind::Interrupted.into()),
+                even => {
+                    into[0] = even;
+                    Ok(1)
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_signal_while_reading_loses_nothing() {
+        let mut buffer = [0; 5];
+        assert_eq!(read_up_to(&mut Interrupted(0), &mut buffer).unwrap(), 3);
+        assert_eq!(buffer, [2, 4, 6, 0, 0]);
+    }
+}

@@ -114,4 +114,22 @@ mod tests {
             assert_eq!(Device::by_name(backend, None), device, "{backend}");
         }
     }
+
+    #[test]
+    fn a_stressor_of_an_earlier_file_is_where_its_load_is() {
+        use crate::scenario::{ResolveEnv, from_str};
+        for (load, gpu) in [
+            ("Stress(resource: HostCpu, level: 0.5)", None),
+            ("Stress(resource: HostMemory, level: 0.5)", None),
+            ("Stress(resource: Dram, level: 0.5)", Some(0)),
+            ("Stress(resource: HostToDevice, level: 0.5), gpu: 1", Some(1)),
+        ] {
+            let text = format!("Scenario(tenants: [Tenant(name: \"a\", backend: {load})])");
+            let scenario = from_str(&text, "made", ".".as_ref(), &[], &ResolveEnv::default());
+            let tenants = scenario.unwrap().tenants;
+            let device = gpu.map_or(Device::Host, Device::Gpu);
+            assert_eq!(Device::by_name("stress", tenants.first()), device, "{load}");
+        }
+        assert_eq!(Device::by_name("stress", None), Device::Host);
+    }
 }

@@ -558,3 +558,24 @@ pub struct NetworkManifest {
     /// Its length.
     pub bytes: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_of_submission_add_up_where_they_were_measured() {
+        let stretch = |took, in_compute: Option<i64>| Submission {
+            took: Nanos(took),
+            in_compute: in_compute.map(Nanos),
+        };
+        for (one, other, both) in [
+            (stretch(30, Some(20)), stretch(5, Some(4)), stretch(35, Some(24))),
+            (stretch(30, None), stretch(5, Some(4)), stretch(35, Some(4))),
+            (stretch(30, Some(20)), stretch(5, None), stretch(35, Some(20))),
+            (stretch(30, None), stretch(5, None), stretch(35, None)),
+        ] {
+            assert_eq!(one.and(other), both);
+        }
+    }
+}

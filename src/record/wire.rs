@@ -213,9 +213,16 @@ enum Part<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::VecDeque;
+    use std::io::ErrorKind;
+
     use super::*;
-    use crate::record::{Finding, LogRecord};
-    use crate::units::Stamp;
+    use crate::detector::{Box2d, Box3d, Detection, Place};
+    use crate::record::{
+        Averaging, Covariance, EndReason, Finding, LogRecord, NodeRecord, Outcome, Phase, PhaseRecord,
+        PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission, SweptRate, WindowRecord,
+    };
+    use crate::units::{Nanos, Stamp};
 
     fn log() -> Event {
         Event::Log(LogRecord {
@@ -262,6 +269,240 @@ mod tests {
         let strange = Inbox::new(&[1, 0, 0, 0, 200, 0][..]).receive();
         assert!(
             matches!(strange, Err(WireError::Strange { kind: 200, .. })),
+            "{strange:?}"
+        );
+    }
+
+    fn frame(phase: Phase, submission: Option<Submission>) -> Event {
+        let mut stages = [None; 8];
+        (stages[0], stages[5]) = (Some(Nanos(8)), Some(Nanos(9)));
+        Event::Frame(FrameRecord {
+            tenant: 1,
+            phase,
+            warmup: true,
+            outcome: Outcome::Failed,
+            sequence: 2,
+            source_index: 3,
+            released: Stamp(4),
+            started: Stamp(5),
+            finished: Stamp(6),
+            lateness: Nanos(7),
+            stages,
+            deadline: Some(Nanos(10)),
+            detections: 11,
+            input_size: 12,
+            submission,
+        })
+    }
+
+    fn signal(averaging: Averaging, role: RailRole) -> Event {
+        Event::Signal(SignalRecord {
+            source: "ina3221".to_owned(),
+            signal: "VDD_IN".to_owned(),
+            unit: "W".to_owned(),
+            origin: "in1_input".to_owned(),
+            period: Some(Nanos(1)),
+            refresh: None,
+            averaging,
+            window: Some(Nanos(2)),
+            step: Some(0.5),
+            role,
+            within: (role == RailRole::Within).then(|| "VIN".to_owned()),
+        })
+    }
+
+    /// One of each kind, and of those that say one of few things, each of these.
+    fn events() -> Vec<Event> {
+        let both = Submission {
+            took: Nanos(13),
+            in_compute: Some(Nanos(14)),
+        };
+        let mut events = vec![
+            log(),
+            finding(),
+            frame(Phase::Together, None),
+            frame(Phase::Alone, Some(both)),
+            frame(
+                Phase::Other(7),
+                Some(Submission {
+                    in_compute: None,
+                    ..both
+                }),
+            ),
+            Event::Detections(DetectionsRecord {
+                tenant: 1,
+                sequence: 2,
+                source_index: 3,
+                at: Stamp(4),
+                detections: vec![
+                    Detection {
+                        class: 5,
+                        score: 0.5,
+                        place: Place::Image(Box2d {
+                            x1: 1.0,
+                            y1: 2.0,
+                            x2: 3.0,
+                            y2: 4.0,
+                        }),
+                    },
+                    Detection {
+                        class: 6,
+                        score: 0.25,
+                        place: Place::Space(Box3d {
+                            x: 1.0,
+                            y: 2.0,
+                            z: 3.0,
+                            l: 4.0,
+                            w: 5.0,
+                            h: 6.0,
+                            yaw: 0.5,
+                        }),
+                    },
+                ],
+            }),
+            Event::Sample(SampleRecord {
+                at: Stamp(1),
+                source: "host".to_owned(),
+                signal: "cpu_load".to_owned(),
+                value: Some(12.5),
+                unit: "percent".to_owned(),
+            }),
+            Event::PhaseSpec(PhaseSpec {
+                at: Stamp(1),
+                phase: Phase::Other(2),
+                label: "step".to_owned(),
+                sharing: "Streams".to_owned(),
+                members: vec![0, 3],
+                rate: Some(SweptRate { tenant: 3, hz: None }),
+            }),
+            Event::Node(NodeRecord {
+                tenant: 1,
+                phase: Phase::Alone,
+                name: "first".to_owned(),
+                operator: "Conv".to_owned(),
+                count: 2,
+                mean: Nanos(3),
+                max: Nanos(4),
+                with_response: Some(Covariance {
+                    variance: 5.0,
+                    response_variance: 6.0,
+                    covariance: -7.0,
+                }),
+            }),
+            Event::Range(RangeRecord {
+                tenant: 1,
+                track: 2,
+                from: Stamp(3),
+                to: Stamp(4),
+                path: "batch/infer".to_owned(),
+                batch: Some(5),
+                items: None,
+            }),
+            Event::Window(WindowRecord {
+                name: "idle".to_owned(),
+                from: Stamp(1),
+                to: Stamp(2),
+            }),
+        ];
+        let reasons = [
+            EndReason::Duration,
+            EndReason::Count,
+            EndReason::EndOfSource,
+            EndReason::Interrupted,
+            EndReason::Failed,
+        ];
+        events.extend(reasons.map(|reason| {
+            Event::Phase(PhaseRecord {
+                tenant: 1,
+                phase: Phase::Other(2),
+                epoch: Stamp(3),
+                measured_from: Stamp(4),
+                measured_to: Stamp(5),
+                reason,
+                lost_records: 6,
+            })
+        }));
+        let averagings = [
+            Averaging::Unknown,
+            Averaging::Instant,
+            Averaging::Mean,
+            Averaging::Counter,
+        ];
+        events.extend(averagings.map(|averaging| signal(averaging, RailRole::None)));
+        let roles = [
+            RailRole::Total,
+            RailRole::Summand,
+            RailRole::Part,
+            RailRole::Within,
+            RailRole::Input,
+            RailRole::Unknown,
+        ];
+        events.extend(roles.map(|role| signal(Averaging::Mean, role)));
+        events
+    }
+
+    #[test]
+    fn every_event_arrives_as_it_was_sent() {
+        let mut outbox = Outbox::default();
+        events().iter().for_each(|event| outbox.event(event));
+        let mut bytes = Vec::new();
+        outbox.send(&mut bytes).unwrap();
+        let mut inbox = Inbox::new(bytes.as_slice());
+        for event in events() {
+            assert_eq!(inbox.receive().unwrap(), Some(Message::Event(event)));
+        }
+        assert_eq!(inbox.receive().unwrap(), None);
+    }
+
+    /// Gives what is left of it, one piece a call, and then nothing.
+    struct Pieces(VecDeque<std::io::Result<Vec<u8>>>);
+
+    impl Read for Pieces {
+        fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+            let piece = self.0.pop_front().unwrap_or_else(|| Ok(Vec::new()))?;
+            into[..piece.len()].copy_from_slice(&piece);
+            Ok(piece.len())
+        }
+    }
+
+    #[test]
+    fn a_signal_is_waited_out_and_a_connection_that_was_reset_is_an_end() {
+        let mut outbox = Outbox::default();
+        outbox.text("ready");
+        let mut bytes = Vec::new();
+        outbox.send(&mut bytes).unwrap();
+        let (head, rest) = bytes.split_at(7);
+        let receive = |pieces: Vec<std::io::Result<Vec<u8>>>| {
+            let mut inbox = Inbox::new(Pieces(pieces.into()));
+            (inbox.receive(), inbox.receive())
+        };
+        let failed = |kind: ErrorKind| -> std::io::Result<Vec<u8>> { Err(kind.into()) };
+        let (first, second) = receive(vec![
+            failed(ErrorKind::Interrupted),
+            Ok(head.to_vec()),
+            failed(ErrorKind::Interrupted),
+            Ok(rest.to_vec()),
+            failed(ErrorKind::ConnectionReset),
+        ]);
+        assert_eq!(first.unwrap(), Some(Message::Text("ready".to_owned())));
+        assert_eq!(second.unwrap(), None);
+        let (cut, _) = receive(vec![Ok(head.to_vec()), failed(ErrorKind::ConnectionReset)]);
+        assert!(matches!(cut, Err(WireError::Cut)), "{cut:?}");
+        let (refused, _) = receive(vec![Ok(head.to_vec()), failed(ErrorKind::PermissionDenied)]);
+        assert!(matches!(refused, Err(WireError::Read(_))), "{refused:?}");
+    }
+
+    #[test]
+    fn a_length_that_no_message_has_is_refused_before_memory_is_taken() {
+        let strange = Inbox::new(&[0xff, 0xff, 0xff, 0xff, TEXT][..]).receive();
+        assert!(
+            matches!(
+                strange,
+                Err(WireError::Strange {
+                    kind: TEXT,
+                    length: 0xffff_ffff
+                })
+            ),
             "{strange:?}"
         );
     }

@@ -562,4 +562,36 @@ mod tests {
         let memory = failed(std::io::Error::other("Allocation error"));
         assert!(memory.to_string().ends_with("stays readable."), "{memory}");
     }
+
+    #[test]
+    fn what_to_do_about_a_failed_write_depends_on_what_the_system_said() {
+        use std::io::{Error, ErrorKind};
+        let numbered = Error::from_raw_os_error;
+        for (error, wanted) in [
+            (ErrorKind::StorageFull.into(), "Free some space"),
+            (ErrorKind::QuotaExceeded.into(), "Free some space"),
+            (ErrorKind::PermissionDenied.into(), "that you may write to"),
+            (ErrorKind::ReadOnlyFilesystem.into(), "that you may write to"),
+            (ErrorKind::NotFound.into(), "Make the folder first"),
+            (ErrorKind::NotADirectory.into(), "Make the folder first"),
+            (ErrorKind::IsADirectory.into(), "Name a file"),
+            (
+                numbered(rustix::io::Errno::IO.raw_os_error()),
+                "Try another folder or disk",
+            ),
+        ] {
+            let advice = advice(&error);
+            assert!(
+                advice.starts_with(' ') && advice.contains(wanted),
+                "{error}: {advice}"
+            );
+        }
+        // No folder helps where memory is short.
+        for error in [
+            numbered(rustix::io::Errno::NOMEM.raw_os_error()),
+            Error::other("Allocation error"),
+        ] {
+            assert_eq!(advice(&error), "", "{error}");
+        }
+    }
 }

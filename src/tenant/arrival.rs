@@ -196,4 +196,10 @@ mod tests {
         );
         assert!(all(Arrival::Replay { speed: 1.0 }, 0, 500, &[]).is_empty());
     }
+
+    #[test]
+    fn one_captured_frame_comes_again_each_second() {
+        let at = all(Arrival::Replay { speed: 1.0 }, 0, 2_500_000_000, &[Nanos(0)]);
+        assert_eq!(at, [0, 1_000_000_000, 2_000_000_000]);
+    }
 }

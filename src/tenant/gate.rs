@@ -250,4 +250,32 @@ mod tests {
         assert!(panicked.is_err());
         gate.enter(1, None); // Comes back, since nobody is inside.
     }
+
+    #[test]
+    fn frames_pass_in_the_order_in_which_they_came() {
+        let gate = Arc::new(Gate::new(Order::Arrival, 5));
+        gate.enter(9, None);
+        let (passed, order) = channel();
+        let threads: Vec<_> = [3, 0, 2, 1]
+            .into_iter()
+            .enumerate()
+            .map(|(before, tenant)| {
+                let (waiter, passed) = (Arc::clone(&gate), passed.clone());
+                let thread = std::thread::spawn(move || {
+                    waiter.enter(tenant, None);
+                    passed.send(tenant).unwrap();
+                    waiter.leave(tenant);
+                });
+                while gate.lock().waiting.len() == before {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                thread
+            })
+            .collect();
+        // Which of several threads wakes first is the system's affair, so the order must be in what they wait with.
+        assert!(gate.lock().waiting.is_sorted_by(|a, b| a.ticket < b.ticket));
+        gate.leave(9);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(order.try_iter().collect::<Vec<_>>(), [3, 0, 2, 1]);
+    }
 }

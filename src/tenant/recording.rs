@@ -154,3 +154,113 @@ impl RecordFeed {
         waiting
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detector::{Box2d, Place};
+    use crate::record::{NO_CONTENT, Outcome, Phase};
+    use crate::units::Nanos;
+
+    #[derive(Default)]
+    struct Kept {
+        frames: Vec<u64>,
+        lists: Vec<DetectionsRecord>,
+    }
+
+    impl FeedSink for Kept {
+        fn frame(&mut self, record: &FrameRecord) {
+            self.frames.push(record.sequence);
+        }
+        fn detections(&mut self, found: &DetectionsRecord) {
+            self.lists.push(found.clone());
+        }
+    }
+
+    fn frame(sequence: u64) -> FrameRecord {
+        FrameRecord {
+            tenant: 3,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence,
+            source_index: NO_CONTENT - sequence,
+            released: Stamp(1),
+            started: Stamp(2),
+            finished: Stamp(30 + sequence as i64),
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+            submission: None,
+        }
+    }
+
+    /// So many, told apart by their class.
+    fn found(number: u16) -> Vec<Detection> {
+        let one = |class| Detection {
+            class,
+            score: 0.5,
+            place: Place::Image(Box2d::default()),
+        };
+        (0..number).map(one).collect()
+    }
+
+    fn list(sequence: u64, number: u16) -> DetectionsRecord {
+        DetectionsRecord {
+            tenant: 3,
+            sequence,
+            source_index: NO_CONTENT - sequence,
+            at: Stamp(30 + sequence as i64),
+            detections: found(number),
+        }
+    }
+
+    #[test]
+    fn what_was_found_comes_out_frame_by_frame() {
+        let (mut sink, mut feed) = channel(3, true);
+        let mut kept = Kept::default();
+        for (sequence, number) in [(1, 3), (2, 1), (3, 0)] {
+            sink.frame(frame(sequence));
+            sink.detections(&frame(sequence), &found(number));
+        }
+        assert_eq!(feed.drain(&mut kept), 3);
+        sink.pass_on(&list(4, 2));
+        assert_eq!(feed.drain(&mut kept), 0);
+        assert_eq!(kept.frames, [1, 2, 3]);
+        assert_eq!(kept.lists, [list(1, 3), list(2, 1), list(4, 2)]);
+        assert_eq!((sink.take_lost(), sink.take_lost_detections()), (0, 0));
+    }
+
+    #[test]
+    fn what_finds_a_queue_full_is_lost_as_a_whole_and_counted() {
+        let (mut sink, mut feed) = channel(3, true);
+        let mut kept = Kept::default();
+        let fits = FRAME_CAPACITY as u64;
+        (0..fits + 5).for_each(|sequence| sink.frame(frame(sequence)));
+        let most = DETECTION_CAPACITY as u16;
+        for (sequence, number) in [(0, most - 1), (1, 2), (2, 1), (3, 1), (4, 7)] {
+            sink.detections(&frame(sequence), &found(number));
+        }
+        assert_eq!((sink.take_lost(), sink.take_lost_detections()), (5, 3));
+        assert_eq!(feed.drain(&mut kept), FRAME_CAPACITY);
+        assert_eq!(kept.frames, (0..fits).collect::<Vec<_>>());
+        assert_eq!(kept.lists, [list(0, most - 1), list(2, 1)]);
+        // There is room again, and no loss is told twice.
+        sink.frame(frame(9));
+        sink.detections(&frame(9), &found(1));
+        assert_eq!((sink.take_lost(), sink.take_lost_detections()), (0, 0));
+        assert_eq!(feed.drain(&mut kept), 1);
+        assert_eq!(kept.lists.last(), Some(&list(9, 1)));
+    }
+
+    #[test]
+    fn where_nobody_asked_for_detections_none_travel_and_none_are_lost() {
+        let (mut sink, mut feed) = channel(3, false);
+        let mut kept = Kept::default();
+        sink.detections(&frame(1), &found(3));
+        feed.drain(&mut kept);
+        assert_eq!((kept.lists.len(), sink.take_lost_detections()), (0, 0));
+    }
+}

@@ -508,4 +508,27 @@ mod tests {
         ];
         assert_eq!(frames(&pair, 0.7, 10_000), frames(&pair, 0.7, 10_000));
     }
+
+    #[test]
+    fn under_edf_the_frame_that_is_due_first_goes_first_and_one_without_a_deadline_last() {
+        let with = |n: u16, deadline: Option<i64>| SimTenant {
+            deadline: deadline.map(Nanos::from_millis),
+            ..tenant(n, 5, 10.0)
+        };
+        let tenants = [
+            with(0, None),
+            with(1, Some(90)),
+            with(2, Some(30)),
+            with(3, Some(60)),
+        ];
+        let edf = PhasePlan {
+            sharing: Sharing::Edf,
+            ..plan(100)
+        };
+        let mut all = Vec::new();
+        run(&tenants, 1.0, edf, &AtomicBool::new(false), |r| all.push(*r));
+        all.sort_by_key(|r| r.finished);
+        let order: Vec<u16> = all.iter().map(|r| r.tenant).collect();
+        assert_eq!(order, [2, 3, 1, 0]);
+    }
 }

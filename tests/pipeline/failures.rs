@@ -36,7 +36,8 @@ fn a_tenant_that_only_fails_gives_up_and_says_so() {
         let (end, records, events) = trial.run();
         assert_eq!(end.reason, EndReason::Failed);
         assert!((10..20).contains(&records.len()), "{}", records.len());
-        assert!(format!("{events:?}").contains("failed too often in a row"));
+        let said = format!("{events:?}");
+        assert_eq!(said.matches("failed too often in a row").count(), 1, "{said}");
         assert_eq!(
             trial.runner.slots.len(),
             depth,
@@ -61,6 +62,7 @@ fn of_many_failures_the_first_few_are_told_and_then_their_number() {
     );
     assert_eq!(format!("{events:?}").matches("every other one").count(), 3);
     assert!(format!("{events:?}").contains("27 more frames failed"));
+    assert!(!format!("{events:?}").contains("in a row"));
 }
 
 struct BrokenPreprocess;
@@ -150,4 +152,10 @@ fn a_panic_in_any_stage_ends_the_tenant_and_not_the_program() {
             );
         }
     }
+}
+
+#[test]
+fn a_tenant_without_slots_has_failed() {
+    let (end, records, _) = Trial::new(0, 5, |_, _| Ok(())).run();
+    assert_eq!((end.reason, records.len()), (EndReason::Failed, 0));
 }

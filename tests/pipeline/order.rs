@@ -3,8 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jetlag::backend::{BackendError, Slot, StageTimes};
+use jetlag::clock::{Clock, RealClock};
 use jetlag::record::{EndReason, Outcome, Stage};
+use jetlag::scenario::Arrival;
 use jetlag::tenant::gate::{Gate, Order};
+use jetlag::tensor::TensorSet;
 use jetlag::units::Nanos;
 
 use super::trial::{Trial, failure};
@@ -148,4 +152,120 @@ fn a_second_phase_sees_the_same_frames_and_slots_that_begin_anew() {
         [0, 1, again - 2, again - 1],
         "each slot, before each phase's first frame"
     );
+}
+
+#[test]
+fn during_a_long_submission_a_frame_is_made_that_waits_or_will_be_due() {
+    // All at once, and so that the third is due while the second is submitted: two periods are less than two submissions.
+    for hz in [1e6, 34.0] {
+        let mut trial = Trial::with(
+            2,
+            3,
+            |journal, frame| {
+                std::thread::sleep(Duration::from_millis(30));
+                if frame == 1 {
+                    if !journal.await_line("acquire 2") {
+                        return Err(failure("the stages do not overlap"));
+                    }
+                    std::thread::sleep(Duration::from_millis(20));
+                    journal.write("submitted 1".to_owned());
+                }
+                Ok(())
+            },
+            |_, _| Ok(()),
+        );
+        trial.runner.arrival = Arrival::Periodic {
+            hz,
+            phase: Nanos::ZERO,
+            jitter: Nanos::ZERO,
+        };
+        let (_, records, _) = trial.run();
+        let outcomes: Vec<_> = records.iter().map(|r| r.outcome).collect();
+        assert_eq!(outcomes, [Outcome::Completed; 3], "{hz} a second");
+        let at = |line: &str| trial.journal.position(line);
+        assert!(at("submitted 1") < at("submit 2"), "no frame overtakes another");
+    }
+}
+
+#[test]
+fn a_frame_that_no_other_follows_is_submitted_by_the_thread_that_made_it() {
+    let mut trial = Trial::with(
+        2,
+        2,
+        |_, _| {
+            std::thread::sleep(Duration::from_millis(1));
+            Ok(())
+        },
+        |_, _| Ok(()),
+    );
+    let (_, records, _) = trial.run();
+    let waited: Vec<_> = records.iter().map(|r| r.stages[Stage::Queue as usize]).collect();
+    assert_eq!(waited, [None, None], "nothing queues");
+}
+
+#[test]
+fn at_the_gate_a_frame_is_due_its_deadline_after_its_release() {
+    let mut trial = Trial::new(1, 1, |_, _| Ok(()));
+    let gate = Arc::new(Gate::new(Order::Deadline, 3));
+    trial.runner.gate = Some(gate.clone());
+    trial.runner.deadline = Some(Nanos::from_secs(3600));
+    gate.enter(9, None);
+    let (journal, entered) = (trial.journal.clone(), gate.clone());
+    let sooner = RealClock.now() + Nanos::from_secs(1800);
+    let other = std::thread::spawn(move || {
+        entered.enter(1, Some(sooner));
+        journal.write("other".to_owned());
+        entered.leave(1);
+    });
+    let opener = std::thread::spawn(move || {
+        // What the gate shows of itself is all that tells who waits.
+        let waits = |tenant: u16| format!("{gate:?}").contains(&format!("Waiting {{ tenant: {tenant},"));
+        while !(waits(1) && waits(3)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        gate.leave(9);
+    });
+    trial.run();
+    other.join().unwrap();
+    opener.join().unwrap();
+    assert!(trial.journal.position("other") < trial.journal.position("submit 0"));
+}
+
+/// Its frames wait an hour on the device.
+struct Queueing(TensorSet);
+
+impl Slot for Queueing {
+    fn tensors(&self) -> &TensorSet {
+        &self.0
+    }
+    fn tensors_mut(&mut self) -> &mut TensorSet {
+        &mut self.0
+    }
+    fn submit(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+    fn wait(&mut self) -> Result<StageTimes, BackendError> {
+        Ok(StageTimes {
+            queue: Some(Nanos::from_secs(3600)),
+            ..StageTimes::default()
+        })
+    }
+}
+
+#[test]
+fn waiting_before_and_on_the_device_is_queueing_together() {
+    for gate in [None, Some(Arc::new(Gate::new(Order::Arrival, 1)))] {
+        let mut trial = Trial::new(1, 3, |_, _| Ok(()));
+        trial.runner.slots = vec![Box::new(Queueing(TensorSet::default()))];
+        trial.runner.gate = gate.clone();
+        let (_, records, _) = trial.run();
+        let queued = records.iter().map(|r| r.stages[Stage::Queue as usize].unwrap());
+        let an_hour = Nanos::from_secs(3600);
+        for queued in queued {
+            assert!(
+                queued == an_hour || gate.is_some() && queued > an_hour,
+                "{queued}"
+            );
+        }
+    }
 }

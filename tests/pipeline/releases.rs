@@ -1,11 +1,13 @@
 //! Every release is accounted for, whatever the tenant keeps up with.
 
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use jetlag::clock::{Clock, VirtualClock};
 use jetlag::record::{EndReason, FrameRecord, NO_CONTENT, Outcome};
 use jetlag::scenario::{Arrival, Overload};
-use jetlag::units::Nanos;
+use jetlag::units::{Nanos, Stamp};
 
 use super::trial::Trial;
 
@@ -128,4 +130,68 @@ fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
     assert_eq!(end.reason, EndReason::Interrupted);
     assert!(!records.is_empty() && records.len() < 1_000);
     assert!(end.measured_to < end.epoch + trial.length);
+}
+
+/// Virtual time, and how long each sleep was.
+#[derive(Default)]
+struct Sleeps {
+    time: VirtualClock,
+    lengths: Mutex<Vec<Nanos>>,
+}
+
+impl Clock for Sleeps {
+    fn now(&self) -> Stamp {
+        self.time.now()
+    }
+    fn sleep_until(&self, deadline: Stamp) {
+        let length = deadline - self.now();
+        assert!(
+            length > Nanos::ZERO,
+            "a sleep that is over would burn the processor"
+        );
+        self.lengths.lock().unwrap().push(length);
+        self.time.advance_to(deadline);
+    }
+}
+
+#[test]
+fn a_long_wait_is_slept_in_stretches_between_which_the_stop_flag_is_seen() {
+    let slow = |hz, phase| Arrival::Periodic {
+        hz,
+        phase: Nanos::from_millis(phase),
+        jitter: Nanos::ZERO,
+    };
+    for (arrival, ahead, frames, released) in [
+        // For the epoch; for a release; and, when the last is over, for the end.
+        (Arrival::Closed, 330, 1, vec![330]),
+        (slow(2.0, 430), 0, 3, vec![430, 930]),
+        (slow(2.0, 30), 510, 3, vec![540, 1040]),
+    ] {
+        let mut trial = Trial::new(1, frames, |_, _| Ok(()));
+        let sleeps = Arc::new(Sleeps::default());
+        trial.clock = sleeps.clone();
+        trial.runner.arrival = arrival;
+        trial.ahead = Nanos::from_millis(ahead);
+        trial.length = Nanos::from_millis(1_000);
+        let (end, records, _) = trial.run();
+        let found: Vec<Nanos> = records.iter().map(|r| r.released - Stamp(0)).collect();
+        let wanted: Vec<Nanos> = released.into_iter().map(Nanos::from_millis).collect();
+        assert_eq!(found, wanted, "{arrival:?}");
+        assert!(
+            records
+                .iter()
+                .all(|r| r.outcome == Outcome::Completed && r.lateness == Nanos::ZERO)
+        );
+        let lengths = sleeps.lengths.lock().unwrap();
+        assert!(
+            lengths.iter().all(|length| *length <= Nanos::from_millis(100)),
+            "{lengths:?}"
+        );
+        let reason = if frames == 1 {
+            EndReason::EndOfSource
+        } else {
+            EndReason::Duration
+        };
+        assert_eq!(end.reason, reason, "{arrival:?}");
+    }
 }

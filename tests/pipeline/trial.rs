@@ -133,6 +133,9 @@ pub(crate) struct Trial {
     pub(crate) length: Nanos,
     /// Whether the phase is all warm-up.
     pub(crate) unmeasured: bool,
+    /// From the call to the epoch.
+    pub(crate) ahead: Nanos,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Trial {
@@ -182,13 +185,16 @@ impl Trial {
             stop: Arc::default(),
             length: Nanos::from_secs(600),
             unmeasured: false,
+            ahead: Nanos::ZERO,
+            clock: Arc::new(RealClock),
         }
     }
     pub(crate) fn run(&mut self) -> (PhaseRecord, Vec<FrameRecord>, Vec<Event>) {
         let (mut front, mut front_feed) = recording::channel(3, false);
         let (mut back, mut back_feed) = recording::channel(3, true);
         let (notes, events) = channel();
-        let epoch = RealClock.now();
+        let clock = self.clock.as_ref();
+        let epoch = clock.now() + self.ahead;
         let plan = PhasePlan {
             phase: Phase::Together,
             sharing: Sharing::Streams,
@@ -202,7 +208,7 @@ impl Trial {
         };
         let end = self
             .runner
-            .run(plan, &RealClock, &self.stop, &mut front, &mut back, &notes);
+            .run(plan, clock, &self.stop, &mut front, &mut back, &notes);
         let mut kept = Kept(Vec::new());
         front_feed.drain(&mut kept);
         back_feed.drain(&mut kept);

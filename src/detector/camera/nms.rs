@@ -327,4 +327,18 @@ mod tests {
         found.push(0.5, 0, boxed(0.0, 0.0, f32::INFINITY, 1.0));
         assert!(found.as_slice().is_empty());
     }
+
+    #[test]
+    fn of_classes_with_equal_scores_the_first_is_reported() {
+        let mut found = Candidates::new(0.5, Labels::Best);
+        found.push_cell(1.0, [0.2, 0.9, 0.9].into_iter(), || boxed(0.0, 0.0, 1.0, 1.0));
+        assert_eq!(found.as_slice()[0].class, 1);
+    }
+
+    #[test]
+    fn boxes_without_an_area_do_not_overlap() {
+        let point = boxed(1.0, 1.0, 1.0, 1.0);
+        assert_eq!(iou(&point, &point), 0.0);
+        assert_eq!(iou(&point, &boxed(0.0, 0.0, 2.0, 2.0)), 0.0);
+    }
 }

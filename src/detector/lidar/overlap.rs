@@ -365,5 +365,7 @@ mod tests {
     fn the_end_of_the_range_of_angles_is_its_beginning() {
         assert_eq!(normalised_angle(std::f64::consts::PI), -PI);
         assert_eq!(normalised_angle(-std::f64::consts::PI), -PI);
+        // In single precision this is π.
+        assert_eq!(normalised_angle(std::f64::consts::PI - 1e-9), -PI);
     }
 }

@@ -239,4 +239,32 @@ mod tests {
             "{error}"
         );
     }
+
+    #[test]
+    fn a_device_is_told_which_tensors_and_how_they_are_laid_out() {
+        for (layout, channels_first) in [
+            (FeatureLayout::PillarsChannels, false),
+            (FeatureLayout::ChannelsPillars, true),
+        ] {
+            let Some(DeviceStep::Scatter(scatter)) = step(layout).on_device() else {
+                panic!("a scatter");
+            };
+            let names = [
+                &scatter.features,
+                &scatter.cells,
+                &scatter.canvas,
+                &scatter.written,
+            ];
+            assert_eq!(names, ["features", CELLS, "canvas", WRITTEN]);
+            assert_eq!(
+                scatter.shape,
+                CanvasShape {
+                    channels: 2,
+                    cells: [4, 3],
+                    max_pillars: 5,
+                    channels_first,
+                }
+            );
+        }
+    }
 }

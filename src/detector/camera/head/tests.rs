@@ -110,9 +110,9 @@ fn anchors(logits: bool) -> Head {
     }))
 }
 
-/// Cell (3, 1) of the second anchor: centre in the middle of the cell, half the anchor's scale squared.
-const CELL: [f32; 7] = [0.5, 0.5, 0.5, 0.75, 0.8, 0.1, 0.75];
-const CELL_BOX: (u16, f32, [f32; 4]) = (1, 0.6, [56.0 - 20.0, 24.0 - 9.0, 56.0 + 20.0, 24.0 + 9.0]);
+/// Cell (3, 1) of the second anchor: centre in the middle of the cell, a quarter of the anchor's width, 2¼ of its height.
+const CELL: [f32; 7] = [0.5, 0.5, 0.25, 0.75, 0.8, 0.1, 0.75];
+const CELL_BOX: (u16, f32, [f32; 4]) = (1, 0.6, [56.0 - 5.0, 24.0 - 9.0, 56.0 + 5.0, 24.0 + 9.0]);
 
 #[test]
 fn anchor_maps_decode_alike_in_both_layouts_raw_or_squashed() {
@@ -242,4 +242,68 @@ fn prior_boxes_skip_the_background_column_wherever_it_is() {
         let found = decoded(head, TWO_CLASSES, vec![scores, corners]).unwrap();
         assert_boxes(&found, &[(class, 0.8, [16.0, -16.0, 32.0, 24.0])]);
     }
+}
+
+/// The threshold is the lowest score that counts, in every head.
+#[test]
+fn a_score_at_the_threshold_counts() {
+    let one_class = Geometry {
+        classes: 1,
+        ..TWO_CLASSES
+    };
+    let nanodet = Head::NanoDet(NanoDet {
+        levels: vec![NanoDetLevel {
+            scores: "s".to_owned(),
+            boxes: "b".to_owned(),
+            stride: 16,
+        }],
+        bins: 4,
+        cell_centre: CellCentre::Middle,
+        logits: false,
+    });
+    let decoded_rows = Head::YoloAnchors(YoloAnchors::Decoded {
+        output: "out".to_owned(),
+    });
+    let anchor_free = Head::YoloAnchorFree(serde_json::from_str(r#"{ "output": "out" }"#).unwrap());
+    let prior_boxes = Head::PriorBoxes(PriorBoxes {
+        scores: "s".to_owned(),
+        boxes: "b".to_owned(),
+        background: None,
+    });
+    // A box and an objectness of 0.3, and a sure class.
+    let row = |v: &mut [f32]| v[..6].copy_from_slice(&[0.5, 0.5, 0.5, 0.5, 0.3, 1.0]);
+    let first = |v: &mut [f32]| v[0] = 0.3;
+    let fifth = |v: &mut [f32]| v[4] = 0.3;
+    for (head, tensors) in [
+        (yolox(), vec![tensor("out", &[1, 40, 6], row)]),
+        (anchors(false), vec![tensor("p4", &[1, 2, 2, 4, 6], row)]),
+        (decoded_rows, vec![tensor("out", &[1, 1, 6], row)]),
+        (anchor_free.clone(), vec![tensor("out", &[1, 1, 5], fifth)]),
+        (anchor_free, vec![tensor("out", &[1, 5, 1], fifth)]),
+        (
+            nanodet,
+            vec![tensor("s", &[1, 8, 1], first), tensor("b", &[1, 8, 16], |_| {})],
+        ),
+        (
+            prior_boxes,
+            vec![tensor("s", &[1, 1, 1], first), tensor("b", &[1, 1, 4], |_| {})],
+        ),
+    ] {
+        for labels in [Labels::Best, Labels::Every] {
+            let found = decoded_as(head.clone(), one_class, tensors_again(&tensors), labels).unwrap();
+            let scores: Vec<f32> = found.iter().map(|candidate| candidate.score).collect();
+            assert_eq!(scores, [0.3], "{head:?} {labels:?}");
+        }
+    }
+}
+
+fn tensors_again(tensors: &[HostTensor]) -> Vec<HostTensor> {
+    tensors
+        .iter()
+        .map(|of| {
+            tensor(of.name(), of.shape().dims(), |v| {
+                v.copy_from_slice(of.f32().unwrap())
+            })
+        })
+        .collect()
 }

@@ -2,7 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::detector::camera::fit::{Align, Letterbox, Rounding};
+use crate::source::PointCloud;
 use crate::source::images::checksum::{checksum, mixed};
+use crate::tensor::{ElementType, HostTensor};
 
 fn format(size: [usize; 2], fit: FitSpec) -> InputFormat {
     InputFormat {
@@ -196,4 +198,184 @@ fn an_image_without_pixels_or_with_too_few_bytes_is_refused() {
     assert!(problem.contains("4 × 4 and holds 47 bytes"), "{problem}");
     let problem = preprocess.fill(&noise(4, 4), &mut out[..47]).unwrap_err();
     assert!(problem.contains("holds 47 values, expected 48"), "{problem}");
+}
+
+#[test]
+fn a_frame_fills_the_input_and_says_where_the_image_lies_and_how_large_it_was() {
+    let format = format([8, 8], FitSpec::default());
+    let image = noise(20, 10);
+    let mut inputs = TensorSet::new(vec![HostTensor::zeroed("in", ElementType::F32, format.shape())]);
+    let mut carry = Carry::default();
+    let frame = Frame {
+        content: Content::Image(image.clone()),
+        ..Frame::default()
+    };
+    let mut preprocess = CameraPreprocess::new(format.clone());
+    let pixels = preprocess.run(&frame, &mut inputs, &mut carry).unwrap();
+    assert_eq!(pixels, 200);
+    assert_eq!(
+        inputs.get("in").unwrap().f32().unwrap(),
+        filled(format.clone(), &image)
+    );
+    assert_eq!(carry.fit, format.fit.place([20, 10], [8, 8]).fit([20, 10]));
+}
+
+#[test]
+fn a_frame_without_an_image_is_refused_with_what_it_was() {
+    let format = format([8, 8], FitSpec::default());
+    let mut inputs = TensorSet::new(vec![HostTensor::zeroed("in", ElementType::F32, format.shape())]);
+    let mut preprocess = CameraPreprocess::new(format);
+    for (content, word) in [
+        (Content::Empty, "Empty"),
+        (Content::Points(PointCloud::default()), "Points"),
+    ] {
+        let frame = Frame {
+            content,
+            ..Frame::default()
+        };
+        let error = preprocess
+            .run(&frame, &mut inputs, &mut Carry::default())
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("detector takes Image frames and was given {word}")
+        );
+    }
+    for (width, height) in [(0, 5), (5, 0)] {
+        let frame = Frame {
+            content: Content::Image(Image {
+                width,
+                height,
+                rgb: Vec::new(),
+            }),
+            ..Frame::default()
+        };
+        let error = preprocess
+            .run(&frame, &mut inputs, &mut Carry::default())
+            .unwrap_err();
+        assert!(error.to_string().contains("at least one pixel"), "{error}");
+    }
+}
+
+/// The input that a device makes of a block: gpu/kernels/fit.cu in words of the host.
+fn from_block(block: &[u8], format: &InputFormat) -> Vec<f32> {
+    let word = |at: usize| u32::from_ne_bytes(block[at * 4..][..4].try_into().unwrap());
+    let place = |at: usize| word(at) as usize;
+    let [width, height] = format.size;
+    let area = width * height;
+    let begin = (16 + 2 * width + 3 * height).div_ceil(4) * 16;
+    if word(0) == 1 {
+        let values = block[begin..].as_chunks::<4>().0.iter();
+        return values.map(|bytes| f32::from_ne_bytes(*bytes)).collect();
+    }
+    let mut out = vec![f32::NAN; 3 * area];
+    for i in 0..area {
+        let x = (i % width).wrapping_sub(place(2));
+        let y = (i / width).wrapping_sub(place(3));
+        for channel in 0..3 {
+            let mut level = word(12);
+            if x < place(4) && y < place(5) {
+                let (column, row) = (16 + 2 * x, 16 + 2 * width + 3 * y);
+                let [first, second] = [word(column + 1) & 0xffff, word(column + 1) >> 16];
+                let line = |row: usize| {
+                    let at = begin + row * place(1) + place(column) + channel;
+                    let next = if second == 0 { at } else { at + 3 };
+                    (u32::from(block[at]) * first + u32::from(block[next]) * second) >> 4
+                };
+                let above = (line(place(row)) * (word(row + 2) & 0xffff)) >> 16;
+                let below = (line(place(row + 1)) * (word(row + 2) >> 16)) >> 16;
+                level = (above + below + 2) >> 2;
+            }
+            let value = level as f32 * f32::from_bits(word(6 + channel)) + f32::from_bits(word(9 + channel));
+            let slot = if word(13) == 1 { 2 - channel } else { channel };
+            out[match format.layout {
+                Layout::Nhwc => 3 * i + slot,
+                Layout::Nchw => slot * area + i,
+            }] = value;
+        }
+    }
+    out
+}
+
+/// A block for this format, as a slot of a device has it.
+fn new_block(format: &InputFormat) -> HostTensor {
+    let step = block::on_device(format);
+    assert_eq!(step.shape.interleaved, format.layout == Layout::Nhwc);
+    HostTensor::zeroed(block::BLOCK, ElementType::U8, step.block.max_shape)
+}
+
+#[test]
+fn a_block_holds_all_that_makes_the_input_of_images_of_changing_size() {
+    let letterbox = |align| {
+        FitSpec::Letterbox(Letterbox {
+            align,
+            pad: 99,
+            rounding: Rounding::Nearest,
+        })
+    };
+    for (fit, layout, colour) in [
+        (letterbox(Align::Centre), Layout::Nchw, Colour::Rgb),
+        (letterbox(Align::TopLeft), Layout::Nhwc, Colour::Bgr),
+        (FitSpec::Stretch, Layout::Nhwc, Colour::Rgb),
+        (FitSpec::Stretch, Layout::Nchw, Colour::Bgr),
+    ] {
+        let format = InputFormat {
+            layout,
+            colour,
+            scale: 0.5,
+            mean: [1.0, 2.0, 3.0],
+            std: [2.0, 4.0, 8.0],
+            ..format([31, 22], fit)
+        };
+        let mut tensor = new_block(&format);
+        let mut preprocess = CameraPreprocess::new(format.clone());
+        for [width, height] in [
+            [62, 44],
+            [31, 22],
+            [31, 22],
+            [93, 66],
+            [40, 70],
+            [20, 9],
+            [1, 1],
+            [2, 90],
+            [90, 1],
+        ] {
+            let image = noise(width, height);
+            let placed = preprocess.fill_block(&image, &mut tensor).unwrap();
+            assert_eq!(placed, format.fit.place([width, height], format.size));
+            let found = from_block(tensor.bytes(), &format);
+            assert!(
+                found == filled(format.clone(), &image),
+                "{width} × {height}, {format:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_widest_image_goes_to_the_device_as_it_is_and_a_wider_one_as_the_input() {
+    let format = format([8, 6], FitSpec::Stretch);
+    let mut tensor = new_block(&format);
+    let mut preprocess = CameraPreprocess::new(format.clone());
+    // Each row of the input is made of two rows of the image, which it shares with no other: no image takes more.
+    for (width, is_whole) in [
+        (block::WIDEST, true),
+        (block::WIDEST + 1, false),
+        (3 * block::WIDEST, false),
+    ] {
+        let image = noise(width, 15);
+        preprocess.fill_block(&image, &mut tensor).unwrap();
+        assert_eq!(tensor.bytes()[0], u8::from(!is_whole), "{width}");
+        assert_eq!(tensor.bytes().len() == tensor.capacity(), is_whole, "{width}");
+        assert_eq!(
+            from_block(tensor.bytes(), &format),
+            filled(format.clone(), &image),
+            "{width}"
+        );
+    }
+    // Three times as high: every third row counts, and no other is handed over.
+    let image = noise(24, 18);
+    preprocess.fill_block(&image, &mut tensor).unwrap();
+    let head = block::on_device(&format).shape.head_bytes();
+    assert_eq!(tensor.bytes().len(), head + 6 * 24 * 3);
 }

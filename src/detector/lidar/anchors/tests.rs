@@ -206,3 +206,207 @@ fn an_output_of_another_shape_is_an_error_that_says_what_was_expected() {
         "{error}"
     );
 }
+
+#[test]
+fn anchors_lie_in_the_middle_of_cells_or_from_end_to_end_of_the_range() {
+    for (placement, first, inner, last) in [
+        (Placement::Centres, [0.5, -3.5], [2.5, -0.5], [5.5, 3.5]),
+        (Placement::Ends, [0.0, -4.0], [2.4, -4.0 + 24.0 / 7.0], [6.0, 4.0]),
+    ] {
+        let head = Head { placement, ..head() };
+        for (cell, [x, y]) in [(0, first), (6 * 3 + 2, inner), (47, last)] {
+            let set = outputs(&head, cell, 0, 0, [0.0; 7], [0.0; 2]);
+            let at = only_box(&decoded(&head, &set, &Carry::default()));
+            let near = (at.x - x).abs() < 1e-5 && (at.y - y).abs() < 1e-5;
+            assert!(near, "{placement:?}, cell {cell}: {at:?}");
+        }
+    }
+}
+
+#[test]
+fn corrections_move_scale_and_turn_an_anchor_as_in_training() {
+    let by = [0.1, -0.2, 0.3, 0.05, -0.05, 0.1, 0.4];
+    // Along and across the anchor's own sides of 1.6 and 3.9 m, which are 4.215 m from corner to corner.
+    let (first, second) = (1.6 * 0.05f32.exp(), 3.9 * (-0.05f32).exp());
+    let rotation = 1.57f32 + 0.4;
+    for (convention, directions, l, w, yaw) in [
+        (
+            Convention::Second,
+            [0.0, 1.0],
+            second,
+            first,
+            -rotation + 1.5 * PI as f32,
+        ),
+        (Convention::Heading, [0.0, 1.0], first, second, rotation),
+        // The other class, and one that is no larger, say that it points the other way.
+        (
+            Convention::Heading,
+            [1.0, 0.0],
+            first,
+            second,
+            rotation - PI as f32,
+        ),
+        (
+            Convention::Heading,
+            [0.5, 0.5],
+            first,
+            second,
+            rotation - PI as f32,
+        ),
+    ] {
+        let head = Head { convention, ..head() };
+        let set = outputs(&head, 6 * 3 + 2, 1, 0, by, directions);
+        let at = only_box(&decoded(&head, &set, &Carry::default()));
+        let found = [at.x, at.y, at.z, at.l, at.w, at.h, at.yaw];
+        let wanted = [
+            2.5 + 0.421_545,
+            -0.5 - 0.843_089,
+            -1.0 + 0.45,
+            l,
+            w,
+            1.5 * 0.1f32.exp(),
+            yaw,
+        ];
+        for (found, wanted) in found.iter().zip(wanted) {
+            assert!(
+                (found - wanted).abs() < 1e-4,
+                "{convention:?}, {directions:?}: {at:?}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn bins_bring_a_rotation_into_the_half_turn_that_the_spec_names(
+        rotation in -6.0f64..6.0, offset in -1.0f64..1.0, limit_offset in 0.0f64..1.0,
+    ) {
+        let rule = DirectionRule::Bins { offset, limit_offset };
+        let from = directed(rotation, false, rule) - offset;
+        let bounds = -limit_offset * PI - 1e-9..(1.0 - limit_offset) * PI + 1e-9;
+        prop_assert!(bounds.contains(&from), "{from} is not in {bounds:?}");
+    }
+}
+
+/// Scores of every class of one anchor, as the network gives them; all others are low.
+fn scored(head: &Head, cell: usize, anchor: usize, scores: &[f32]) -> TensorSet {
+    let mut set = outputs(head, cell, anchor, 0, [0.0; 7], [0.0; 2]);
+    let per_anchor = scores.len();
+    let channels = head.anchors.len() * per_anchor;
+    let shape = Shape::new(&[1, 8, 6, channels]).unwrap();
+    let tensor = HostTensor::zeroed("scores", ElementType::F32, shape);
+    *set.get_mut("scores").unwrap() = tensor;
+    let values = set.get_mut("scores").unwrap().f32_mut().unwrap();
+    values.fill(-9.0);
+    let at = cell * channels + anchor * per_anchor;
+    values[at..at + per_anchor].copy_from_slice(scores);
+    set
+}
+
+#[test]
+fn an_anchor_reports_its_best_class_alone_and_of_equals_the_first() {
+    for (anchor, scores, class) in [
+        (0, [1.0, 2.0, 0.5], 1),
+        (1, [2.0, 1.0, 0.5], 0),
+        (1, [0.5, 1.0, 2.0], 2),
+        (1, [2.0, 2.0, 0.5], 0),
+        (0, [0.5, 2.0, 2.0], 1),
+        (1, [2.0, 0.5, 2.0], 0),
+    ] {
+        let head = Head { classes: 3, ..head() };
+        let found = decoded(&head, &scored(&head, 20, anchor, &scores), &Carry::default());
+        let classes: Vec<u16> = found.iter().map(|found| found.class).collect();
+        assert_eq!(classes, [class], "anchor {anchor}: {scores:?}");
+    }
+}
+
+#[test]
+fn where_anchors_have_one_score_each_the_class_is_the_anchor_s() {
+    let mut head = Head {
+        score_kind: Scores::PerAnchor,
+        ..head()
+    };
+    head.anchors[1].class = 5;
+    for (anchor, class) in [(0, 0), (1, 5)] {
+        let found = decoded(&head, &scored(&head, 20, anchor, &[2.0]), &Carry::default());
+        let classes: Vec<u16> = found.iter().map(|found| found.class).collect();
+        assert_eq!(classes, [class], "anchor {anchor}");
+    }
+}
+
+#[test]
+fn scores_from_the_threshold_on_are_reported() {
+    // 0.5 is the sigmoid of exactly 0.
+    for (activation, score_threshold, raw, counts) in [
+        (Activation::Sigmoid, 0.5, 0.0, true),
+        (Activation::Sigmoid, 0.5, -0.0005, false),
+        (Activation::Sigmoid, 0.7, 1.0, true),
+        (Activation::Sigmoid, 0.7, 0.8, false),
+        (Activation::Sigmoid, 0.0, -8.0, true),
+        (Activation::None, 0.7, 0.7, true),
+        (Activation::None, 0.7, 0.69, false),
+    ] {
+        let head = Head {
+            activation,
+            score_threshold,
+            ..head()
+        };
+        let set = scored(&head, 20, 1, &[raw, -9.0]);
+        let found = decoded(&head, &set, &Carry::default());
+        let is_there = found.iter().any(|found| match activation {
+            Activation::Sigmoid => (found.score - 1.0 / (1.0 + (-raw).exp())).abs() < 1e-6,
+            Activation::None => found.score == raw,
+        });
+        assert_eq!(is_there, counts, "{activation:?}: {raw} at {score_threshold}");
+    }
+}
+
+#[test]
+fn the_best_of_too_many_candidates_enter_and_equals_in_the_order_of_cells() {
+    for (before, cells) in [
+        (1, vec![30]),
+        (2, vec![30, 5]),
+        (3, vec![30, 5, 15]),
+        (4, vec![30, 5, 15]),
+    ] {
+        let head = Head { before, ..head() };
+        let mut set = outputs(&head, 15, 0, 0, [0.0; 7], [0.0; 2]);
+        let scores = set.get_mut("scores").unwrap().f32_mut().unwrap();
+        (scores[5 * 4], scores[30 * 4]) = (2.0, 3.0);
+        let found = decoded(&head, &set, &Carry::default());
+        let places: Vec<(f32, f32)> = found
+            .iter()
+            .map(|found| match found.place {
+                Place::Space(at) => (at.x, at.y),
+                Place::Image(_) => panic!("a box in the image"),
+            })
+            .collect();
+        let wanted: Vec<(f32, f32)> = cells
+            .iter()
+            .map(|cell| ((cell % 6) as f32 + 0.5, (cell / 6) as f32 - 3.5))
+            .collect();
+        assert_eq!(places, wanted, "{before}");
+    }
+}
+
+#[test]
+fn an_output_may_have_a_row_for_each_anchor_and_no_other_shape_of_as_many_numbers() {
+    let head = head();
+    let set = |dims: &[usize]| {
+        let mut set = outputs(&head, 3, 1, 0, [0.0; 7], [0.0; 2]);
+        let scores = set.get_mut("scores").unwrap();
+        scores.set_shape(Shape::new(dims).unwrap()).unwrap();
+        set
+    };
+    let run = |dims: &[usize]| {
+        let mut decode = AnchorDecode::new(head.clone(), grid(), Suppress::new(0.1, 10, true));
+        let mut found = Vec::new();
+        decode
+            .run(&set(dims), &Carry::default(), &mut found)
+            .map(|()| found.len())
+    };
+    assert_eq!(run(&[1, 96, 2]).unwrap(), 1);
+    assert_eq!(run(&[1, 48, 4]).unwrap(), 1);
+    let error = run(&[1, 64, 3]).unwrap_err().to_string();
+    assert!(error.contains("`scores` has shape [1, 64, 3]"), "{error}");
+}

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::detector::lidar::voxelise::WhenFull;
+use crate::source::PointCloud;
 
 const GRID: Grid = Grid {
     min: [0.0, -2.0, -1.0],
@@ -132,6 +133,94 @@ proptest! {
         for point in 0..rows * POINTS {
             for f in 0..width {
                 prop_assert_eq!(a[point * width + f], b[f * rows * POINTS + point]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_block_holds_the_sweep_and_how_many_points_it_has_up_to_the_most() {
+    let points = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]];
+    let step = points_features(true).on_device(&voxelised(&points));
+    let mut block = HostTensor::zeroed(on_device::BLOCK, ElementType::F32, step.block.max_shape);
+    let mut fill = |points: Vec<[f32; 4]>| {
+        let filled = on_device::fill_block(&PointCloud { points }, &mut block);
+        filled.map(|()| {
+            let bytes = block.bytes();
+            let count = u32::from_ne_bytes(*bytes.first_chunk().unwrap());
+            (count as usize, bytes.len(), bytes[bytes.len() - 4..].to_vec())
+        })
+    };
+    let last = 8f32.to_ne_bytes().to_vec();
+    assert_eq!(fill(points.to_vec()), Ok((2, 3 * 16, last)));
+    assert_eq!(
+        fill(Vec::new()).map(|(count, length, _)| (count, length)),
+        Ok((0, 16))
+    );
+    let most = vec![points[1]; on_device::MOST_POINTS];
+    let filled = fill(most.clone()).map(|(count, length, _)| (count, length));
+    assert_eq!(
+        filled,
+        Ok((on_device::MOST_POINTS, (1 + on_device::MOST_POINTS) * 16))
+    );
+    let said = fill([most, points.to_vec()].concat()).unwrap_err();
+    assert!(said.contains("takes 524288: set `preprocess: Host`"), "{said}");
+}
+
+#[test]
+fn a_device_is_told_where_each_value_of_a_layout_stands() {
+    let points = [
+        [0.1, 0.1, 0.5, 0.9],
+        [3.3, 1.3, -0.5, 0.1],
+        [0.2, 0.3, 0.4, 0.7],
+        [2.2, -1.1, 0.3, 0.5],
+    ];
+    let pillars = voxelised(&points);
+    let counts: Vec<usize> = pillars.pillars().map(|(_, points)| points.len()).collect();
+    assert_eq!(counts, [2, 1, 1]);
+    let plain = points_features(true);
+    let mut all = dirty(&plain);
+    plain.fill(&pillars, &mut all).unwrap();
+    for layout in [
+        Layout::PillarsPointsFeatures {
+            tensor: "in".to_owned(),
+            features: vec![Feature::Intensity, Feature::CentreY, Feature::MeanX],
+            mask: Some("mask".to_owned()),
+            batched: true,
+        },
+        Layout::FeaturesPillarsPoints {
+            tensor: "in".to_owned(),
+            features: vec![Feature::MeanZ, Feature::X],
+        },
+        Layout::Planes(Planes {
+            values: ["x", "y", "z", "i"].map(str::to_owned),
+            centres: ["cx", "cy"].map(str::to_owned),
+            mask: "mask".to_owned(),
+            count: "count".to_owned(),
+            first_centre: [0.25, -1.75],
+        }),
+    ] {
+        let encoder = Encoder::new(layout, GRID, POINTS, ROWS, true);
+        let mut set = dirty(&encoder);
+        encoder.fill(&pillars, &mut set).unwrap();
+        for (name, tensor) in encoder.on_device(&pillars).tensors {
+            let [per_row, per_point, per_feature] = tensor.strides;
+            for (row, count) in counts.iter().enumerate() {
+                for point in 0..tensor.slots {
+                    for (place, code) in tensor.features.iter().enumerate() {
+                        let wanted = match usize::from(*code) {
+                            feature @ 0..11 => {
+                                floats(&all, "in")[(row * POINTS + point) * ALL.len() + feature]
+                            }
+                            // Whether there is a point; the middle of a pillar, which nothing else has; how many points.
+                            11 => f32::from(u8::from(point < *count)),
+                            14 => *count as f32,
+                            _ => continue,
+                        };
+                        let at = row * per_row + point * per_point + place * per_feature;
+                        assert_eq!(floats(&set, &name)[at], wanted, "{name}: {row}, {point}, {code}");
+                    }
+                }
             }
         }
     }

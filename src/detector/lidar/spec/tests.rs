@@ -7,7 +7,7 @@ use crate::backend::Step;
 use crate::detector::Carry;
 use crate::detector::lidar::encode::{CELLS, dims};
 use crate::detector::{Detector, DetectorError};
-use crate::source::{Content, Frame, PointCloud};
+use crate::source::{Content, Frame, Image, PointCloud};
 use crate::tensor::{HostTensor, TensorSet};
 
 const PAIR: &str = r#"(
@@ -253,4 +253,160 @@ fn a_frame_without_points_is_refused_in_words() {
         error.to_string(),
         "detector takes Points frames and was given Empty"
     );
+}
+
+#[test]
+fn what_is_not_written_is_as_documented() {
+    let spec: LidarSpec = ron::from_str(PAIR).unwrap();
+    assert_eq!(spec.score_threshold, 0.3);
+    assert_eq!(
+        spec.nms,
+        NmsSpec {
+            iou: 0.1,
+            before: 1000,
+            after: 300,
+            per_class: true
+        }
+    );
+    let tensors = |text: &str| -> Vec<String> {
+        let detector = build(text).unwrap();
+        let tensors = detector.program.host_tensors.iter();
+        tensors.map(|t| format!("{} {}", t.name, t.max_shape)).collect()
+    };
+    let planes = PAIR
+        .split_once("layout: ")
+        .map(|(before, rest)| {
+            format!(
+                "{before}layout: Planes(), {}",
+                rest.split_once("mask\")),").unwrap().1
+            )
+        })
+        .unwrap();
+    assert_eq!(
+        tensors(&planes)[..8],
+        [
+            "pillar_x [1, 1, 20, 4]",
+            "pillar_y [1, 1, 20, 4]",
+            "pillar_z [1, 1, 20, 4]",
+            "pillar_i [1, 1, 20, 4]",
+            "x_sub_shaped [1, 1, 20, 4]",
+            "y_sub_shaped [1, 1, 20, 4]",
+            "mask [1, 1, 20, 4]",
+            "num_points_per_pillar [1, 20]",
+        ]
+    );
+    let points = whole(r#"Points(tensor: "points", max: 7)"#);
+    assert_eq!(tensors(&points), ["points [1, 7, 4]"]);
+}
+
+#[test]
+fn a_whole_network_whose_input_makes_no_sense_is_refused() {
+    let pillars =
+        |layout: &str, more: &str| whole(&format!(r#"Pillars(layout: {layout}, cells: "coords"{more})"#));
+    let plain = r#"FeaturesPillarsPoints(tensor: "voxels", features: [X])"#;
+    for (text, wanted) in [
+        (
+            whole(r#"Points(tensor: "points", max: 0)"#),
+            "`whole.input.max` is 0",
+        ),
+        (
+            whole(r#"Points(tensor: "points", columns: [], max: 7)"#),
+            "`whole.input.columns` is empty",
+        ),
+        (
+            pillars(plain, ", cell_columns: []"),
+            "`whole.input.cell_columns` is empty",
+        ),
+        (
+            pillars(r#"FeaturesPillarsPoints(tensor: "voxels", features: [])"#, ""),
+            "`layout.features` is empty",
+        ),
+        (
+            pillars(plain, r#", count: Some("coords")"#),
+            "two tensors are named `coords`",
+        ),
+        (
+            whole(r#"Points(tensor: "points", max: 7)"#)
+                .replace("whole: (", "backbone: (network: \"b.onnx\"), whole: ("),
+            "the networks are not clear",
+        ),
+    ] {
+        let told = problem(&text);
+        assert!(told.contains(wanted), "{told}");
+    }
+    assert!(build(&pillars(plain, "")).is_ok());
+}
+
+#[test]
+fn points_of_a_fixed_number_of_rows_leave_nothing_of_the_sweep_before() {
+    let text = whole(r#"Points(tensor: "points", columns: [X, Z], max: 3, fixed: true)"#);
+    let mut detector = build(&text).unwrap();
+    let mut set = slot(&detector);
+    let mut run = |points: &[[f32; 4]]| {
+        let used = detector
+            .preprocess
+            .run(&frame(points), &mut set, &mut Carry::default())
+            .unwrap();
+        (used, set.get("points").unwrap().f32().unwrap().to_vec())
+    };
+    assert_eq!(
+        run(&[[1.0, 2.0, 3.0, 4.0]; 5]),
+        (3, vec![1.0, 3.0, 1.0, 3.0, 1.0, 3.0])
+    );
+    assert_eq!(
+        run(&[[5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]),
+        (2, vec![5.0, 7.0, 9.0, 11.0, 0.0, 0.0])
+    );
+    assert_eq!(run(&[]), (0, vec![0.0; 6]));
+}
+
+#[test]
+fn an_image_is_refused_in_words() {
+    let mut detector = build(PAIR).unwrap();
+    let mut set = slot(&detector);
+    let image = Frame {
+        content: Content::Image(Image::default()),
+        ..Frame::default()
+    };
+    let error = detector
+        .preprocess
+        .run(&image, &mut set, &mut Carry::default())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "detector takes Points frames and was given Image"
+    );
+}
+
+#[test]
+fn more_numbers_without_sense_are_refused() {
+    for (from, to, wanted) in [
+        ("max_pillars: 20", "max_pillars: 0", "`max_pillars` is 0"),
+        ("x: (0.0, 8.0)", "x: (8.0, 8.0)", "the second must be larger"),
+        ("stride: 2", "stride: 0", "`head.stride` is 0"),
+        ("stride: 2", "stride: 5", "`head.stride` is 5"),
+        (
+            "(3.9, 1.6, 1.56)",
+            "(0.0, 1.6, 1.56)",
+            "each side must be above 0",
+        ),
+        (
+            "(3.9, 1.6, 1.56)",
+            "(3.9, 0.0, 1.56)",
+            "each side must be above 0",
+        ),
+        ("(3.9, 1.6, 1.56)", "(3.9, 1.6, 0.0)", "each side must be above 0"),
+        ("stride: 2,", "stride: 2), nms: (before: 0", "must be above 0"),
+        ("stride: 2,", "stride: 2), nms: (after: 0", "must be above 0"),
+    ] {
+        let text = match to.split_once("), ") {
+            Some((_, nms)) => PAIR.replace("head: Anchors", &format!("{nms}), head: Anchors")),
+            None => PAIR.replace(from, to),
+        };
+        let told = problem(&text);
+        assert!(told.contains(wanted), "{to}: {told}");
+    }
+    // A head's stride must divide both ways.
+    let told = problem(&PAIR.replace("y: (-4.0, 4.0)", "y: (-4.0, 4.5)"));
+    assert!(told.contains("must divide the 16 × 17 pillars"), "{told}");
 }
