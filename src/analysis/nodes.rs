@@ -375,4 +375,40 @@ mod tests {
         assert_eq!((pairs[0].change, pairs[1].change), (Some(-0.5), Some(0.1)));
         assert_eq!(pairs[2].mean_ms, [None, Some(2.0)]);
     }
+
+    #[test]
+    fn operators_are_set_beside_each_other_those_that_differ_most_first() {
+        let of = |operator: &str, mean_ms: f64| OperatorSummary {
+            operator: operator.to_owned(),
+            layers: 1,
+            mean_ms,
+            share: 0.0,
+        };
+        let first = [
+            of("Conv", 10.0),
+            of("Relu", 0.5),
+            of("Add", 1.0),
+            of("Resize", 0.25),
+        ];
+        let second = [
+            of("Relu", 0.125),
+            of("Conv", 11.0),
+            of("Add", 1.0),
+            of("Concat", 3.0),
+        ];
+        let pairs: Vec<_> = operators_beside(&first, &second)
+            .into_iter()
+            .map(|pair| (pair.name, pair.mean_ms, pair.change))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("Conv".to_owned(), [Some(10.0), Some(11.0)], Some(0.1)),
+                ("Relu".to_owned(), [Some(0.5), Some(0.125)], Some(-0.75)),
+                ("Add".to_owned(), [Some(1.0), Some(1.0)], Some(0.0)),
+                ("Concat".to_owned(), [None, Some(3.0)], None),
+                ("Resize".to_owned(), [Some(0.25), None], None),
+            ]
+        );
+    }
 }
