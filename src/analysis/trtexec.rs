@@ -485,4 +485,34 @@ mod tests {
         let host = notes(&[], Version::Trtexec10, Device::Host);
         assert!(host.contains("`a backend`, which is no GPU"), "{host}");
     }
+
+    #[test]
+    fn a_file_of_times_has_its_launches_and_compute_that_varies_is_called_so_by_each_version() {
+        // Compute of 4 ms that varies by 2 %: too much for 10, and not for 11.
+        let entry = |n: u32| {
+            let start = f64::from(n) * 10.0 + 100.0;
+            let compute = if n % 2 == 0 { 3.92 } else { 4.08 };
+            format!(
+                r#"{{"startEnqMs": {start}, "endEnqMs": {}, "startH2dMs": {start}, "endH2dMs": {start},
+                    "startComputeMs": {start}, "endComputeMs": {start}, "startD2hMs": {start}, "endD2hMs": {},
+                    "h2dMs": 0.5, "computeMs": {compute}, "d2hMs": 0.25, "latencyMs": 4.75}}"#,
+                start + 0.5,
+                start + 5.0
+            )
+        };
+        let entries: Vec<String> = (0..20).map(entry).collect();
+        let of = |version| of_times(&format!("[{}]", entries.join(",")), version).unwrap();
+        let ten = of(Version::Trtexec10);
+        assert_eq!(ten.enqueue_ms.as_ref().unwrap().median, 0.5);
+        let [Warning::Unstable(percent)] = ten.warnings[..] else {
+            panic!("{:?}", ten.warnings)
+        };
+        assert!((percent - 2.0).abs() < 0.01, "{percent}");
+        assert_eq!(of(Version::Trtexec11).warnings, []);
+        // Twenty queries from 100 ms to 295 ms.
+        assert!(
+            (ten.throughput_qps.unwrap() - 20.0 / 0.195).abs() < 1e-3,
+            "{ten:?}"
+        );
+    }
 }

@@ -418,3 +418,35 @@ fn of_one_real_run_a_side_it_is_said_that_runs_may_differ_and_of_more_it_is_not(
         assert_eq!(found, said, "{a} and {b}: {notes:?}");
     }
 }
+
+#[test]
+fn other_networks_and_backends_are_noted_and_the_same_ones_are_not() {
+    let notes = |network: &str, backend: &str| {
+        let with = |network: &str, backend: &str| {
+            changed(&|manifest: &mut Manifest| {
+                manifest.tenants[0].backend = backend.to_owned();
+                manifest.tenants[0].networks = vec![jetlag::record::NetworkManifest {
+                    name: "detector.onnx".to_owned(),
+                    blake3: network.to_owned(),
+                    bytes: 1,
+                }];
+            })
+        };
+        let comparison = compare(&[with("aa", "cpu"), with(network, backend)], &[]).expect("comparable");
+        let notes = &first(&comparison).notes;
+        notes
+            .iter()
+            .filter(|note| note.starts_with("camera's"))
+            .cloned()
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(notes("aa", "cpu"), [""; 0]);
+    assert_eq!(
+        notes("bb", "cpu"),
+        ["camera's networks are different files in A and B"]
+    );
+    assert_eq!(
+        notes("aa", "onnxruntime-cpu"),
+        ["camera's backend: cpu in A, onnxruntime-cpu in B"]
+    );
+}

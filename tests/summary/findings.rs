@@ -722,3 +722,77 @@ fn a_figure_that_lacks_frames_is_explained_by_them() {
         assert_eq!(undecided.count(), 0, "{line}: {:#?}", summary.run.findings);
     }
 }
+
+#[test]
+fn a_tenant_without_a_frame_is_advised_by_what_became_of_its_releases() {
+    for (outcome, deadline, became, advice) in [
+        (
+            Some(Outcome::Unfinished),
+            None,
+            "5 still waiting at the end",
+            "Lower the rate",
+        ),
+        (
+            Some(Outcome::Unfinished),
+            Some(33),
+            "5 still waiting at the end",
+            "Lower the rate",
+        ),
+        (Some(Outcome::Dropped), None, "5 dropped", "Lower the rate"),
+        (
+            Some(Outcome::Failed),
+            None,
+            "5 failed",
+            "`jetlag inspect` shows the whole log; mend",
+        ),
+        (
+            None,
+            None,
+            "none was due in the measured time",
+            "Run for longer than it is from one",
+        ),
+    ] {
+        let mut events = Vec::new();
+        for i in 0..5 {
+            let mut frame = made_up::frame(i, Nanos::from_millis(1_000 * i as i64), Nanos::ZERO, Nanos(5));
+            if let Some(outcome) = outcome {
+                (frame.outcome, frame.deadline) = (outcome, deadline.map(Nanos::from_millis));
+                events.push(Event::Frame(frame));
+            }
+        }
+        events.push(Event::Phase(made_up::end(0, Phase::Together, 10)));
+        let manifest = made_up::manifest(10, vec![made_up::tenant("camera", 1.0, 33.0)]);
+        let summary = made_up::summarize(&manifest, &events);
+        let mut findings = summary.run.findings.iter();
+        let found = findings
+            .find(|finding| finding.code == "no-frames")
+            .expect("no frames");
+        assert_eq!(found.message, format!("camera completed no frame: {became}."));
+        assert!(found.advice.starts_with(advice), "{became}: {}", found.advice);
+    }
+}
+
+#[test]
+fn a_profiled_tenant_takes_from_others_only_where_there_are_any() {
+    let message = |tenants: usize| {
+        let (mut manifest, mut events) = made_up::demo(70);
+        manifest.scenario.expect.clear();
+        manifest.scenario.tenants[0].backend = BackendChoice::Cpu {
+            profile: true,
+            threads: 1,
+        };
+        manifest.scenario.tenants.truncate(tenants);
+        manifest.tenants.truncate(tenants);
+        events.retain(|event| match event {
+            Event::Frame(frame) => frame.tenant == OVERHEAD_TENANT || usize::from(frame.tenant) < tenants,
+            Event::Phase(phase) => usize::from(phase.tenant) < tenants,
+            _ => true,
+        });
+        let summary = made_up::summarize(&manifest, &events);
+        let mut findings = summary.run.findings.iter();
+        let found = findings.find(|finding| finding.code == "profiled");
+        found.expect("profiled").message.clone()
+    };
+    assert!(message(2).contains("may take more from the other tenants"));
+    assert!(!message(1).contains("other tenants"), "{}", message(1));
+}

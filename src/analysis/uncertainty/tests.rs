@@ -383,3 +383,17 @@ fn what_no_reading_met_is_at_most_three_readings_of_the_highest() {
     // Three of 400 readings of 10 W more are 75 mW; the scatter of blocks and half a step come to as much again.
     assert!((75.0..300.0).contains(&half), "{half}");
 }
+
+#[test]
+fn in_time_that_was_not_read_there_may_have_been_twice_the_highest_power() {
+    let values: Vec<(i64, f64)> = (0..=600)
+        .filter(|i| !(201..204).contains(i))
+        .map(|i| (i * 100, 10_000.0))
+        .collect();
+    let mut line = of_points(&values, Sight::Mean(Nanos(100 * MS)));
+    // Readings that were drawn together: their mean is that of the others, and one of them was higher.
+    line.points.to_mut()[300].high = 30_000.0;
+    let half = half_mw(&[line], (Stamp(0), Stamp(60_000 * MS))).unwrap();
+    // 400 of 60 000 ms may have been at 60 W instead of 10 W; half a step is 20 mW.
+    assert!((half - (50_000.0 * 0.4 / 60.0 + 20.0)).abs() < 0.1, "{half}");
+}
