@@ -373,4 +373,11 @@ mod tests {
             "no way back to what was before"
         );
     }
+
+    #[test]
+    fn channels_of_other_operators_are_not_held_against_anything() {
+        let mut pooling = conv("pool", HALF, 50, 25);
+        pooling["LayerType"] = json!("CaskPooling");
+        assert!(codes(vec![pooling]).is_empty());
+    }
 }

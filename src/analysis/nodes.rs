@@ -411,4 +411,43 @@ mod tests {
             ]
         );
     }
+
+    #[test]
+    fn a_layers_correlation_has_fishers_interval_and_stands_out_beyond_its_share_of_the_time() {
+        let node = NodeRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            name: "conv1".to_owned(),
+            operator: "Conv".to_owned(),
+            count: 103,
+            mean: Nanos::from_millis(1),
+            max: Nanos::from_millis(2),
+            with_response: Some(Covariance {
+                variance: 4.0,
+                response_variance: 16.0,
+                covariance: 6.0,
+            }),
+        };
+        let of = |time_share, effective| with_response(&node, time_share, 1, effective).unwrap();
+        let found = of(0.25, None);
+        assert_eq!((found.correlation, found.variance_share), (0.75, 0.375));
+        // tanh(atanh 0.75 ± 1.96 ÷ 10)
+        assert_eq!(found.ci95, Some([0.650958, 0.823936]));
+        // The lower end of its share of the variance is 0.3254: 1.1 times 0.2959.
+        for (time_share, stands_out) in [(0.25, true), (0.29, true), (0.30, false), (0.5, false)] {
+            assert_eq!(of(time_share, None).stands_out, stands_out, "{time_share}");
+        }
+        // Frames that repeat each other say less, and few say nothing.
+        let [low, high] = of(0.25, Some(28)).ci95.unwrap();
+        assert!(low < 0.650958 && 0.823936 < high, "{low} {high}");
+        assert_eq!(
+            (of(0.25, Some(9)).ci95, of(0.25, Some(9)).stands_out),
+            (None, false)
+        );
+        let still = NodeRecord {
+            mean: Nanos::ZERO,
+            ..node
+        };
+        assert!(summarize(vec![still], None).iter().all(|node| node.share == 0.0));
+    }
 }

@@ -310,4 +310,20 @@ mod tests {
         };
         assert!(whole.iter().all(|point| (point.value - 5.0).abs() < 1e-9));
     }
+
+    #[test]
+    fn all_signals_together_span_from_the_first_reading_of_any_to_the_last() {
+        let mut tracks = Tracks::default();
+        assert_eq!(Tracks::default().finish().span(), None);
+        for (signal, at) in [("a", 30), ("a", 70), ("b", 20), ("b", 40)] {
+            tracks.sample(&SampleRecord {
+                at: Stamp(at),
+                source: "s".into(),
+                signal: signal.into(),
+                value: Some(1.0),
+                unit: "mw".into(),
+            });
+        }
+        assert_eq!(tracks.finish().span(), Some((Stamp(20), Stamp(70))));
+    }
 }

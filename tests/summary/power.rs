@@ -838,3 +838,23 @@ fn shares_of_no_energy_add_up_to_one_all_the_same() {
         .sum();
     assert!((shares - 1.0).abs() < 1e-5, "{shares}");
 }
+
+#[test]
+fn the_whole_of_a_desktop_is_named_by_what_was_measured() {
+    let card = |name: &str| line("nvml", name, RailRole::Total, module);
+    let processor = || line("rapl", "package-0", RailRole::Total, module);
+    for (lines, of) in [
+        (vec![card("gpu0_power_instant")], "GPU"),
+        (vec![card("gpu0_power_instant"), processor()], "GPU and processor"),
+        (
+            vec![
+                card("gpu0_power_instant"),
+                card("gpu1_power_instant"),
+                processor(),
+            ],
+            "all GPUs and processor",
+        ),
+    ] {
+        assert_eq!(powered(&lines, 70).energy.unwrap().of, of);
+    }
+}

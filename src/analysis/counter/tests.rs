@@ -564,3 +564,45 @@ fn power_is_on_where_more_than_half_of_the_readings_show_some() {
         assert_eq!(beside(&readings).is_on(window(0, 5_000)), is_on, "{on} of {of}");
     }
 }
+
+#[test]
+fn a_change_just_after_an_edge_may_be_one_within_it() {
+    let edge = 1.96 * 0.1 * 400_000.0 / 2f64.sqrt();
+    let load = |ms: i64| if ms < 4_100 { 100_000.0 } else { 500_000.0 };
+    let (power, counter) = read(load, (0..12).map(|n| n * 5_000 + 4_000));
+    let found = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(0, 20_000),
+    ));
+    // Beside the trapezium of the reading in which it rises, by which power seems to be off the counter.
+    let half = edge.hypot(50_000.0);
+    assert!((half..half + 5_000.0).contains(&found.half), "{found:?}");
+}
+
+#[test]
+fn readings_that_are_closer_than_renewals_are_not_taken_for_scatter() {
+    // Renewed each half second or a little sooner, and read five times as often: what lies between says nothing more.
+    let renewed = (-1..=5).map(|n| (n * 500 - if n % 2 == 0 { 20 } else { 0 }, 300_000.0));
+    let between = (-1..5).flat_map(|n| (1..5).map(move |k| (n * 500 + k * 100, 400_000.0)));
+    let mut readings: Vec<(i64, f64)> = renewed.chain(between).collect();
+    readings.sort_by_key(|&(ms, _)| ms);
+    let power = points(readings);
+    let slow = Beside {
+        lag: Nanos(500 * MS),
+        ..beside(&power)
+    };
+    let half = slow.half(window(0, 2_000));
+    assert!((half - 1.0).abs() < 1e-9, "half a step alone: {half}");
+}
+
+#[test]
+fn a_sensor_that_is_off_for_five_seconds_is_off_by_less_over_two_and_by_as_much_a_second_over_eight() {
+    let (power, _) = read(|_| 100_000.0, []);
+    let counter = points((0..14).map(|n| (n * 5_000, n as f64 * 5.0 * 260_000.0)));
+    for (seconds, off) in [(2, 160_000.0 * 10f64.sqrt()), (5, 800_000.0), (8, 1_280_000.0)] {
+        let found = beside(&power).off_for_a_while(&counter, Nanos::from_secs(seconds));
+        assert!((found - off).abs() < 1e-3, "{seconds} s: {found}");
+    }
+}
