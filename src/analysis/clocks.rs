@@ -216,4 +216,15 @@ mod tests {
             "no processor"
         );
     }
+
+    #[test]
+    fn a_cards_memory_has_a_clock_and_its_other_units_are_not_judged() {
+        let moving: Value = |i| if i % 2 == 0 { 405.0 } else { 9_501.0 };
+        let memory = found(&[("gpu1_memory_frequency", moving)], GPU);
+        assert_eq!(memory.len(), 1);
+        assert!(memory[0].1.starts_with("GPU 1's memory clock"), "{memory:?}");
+        for other in ["gpu0_video_frequency", "dla_memory_frequency"] {
+            assert_eq!(found(&[(other, moving)], GPU), [], "{other}");
+        }
+    }
 }

@@ -312,4 +312,62 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!((found[0].1 - 1.5).abs() < 0.05, "{found:?}");
     }
+
+    #[test]
+    fn of_what_still_rises_that_which_rises_most_is_told_and_what_settles_is_not() {
+        let both = |gpu: fn(i64) -> f64, fan: fn(i64) -> f64| {
+            let mut tracks = Tracks::default();
+            for (source, signal, unit, value) in
+                [("thermal", "gpu", "c", gpu), ("fan", "fan_drive", "percent", fan)]
+            {
+                for i in 0..100 {
+                    tracks.sample(&SampleRecord {
+                        at: Stamp(i * 100_000_000),
+                        source: source.into(),
+                        signal: signal.into(),
+                        value: Some(value(i)),
+                        unit: unit.into(),
+                    });
+                }
+            }
+            let window = (Stamp(0), Stamp(10_000_000_000));
+            let found = derive(&tracks.finish(), window, GPU);
+            found
+                .into_iter()
+                .map(|f| f.message)
+                .collect::<Vec<String>>()
+                .join(" ")
+        };
+        // The fan's rise is that of the last half: 12.5 % of its drive.
+        let fan = |i| 20.0 + i as f64 * 0.5;
+        let hot = both(|i| 40.0 + i as f64 * 0.4, fan);
+        assert!(hot.contains("Temperature gpu was still rising"), "{hot}");
+        let warm = both(|i| 40.0 + i as f64 * 0.08, fan);
+        assert!(warm.contains("The fan was still speeding up"), "{warm}");
+        let settling = both(|i| 40.0 + (i as f64 * 0.12).min(6.5) + i as f64 * 0.005, |_| 20.0);
+        assert_eq!(
+            settling, "",
+            "it rose in the first half, and by less than half a degree since"
+        );
+    }
+
+    #[test]
+    fn a_signal_tells_throttling_by_its_bits_or_by_being_up() {
+        let is = |name: &str, unit: &str, value: f64| {
+            let tracks = tracks("s", name, unit, |_| 0.0);
+            let track = tracks.get("s", name).unwrap();
+            tells_throttling(track).then(|| is_throttled(track, value))
+        };
+        for (name, unit, value, throttled) in [
+            ("gpu0_throttle_reasons", "bits", 64.0, Some(true)),
+            ("gpu0_throttle_reasons", "bits", 1.0, Some(false)),
+            ("cpufreq-cpu0_cooling", "state", 0.0, Some(false)),
+            ("cpufreq-cpu0_cooling", "state", 2.0, Some(true)),
+            ("VDD_IN_over_current", "flag", 0.0, Some(false)),
+            ("VDD_IN_over_current", "flag", 1.0, Some(true)),
+            ("pwm-fan_cooling", "state", 2.0, None),
+        ] {
+            assert_eq!(is(name, unit, value), throttled, "{name}: {value}");
+        }
+    }
 }

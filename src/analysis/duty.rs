@@ -114,3 +114,53 @@ fn clock(tracks: &Tracks, window: (Stamp, Stamp), of: fn(&str) -> bool) -> Optio
         min_mhz,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SampleRecord;
+
+    #[test]
+    fn clocks_are_told_apart_and_a_unit_that_is_off_has_none() {
+        for (signal, gpu, processor) in [
+            ("gpu_frequency", true, false),
+            ("gpu0_sm_frequency", true, false),
+            ("gpu0_memory_frequency", false, false),
+            ("dla_sm_frequency", false, false),
+            ("emc_frequency", false, false),
+            ("cpu0_frequency", false, true),
+            ("cpu11_frequency", false, true),
+            ("cpu0_load", false, false),
+        ] {
+            assert_eq!(
+                (of_gpu(signal), of_processor(signal)),
+                (gpu, processor),
+                "{signal}"
+            );
+        }
+        let mut tracks = Tracks::default();
+        for (signal, unit, values) in [
+            ("cpu0_frequency", "mhz", [900.0, 1_500.0, 0.0]),
+            ("cpu1_frequency", "mhz", [0.0, 0.0, 0.0]),
+            ("cpu2_frequency", "hz", [9.0, 9.0, 9.0]),
+            ("gpu_frequency", "mhz", [300.0, 300.0, 300.0]),
+        ] {
+            for (at, value) in (0..).zip(values) {
+                tracks.sample(&SampleRecord {
+                    at: Stamp(at),
+                    source: "s".into(),
+                    signal: signal.into(),
+                    value: Some(value),
+                    unit: unit.into(),
+                });
+            }
+        }
+        let tracks = tracks.finish();
+        let known = Clock {
+            mean_mhz: 1_200.0,
+            min_mhz: 900.0,
+        };
+        assert_eq!(clock(&tracks, (Stamp(0), Stamp(2)), of_processor), Some(known));
+        assert_eq!(clock(&tracks, (Stamp(3), Stamp(4)), of_processor), None);
+    }
+}

@@ -135,4 +135,14 @@ mod tests {
         assert_eq!(found[..5], [0, 5, 5, 5, 7_000]);
         assert!((found[5] - 1_000_000).abs() <= 62);
     }
+
+    #[test]
+    fn what_is_as_long_as_a_bound_is_counted_in() {
+        let mut histogram = Histogram::default();
+        histogram.add(&[5, 5, 7, 9_000]);
+        assert_eq!(
+            histogram.counts_up_to(&[4, 5, 6, 7, 9_000, 9_001]),
+            [0, 2, 2, 3, 4, 4]
+        );
+    }
 }

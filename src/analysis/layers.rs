@@ -334,4 +334,50 @@ mod tests {
         depthwise["Groups"] = json!(50);
         assert!(codes(vec![depthwise]).is_empty());
     }
+
+    #[test]
+    fn three_layers_are_named_and_of_more_that_there_are_more() {
+        for (count, named) in [(1, "a0."), (3, "a0, a1, a2."), (4, "a0, a1, a2, ….")] {
+            let layers: Vec<Value> = (0..count).map(|n| conv(&format!("a{n}"), HALF, 50, 25)).collect();
+            let found = findings(&json!({ "Layers": layers }));
+            assert!(
+                found[0].message.ends_with(named) || found[0].message.contains(&named.replace('.', "")),
+                "{}",
+                found[0].message
+            );
+            assert_eq!(found[0].message.contains('…'), count > 3, "{}", found[0].message);
+        }
+    }
+
+    #[test]
+    fn a_long_stretch_of_wide_layers_and_one_between_different_precisions_are_no_islands() {
+        let several = |name: &str, format: &str, count: usize| -> Vec<Value> {
+            (0..count)
+                .map(|n| conv(&format!("{name}{n}"), format, 32, 32))
+                .collect()
+        };
+        let between = |before: &str, wide: usize, after: &str| {
+            codes(
+                [
+                    several("a", before, 5),
+                    several("b", FLOAT, wide),
+                    several("c", after, 5),
+                ]
+                .concat(),
+            )
+        };
+        assert_eq!(between(HALF, 3, HALF), ["precision-islands"]);
+        assert!(between(HALF, 4, HALF).is_empty(), "someone asked for it");
+        assert!(
+            between("Int8", 2, HALF).is_empty(),
+            "no way back to what was before"
+        );
+    }
+
+    #[test]
+    fn channels_of_other_operators_are_not_held_against_anything() {
+        let mut pooling = conv("pool", HALF, 50, 25);
+        pooling["LayerType"] = json!("CaskPooling");
+        assert!(codes(vec![pooling]).is_empty());
+    }
 }

@@ -302,4 +302,123 @@ mod tests {
             (1, 1, 101)
         );
     }
+
+    #[test]
+    fn findings_warnings_and_errors_are_notes_and_the_last_eight_are_kept() {
+        let mut view = LiveView::new("x".into(), &[]);
+        let log = |level: &str, message: String| {
+            Event::Log(crate::record::LogRecord {
+                at: Stamp(0),
+                level: level.to_owned(),
+                message,
+            })
+        };
+        for level in ["info", "warn", "debug", "error", "trace"] {
+            view.event(&log(level, level.to_owned()));
+        }
+        assert_eq!(view.notes, ["warn", "error"]);
+        (0..20).for_each(|n| view.event(&log("warn", n.to_string())));
+        assert_eq!(view.notes, ["12", "13", "14", "15", "16", "17", "18", "19"]);
+    }
+
+    #[test]
+    fn the_mean_load_is_of_processors_and_of_nothing_else() {
+        let mut view = LiveView::new("x".into(), &[]);
+        view.event(&sample(1, "cpu_load", Some(90.0)));
+        view.event(&sample(1, "cpuset_load", Some(70.0)));
+        assert_eq!(view.mean_of_cores(), None);
+        view.event(&sample(1, "cpu0_load", Some(10.0)));
+        view.event(&sample(1, "cpu1_load", Some(30.0)));
+        view.event(&sample(1, "cpu11_load", Some(80.0)));
+        view.event(&sample(1, "cpu2_load", None));
+        view.event(&sample(1, "gpu0_load", Some(100.0)));
+        assert_eq!(view.mean_of_cores(), Some(40.0));
+    }
+
+    #[test]
+    fn peaks_can_be_forgotten_and_the_time_watched_is_from_the_first_to_the_last_event() {
+        let mut view = LiveView::new("x".into(), &[]);
+        assert_eq!(view.elapsed(), Nanos::ZERO);
+        for (at, value) in [(3, 5.0), (2, 9.0), (7, 4.0)] {
+            view.event(&sample(at, "VDD_IN", Some(value)));
+        }
+        assert_eq!(view.elapsed(), Nanos::from_secs(5));
+        let peak = |view: &LiveView| view.signals[&("s".to_owned(), "VDD_IN".to_owned())].peak;
+        assert_eq!(peak(&view), Some(9.0));
+        view.reset_peaks();
+        assert_eq!(peak(&view), Some(4.0));
+        view.event(&sample(8, "VDD_IN", Some(6.0)));
+        assert_eq!(peak(&view), Some(6.0));
+    }
+
+    #[test]
+    fn frames_that_ended_at_once_have_no_rate() {
+        let mut tenant = LiveTenant::default();
+        assert_eq!(tenant.rate(), None);
+        for at in [Stamp(5), Stamp(5)] {
+            tenant.completed_at.push_back(at);
+            assert_eq!(tenant.rate(), None);
+        }
+    }
+
+    fn frame(finished_ms: i64, response_ms: i64) -> FrameRecord {
+        let finished = Stamp(finished_ms * 1_000_000);
+        FrameRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence: 0,
+            source_index: 0,
+            released: finished - Nanos::from_millis(response_ms),
+            started: finished - Nanos::from_millis(response_ms),
+            finished,
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+            submission: None,
+        }
+    }
+
+    #[test]
+    fn a_rate_is_that_of_the_last_seconds() {
+        let mut view = LiveView::new("x".into(), &["camera"]);
+        (0..100).for_each(|i| view.event(&Event::Frame(frame(i * 20, 5))));
+        assert!((view.tenants[0].rate().unwrap() - 50.0).abs() < 1e-6);
+        assert_eq!(view.phase, Some(Phase::Together));
+        (0..40).for_each(|i| view.event(&Event::Frame(frame(2_080 + i * 100, 5))));
+        assert!((view.tenants[0].rate().unwrap() - 10.0).abs() < 1e-6);
+        assert_eq!(view.tenants[0].ended, 140);
+    }
+
+    #[test]
+    fn what_a_signal_means_is_kept_also_where_it_comes_before_the_first_reading() {
+        let mut view = LiveView::new("x".into(), &[]);
+        view.event(&Event::Signal(crate::record::SignalRecord {
+            source: "s".into(),
+            signal: "VDD_IN".into(),
+            unit: "mw".into(),
+            role: RailRole::Total,
+            ..Default::default()
+        }));
+        let key = ("s".to_owned(), "VDD_IN".to_owned());
+        assert_eq!(
+            (view.signals[&key].role, view.signals[&key].unit.as_str()),
+            (RailRole::Total, "mw")
+        );
+        view.event(&sample(1, "VDD_IN", Some(5.0)));
+        assert_eq!(
+            (view.signals[&key].role, view.signals[&key].value),
+            (RailRole::Total, Some(5.0))
+        );
+        view.event(&Event::Finding(crate::record::Finding {
+            code: "throttled".into(),
+            tenant: None,
+            message: "It was hot.".into(),
+            advice: String::new(),
+        }));
+        assert_eq!(view.notes, ["It was hot."]);
+    }
 }

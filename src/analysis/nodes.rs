@@ -375,4 +375,79 @@ mod tests {
         assert_eq!((pairs[0].change, pairs[1].change), (Some(-0.5), Some(0.1)));
         assert_eq!(pairs[2].mean_ms, [None, Some(2.0)]);
     }
+
+    #[test]
+    fn operators_are_set_beside_each_other_those_that_differ_most_first() {
+        let of = |operator: &str, mean_ms: f64| OperatorSummary {
+            operator: operator.to_owned(),
+            layers: 1,
+            mean_ms,
+            share: 0.0,
+        };
+        let first = [
+            of("Conv", 10.0),
+            of("Relu", 0.5),
+            of("Add", 1.0),
+            of("Resize", 0.25),
+        ];
+        let second = [
+            of("Relu", 0.125),
+            of("Conv", 11.0),
+            of("Add", 1.0),
+            of("Concat", 3.0),
+        ];
+        let pairs: Vec<_> = operators_beside(&first, &second)
+            .into_iter()
+            .map(|pair| (pair.name, pair.mean_ms, pair.change))
+            .collect();
+        assert_eq!(
+            pairs,
+            [
+                ("Conv".to_owned(), [Some(10.0), Some(11.0)], Some(0.1)),
+                ("Relu".to_owned(), [Some(0.5), Some(0.125)], Some(-0.75)),
+                ("Add".to_owned(), [Some(1.0), Some(1.0)], Some(0.0)),
+                ("Concat".to_owned(), [None, Some(3.0)], None),
+                ("Resize".to_owned(), [Some(0.25), None], None),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_layers_correlation_has_fishers_interval_and_stands_out_beyond_its_share_of_the_time() {
+        let node = NodeRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            name: "conv1".to_owned(),
+            operator: "Conv".to_owned(),
+            count: 103,
+            mean: Nanos::from_millis(1),
+            max: Nanos::from_millis(2),
+            with_response: Some(Covariance {
+                variance: 4.0,
+                response_variance: 16.0,
+                covariance: 6.0,
+            }),
+        };
+        let of = |time_share, effective| with_response(&node, time_share, 1, effective).unwrap();
+        let found = of(0.25, None);
+        assert_eq!((found.correlation, found.variance_share), (0.75, 0.375));
+        // tanh(atanh 0.75 ± 1.96 ÷ 10)
+        assert_eq!(found.ci95, Some([0.650958, 0.823936]));
+        // The lower end of its share of the variance is 0.3254: 1.1 times 0.2959.
+        for (time_share, stands_out) in [(0.25, true), (0.29, true), (0.30, false), (0.5, false)] {
+            assert_eq!(of(time_share, None).stands_out, stands_out, "{time_share}");
+        }
+        // Frames that repeat each other say less, and few say nothing.
+        let [low, high] = of(0.25, Some(28)).ci95.unwrap();
+        assert!(low < 0.650958 && 0.823936 < high, "{low} {high}");
+        assert_eq!(
+            (of(0.25, Some(9)).ci95, of(0.25, Some(9)).stands_out),
+            (None, false)
+        );
+        let still = NodeRecord {
+            mean: Nanos::ZERO,
+            ..node
+        };
+        assert!(summarize(vec![still], None).iter().all(|node| node.share == 0.0));
+    }
 }

@@ -157,4 +157,22 @@ mod tests {
             assert!(quantile.interval_ranks(quantile.needs(), 0.975, 1.0).is_some());
         }
     }
+
+    #[test]
+    fn more_confidence_takes_more_frames_and_not_many_more_than_enough() {
+        // 1 − 2 ÷ 2ⁿ is above 99.99 % from n = 15 on.
+        assert_eq!(Quantile::P50.needs_at(0.9999), 15);
+        for quantile in [Quantile::P50, Quantile::P90, Quantile::P95, Quantile::P99] {
+            assert_eq!(quantile.needs_at(0.95), quantile.needs());
+            for confidence in [0.999, 0.9999, 0.99999] {
+                let needs = quantile.needs_at(confidence);
+                let has = |n: u64| quantile.interval_ranks(n, confidence, 1.0).is_some();
+                assert!(has(needs), "{quantile:?} {confidence}: {needs}");
+                assert!(
+                    needs == quantile.needs() || !has(needs * 31 / 32 - 1),
+                    "{quantile:?} {confidence}: {needs}"
+                );
+            }
+        }
+    }
 }

@@ -414,4 +414,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_series_that_is_not_exact_keeps_few_values_at_hand() {
+        let mut series = Series::default();
+        for i in 0..TOGETHER as i64 * 3 {
+            series.push(Nanos(i), false);
+            assert!(series.values.len() <= TOGETHER);
+        }
+        assert_eq!(series.count(), TOGETHER as u64 * 3);
+    }
 }

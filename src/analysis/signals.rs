@@ -346,4 +346,90 @@ mod tests {
         assert!(signals.tracks.is_empty());
         assert_eq!(signals.changed(&[], run()), Vec::<Vec<SignalChange>>::new());
     }
+
+    #[test]
+    fn of_a_long_run_readings_are_kept_evenly_spaced() {
+        let mut signals = Signals::default();
+        let reading = |i: i64| SampleRecord {
+            at: Stamp(i * 100 * MS),
+            source: "gpu".to_owned(),
+            signal: "clock".to_owned(),
+            value: Some(1300.0),
+            unit: "mhz".to_owned(),
+        };
+        (0..MOST_READINGS as i64 + 1_000).for_each(|i| signals.sample(&reading(i)));
+        let readings = &signals.tracks[0].readings;
+        assert_eq!(readings.len(), MOST_READINGS / 2 + 500);
+        assert!(
+            readings
+                .windows(2)
+                .all(|pair| pair[1].0 - pair[0].0 == Nanos(200 * MS))
+        );
+        assert_eq!(readings[0].0, Stamp(0));
+    }
+
+    #[test]
+    fn what_changed_by_too_little_or_the_wrong_way_is_not_named_and_more_is() {
+        for (unit, before, after, named) in [
+            ("mhz", 1300.0, 1200.0, true),
+            ("mhz", 1300.0, 1287.0, false),
+            ("mhz", 1300.0, 1400.0, false),
+            ("c", 50.0, 54.5, true),
+            ("c", 50.0, 51.5, false),
+            ("c", 50.0, 45.5, false),
+        ] {
+            let mut random = Pcg64::seed_from_u64(1);
+            let mut signals = Signals::default();
+            add(&mut signals, "signal", unit, &mut random, 0.05, |t| {
+                if t < 30.0 { before } else { after }
+            });
+            let found = &signals.changed(&[shift(30.0, true)], run())[0];
+            assert_eq!(
+                found.len(),
+                usize::from(named),
+                "{unit}: {before} to {after}, {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_signal_that_is_read_too_seldom_for_the_length_of_the_run_is_not_named() {
+        // Read every two seconds it may have changed in any four: much of a minute, and little of ten.
+        for (seconds, named) in [(60, 0), (600, 1)] {
+            let mut random = Pcg64::seed_from_u64(1);
+            let mut signals = Signals::default();
+            for i in 0..seconds / 2 {
+                let noise: f64 = Normal::new(0.0, 2.0).unwrap().sample(&mut random);
+                signals.sample(&SampleRecord {
+                    at: Stamp(i * 2_000 * MS),
+                    source: "gpu".to_owned(),
+                    signal: "clock".to_owned(),
+                    value: Some(noise + if i * 4 < seconds { 1300.0 } else { 900.0 }),
+                    unit: "mhz".to_owned(),
+                });
+            }
+            let end = Stamp(seconds * 1_000 * MS);
+            let shift = Moment {
+                to: end,
+                ..shift(seconds as f64 / 2.0, true)
+            };
+            let found = &signals.changed(&[shift], (Stamp(0), end))[0];
+            assert_eq!(found.len(), named, "{seconds} s: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_clock_that_fell_for_a_while_is_named_for_the_shift_that_began_then() {
+        let mut random = Pcg64::seed_from_u64(1);
+        let mut signals = Signals::default();
+        add(&mut signals, "clock", "mhz", &mut random, 4.0, |t| {
+            if (10.0..25.0).contains(&t) { 900.0 } else { 1300.0 }
+        });
+        let shift = Moment {
+            to: Stamp(25_000 * MS),
+            ..shift(10.0, true)
+        };
+        let found = &signals.changed(&[shift], run())[0];
+        assert_eq!(found.len(), 1, "{found:?}");
+    }
 }

@@ -384,4 +384,44 @@ mod tests {
         assert!(!judge(&run(1, |_| 9.0)[..100], &Signals::default()).judged);
         assert_eq!(judge(&[], &Signals::default()), Steady::default());
     }
+
+    #[test]
+    fn a_shift_is_told_with_what_changed_beside_it_in_its_own_unit_and_with_advice_that_fits() {
+        let beside = |unit: &str, before: f64, after: f64| {
+            let mut signals = Signals::default();
+            for i in 0..300 {
+                signals.sample(&SampleRecord {
+                    at: Stamp(i * 99 * MS),
+                    source: "gpu".to_owned(),
+                    signal: "sensor".to_owned(),
+                    value: Some(if i < 150 { before } else { after } + (i % 5) as f64 * 0.01),
+                    unit: unit.to_owned(),
+                });
+            }
+            let steady = judge(&run(3, |x| if x < 0.5 { 9.0 } else { 13.0 }), &signals);
+            finding("camera", &steady, Nanos::from_secs(1)).unwrap()
+        };
+        for (unit, before, after, told, advice) in [
+            (
+                "mhz",
+                1300.0,
+                900.0,
+                "sensor went from 1300 to 900 MHz",
+                "Hold the clocks",
+            ),
+            (
+                "c",
+                50.0,
+                60.0,
+                "sensor went from 50.0 to 60.0 °C",
+                "a temperature slows nothing down",
+            ),
+            ("percent", 50.0, 60.0, "after", "Look for what started or ended"),
+        ] {
+            let found = beside(unit, before, after);
+            assert_eq!(found.code, "latency-shift", "{found:?}");
+            assert!(found.message.contains(told), "{found:?}");
+            assert!(found.advice.contains(advice), "{found:?}");
+        }
+    }
 }

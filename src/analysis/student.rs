@@ -98,4 +98,19 @@ mod tests {
     fn with_many_degrees_of_freedom_it_is_the_normal_one() {
         assert!((t_quantile(0.975, 1e6) - normal_quantile(0.975)).abs() < 1e-5);
     }
+
+    #[test]
+    fn near_the_middle_it_is_as_exact() {
+        // scipy.special.stdtrit; of one degree of freedom it is tan(π (p − ½)).
+        for (p, freedom, t) in [
+            (0.6, 1.0, 0.324_919_696),
+            (0.75, 1.0, 1.0),
+            (0.55, 4.0, 0.133_830_367),
+            (0.6, 30.0, 0.255_605_365),
+            (0.4, 2.0, -0.288_675_135),
+        ] {
+            let found = t_quantile(p, freedom);
+            assert!((found - t).abs() < 1e-7, "{p} {freedom}: {found}");
+        }
+    }
 }

@@ -351,4 +351,32 @@ mod tests {
             (0..300).filter(|&seed| says(seed, 9_000.0, [1_000.0, 2_300.0, 5_000.0][seed as usize % 3]));
         assert_eq!(host.count(), 300, "found");
     }
+
+    #[test]
+    fn the_part_of_compute_in_which_the_host_submitted_is_a_mean_over_frames() {
+        let submission = Some(Submission {
+            took: Nanos(3_000_000),
+            in_compute: Some(Nanos(1_500_000)),
+        });
+        let found = judged(&[frame(6_000_000, submission); 20], Some(false)).unwrap();
+        assert_eq!((found.mean_ms, found.share.p50), (1.5, Some(0.25)));
+        // Frames whose compute took no time have no share.
+        let mut frames = vec![frame(6_000_000, submission); 20];
+        frames.extend([frame(0, submission); 15]);
+        assert_eq!(judged(&frames, Some(false)), Some(found));
+    }
+
+    #[test]
+    fn a_run_is_bound_where_more_than_half_of_its_frames_are() {
+        let (launches, kernels) = (
+            executed(375, 9_000, 2_300, QUEUE),
+            executed(375, 3_000, 20_000, QUEUE),
+        );
+        for (bound, host_bound) in [(10, false), (11, true)] {
+            let mut frames = vec![launches; bound];
+            frames.resize(20, kernels);
+            let found = judged(&frames, Some(false)).unwrap();
+            assert_eq!(found.host_bound, Some(host_bound), "{bound} of 20");
+        }
+    }
 }

@@ -207,4 +207,16 @@ mod tests {
         assert_eq!(misses.longest_streak(), 140);
         assert_eq!(Misses::default().longest_streak(), 0);
     }
+
+    #[test]
+    fn a_streak_goes_on_over_the_ends_of_words() {
+        for (from, to) in [(0, 1), (3, 9), (0, 64), (10, 200), (64, 128), (60, 260), (1, 64)] {
+            let mut misses = Misses::default();
+            (from..to).for_each(|n| misses.note(n));
+            misses.note(to + 1);
+            misses.note(400);
+            assert_eq!(misses.longest_streak(), to - from, "{from}..{to}");
+        }
+        assert_eq!(Misses::default().longest_streak(), 0);
+    }
 }

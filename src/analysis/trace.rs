@@ -211,4 +211,46 @@ mod tests {
         assert_eq!(place(10, 20), 0);
         assert_eq!(place(11, 21), 2);
     }
+
+    #[test]
+    fn a_range_that_took_no_time_lies_in_the_one_that_is_open_or_ends_then() {
+        let seen = |inner: [(i64, i64); 2]| {
+            let range = |path: &str, (from, to): (i64, i64), items| RangeRecord {
+                tenant: 0,
+                track: 0,
+                from: Stamp(from),
+                to: Stamp(to),
+                path: path.to_owned(),
+                batch: None,
+                items,
+            };
+            let mut nesting = Nesting::default();
+            let mut seen = Vec::new();
+            for range in [
+                range("run/a", inner[0], None),
+                range("run/b", inner[1], None),
+                range("run", (0, 30), Some(1)),
+            ] {
+                nesting.push(&range, &mut |edge| {
+                    seen.push(match edge {
+                        Edge::Begin(range) => format!("+{}", range.path),
+                        Edge::End(at) => format!("-{}", at.0),
+                    })
+                });
+            }
+            seen
+        };
+        assert_eq!(
+            seen([(5, 10), (20, 20)]),
+            ["+run", "+run/a", "-10", "+run/b", "-20", "-30"]
+        );
+        assert_eq!(
+            seen([(5, 10), (10, 20)]),
+            ["+run", "+run/a", "-10", "+run/b", "-20", "-30"]
+        );
+        assert_eq!(
+            seen([(5, 10), (10, 10)]),
+            ["+run", "+run/a", "+run/b", "-10", "-10", "-30"]
+        );
+    }
 }

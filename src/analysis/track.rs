@@ -254,4 +254,76 @@ mod tests {
         assert_eq!(track.unread_within((Stamp(0), Stamp(22))), 1);
         assert_eq!(track.within((Stamp(11), Stamp(30))).len(), 1);
     }
+
+    #[test]
+    fn readings_that_are_drawn_together_stand_where_they_were_taken() {
+        let mut track = Track {
+            sorted: true,
+            ..Track::default()
+        };
+        // A value that rises evenly, with stamps far from zero: what is drawn together lies on the same line.
+        let start = 1_000_000_000_000;
+        for i in 0..MOST as i64 * 5 {
+            track.push(Stamp(start + i * 1_000), Some(i as f64));
+        }
+        assert!(track.each() >= 4);
+        for point in track.points() {
+            let on_line = (point.at.0 - start) as f64 / 1_000.0;
+            assert!((point.value - on_line).abs() < 0.1, "{point:?}");
+        }
+    }
+
+    #[test]
+    fn a_counters_readings_are_never_mixed() {
+        let mut track = Track {
+            signal: SignalRecord {
+                averaging: Averaging::Counter,
+                ..SignalRecord::default()
+            },
+            sorted: true,
+            ..Track::default()
+        };
+        // It moves by seven at each seventh reading.
+        let value = |i: i64| (i / 7 * 7) as f64;
+        for i in 0..MOST as i64 * 5 {
+            track.push(Stamp(i * 1_000), Some(value(i)));
+        }
+        assert!(track.each() >= 4);
+        for point in track.points() {
+            assert_eq!((point.at.0 % 1_000, point.value), (0, value(point.at.0 / 1_000)));
+        }
+    }
+
+    #[test]
+    fn readings_that_are_drawn_together_are_their_mean() {
+        let mut track = Track {
+            sorted: true,
+            ..Track::default()
+        };
+        for i in 0..MOST as i64 * 5 {
+            track.push(Stamp(i * 1_000), Some((i % 2 * 10) as f64));
+        }
+        assert!(track.each() >= 4);
+        // The last is still made of fewer.
+        let [whole @ .., _] = track.points() else {
+            panic!("points")
+        };
+        assert!(whole.iter().all(|point| (point.value - 5.0).abs() < 1e-9));
+    }
+
+    #[test]
+    fn all_signals_together_span_from_the_first_reading_of_any_to_the_last() {
+        let mut tracks = Tracks::default();
+        assert_eq!(Tracks::default().finish().span(), None);
+        for (signal, at) in [("a", 30), ("a", 70), ("b", 20), ("b", 40)] {
+            tracks.sample(&SampleRecord {
+                at: Stamp(at),
+                source: "s".into(),
+                signal: signal.into(),
+                value: Some(1.0),
+                unit: "mw".into(),
+            });
+        }
+        assert_eq!(tracks.finish().span(), Some((Stamp(20), Stamp(70))));
+    }
 }

@@ -373,4 +373,146 @@ mod tests {
         assert_eq!(step_us(15_000.0), 100.0);
         assert_eq!(step_us(900.0), 1.0);
     }
+
+    fn query(h2d: f32, compute: f32, d2h: f32, enqueue: Option<f32>) -> Query {
+        Query {
+            h2d,
+            compute,
+            d2h,
+            latency: h2d + compute + d2h,
+            enqueue,
+        }
+    }
+
+    fn warnings(query: Query) -> Vec<Warning> {
+        let queries = [query; 5];
+        summarize(&queries, Some(1.0), Version::Trtexec10, Vec::new())
+            .unwrap()
+            .warnings
+    }
+
+    #[test]
+    fn warnings_are_of_what_takes_as_long_as_computing() {
+        for (h2d, compute, d2h, enqueue, wanted) in [
+            (0.5, 4.0, 0.5, None, &[][..]),
+            (0.5, 4.0, 0.5, Some(1.0), &[]),
+            (0.5, 4.0, 0.5, Some(ENQUEUE_BOUND * 4.0 - 0.1), &[]),
+            (
+                0.5,
+                4.0,
+                0.5,
+                Some(ENQUEUE_BOUND * 4.0 + 0.1),
+                &[Warning::EnqueueBound],
+            ),
+            (0.5, 0.25, 0.1, Some(0.1), &[Warning::H2dBound]),
+            (4.0, 4.0, 0.5, None, &[Warning::H2dBound]),
+            (0.5, 4.0, 4.0, None, &[Warning::D2hBound]),
+        ] {
+            let found = warnings(query(h2d, compute, d2h, enqueue));
+            assert_eq!(found, wanted, "{h2d} {compute} {d2h} {enqueue:?}");
+        }
+    }
+
+    #[test]
+    fn without_wall_time_there_is_no_throughput() {
+        let of = |wall| {
+            summarize(
+                &[query(0.0, 4.0, 0.0, None); 10],
+                wall,
+                Version::Trtexec10,
+                Vec::new(),
+            )
+        };
+        assert_eq!(of(None).unwrap().throughput_qps, None);
+        assert_eq!(of(Some(0.0)).unwrap().throughput_qps, None);
+        assert_eq!(of(Some(2.0)).unwrap().throughput_qps, Some(5.0));
+    }
+
+    #[test]
+    fn notes_say_where_there_were_no_copies_and_where_they_are_left_out() {
+        let notes = |copies: &[Stage], version, device| {
+            let mut gatherer = Gatherer::default();
+            // A frame without copies comes first, and one last.
+            for with in [&[][..], copies, &[]] {
+                let mut stages = [None; 8];
+                stages[Stage::Compute as usize] = Some(Nanos(4_000_000));
+                with.iter()
+                    .for_each(|&stage| stages[stage as usize] = Some(Nanos(250_000)));
+                let frame = FrameRecord {
+                    tenant: 0,
+                    phase: Phase::Together,
+                    warmup: false,
+                    outcome: Outcome::Completed,
+                    sequence: 0,
+                    source_index: 0,
+                    released: Stamp(0),
+                    started: Stamp(0),
+                    finished: Stamp(9_000_000),
+                    lateness: Nanos::ZERO,
+                    stages,
+                    deadline: None,
+                    detections: 0,
+                    input_size: 0,
+                    submission: None,
+                };
+                gatherer.push(&Event::Frame(frame), 0);
+            }
+            gatherer
+                .finish(version, "a backend", device)
+                .unwrap()
+                .notes
+                .join(" ")
+        };
+        let gpu = Device::Gpu(0);
+        for copies in [&[Stage::H2d][..], &[Stage::D2h], &[Stage::H2d, Stage::D2h]] {
+            let ten = notes(copies, Version::Trtexec10, gpu);
+            assert!(
+                !ten.contains("no copies") && !ten.contains("left out"),
+                "{copies:?}: {ten}"
+            );
+            let eleven = notes(copies, Version::Trtexec11, gpu);
+            assert!(
+                eleven.contains("Copies were measured and are left out"),
+                "{copies:?}: {eleven}"
+            );
+        }
+        for version in [Version::Trtexec10, Version::Trtexec11] {
+            let without = notes(&[], version, gpu);
+            assert!(without.contains("reports no copies"), "{without}");
+            assert!(!without.contains("left out"), "{without}");
+            assert!(!without.contains("no GPU"), "{without}");
+        }
+        let host = notes(&[], Version::Trtexec10, Device::Host);
+        assert!(host.contains("`a backend`, which is no GPU"), "{host}");
+    }
+
+    #[test]
+    fn a_file_of_times_has_its_launches_and_compute_that_varies_is_called_so_by_each_version() {
+        // Compute of 4 ms that varies by 2 %: too much for 10, and not for 11.
+        let entry = |n: u32| {
+            let start = f64::from(n) * 10.0 + 100.0;
+            let compute = if n % 2 == 0 { 3.92 } else { 4.08 };
+            format!(
+                r#"{{"startEnqMs": {start}, "endEnqMs": {}, "startH2dMs": {start}, "endH2dMs": {start},
+                    "startComputeMs": {start}, "endComputeMs": {start}, "startD2hMs": {start}, "endD2hMs": {},
+                    "h2dMs": 0.5, "computeMs": {compute}, "d2hMs": 0.25, "latencyMs": 4.75}}"#,
+                start + 0.5,
+                start + 5.0
+            )
+        };
+        let entries: Vec<String> = (0..20).map(entry).collect();
+        let of = |version| of_times(&format!("[{}]", entries.join(",")), version).unwrap();
+        let ten = of(Version::Trtexec10);
+        assert_eq!(ten.enqueue_ms.as_ref().unwrap().median, 0.5);
+        let [Warning::Unstable(percent)] = ten.warnings[..] else {
+            panic!("{:?}", ten.warnings)
+        };
+        assert!((percent - 2.0).abs() < 0.01, "{percent}");
+        assert_eq!(of(Version::Trtexec11).warnings, []);
+        // Twenty queries from 100 ms to 295 ms.
+        assert!(
+            (ten.throughput_qps.unwrap() - 20.0 / 0.195).abs() < 1e-3,
+            "{ten:?}"
+        );
+    }
 }

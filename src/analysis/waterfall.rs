@@ -365,4 +365,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn parts_that_come_to_nothing_have_no_share() {
+        // A damaged file: stages that took longer than the frame that they are of.
+        let mut stages = [None; 8];
+        stages[COMPUTE] = Some(10);
+        let found = waterfall(&[frame(0, 5, 0, stages, -15); 3]);
+        assert_eq!(found.parts.len(), 3, "{found:?}");
+        assert!(found.parts.iter().all(|part| part.share == 0.0), "{found:?}");
+    }
 }

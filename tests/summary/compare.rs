@@ -352,3 +352,101 @@ fn every_field_of_a_comparison_is_documented() {
     }
     assert!(seen > 20);
 }
+
+#[test]
+fn a_limit_is_held_against_each_other_side_by_its_name() {
+    let sides = [
+        side("a", 9_000, 0..5),
+        side("b", 9_000, 5..10),
+        side("c", 10_000, 10..15),
+    ];
+    let limit = parse_limit("camera.response.p50 +3%", &["camera"]).expect("a limit");
+    let comparison = compare(&sides, &[limit]).expect("comparable");
+    let said: Vec<(&str, Option<bool>)> = comparison
+        .limits
+        .iter()
+        .map(|limit| (limit.side.as_str(), limit.passed))
+        .collect();
+    assert_eq!(said, [("B", Some(false)), ("C", Some(true))]);
+    let labels: Vec<&str> = comparison
+        .candidates
+        .iter()
+        .map(|candidate| candidate.side.label.as_str())
+        .collect();
+    assert_eq!(labels, ["B", "C"]);
+}
+
+#[test]
+fn misses_are_compared_without_a_deadline_only_where_frames_were_dropped() {
+    let figures = |a_us: i64, b_us: i64| {
+        let mut manifest = manifest();
+        manifest.scenario.tenants[0].deadline = None;
+        let side = |median_us: i64, seed: u64| Side {
+            name: "x".to_owned(),
+            files: Vec::new(),
+            runs: vec![simulated(&manifest, Nanos::from_micros(median_us), SIGMA, seed)],
+        };
+        let comparison = compare(&[side(a_us, 1), side(b_us, 2)], &[]).expect("comparable");
+        let figures = &first(&comparison).tenants[0].figures;
+        figures.iter().map(|figure| figure.figure).collect::<Vec<&str>>()
+    };
+    let times = ["response.p50", "response.p99"];
+    let all = ["response.p50", "response.p99", "miss_rate"];
+    assert_eq!(figures(9_000, 9_000), times);
+    // At 30 Hz one frame in six cannot be served.
+    assert_eq!(figures(9_000, 40_000), all);
+    assert_eq!(figures(40_000, 9_000), all);
+}
+
+#[test]
+fn of_one_real_run_a_side_it_is_said_that_runs_may_differ_and_of_more_it_is_not() {
+    let side = |count: u64| {
+        let mut manifest = manifest();
+        manifest.scenario.clock = ClockKind::Real;
+        Side {
+            name: "x".to_owned(),
+            files: Vec::new(),
+            runs: (0..count)
+                .map(|seed| simulated(&manifest, Nanos::from_millis(9), SIGMA, seed))
+                .collect(),
+        }
+    };
+    for (a, b, said) in [(1, 1, true), (1, 2, false), (2, 1, false), (2, 2, false)] {
+        let comparison = compare(&[side(a), side(b)], &[]).expect("comparable");
+        let notes = &first(&comparison).notes;
+        let found = notes.iter().any(|note| note.starts_with("one run a side"));
+        assert_eq!(found, said, "{a} and {b}: {notes:?}");
+    }
+}
+
+#[test]
+fn other_networks_and_backends_are_noted_and_the_same_ones_are_not() {
+    let notes = |network: &str, backend: &str| {
+        let with = |network: &str, backend: &str| {
+            changed(&|manifest: &mut Manifest| {
+                manifest.tenants[0].backend = backend.to_owned();
+                manifest.tenants[0].networks = vec![jetlag::record::NetworkManifest {
+                    name: "detector.onnx".to_owned(),
+                    blake3: network.to_owned(),
+                    bytes: 1,
+                }];
+            })
+        };
+        let comparison = compare(&[with("aa", "cpu"), with(network, backend)], &[]).expect("comparable");
+        let notes = &first(&comparison).notes;
+        notes
+            .iter()
+            .filter(|note| note.starts_with("camera's"))
+            .cloned()
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(notes("aa", "cpu"), [""; 0]);
+    assert_eq!(
+        notes("bb", "cpu"),
+        ["camera's networks are different files in A and B"]
+    );
+    assert_eq!(
+        notes("aa", "onnxruntime-cpu"),
+        ["camera's backend: cpu in A, onnxruntime-cpu in B"]
+    );
+}

@@ -573,3 +573,226 @@ fn expectations_are_judged_by_the_estimate_and_say_when_it_is_close() {
     // A promise that is broken is a result, and limits nothing.
     assert_eq!(summary.run.verdict, Verdict::Valid);
 }
+
+/// The camera's frames at 100 Hz, so many of them, in a run that was planned for `planned` seconds and lasted for `lasted`.
+fn limited(limit: u64, frames: u64, planned: i64, lasted: i64) -> Summary {
+    let mut tenant = made_up::tenant("camera", 100.0, 33.0);
+    tenant.frames = Some(limit);
+    let frame = |i: u64| made_up::frame(i, Nanos::from_millis(10 * i as i64), Nanos::ZERO, Nanos(5));
+    let mut events: Vec<Event> = (0..frames).map(|i| Event::Frame(frame(i))).collect();
+    let mut end = made_up::end(0, Phase::Together, lasted);
+    if frames == limit {
+        end.reason = EndReason::Count;
+    }
+    events.push(Event::Phase(end));
+    made_up::summarize(&made_up::manifest(planned, vec![tenant]), &events)
+}
+
+#[test]
+fn a_limit_on_frames_or_a_duration_that_is_enough_already_is_not_advised_upon() {
+    let advice = |summary: &Summary| {
+        let mut findings = summary.run.findings.iter();
+        let found = findings.find(|finding| finding.code == "too-few-samples");
+        found.expect("too few frames").advice.clone()
+    };
+    // One second is enough for 64 frames, and is what was planned.
+    assert_eq!(
+        advice(&limited(50, 50, 1, 1)),
+        "Set `frames: 64` or more, or leave it out."
+    );
+    let longer = advice(&limited(50, 50, 0, 0));
+    assert!(longer.contains("run for 1 s or longer"), "{longer}");
+    // 64 frames were asked for, and the run ended before they were there.
+    assert_eq!(
+        advice(&limited(64, 50, 10, 1)),
+        "Let the run last; 1 s at this rate are enough."
+    );
+}
+
+#[test]
+fn a_tenant_that_did_not_start_says_nothing_of_the_frames_of_another() {
+    let manifest = made_up::manifest(
+        10,
+        vec![
+            made_up::tenant("camera", 30.0, 33.0),
+            made_up::tenant("lidar", 10.0, 100.0),
+        ],
+    );
+    let recorded = |code: &str, tenant: &str| {
+        Event::Finding(Finding {
+            code: code.to_owned(),
+            tenant: Some(tenant.to_owned()),
+            message: "as recorded".to_owned(),
+            advice: String::new(),
+        })
+    };
+    let events = [
+        recorded("not-started", "camera"),
+        recorded("clocks-not-held", "lidar"),
+        Event::Phase(made_up::end(1, Phase::Together, 10)),
+    ];
+    let summary = made_up::summarize(&manifest, &events);
+    let without: Vec<Option<&str>> = summary
+        .run
+        .findings
+        .iter()
+        .filter(|finding| finding.code == "no-frames")
+        .map(|finding| finding.tenant.as_deref())
+        .collect();
+    assert_eq!(without, [Some("lidar")], "{:#?}", summary.run.findings);
+}
+
+#[test]
+fn a_replayed_tenants_demand_is_by_the_rate_at_which_its_frames_came() {
+    let replayed = |manifest: &mut Manifest| {
+        manifest.scenario.tenants[0].arrival = Arrival::Replay { speed: 1.0 };
+    };
+    let slow = |frame: &mut FrameRecord| {
+        frame.finished = frame.started + Nanos::from_millis(44);
+        if frame.sequence >= 2090 {
+            (frame.outcome, frame.deadline) = (Outcome::Unfinished, None);
+        } else if frame.sequence.is_multiple_of(4) {
+            frame.outcome = Outcome::Dropped;
+        }
+    };
+    let summary = changed(replayed, slow, |_| {});
+    let finding = only(&summary);
+    assert_eq!(finding.code, "overload");
+    // 2 100 frames in 70 s, of 44 ms each.
+    assert!(
+        finding.message.contains("132 % of its time"),
+        "{}",
+        finding.message
+    );
+}
+
+#[test]
+fn a_slowdown_that_a_silent_co_runner_leaves_unknown_is_advised_upon_as_such() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect = vec!["camera.slowdown.p50 < 2".to_owned()];
+    events.retain(
+        |event| !matches!(event, Event::Frame(frame) if frame.tenant == 1 && frame.phase == Phase::Together),
+    );
+    let summary = made_up::summarize(&manifest, &events);
+    let mut findings = summary.run.findings.iter();
+    let finding = findings.find(|finding| finding.code == "expectation-undecided");
+    let advice = &finding.expect("undecided").advice;
+    assert!(
+        advice.contains("Let every tenant complete frames in each phase"),
+        "{advice}"
+    );
+}
+
+#[test]
+fn a_figure_that_lacks_frames_is_explained_by_them() {
+    for (seconds, line, needs) in [
+        (1, "camera.response.p90 < 1s", "p90 needs 64 frames and has 30"),
+        (4, "camera.response.p95 < 1s", "p95 needs 130 frames and has 120"),
+        (10, "camera.response.p99 < 1s", "p99 needs 662 frames and has 300"),
+        (10, "camera.slowdown.p99 < 9", "p99 needs 662 frames and has 300"),
+        (10, "camera.jitter < 1s", "p99 needs 662 frames and has 300"),
+    ] {
+        let (mut manifest, events) = made_up::demo(seconds);
+        manifest.scenario.expect = vec![line.to_owned()];
+        let summary = made_up::summarize(&manifest, &events);
+        let of_camera = summary
+            .run
+            .findings
+            .iter()
+            .filter(|finding| finding.tenant.as_deref() == Some("camera"));
+        let said: Vec<(&str, &str)> = of_camera.map(|f| (f.code.as_str(), f.message.as_str())).collect();
+        assert_eq!(said.len(), 1, "{line}: {said:?}");
+        assert_eq!(said[0].0, "too-few-samples", "{line}");
+        assert!(said[0].1.contains(needs), "{line}: {}", said[0].1);
+    }
+    for line in [
+        "worst_over_median < 9",
+        "iqr < 1s",
+        "slowdown.p50 < 9",
+        "response.p50 < 1s",
+    ] {
+        let (mut manifest, mut events) = made_up::demo(1);
+        manifest.scenario.expect = vec![format!("camera.{line}")];
+        events.retain(
+            |event| !matches!(event, Event::Frame(frame) if frame.tenant == 0 && frame.sequence >= 8),
+        );
+        let summary = made_up::summarize(&manifest, &events);
+        let findings = summary.run.findings.iter();
+        let undecided = findings.filter(|finding| finding.code == "expectation-undecided");
+        assert_eq!(undecided.count(), 0, "{line}: {:#?}", summary.run.findings);
+    }
+}
+
+#[test]
+fn a_tenant_without_a_frame_is_advised_by_what_became_of_its_releases() {
+    for (outcome, deadline, became, advice) in [
+        (
+            Some(Outcome::Unfinished),
+            None,
+            "5 still waiting at the end",
+            "Lower the rate",
+        ),
+        (
+            Some(Outcome::Unfinished),
+            Some(33),
+            "5 still waiting at the end",
+            "Lower the rate",
+        ),
+        (Some(Outcome::Dropped), None, "5 dropped", "Lower the rate"),
+        (
+            Some(Outcome::Failed),
+            None,
+            "5 failed",
+            "`jetlag inspect` shows the whole log; mend",
+        ),
+        (
+            None,
+            None,
+            "none was due in the measured time",
+            "Run for longer than it is from one",
+        ),
+    ] {
+        let mut events = Vec::new();
+        for i in 0..5 {
+            let mut frame = made_up::frame(i, Nanos::from_millis(1_000 * i as i64), Nanos::ZERO, Nanos(5));
+            if let Some(outcome) = outcome {
+                (frame.outcome, frame.deadline) = (outcome, deadline.map(Nanos::from_millis));
+                events.push(Event::Frame(frame));
+            }
+        }
+        events.push(Event::Phase(made_up::end(0, Phase::Together, 10)));
+        let manifest = made_up::manifest(10, vec![made_up::tenant("camera", 1.0, 33.0)]);
+        let summary = made_up::summarize(&manifest, &events);
+        let mut findings = summary.run.findings.iter();
+        let found = findings
+            .find(|finding| finding.code == "no-frames")
+            .expect("no frames");
+        assert_eq!(found.message, format!("camera completed no frame: {became}."));
+        assert!(found.advice.starts_with(advice), "{became}: {}", found.advice);
+    }
+}
+
+#[test]
+fn a_profiled_tenant_takes_from_others_only_where_there_are_any() {
+    let message = |tenants: usize| {
+        let (mut manifest, mut events) = made_up::demo(70);
+        manifest.scenario.expect.clear();
+        manifest.scenario.tenants[0].backend = BackendChoice::Cpu {
+            profile: true,
+            threads: 1,
+        };
+        manifest.scenario.tenants.truncate(tenants);
+        manifest.tenants.truncate(tenants);
+        events.retain(|event| match event {
+            Event::Frame(frame) => frame.tenant == OVERHEAD_TENANT || usize::from(frame.tenant) < tenants,
+            Event::Phase(phase) => usize::from(phase.tenant) < tenants,
+            _ => true,
+        });
+        let summary = made_up::summarize(&manifest, &events);
+        let mut findings = summary.run.findings.iter();
+        let found = findings.find(|finding| finding.code == "profiled");
+        found.expect("profiled").message.clone()
+    };
+    assert!(message(2).contains("may take more from the other tenants"));
+    assert!(!message(1).contains("other tenants"), "{}", message(1));
+}

@@ -648,3 +648,65 @@ fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
         "{text}"
     );
 }
+
+#[test]
+fn of_a_sweep_the_step_at_the_scenarios_own_rate_alone_is_a_cell() {
+    let mut manifest = manifest(&["camera", "lidar"], streams());
+    manifest.scenario.sweep = Some(Sweep {
+        tenant: "camera".into(),
+        hz: vec![10.0, 50.0],
+        closed: false,
+    });
+    let mut run = Run::of(&manifest, 6);
+    let fixed = LatencyModel::Fixed(Nanos::from_millis(5));
+    for (phase, hz) in [(Phase::Other(1), 10.0), (Phase::Together, 50.0)] {
+        let rate = Some(SweptRate {
+            tenant: 0,
+            hz: Some(hz),
+        });
+        let tenants = [
+            sim(0, fixed.clone(), periodic(hz), 0),
+            sim(1, fixed.clone(), periodic(20.0), 0),
+        ];
+        run.phase(phase, "Streams", rate, 0.0, 10, &tenants);
+    }
+    let summary = run.finish();
+    let cells: Vec<(&str, u64)> = summary
+        .interference
+        .matrix
+        .iter()
+        .flat_map(|way| &way.cells)
+        .map(|cell| (cell.tenant.as_str(), cell.count))
+        .collect();
+    assert_eq!(cells.len(), 2, "{cells:?}");
+    assert!(
+        cells[0].0 == "camera" && cells[0].1.abs_diff(500) <= 1,
+        "{cells:?}"
+    );
+    assert!(
+        cells[1].0 == "lidar" && cells[1].1.abs_diff(200) <= 1,
+        "{cells:?}"
+    );
+}
+
+#[test]
+fn a_step_that_was_not_measured_has_no_idle_share() {
+    let mut manifest = manifest(&["camera"], None);
+    manifest.scenario.sweep = Some(Sweep {
+        tenant: "camera".into(),
+        hz: vec![50.0],
+        closed: true,
+    });
+    let mut run = Run::of(&manifest, 6);
+    let fixed = LatencyModel::Fixed(Nanos::from_millis(5));
+    for (phase, hz, seconds) in [(Phase::Together, Some(50.0), 10), (Phase::Other(1), None, 0)] {
+        let arrival = hz.map_or(Arrival::Closed, periodic);
+        let rate = Some(SweptRate { tenant: 0, hz });
+        let tenants = [sim(0, fixed.clone(), arrival, 0)];
+        run.phase(phase, "Streams", rate, 0.0, seconds, &tenants);
+    }
+    let summary = run.finish();
+    let steps = summary.duty_cycle.expect("a sweep").steps;
+    let idle: Vec<Option<f64>> = steps.iter().map(|step| step.idle_share).collect();
+    assert_eq!(idle, [Some(0.75), None]);
+}

@@ -218,3 +218,96 @@ fn each_phase_draws_anew_and_the_same_again_when_it_is_repeated() {
         }
     }
 }
+
+#[test]
+fn a_source_that_ends_in_a_phase_is_advised_upon_as_such() {
+    let mut manifest = manifest(&["a", "b"], streams());
+    for tenant in &mut manifest.scenario.tenants {
+        tenant.arrival = Arrival::Closed;
+    }
+    let mut run = Run::of(&manifest, 1);
+    let mut short = busy(1, 10);
+    short.length = Some(100);
+    run.phase(
+        Phase::Together,
+        "Streams",
+        None,
+        1.0,
+        10,
+        &[busy(0, 10), busy(1, 10)],
+    );
+    run.phase(Phase::Other(1), "Exclusive", None, 1.0, 10, &[busy(0, 10), short]);
+    let summary = run.finish();
+    let mut findings = summary.run.findings.iter();
+    let early = findings.find(|finding| finding.code == "phase-ended-early");
+    let early = early.expect("b ended early");
+    assert_eq!(early.tenant.as_deref(), Some("b"));
+    assert!(early.advice.contains("`repeat: true`"), "{}", early.advice);
+}
+
+/// A sweep whose steps all drop frames.
+fn dropping(steps: u32) -> Summary {
+    let mut manifest = manifest(&["camera"], None);
+    manifest.scenario.sweep = Some(Sweep {
+        tenant: "camera".into(),
+        hz: vec![125.0; steps as usize],
+        closed: false,
+    });
+    let mut run = Run::of(&manifest, 2);
+    for step in 0..=steps {
+        let hz = if step == 0 { 50.0 } else { 125.0 };
+        let mut camera = sim(0, fixed(10), periodic(hz), 0);
+        camera.overload = Overload::DropOldest { queue: 2 };
+        let phase = match step {
+            0 => Phase::Together,
+            step => Phase::Other(step as u16),
+        };
+        let rate = Some(SweptRate {
+            tenant: 0,
+            hz: Some(hz),
+        });
+        run.phase(phase, "Streams", rate, 0.0, 10, &[camera]);
+    }
+    run.finish()
+}
+
+#[test]
+fn four_phases_are_named_and_of_more_their_number() {
+    for (steps, more) in [(4, None), (5, Some(" and 1 more;")), (7, Some(" and 3 more;"))] {
+        let summary = dropping(steps);
+        let finding = &summary.run.findings[0];
+        assert_eq!(finding.code, "phase-overload");
+        let named = finding.message.matches("camera at 125 Hz").count();
+        assert_eq!(named, 4, "{}", finding.message);
+        match more {
+            Some(more) => assert!(finding.message.contains(more), "{}", finding.message),
+            None => assert!(!finding.message.contains("more"), "{}", finding.message),
+        }
+    }
+}
+
+#[test]
+fn releases_are_late_or_not_by_the_arrival_that_a_step_has() {
+    let mut manifest = manifest(&["camera", "lidar"], None);
+    manifest.scenario.clock = jetlag::scenario::ClockKind::Real;
+    manifest.scenario.sweep = Some(Sweep {
+        tenant: "camera".into(),
+        hz: vec![50.0],
+        closed: true,
+    });
+    manifest.scenario.tenants[1].arrival = Arrival::Closed;
+    let mut run = Run::of(&manifest, 3);
+    for (phase, hz) in [(Phase::Together, Some(50.0)), (Phase::Other(1), None)] {
+        let arrival = hz.map_or(Arrival::Closed, periodic);
+        let rate = Some(SweptRate { tenant: 0, hz });
+        let tenants = [sim(0, fixed(2), arrival, 0), sim(1, fixed(3), Arrival::Closed, 0)];
+        run.phase(phase, "Streams", rate, 0.0, 2, &tenants);
+    }
+    let summary = run.finish();
+    let late: Vec<Vec<Option<u64>>> = summary
+        .phases
+        .iter()
+        .map(|phase| phase.tenants.iter().map(|tenant| tenant.late_releases).collect())
+        .collect();
+    assert_eq!(late, [[Some(0), None], [None, None]]);
+}

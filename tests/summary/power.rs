@@ -726,3 +726,135 @@ fn absurd_stamps_and_values_make_no_panic() {
             .any(|e| matches!(e, Event::Phase(p) if p.phase == Phase::Together))
     );
 }
+
+#[test]
+fn idle_is_by_the_counter_where_it_covers_the_baseline_and_widens_what_is_above_idle() {
+    // The sensor shows 100 W throughout, and the counter counts 101 W.
+    let made = |idle: (i64, i64)| {
+        let mut counter = line("nvml", "gpu0_energy", RailRole::Within, |t| {
+            Some(1e9 + t * 101_000.0)
+        });
+        counter.signal.unit = "mj".to_owned();
+        counter.signal.averaging = Averaging::Counter;
+        counter.signal.within = Some("gpu0_power_instant".to_owned());
+        let power = line("nvml", "gpu0_power_instant", RailRole::Total, |_| Some(100_000.0));
+        let (manifest, mut events) = with_power(&[power, counter], 70);
+        for event in &mut events {
+            if let Event::Window(window) = event {
+                let [from, to] = [idle.0, idle.1].map(|ms| START + Nanos::from_millis(ms));
+                (window.from, window.to) = (from, to);
+            }
+        }
+        made_up::summarize(&manifest, &events)
+    };
+    let summary = made((-5_000, -1_000));
+    let close = |found: f64, known: f64| assert!((found - known).abs() < 1.0, "{found}, {known}");
+    close(summary.power[0].idle_mw.unwrap(), 101_000.0);
+    let energy = summary.energy.as_ref().unwrap();
+    close(energy.total_mj, 7_070_000.0);
+    close(energy.above_idle_mj.unwrap(), 0.0);
+    // At either end a move of 10.1 J may lie on the other side, and may have been seen a reading late: 40.4 J.
+    let [low, high] = energy.ci95_mj.unwrap();
+    close(low, 7_070_000.0 - 40_400.0);
+    close(high, 7_070_000.0 + 40_400.0);
+    // The same of the baseline's four seconds, for as long as the run is.
+    let [low, high] = energy.above_idle_ci95_mj.unwrap();
+    close(low, -40_400.0 * (1.0 + 70.0 / 4.0));
+    close(high, 40_400.0 * (1.0 + 70.0 / 4.0));
+
+    // A baseline that lasted no time, between two readings.
+    let summary = made((-2_050, -2_050));
+    assert_eq!(summary.power[0].idle_mw, None);
+    assert!(
+        codes(&summary).contains(&"idle-power-not-measured"),
+        "{:?}",
+        codes(&summary)
+    );
+}
+
+#[test]
+fn a_line_of_the_whole_that_went_silent_is_said_and_a_part_and_one_never_read_are_not() {
+    let whole = || line("ina3221", "VDD_IN", RailRole::Total, module);
+    let with = |other: Line, readings: &dyn Fn(&SampleRecord) -> bool| {
+        let name = other.signal.signal.clone();
+        let (manifest, mut events) = with_power(&[whole(), other], 70);
+        events.retain(|event| match event {
+            Event::Sample(sample) if sample.signal == name => readings(sample),
+            _ => true,
+        });
+        let summary = made_up::summarize(&manifest, &events);
+        let codes = codes(&summary);
+        codes
+            .iter()
+            .map(|code| (*code).to_owned())
+            .collect::<Vec<String>>()
+    };
+    let total = |mw| line("nvml", "gpu0_power_instant", RailRole::Total, mw);
+    let part = |mw| line("ina3221", "VDD_CPU", RailRole::Part, mw);
+    let before = |sample: &SampleRecord| sample.at < START - Nanos::from_secs(1);
+    let silent = "power-not-measured";
+    assert_eq!(
+        with(total(module), &before),
+        [silent],
+        "read before the run alone"
+    );
+    assert_eq!(with(total(|_| None), &|_| true), [silent], "tried and not read");
+    assert_eq!(
+        with(total(module), &|_| false),
+        [""; 0],
+        "described and never tried"
+    );
+    assert_eq!(with(part(module), &before), [""; 0]);
+    assert_eq!(with(part(|_| None), &|_| true), [""; 0]);
+}
+
+#[test]
+fn processors_alone_are_said_to_be() {
+    let processor = |name: &str| line("rapl", name, RailRole::Total, module);
+    for lines in [
+        vec![processor("package-0")],
+        vec![processor("package-0"), processor("package-1")],
+    ] {
+        let energy = powered(&lines, 70).energy.unwrap();
+        assert_eq!((energy.of, energy.rails.len()), ("processor", lines.len()));
+    }
+}
+
+#[test]
+fn shares_of_no_energy_add_up_to_one_all_the_same() {
+    let lines = [
+        line("nvml", "gpu0_power_instant", RailRole::Total, |_| Some(0.0)),
+        line("rapl", "package-0", RailRole::Total, |_| Some(0.0)),
+    ];
+    let summary = on_devices(
+        ("tensorrt", Some(Device::Gpu(0))),
+        ("cpu", Some(Device::Host)),
+        &lines,
+    );
+    let shares: f64 = summary
+        .tenants
+        .iter()
+        .map(|tenant| tenant.energy_mj_per_frame.unwrap().share)
+        .sum();
+    assert!((shares - 1.0).abs() < 1e-5, "{shares}");
+}
+
+#[test]
+fn the_whole_of_a_desktop_is_named_by_what_was_measured() {
+    let card = |name: &str| line("nvml", name, RailRole::Total, module);
+    let processor = || line("rapl", "package-0", RailRole::Total, module);
+    for (lines, of) in [
+        (vec![card("gpu0_power_instant")], "GPU"),
+        (vec![card("gpu0_power_instant"), processor()], "GPU and processor"),
+        (
+            vec![
+                card("gpu0_power_instant"),
+                card("gpu1_power_instant"),
+                processor(),
+            ],
+            "all GPUs and processor",
+        ),
+    ] {
+        assert_eq!(powered(&lines, 70).energy.unwrap().of, of);
+    }
+}

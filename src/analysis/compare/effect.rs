@@ -418,4 +418,66 @@ mod tests {
         assert!(of_quantile(Quantile::P50, [&a, &a], 0.95).is_ok());
         assert!(of_quantile(Quantile::P50, [&[], &a], 0.95).is_err());
     }
+
+    #[test]
+    fn of_two_sides_with_too_few_frames_the_one_that_takes_more_is_told() {
+        let wanting = |a: &[Vec<i64>], b: &[Vec<i64>]| match of_quantile(Quantile::P99, [a, b], 0.95) {
+            Err(Unknown::Frames(wanting)) => wanting,
+            other => panic!("{other:?}"),
+        };
+        let few = runs(9.0, 0.1, 0.0, 0.0, (1, 300), 1);
+        let bursts = runs(9.0, 0.1, 0.97, 0.0, (1, 600), 2);
+        let (least, most) = (wanting(&few, &few), wanting(&bursts, &bursts));
+        assert!(most.needs > least.needs && most.repeats, "{least:?}, {most:?}");
+        assert_eq!(wanting(&few, &bursts), most);
+        assert_eq!(wanting(&bursts, &few), most);
+    }
+
+    #[test]
+    fn what_is_said_to_be_needed_is_more_than_there_is() {
+        // Enough frames for p99, and too few for the confidence that many figures together ask for.
+        let mut refused = 0;
+        for seed in 0..20 {
+            let a = runs(9.0, 0.1, 0.0, 0.0, (1, 900), seed);
+            if let Err(Unknown::Frames(wanting)) = of_quantile(Quantile::P99, [&a, &a], 0.9999) {
+                refused += 1;
+                assert!(wanting.needs > 900, "seed {seed}: {wanting:?}");
+            }
+        }
+        assert_eq!(refused, 20);
+        let bursts = promises(vec![(0..1_000).map(|i| i / 100 % 3 == 0).collect()]);
+        let found = of_misses([&bursts, &bursts], 0.95);
+        assert!(
+            matches!(found, Err(Unknown::Frames(wanting)) if wanting.repeats && wanting.needs > 1_000),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn the_interval_of_a_figure_of_runs_is_that_of_scipy() {
+        // scipy.stats.ttest_ind(log b, log a, equal_var=False).confidence_interval()
+        let a = [10.0, 10.1, 9.9, 10.2];
+        let b = [11.0, 11.5, 10.8];
+        let (of_a, of_b, change, interval) = of_runs([&a, &b], 0.95).unwrap();
+        let [low, high] = interval.unwrap();
+        for (found, known) in [
+            (of_a, 10.049378065577068),
+            (of_b, 11.096127209934096),
+            (change, 11.096127209934096 / 10.049378065577068 - 1.0),
+            (low, 0.028582067),
+            (high, 0.185292487),
+        ] {
+            assert!((found - known).abs() < 1e-7, "{found}, {known}");
+        }
+    }
+
+    #[test]
+    fn a_figure_of_runs_needs_two_of_each_side_and_values_that_have_a_ratio() {
+        for (a, b) in [(&[10.0][..], &[11.0, 11.1][..]), (&[10.0, 10.1], &[11.0])] {
+            assert_eq!(of_runs([a, b], 0.95).unwrap().3, None, "{a:?} {b:?}");
+        }
+        for wrong in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert_eq!(of_runs([&[10.0, wrong], &[11.0, 11.1]], 0.95), None, "{wrong}");
+        }
+    }
 }

@@ -152,4 +152,22 @@ mod tests {
         let limit = parse("camera.response.p99 -5%", &TENANTS).unwrap();
         assert!(limit.is_passed([-0.2, -0.06]) && !limit.is_passed([-0.2, -0.04]));
     }
+
+    #[test]
+    fn of_no_change_at_all_the_sign_says_which_way_is_too_much() {
+        let limit = parse("camera.response.p99 +0%", &TENANTS).unwrap();
+        assert!(limit.is_passed([0.01, 0.1]) && !limit.is_passed([-0.1, -0.01]));
+        assert!(!limit.is_passed([-0.01, 0.1]));
+        for text in ["camera.response.p99 -0%", "camera.response.p99 −0%"] {
+            let limit = parse(text, &TENANTS).unwrap();
+            assert!(
+                limit.is_passed([-0.1, -0.01]) && !limit.is_passed([0.01, 0.1]),
+                "{text}"
+            );
+            assert!(!limit.is_passed([-0.1, 0.01]), "{text}");
+        }
+        // A name with a hyphen in it is no sign.
+        let limit = parse("cam-front.miss_rate +5%", &TENANTS).unwrap();
+        assert!(limit.is_passed([0.06, 0.1]) && !limit.is_passed([-0.1, -0.06]));
+    }
 }

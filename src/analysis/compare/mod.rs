@@ -466,3 +466,36 @@ fn unknown(figure: &'static str, unit: &'static str, reason: String) -> FigureCo
         reason: Some(reason),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::quantile::Wanting;
+
+    #[test]
+    fn why_a_figure_is_unknown_is_said_with_what_it_takes() {
+        let frames = |repeats| {
+            Unknown::Frames(Wanting {
+                needs: 2_000,
+                repeats,
+            })
+        };
+        for (why, said) in [
+            (
+                frames(false),
+                "it needs 2000 frames a side; there are 300 and 400",
+            ),
+            (
+                frames(true),
+                "its frames repeat each other (slow ones follow slow ones), so it needs about 2000 a side; there are 300 and 400",
+            ),
+            (Unknown::NoFrame, "a side completed no frame"),
+            (
+                Unknown::NoRatio,
+                "a response time is zero, so that there is no ratio",
+            ),
+        ] {
+            assert_eq!(because(why, [300, 400]), said);
+        }
+    }
+}

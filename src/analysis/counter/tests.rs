@@ -424,3 +424,185 @@ fn the_interval_holds_the_true_energy_in_most_of_many_runs() {
         assert!(errors < lines / 5.0, "{seconds} s: {errors}, on a line {lines}");
     }
 }
+
+#[test]
+fn a_counter_alone_may_be_off_by_the_larger_part_of_a_move_and_one_reading_more_at_either_end() {
+    // 100 W; the counter moves once a second and is read as often.
+    let counter = points((0..60).map(|n| (n * 1_000, n as f64 * 100_000.0)));
+    let (power, _) = read(|_| 100_000.0, []);
+    let seldom = Beside {
+        spacing: Nanos(1_000 * MS),
+        ..beside(&power)
+    };
+    for (from, to, half) in [
+        (10_500, 20_500, 150_000.0 + 150_000.0),
+        (10_200, 20_500, 180_000.0 + 150_000.0),
+        (10_500, 20_900, 150_000.0 + 190_000.0),
+        (10_000, 20_000, 200_000.0 + 200_000.0),
+    ] {
+        let found = by(counted(&counter, Nanos(1_000 * MS), &seldom, window(from, to)));
+        assert!((found.mj - (to - from) as f64 * 100.0).abs() < 1e-3, "{found:?}");
+        assert!((found.half - half).abs() < 1e-3, "{from} to {to}: {found:?}");
+    }
+}
+
+#[test]
+fn a_window_may_end_a_little_after_the_counters_last_move() {
+    let counter = points((0..=10).map(|n| (n * 1_000, n as f64 * 100_000.0)));
+    assert_eq!(growth(&counter, window(1_500, 10_500)), Growth::By(900_000.0));
+    assert_eq!(growth(&counter, window(-500, 5_000)), Growth::By(550_000.0));
+    assert_eq!(growth(&counter, window(1_500, 12_500)), Growth::Unknown);
+}
+
+#[test]
+fn ends_without_power_are_guessed_by_the_mean_and_widen_the_interval_by_all_of_it() {
+    let (_, counter) = read(|_| 300_000.0, (0..14).map(|n| n * 5_000 + 2_000));
+    // Its first reading comes 300 ms after the start and its last 200 ms before the end; each stands for 100 ms more.
+    let power = points((3..=198).map(|i| (i * 100, 300_000.0)));
+    let found = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(0, 20_000),
+    ));
+    assert!((found.mj - 6_000_000.0).abs() < 1e-3, "{found:?}");
+    // The counter's step, and 300 ms of 300 W.
+    assert!((found.half - (30_000.0 + 90_000.0)).abs() < 10.0, "{found:?}");
+}
+
+#[test]
+fn an_edge_is_as_wide_whether_the_load_changes_in_the_first_in_the_last_or_just_before() {
+    let edge = 1.96 * 0.1 * 400_000.0 / 2f64.sqrt();
+    let high = |on: std::ops::Range<i64>| move |ms: i64| if on.contains(&ms) { 500_000.0 } else { 100_000.0 };
+    for on in [2_000..90_000, -20_000..19_500, 0..90_000] {
+        let (power, counter) = read(high(on.clone()), (0..12).map(|n| n * 5_000 + 4_000));
+        let found = by(counted(
+            &counter,
+            FIVE_SECONDS,
+            &beside(&power),
+            window(0, 20_000),
+        ));
+        assert!(
+            (found.half - edge.hypot(50_000.0)).abs() < 10.0,
+            "{on:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn a_coarse_sensor_widens_an_edge_by_half_a_step_for_as_long_as_it_lasts() {
+    let (steady, _) = read(|_| 300_000.0, []);
+    let (jump, _) = read(|ms| if ms < 1_000 { 100_000.0 } else { 500_000.0 }, []);
+    let edge = 1.96 * 0.1 * 400_000.0 / 2f64.sqrt();
+    for (power, scatter) in [(&steady, 0.0), (&jump, edge)] {
+        let coarse = Beside {
+            step: 20_000.0,
+            ..beside(power)
+        };
+        let half = coarse.half(window(0, 2_000));
+        assert!((half - (scatter + 20_000.0)).abs() < 1e-3, "{half}");
+    }
+}
+
+#[test]
+fn what_the_highest_reading_next_to_the_counters_took_is_its_step() {
+    // 700 W for a tenth of a second, 200 ms after the counter was read: it may have been renewed while that was on.
+    let load = |ms: i64| {
+        if (4_200..4_300).contains(&ms) {
+            700_000.0
+        } else {
+            100_000.0
+        }
+    };
+    let (power, counter) = read(load, (0..12).map(|n| n * 5_000 + 4_000));
+    let found = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(0, 20_000),
+    ));
+    assert!((found.half - 70_000.0).abs() < 10.0, "{found:?}");
+}
+
+#[test]
+fn moves_of_the_counter_that_power_did_not_see_do_not_widen_the_interval() {
+    let (_, counter) = read(|_| 300_000.0, (-2..14).map(|n| n * 5_000 + 2_000));
+    let power = points((-1..=300).map(|i| (i * 100, 300_000.0)));
+    let half =
+        |counter: &[Point]| by(counted(counter, FIVE_SECONDS, &beside(&power), window(0, 20_000))).half;
+    assert!((half(&counter) - 30_000.0).abs() < 10.0, "{}", half(&counter));
+    // Nor does a reset after the window.
+    let mut reset = counter;
+    for point in reset.iter_mut().filter(|point| point.at > Stamp(23_000 * MS)) {
+        point.value -= 1e9;
+    }
+    assert!((half(&reset) - 30_000.0).abs() < 10.0, "{}", half(&reset));
+}
+
+#[test]
+fn power_cannot_be_off_a_counter_that_counted_nothing() {
+    let off = points((0..=300).map(|i| (i * 100, 0.0)));
+    for every in [TENTH, FIVE_SECONDS] {
+        let still = points((0..=300).map(|i| (i * 100, 7.0)));
+        let found = by(counted(&still, every, &beside(&off), window(0, 30_000)));
+        assert_eq!((found.mj, found.power_off), (0.0, None), "{every}");
+        assert!(found.half.is_finite(), "{found:?}");
+    }
+}
+
+#[test]
+fn power_is_on_where_more_than_half_of_the_readings_show_some() {
+    for (of, on, is_on) in [
+        (10, 6, true),
+        (4, 3, true),
+        (4, 2, false),
+        (4, 1, false),
+        (1, 1, true),
+        (0, 0, false),
+    ] {
+        let readings = points((0..of).map(|i| (i * 100, f64::from(u8::from(i < on)))));
+        assert_eq!(beside(&readings).is_on(window(0, 5_000)), is_on, "{on} of {of}");
+    }
+}
+
+#[test]
+fn a_change_just_after_an_edge_may_be_one_within_it() {
+    let edge = 1.96 * 0.1 * 400_000.0 / 2f64.sqrt();
+    let load = |ms: i64| if ms < 4_100 { 100_000.0 } else { 500_000.0 };
+    let (power, counter) = read(load, (0..12).map(|n| n * 5_000 + 4_000));
+    let found = by(counted(
+        &counter,
+        FIVE_SECONDS,
+        &beside(&power),
+        window(0, 20_000),
+    ));
+    // Beside the trapezium of the reading in which it rises, by which power seems to be off the counter.
+    let half = edge.hypot(50_000.0);
+    assert!((half..half + 5_000.0).contains(&found.half), "{found:?}");
+}
+
+#[test]
+fn readings_that_are_closer_than_renewals_are_not_taken_for_scatter() {
+    // Renewed each half second or a little sooner, and read five times as often: what lies between says nothing more.
+    let renewed = (-1..=5).map(|n| (n * 500 - if n % 2 == 0 { 20 } else { 0 }, 300_000.0));
+    let between = (-1..5).flat_map(|n| (1..5).map(move |k| (n * 500 + k * 100, 400_000.0)));
+    let mut readings: Vec<(i64, f64)> = renewed.chain(between).collect();
+    readings.sort_by_key(|&(ms, _)| ms);
+    let power = points(readings);
+    let slow = Beside {
+        lag: Nanos(500 * MS),
+        ..beside(&power)
+    };
+    let half = slow.half(window(0, 2_000));
+    assert!((half - 1.0).abs() < 1e-9, "half a step alone: {half}");
+}
+
+#[test]
+fn a_sensor_that_is_off_for_five_seconds_is_off_by_less_over_two_and_by_as_much_a_second_over_eight() {
+    let (power, _) = read(|_| 100_000.0, []);
+    let counter = points((0..14).map(|n| (n * 5_000, n as f64 * 5.0 * 260_000.0)));
+    for (seconds, off) in [(2, 160_000.0 * 10f64.sqrt()), (5, 800_000.0), (8, 1_280_000.0)] {
+        let found = beside(&power).off_for_a_while(&counter, Nanos::from_secs(seconds));
+        assert!((found - off).abs() < 1e-3, "{seconds} s: {found}");
+    }
+}

@@ -276,4 +276,162 @@ mod tests {
             assert_eq!(of(source, signal, value), None, "{source}/{signal}");
         }
     }
+
+    #[test]
+    fn each_metric_of_a_card_has_the_name_that_it_has_there() {
+        for (question, name) in [
+            ("load", "utilization.gpu"),
+            ("temperature", "temperature.gpu"),
+            ("throttle_reasons", "clocks_event_reasons"),
+            ("sm_frequency", "clocks.current.graphics"),
+        ] {
+            let found = metric(&SampleRecord {
+                at: Stamp(0),
+                source: "nvml".to_owned(),
+                signal: format!("gpu0_{question}"),
+                value: Some(32.0),
+                unit: String::new(),
+            });
+            assert_eq!(found, Some((name, 32.0)));
+        }
+    }
+
+    fn nothing_yet(on_gpu: bool) -> Gathered {
+        Gathered {
+            name: "camera".to_owned(),
+            on_gpu,
+            recording: Recording::default(),
+            span: None,
+            gpu_ms: 0.0,
+            application: false,
+            in_batch: HashMap::new(),
+            seen: HashMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_range_that_is_seen_again_counts_with_its_mean() {
+        let mut gathered = nothing_yet(false);
+        for (from, to, mean) in [(10, 12, 2.0), (20, 26, 4.0), (30, 31, 3.0), (40, 47, 4.0)] {
+            gathered.range(&RangeRecord {
+                tenant: 0,
+                track: 0,
+                from: Stamp(from * 1_000_000),
+                to: Stamp(to * 1_000_000),
+                path: "load/decode".to_owned(),
+                batch: None,
+                items: None,
+            });
+            assert_eq!(gathered.recording.data["camera/load/decode"], [mean, 0.0]);
+        }
+    }
+
+    #[test]
+    fn a_batchs_time_on_the_gpu_is_that_of_its_stages_there_and_a_runs_that_of_its_batches() {
+        for (on_gpu, batch, run) in [(true, 4.5, 13.5), (false, 0.0, 0.0)] {
+            let mut gathered = nothing_yet(on_gpu);
+            for n in 0..3 {
+                let mut stages = [None; 8];
+                for (stage, us) in [
+                    (Stage::Preprocess, 1_000),
+                    (Stage::H2d, 250),
+                    (Stage::Compute, 4_000),
+                    (Stage::D2h, 250),
+                ] {
+                    stages[stage as usize] = Some(Nanos::from_micros(us));
+                }
+                gathered.frame(&FrameRecord {
+                    tenant: 0,
+                    phase: Phase::Together,
+                    warmup: false,
+                    outcome: Outcome::Completed,
+                    sequence: n,
+                    source_index: n,
+                    released: Stamp(0),
+                    started: Stamp(n as i64 * 10_000_000),
+                    finished: Stamp(n as i64 * 10_000_000 + 6_000_000),
+                    lateness: Nanos::ZERO,
+                    stages,
+                    deadline: None,
+                    detections: 0,
+                    input_size: 0,
+                    submission: None,
+                });
+            }
+            let data = gathered.finish().recording.data;
+            assert_eq!(data["camera/run_sample/pipeline/batch_1"], [6.0, batch]);
+            assert_eq!(data["camera/run_sample/pipeline"], [26.0, run]);
+        }
+    }
+
+    #[test]
+    fn batches_without_items_are_in_no_count() {
+        let mut gathered = nothing_yet(false);
+        for (index, items) in [(0, 4), (1, 0), (2, 4)] {
+            gathered.range(&RangeRecord {
+                tenant: 0,
+                track: 0,
+                from: Stamp(index as i64 * 1_000_000),
+                to: Stamp(index as i64 * 1_000_000 + 500_000),
+                path: "run/batch".to_owned(),
+                batch: Some(index),
+                items: Some(items),
+            });
+        }
+        let found = gathered.finish().recording;
+        assert_eq!(found.meta.total_batches["camera/run"], 2);
+        assert_eq!(found.batch_info.len(), 3);
+
+        let mut gathered = nothing_yet(false);
+        for outcome in [
+            Outcome::Completed,
+            Outcome::Failed,
+            Outcome::Completed,
+            Outcome::Dropped,
+        ] {
+            gathered.frame(&FrameRecord {
+                tenant: 0,
+                phase: Phase::Together,
+                warmup: false,
+                outcome,
+                sequence: 0,
+                source_index: 0,
+                released: Stamp(0),
+                started: Stamp(0),
+                finished: Stamp(1_000_000),
+                lateness: Nanos::ZERO,
+                stages: [None; 8],
+                deadline: None,
+                detections: 0,
+                input_size: 0,
+                submission: None,
+            });
+        }
+        let found = gathered.finish().recording;
+        assert_eq!(found.meta.total_batches["camera/run_sample/pipeline"], 2);
+        assert_eq!(found.batch_info.len(), 3);
+    }
+
+    #[test]
+    fn every_tenants_recording_has_the_readings_of_the_cards() {
+        let mut gatherer = Gatherer {
+            tenants: vec![nothing_yet(true), nothing_yet(false)],
+            gpu_metrics: IndexMap::new(),
+        };
+        for value in [90.0, 95.0] {
+            gatherer.push(&Event::Sample(SampleRecord {
+                at: Stamp(0),
+                source: "nvml".to_owned(),
+                signal: "gpu0_load".to_owned(),
+                value: Some(value),
+                unit: "percent".to_owned(),
+            }));
+        }
+        let (tenants, all) = gatherer.finish();
+        assert_eq!(all["utilization.gpu"], [90.0, 95.0]);
+        for tenant in tenants {
+            let known = &tenant.recording.gpu_metrics["utilization.gpu"];
+            assert_eq!(*known, serde_json::json!([90.0, 95.0]));
+        }
+    }
 }

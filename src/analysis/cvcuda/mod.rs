@@ -224,3 +224,21 @@ fn decimals(x: f64, places: usize) -> f64 {
 fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(above, _)| above)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_numpys_to_the_last_bit() {
+        // np.sum(np.sqrt(np.arange(1, n + 1)) * 0.1)
+        for (n, sum) in [
+            (300, 347.255_638_857_640_9),
+            (777, 1_445.283_578_832_104_2),
+            (1_001, 2_112.909_447_151_984_8),
+        ] {
+            let values: Vec<f64> = (1..=n).map(|i| f64::from(i).sqrt() * 0.1).collect();
+            assert_eq!(pairwise_sum(&values), sum, "{n}");
+        }
+    }
+}

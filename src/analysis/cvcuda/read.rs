@@ -248,3 +248,24 @@ fn tree(branch: Branch) -> Tree<Figure> {
     }
     tree
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_processes_the_file_says_how_many_there_were_or_they_are_counted() {
+        let multiplier = |more: &str| {
+            let process = r#"{"data": {"a": {"cpu_time": 1.0, "gpu_time": 0.5}}}"#;
+            let text = format!(r#"{{"processes": [{process}, {process}]{more}}}"#);
+            match read(&text) {
+                Ok(Input::Several { multiplier, .. }) => multiplier,
+                Ok(_) => panic!("several processes"),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        assert_eq!(multiplier(r#", "num_gpus": 2, "num_processes": 3"#), 6);
+        assert_eq!(multiplier(r#", "num_gpus": 4"#), 2);
+        assert_eq!(multiplier(""), 2);
+    }
+}

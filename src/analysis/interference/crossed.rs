@@ -370,4 +370,28 @@ mod tests {
         assert_eq!(interaction, [4.0 - side, 4.0, 4.0 + side]);
         assert_eq!(own, [5.0 - side / 2.0, 5.0, 5.0 + side / 2.0]);
     }
+
+    #[test]
+    fn inputs_that_make_a_detector_faster_are_found_as_well() {
+        let found = finding([11.0, 11.0, 10.0, 10.0], 0.0, 1200);
+        assert!(found >= 90, "{found} of 100");
+    }
+
+    #[test]
+    fn the_relative_spread_is_that_of_p99_over_p50_and_of_no_time_there_is_none() {
+        let [low, value, high] = spread([1.5, 2.0, 2.5], [5.0, 6.0, 9.0]).unwrap();
+        assert!((value - 2.0).abs() < 1e-12, "{value}");
+        // By their logarithms: each end takes the lower end of p99 and the upper one of p50, or the other way round.
+        let side = |p50: f64, p99: f64| (p50 / 2.0).ln().hypot((p99 / 6.0).ln());
+        assert!(
+            (low - (3.0 * (-side(2.5, 5.0)).exp() - 1.0)).abs() < 1e-12,
+            "{low}"
+        );
+        assert!(
+            (high - (3.0 * side(1.5, 9.0).exp() - 1.0)).abs() < 1e-12,
+            "{high}"
+        );
+        assert_eq!(spread([0.0, 2.0, 2.5], [5.0, 6.0, 9.0]), None);
+        assert_eq!(spread([1.5, 2.0, 2.5], [0.0, 6.0, 9.0]), None);
+    }
 }

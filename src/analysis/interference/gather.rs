@@ -393,4 +393,27 @@ mod tests {
         assert!(spans.every > 1 && sees(slice + step) && sees(slice + SLICE - step));
         assert!(!sees(slice) && !sees(slice + SLICE - step / 2));
     }
+
+    #[test]
+    fn the_span_that_makes_room_necessary_is_kept_where_its_slice_is() {
+        let slice = |n: i64, i: i64| Stamp(n * SLICE + i);
+        let span = |started: Stamp| Span {
+            started,
+            finished: started + Nanos(1),
+            counts: true,
+        };
+        let mut spans = Spans::default();
+        let half = MOST_SPANS as i64 / 2;
+        for n in 0..2 {
+            (0..half).for_each(|i| spans.push(0, span(slice(n, i))));
+        }
+        assert_eq!((spans.every, spans.kept), (1, MOST_SPANS));
+        spans.push(0, span(slice(2, 0)));
+        assert_eq!((spans.every, spans.kept), (2, MOST_SPANS / 2 + 1));
+        assert!(spans.of[0].iter().all(|span| span.started.0 / SLICE % 2 == 0));
+        assert_eq!(spans.of[0].last().map(|span| span.started), Some(slice(2, 0)));
+        // One of a slice that is not kept is not.
+        spans.push(0, span(slice(3, 0)));
+        assert_eq!(spans.kept, MOST_SPANS / 2 + 1);
+    }
 }

@@ -136,4 +136,53 @@ mod tests {
         assert_eq!(shown(0), [(0.1, Some(1.1)), (0.9, Some(1.9))]);
         assert_eq!(shown(1), [(0.5, Some(1.0))]);
     }
+
+    #[test]
+    fn tenants_ways_of_sharing_and_resources_have_curves_of_their_own() {
+        let names = ["camera", "lidar", "sm", "copy"];
+        let load = |resource: &str| {
+            Some(Load {
+                resource: resource.into(),
+                level: 0.5,
+            })
+        };
+        let loads = [None, None, load("sm"), load("copy")];
+        let cells = || {
+            vec![
+                cell("camera", &["sm"], 1.1),
+                cell("lidar", &["sm"], 1.2),
+                cell("camera", &["copy"], 1.3),
+                cell("lidar", &["copy"], 1.4),
+            ]
+        };
+        let way = |sharing: &str| Way {
+            sharing: sharing.into(),
+            cells: cells(),
+        };
+        let found = of(&[way("Streams"), way("Exclusive")], &names, &loads);
+        let curves: Vec<(&str, &str, &str, usize)> = found
+            .iter()
+            .map(|s| {
+                (
+                    s.sharing.as_str(),
+                    s.tenant.as_str(),
+                    s.resource.as_str(),
+                    s.points.len(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            curves,
+            [
+                ("Streams", "camera", "sm", 1),
+                ("Streams", "lidar", "sm", 1),
+                ("Streams", "camera", "copy", 1),
+                ("Streams", "lidar", "copy", 1),
+                ("Exclusive", "camera", "sm", 1),
+                ("Exclusive", "lidar", "sm", 1),
+                ("Exclusive", "camera", "copy", 1),
+                ("Exclusive", "lidar", "copy", 1),
+            ]
+        );
+    }
 }

@@ -92,3 +92,36 @@ impl<'a> Sensor<'a> {
         ((at - reading.at).0 <= self.reach).then_some(reading)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SampleRecord;
+
+    #[test]
+    fn one_signal_that_tells_throttling_is_enough() {
+        let throttled = |values: &[(&str, &str, f64)]| {
+            let mut tracks = Tracks::default();
+            for (signal, unit, value) in values {
+                for at in 0..10 {
+                    tracks.sample(&SampleRecord {
+                        at: Stamp(at * 100_000_000),
+                        source: "s".into(),
+                        signal: (*signal).into(),
+                        value: Some(*value),
+                        unit: (*unit).into(),
+                    });
+                }
+            }
+            let tracks = tracks.finish();
+            Machine::new(&tracks, Device::Gpu(0)).throttled(Stamp(850_000_000))
+        };
+        let reasons = |bits| ("gpu0_throttle_reasons", "bits", bits);
+        let cooling = |state| ("cpufreq-cpu0_cooling", "state", state);
+        assert_eq!(throttled(&[]), None);
+        assert_eq!(throttled(&[reasons(1.0), cooling(0.0)]), Some(false));
+        assert_eq!(throttled(&[reasons(64.0), cooling(0.0)]), Some(true));
+        assert_eq!(throttled(&[reasons(1.0), cooling(2.0)]), Some(true));
+        assert_eq!(throttled(&[reasons(64.0), cooling(2.0)]), Some(true));
+    }
+}

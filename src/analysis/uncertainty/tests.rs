@@ -374,3 +374,98 @@ fn a_sensor_whose_step_is_unknown_has_the_least_difference_that_was_seen_or_no_i
     let once = of(&|i| if i == 200 { 10_008.0 } else { 10_000.0 }, None).unwrap();
     assert!((4.0..6.0).contains(&once), "{once}");
 }
+
+fn of_points(values: &[(i64, f64)], sight: Sight) -> Line<'static> {
+    let point = |&(ms, value): &(i64, f64)| Point {
+        at: Stamp(ms * MS),
+        value,
+        high: value,
+    };
+    Line {
+        points: values.iter().map(point).collect(),
+        period: Nanos(100 * MS),
+        each: 1,
+        refresh: Nanos(100 * MS),
+        renewed: Nanos(100 * MS),
+        sight,
+        step: Some(40.0),
+    }
+}
+
+#[test]
+fn between_two_readings_power_lies_on_the_line_and_in_a_gap_it_is_unknown() {
+    let line = of_points(
+        &[
+            (0, 1_000.0),
+            (100, 2_000.0),
+            (200, 6_000.0),
+            (5_000, 6_000.0),
+            (5_100, 1_000.0),
+        ],
+        Sight::Moment,
+    );
+    for (ms, power) in [
+        (-1, None),
+        (0, Some(1_000.0)),
+        (25, Some(1_250.0)),
+        (100, Some(2_000.0)),
+        (150, Some(4_000.0)),
+        (200, Some(6_000.0)),
+        (2_000, None),
+        (5_080, Some(2_000.0)),
+        (5_101, None),
+    ] {
+        let found = line.at(Stamp(ms * MS));
+        let same = match (found, power) {
+            (Some(found), Some(power)) => (found - power).abs() < 1e-6,
+            (found, power) => found.is_none() && power.is_none(),
+        };
+        assert!(same, "{ms} ms: {found:?}, {power:?}");
+    }
+}
+
+#[test]
+fn lines_that_are_read_at_other_moments_are_added_at_those_of_the_first() {
+    let rising = of_points(&[(0, 0.0), (100, 1_000.0), (200, 2_000.0)], Sight::Moment);
+    let other = of_points(
+        &[(-50, 4_000.0), (50, 5_000.0), (150, 6_000.0), (250, 7_000.0)],
+        Sight::Moment,
+    );
+    let lines = [rising, other];
+    let sum: Vec<(i64, f64)> = added(&lines)
+        .unwrap()
+        .iter()
+        .map(|point| (point.at.0 / MS, point.value))
+        .collect();
+    assert_eq!(sum, [(0, 4_500.0), (100, 6_500.0), (200, 8_500.0)]);
+}
+
+#[test]
+fn what_no_reading_met_is_at_most_three_readings_of_the_highest() {
+    let mut random = Random(Pcg64::seed_from_u64(3));
+    // Moments, taken at random: one of 401 met twice the power of the others.
+    let values: Vec<(i64, f64)> = (0..=400)
+        .map(|i| {
+            let ms = i * 100 + random.uniform(0.0, 90.0) as i64;
+            (ms, if i == 200 { 20_000.0 } else { 10_000.0 })
+        })
+        .collect();
+    let line = of_points(&values, Sight::Moment);
+    let half = half_mw(&[line], (Stamp(0), Stamp(40_000 * MS))).unwrap();
+    // Three of 400 readings of 10 W more are 75 mW; the scatter of blocks and half a step come to as much again.
+    assert!((75.0..300.0).contains(&half), "{half}");
+}
+
+#[test]
+fn in_time_that_was_not_read_there_may_have_been_twice_the_highest_power() {
+    let values: Vec<(i64, f64)> = (0..=600)
+        .filter(|i| !(201..204).contains(i))
+        .map(|i| (i * 100, 10_000.0))
+        .collect();
+    let mut line = of_points(&values, Sight::Mean(Nanos(100 * MS)));
+    // Readings that were drawn together: their mean is that of the others, and one of them was higher.
+    line.points.to_mut()[300].high = 30_000.0;
+    let half = half_mw(&[line], (Stamp(0), Stamp(60_000 * MS))).unwrap();
+    // 400 of 60 000 ms may have been at 60 W instead of 10 W; half a step is 20 mW.
+    assert!((half - (50_000.0 * 0.4 / 60.0 + 20.0)).abs() < 0.1, "{half}");
+}
