@@ -441,7 +441,9 @@ fn sensors_that_vanish_or_turn_to_nonsense_in_the_middle_are_said_and_never_zero
          tenants: [Tenant(name: \"a\", backend: Null, arrival: Periodic(hz: 50))])",
     )
     .unwrap();
-    let arguments = ["run", "s.ron", "--quiet", "--format", "json", "--out", "r.mcap", "--force"];
+    let arguments = [
+        "run", "s.ron", "--quiet", "--format", "json", "--out", "r.mcap", "--force",
+    ];
     let child = jetlag(root.path(), &arguments)
         .stdout(Stdio::piped())
         .spawn()

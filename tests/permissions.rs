@@ -270,7 +270,11 @@ fn clocks_that_may_not_be_set_say_that_it_takes_root_and_nothing_is_changed() {
     // The same of a scenario: the run does not start.
     let scenario = "Scenario(duration: \"1s\", clocks: Max, tenants: [Tenant(name: \"a\", backend: Null, arrival: Periodic(hz: 9))])";
     fs::write(root.path().join("s.ron"), scenario).unwrap();
-    let output = as_nobody(root.path(), &["run", "../s.ron", "--quiet", "--out", "r.mcap", "--force"]).unwrap();
+    let output = as_nobody(
+        root.path(),
+        &["run", "../s.ron", "--quiet", "--out", "r.mcap", "--force"],
+    )
+    .unwrap();
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(

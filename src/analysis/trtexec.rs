@@ -491,7 +491,7 @@ mod tests {
         // Compute of 4 ms that varies by 2 %: too much for 10, and not for 11.
         let entry = |n: u32| {
             let start = f64::from(n) * 10.0 + 100.0;
-            let compute = if n % 2 == 0 { 3.92 } else { 4.08 };
+            let compute = if n.is_multiple_of(2) { 3.92 } else { 4.08 };
             format!(
                 r#"{{"startEnqMs": {start}, "endEnqMs": {}, "startH2dMs": {start}, "endH2dMs": {start},
                     "startComputeMs": {start}, "endComputeMs": {start}, "startD2hMs": {start}, "endD2hMs": {},

@@ -98,7 +98,8 @@ pub fn parse(text: &str, tenants: &[&str]) -> Result<Limit, LimitError> {
 impl Limit {
     /// Whether all of an interval of the change lies beyond the limit.
     pub(super) fn is_passed(&self, [low, high]: [f64; 2]) -> bool {
-        if self.change < 0.0 || self.text.contains(['-', '−']) && self.change == 0.0 {
+        // `-0%` too: no fall is allowed.
+        if self.change.is_sign_negative() {
             high < self.change
         } else {
             low > self.change
@@ -169,5 +170,13 @@ mod tests {
         // A name with a hyphen in it is no sign.
         let limit = parse("cam-front.miss_rate +5%", &TENANTS).unwrap();
         assert!(limit.is_passed([0.06, 0.1]) && !limit.is_passed([-0.1, -0.06]));
+    }
+
+    #[test]
+    fn the_sign_of_the_change_counts_and_not_a_hyphen_of_a_name() {
+        let limit = parse("cam-front.miss_rate +0%", &TENANTS).unwrap();
+        assert!(limit.is_passed([0.1, 0.2]) && !limit.is_passed([-0.2, -0.1]));
+        let limit = parse("cam-front.miss_rate −0%", &TENANTS).unwrap();
+        assert!(limit.is_passed([-0.2, -0.1]) && !limit.is_passed([0.1, 0.2]));
     }
 }
