@@ -150,12 +150,16 @@ fn a_profiled_tenant_shows_where_its_networks_time_goes() {
         tenants.iter().find(|t| t["name"] == name).unwrap()
     };
     let nodes = tenant("camera")["nodes"].as_array().unwrap();
-    assert!(
-        nodes[0]["operator"].as_str().unwrap().contains("Conv"),
-        "{nodes:?}"
-    );
-    let shares: f64 = nodes.iter().map(|node| node["share"].as_f64().unwrap()).sum();
-    assert!((shares - 1.0).abs() < 1e-3, "{shares}");
+    // Which node is the largest is the machine's to say: one of a moment's pause may be.
+    let operators: Vec<&str> = nodes
+        .iter()
+        .map(|node| node["operator"].as_str().unwrap())
+        .collect();
+    assert!(operators.contains(&"Conv"), "{operators:?}");
+    let shares: Vec<f64> = nodes.iter().map(|node| node["share"].as_f64().unwrap()).collect();
+    assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+    let sum: f64 = shares.iter().sum();
+    assert!((sum - 1.0).abs() < 1e-3, "{sum}");
     for node in nodes {
         assert_eq!(node["count"], tenant("camera")["frames"]["completed"], "{node}");
         assert!(
@@ -180,7 +184,7 @@ fn a_profiled_tenant_shows_where_its_networks_time_goes() {
     );
     let report = stdout(&run(&["report", "run.mcap"], folder.path()));
     assert!(
-        report.contains("TIME PER NODE") && report.contains("Conv"),
+        report.contains("TIME PER NODE") && report.contains(operators[0]),
         "{report}"
     );
 }

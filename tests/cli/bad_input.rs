@@ -148,7 +148,9 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
         .iter()
         .find(|found| found["code"] == "no-frames")
         .unwrap();
-    assert!(none["message"].as_str().unwrap().contains("a.png"), "{none}");
+    // Which of them is the first depends on what was dropped before.
+    let message = none["message"].as_str().unwrap();
+    assert!(message.contains("a.png") || message.contains("b.jpg"), "{none}");
 
     // The findings send people to the log: inspect has it, each line once.
     let file = summary["run"]["file"].as_str().unwrap();

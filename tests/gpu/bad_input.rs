@@ -157,7 +157,14 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
     for sync in ["Block", "Spin"] {
         let tenant = format!("arrival: Periodic(50), sync: {sync}");
         let scenario = scene.scenario("watchdog: \"300ms\", clocks: Max,", &tenant, "");
-        let arguments = ["run", scenario.to_str().unwrap(), "--quiet", "--out", "hung.mcap"];
+        let arguments = [
+            "run",
+            scenario.to_str().unwrap(),
+            "--quiet",
+            "--force",
+            "--out",
+            "hung.mcap",
+        ];
         let run = |nth| {
             let control = Control::default()
                 .hang(nth)
