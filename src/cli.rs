@@ -148,6 +148,9 @@ pub struct DeployArgs {
     /// The folder here for the run file, its log and the plans' manifests.
     #[arg(short, long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
+    /// The most that is taken of a run from the board, in GiB.
+    #[arg(long, value_name = "GIB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..1 << 20))]
+    pub at_most: u64,
     /// Given to `ssh -o`; may be given again.
     #[arg(long = "ssh-option", value_name = "NAME=VALUE")]
     pub ssh_options: Vec<String>,

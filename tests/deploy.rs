@@ -9,8 +9,12 @@ mod board;
 mod common;
 #[path = "deploy/guides.rs"]
 mod guides;
+#[path = "deploy/hostile.rs"]
+mod hostile;
 #[path = "deploy/install.rs"]
 mod install;
+#[path = "common/under_way.rs"]
+mod under_way;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -13,7 +13,7 @@
 //! What is asked of the board is [`crate::deploy`]'s; here are the order, and what is said. The summary is made here,
 //! from the run file that was brought, by the code of `jetlag report`.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -33,12 +33,23 @@ use crate::deploy::payload::{self, Item, Payload};
 use crate::deploy::session::{self, Board, RemoteRun, State};
 use crate::deploy::ssh::Host;
 use crate::scenario::{self, ResolveEnv, Scenario};
+use crate::units::Bytes;
 
 /// The glibc that `scripts/cross.sh` builds for unless it is told another.
 const BUILT_FOR: &str = "2.31";
 
 /// Runs a scenario on a board, or fetches the last run there.
 pub fn run(args: &DeployArgs) -> anyhow::Result<Outcome> {
+    match deploy(args) {
+        Err(error) if matches!(error.downcast_ref(), Some(DeployError::Interrupted { .. })) => {
+            say(&error.to_string());
+            Ok(Outcome::Interrupted)
+        }
+        ended => ended,
+    }
+}
+
+fn deploy(args: &DeployArgs) -> anyhow::Result<Outcome> {
     if args.host.is_empty() || args.host.starts_with('-') {
         return Err(WrongUse(format!(
             "`{}` is no host; name one as ssh does, such as nvidia@orin",
@@ -50,7 +61,7 @@ pub fn run(args: &DeployArgs) -> anyhow::Result<Outcome> {
         return Err(WrongUse(format!("there is no scenario {}", scenario.display())).into());
     }
     let stop = stop_on_signals()?;
-    let host = Host::new(&args.host, &args.ssh_options)?;
+    let host = Host::new(&args.host, &args.ssh_options, stop.clone())?;
     let board = session::probe(&host, folder(args))?;
     say(&format!(
         "{}: {}, {} processors, glibc {}, {} free in {}",
@@ -295,19 +306,15 @@ fn starts(
 
 /// Says what the board lacks; nothing of it keeps a run from starting.
 fn doctor(args: &DeployArgs, host: &Host, jetlag: &str) -> anyhow::Result<()> {
-    let mut call = host.start(
+    let call = host.start(
         &[jetlag, "doctor", "--format", "json"],
         Stdio::null(),
         Stdio::piped(),
     )?;
-    let mut text = String::new();
-    if let Some(mut out) = call.child.stdout.take() {
-        out.read_to_string(&mut text)?;
-    }
-    let ended = call.finish("the examination");
-    let Ok(document) = serde_json::from_str::<Value>(&text) else {
+    let examined = call.output("the examination")?;
+    let Ok(document) = serde_json::from_slice::<Value>(&examined.out) else {
         // Its exit code says that there are gaps; anything else that kept it from answering is an error.
-        ended?;
+        examined.ended?;
         return Ok(());
     };
     let checks = document["checks"].as_array().map_or(&[][..], Vec::as_slice);
@@ -360,7 +367,7 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Resu
     };
     let fetched = run
         .follow(screen, stop)
-        .and_then(|state| Ok((state, run.bring(&args.out)?)));
+        .and_then(|state| Ok((state, run.bring(&args.out, Bytes(args.at_most << 30))?)));
     let (state, brought) = match fetched {
         Ok(both) => both,
         Err(error) => {
@@ -377,9 +384,8 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Resu
     if let Some(manifests) = &brought.manifests {
         say(&format!("manifests of its plans: {}", manifests.display()));
     }
-    let log = brought.log.as_deref().and_then(|path| std::fs::read(path).ok());
-    let said = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
     let Some(path) = &brought.run else {
+        let said = brought.log.as_deref().map(end_of).unwrap_or_default();
         let code = match state {
             State::Ended(code) => format!("it ended with {code}"),
             _ => "it was cut off".to_owned(),
@@ -407,6 +413,20 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Resu
             args.host
         ),
     }
+}
+
+/// The last that a log says.
+fn end_of(log: &Path) -> String {
+    const LENGTH: u64 = 16 << 10;
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(log)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LENGTH)))?;
+        let mut end = Vec::new();
+        file.take(LENGTH).read_to_end(&mut end)?;
+        Ok(end)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 /// A dashboard that was cut off in the middle leaves this terminal as it was drawing.

@@ -1,5 +1,6 @@
 # What `jetlag deploy` asks of a board, sent to its shell on standard input: sh -s -- VERB FOLDER ARGUMENTS...
-# Needs a POSIX shell, coreutils, findutils and tar. Below FOLDER:
+# Needs a POSIX shell, coreutils, findutils and tar. What is not ours to choose goes out by `say`: some shells' echo (dash) expands
+# backslashes. Below FOLDER:
 #   bin/jetlag  files/…  the PC's files under their own paths  plans/  the plan cache
 #   runs/NAME/  one run: NAME.mcap, log, summary, exit (its code, once it has ended), fetched   last  the name of the last run
 verb=$1
@@ -7,19 +8,21 @@ folder=$2
 shift 2
 case $folder in /*) ;; *) folder=$HOME/$folder ;; esac
 
+say() { printf '%s\n' "$1"; }
+
 boot() { cat /proc/sys/kernel/random/boot_id 2>/dev/null; }
 
 # The state of a run: ended, running, or lost (the board went down, somebody killed it, or its code found no room).
 state() {
   run=$folder/runs/$1
   if [ -s "$run/exit" ]; then
-    echo "ended $(cat "$run/exit")"
+    say "ended $(cat "$run/exit")"
   elif [ "$(cat "$run/boot" 2>/dev/null)" = "$(boot)" ] && kill -0 "$(cat "$run/keeper" 2>/dev/null)" 2>/dev/null; then
-    echo running
+    say running
   elif [ -s "$run/exit" ]; then # it ended between the two looks
-    echo "ended $(cat "$run/exit")"
+    say "ended $(cat "$run/exit")"
   else
-    echo lost
+    say lost
   fi
 }
 
@@ -27,7 +30,7 @@ state() {
 free_kib() {
   df -Pk . | {
     while read -r _ _ _ free _; do last=$free; done
-    echo "$last"
+    say "$last"
   }
 }
 
@@ -45,9 +48,9 @@ give_up() { # SENTENCE
   if [ -z "$before" ]; then
     rm -f last
   elif [ "$(cat last)" != "$before" ]; then
-    echo "$before" >last.new && mv last.new last
+    say "$before" >last.new && mv last.new last
   fi
-  echo "$1" >&2
+  say "$1" >&2
   exit 73
 }
 
@@ -58,20 +61,20 @@ full() {
 
 case $verb in
   probe)
-    echo "machine $(uname -m)"
-    echo "processors $(nproc)"
-    echo "glibc $(getconf GNU_LIBC_VERSION 2>/dev/null)"
+    say "machine $(uname -m)"
+    say "processors $(nproc)"
+    say "glibc $(getconf GNU_LIBC_VERSION 2>/dev/null)"
     mkdir -p "$folder/bin" "$folder/files" "$folder/plans" "$folder/runs" || exit 73
     cd "$folder" || exit 73
-    echo "folder $(pwd -P)"
-    df -Pk . | while read -r _ _ _ free _; do echo "free_kib $free"; done
+    say "folder $(pwd -P)"
+    df -Pk . | while read -r _ _ _ free _; do say "free_kib $free"; done
     for program in find tar tail setsid; do
-      command -v "$program" >/dev/null || echo "missing $program"
+      command -v "$program" >/dev/null || say "missing $program"
     done
-    command -v script >/dev/null && echo "pty yes"
+    command -v script >/dev/null && say "pty yes"
     if [ -s last ]; then
-      echo "last $(cat last)"
-      echo "state $(state "$(cat last)")"
+      say "last $(cat last)"
+      say "state $(state "$(cat last)")"
     fi
     ;;
   list)
@@ -91,9 +94,9 @@ case $verb in
     room || full
     : >log
     {
-      { [ "$2" = 0 ] || echo "stty rows $2 cols $3"; } &&
-        echo 'echo $$ >pid' &&
-        echo "exec $4 >summary"
+      { [ "$2" = 0 ] || say "stty rows $2 cols $3"; } &&
+        say 'echo $$ >pid' &&
+        say "exec $4 >summary"
     } >go || full
     boot >boot
     export JETLAG_CACHE="$folder/plans"
@@ -103,7 +106,7 @@ case $verb in
       how='script -q -f -e -c "sh ./go" log'
     fi
     # Nothing runs that cannot be found again: its name and its keeper are written first.
-    { echo "$1" >"$folder/last.new" && mv "$folder/last.new" "$folder/last"; } || full
+    { say "$1" >"$folder/last.new" && mv "$folder/last.new" "$folder/last"; } || full
     # A session of its own: what becomes of the connection is nothing to it. A code that was not written whole is no code.
     setsid sh -c "echo \$\$ >keeper && { $how; echo \$? >exit.new && mv exit.new exit; }" </dev/null >/dev/null 2>&1 &
     rounds=0
@@ -126,13 +129,21 @@ case $verb in
   state)
     state "$1"
     ;;
-  bring) # NAME: the run's files and the plans' manifests, as a tar archive
-    cd "$folder" || exit 66
-    set -- "runs/$1"
-    for manifest in plans/*.plan.json; do
-      [ -f "$manifest" ] && set -- "$@" "$manifest"
+  bring) # NAME: the run's files and the plans' manifests, as a tar archive without folders
+    name=$1
+    cd "$folder/runs/$name" || exit 66
+    set --
+    for file in "$name.mcap" log; do
+      [ -f "$file" ] && set -- "$@" "./$file"
     done
-    tar -c -f - --exclude=go --exclude=pid --exclude=keeper --exclude=boot --exclude=fetched -- "$@"
+    there=
+    for manifest in "$folder"/plans/*.plan.json; do
+      [ -f "$manifest" ] || continue
+      [ -n "$there" ] || set -- "$@" -C "$folder/plans"
+      there=yes
+      set -- "$@" "./${manifest##*/}"
+    done
+    tar -c -f - "$@"
     ;;
   fetched) # NAME: its files have arrived; they go when the next run starts
     : >"$folder/runs/$1/fetched"

@@ -8,6 +8,7 @@ pub mod copy;
 pub mod payload;
 pub mod session;
 pub mod ssh;
+mod unpack;
 
 use crate::units::Bytes;
 
@@ -142,6 +143,30 @@ pub enum DeployError {
         host: String,
         /// The folder on the board.
         folder: String,
+    },
+    /// The board did not answer in time.
+    #[error("{host} did not answer within {waited} s ({what}); see what keeps it busy, and try again")]
+    Silent {
+        /// As given.
+        host: String,
+        /// What was attempted.
+        what: &'static str,
+        /// Seconds.
+        waited: u64,
+    },
+    /// This program was told to end.
+    #[error("interrupted ({what}); what runs on the board goes on")]
+    Interrupted {
+        /// What was under way.
+        what: &'static str,
+    },
+    /// What the board sent of a run is not taken.
+    #[error("what {host} sent of its run is refused: {why}. Nothing of it was kept")]
+    Refused {
+        /// As given.
+        host: String,
+        /// What was wrong.
+        why: String,
     },
     /// A file of the scenario cannot be brought.
     #[error("{path}: {problem}")]

@@ -1,17 +1,24 @@
 //! What runs on the board: its facts, a run that outlives the connection, and bringing its files back.
 
-use std::fs;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::process::{ChildStdout, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::DeployError;
 use super::ssh::{Host, quote};
+use super::unpack::{self, UnpackError, Unpacked};
+use crate::scenario;
 use crate::units::Bytes;
 
 /// Between two looks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
+/// For how long a board may send nothing of a run while it is fetched; and how long a run may take to end that was told to.
+const STALLED: Duration = Duration::from_secs(60);
 
 /// What a board says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -66,7 +73,13 @@ pub fn probe(host: &Host, folder: &str) -> Result<Board, DeployError> {
                 }
             }
             "pty" => board.has_terminal = true,
-            "last" => board.last = Some((value.to_owned(), State::Cut)),
+            "last" => {
+                // It becomes a file's name here.
+                if !scenario::is_name(value) {
+                    return Err(not_understood(host, "the name of its last run", value));
+                }
+                board.last = Some((value.to_owned(), State::Cut));
+            }
             "state" => state = state_of(value),
             "missing" => {
                 let package = match value {
@@ -162,23 +175,12 @@ impl<'a> RemoteRun<'a> {
     /// A connection that was lost: the run goes on.
     pub fn follow(&self, screen: Stdio, stop: &AtomicBool) -> Result<State, DeployError> {
         let mut call = self.host.script(&["follow", self.folder, &self.name], screen)?;
-        let mut asked = false;
+        let mut asked = None;
         let status = loop {
-            let ended = call.child.try_wait().map_err(|error| DeployError::NoProgram {
-                program: "ssh",
-                package: "openssh-client",
-                error,
-            })?;
-            if let Some(status) = ended {
+            if let Some(status) = call.poll()? {
                 break status;
             }
-            if stop.load(Ordering::Relaxed) && !asked {
-                asked = true;
-                // It may have ended just now.
-                let _ = self
-                    .host
-                    .ask("ending the run", &["stop", self.folder, &self.name]);
-            }
+            self.end_where_asked(stop, &mut asked)?;
             std::thread::sleep(LOOK);
         };
         // Ctrl-C on this terminal reaches the ssh that shows the run too; what became of the run is then asked anew.
@@ -190,13 +192,29 @@ impl<'a> RemoteRun<'a> {
             if state != State::Running {
                 return Ok(state);
             }
-            if stop.load(Ordering::Relaxed) && !asked {
-                asked = true;
+            self.end_where_asked(stop, &mut asked)?;
+            std::thread::sleep(LOOK * 4);
+        }
+    }
+
+    /// Asks the run once to end where `stop` is set; `asked` is when.
+    ///
+    /// # Errors
+    /// It has not ended for a long time since.
+    fn end_where_asked(&self, stop: &AtomicBool, asked: &mut Option<Instant>) -> Result<(), DeployError> {
+        match asked {
+            Some(asked) if asked.elapsed() > STALLED => Err(DeployError::Interrupted {
+                what: "waiting for the run to end",
+            }),
+            None if stop.load(Ordering::Relaxed) => {
+                *asked = Some(Instant::now());
+                // It may have ended just now.
                 let _ = self
                     .host
                     .ask("ending the run", &["stop", self.folder, &self.name]);
+                Ok(())
             }
-            std::thread::sleep(LOOK * 4);
+            _ => Ok(()),
         }
     }
 
@@ -208,11 +226,11 @@ impl<'a> RemoteRun<'a> {
         state_of(&text).ok_or_else(|| not_understood(self.host, "the run's state", &text))
     }
 
-    /// Brings the run file, the log and the plans' manifests into the folder `out`.
+    /// Brings the run file, the log and the plans' manifests into the folder `out`, `at_most` so much together.
     ///
     /// # Errors
-    /// A connection that was lost, or a disk here that is full.
-    pub fn bring(&self, out: &Path) -> Result<Brought, DeployError> {
+    /// A connection that was lost, a disk here that is full, or what no run of ours sends.
+    pub fn bring(&self, out: &Path, at_most: Bytes) -> Result<Brought, DeployError> {
         let cannot = |path: &Path| {
             let path = path.display().to_string();
             move |error: std::io::Error| DeployError::File {
@@ -223,37 +241,12 @@ impl<'a> RemoteRun<'a> {
         // Unpacked beside its place and then moved there, so that a fetch that breaks off leaves nothing half.
         let work = out.join(format!(".{}.part", self.name));
         let _ = fs::remove_dir_all(&work);
-        fs::create_dir_all(&work).map_err(cannot(&work))?;
-        let mut tar = Command::new("tar")
-            .args(["-x", "-f", "-", "--no-same-owner", "-C"])
-            .arg(&work)
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|error| DeployError::NoProgram {
-                program: "tar",
-                package: "tar",
-                error,
-            })?;
-        let Some(archive) = tar.stdin.take() else {
-            return Err(cannot(&work)(std::io::ErrorKind::BrokenPipe.into()));
-        };
-        let sent = self
-            .host
-            .script(&["bring", self.folder, &self.name], archive.into())
-            .and_then(|call| call.finish("packing the run's files"));
-        let unpacked = tar.wait_with_output().map_err(cannot(&work))?;
-        if !unpacked.status.success() {
-            let said = String::from_utf8_lossy(&unpacked.stderr);
-            let _ = fs::remove_dir_all(&work);
-            sent?;
-            return Err(DeployError::File {
-                path: out.display().to_string(),
-                problem: format!("the run's files could not be unpacked: {}", said.trim()),
-            });
-        }
-        sent?;
-        let moved = self.settle(&work, out);
+        fs::create_dir_all(out).map_err(cannot(out))?;
+        // Not a folder that somebody else made meanwhile.
+        fs::create_dir(&work).map_err(cannot(&work))?;
+        let moved = self
+            .unpack(&work, at_most)
+            .and_then(|found| self.settle(&found, out));
         let _ = fs::remove_dir_all(&work);
         // The board may forget a run that is here. Where that cannot be said, it only keeps it longer.
         if moved.as_ref().is_ok_and(|brought| brought.run.is_some()) {
@@ -265,13 +258,93 @@ impl<'a> RemoteRun<'a> {
         moved
     }
 
-    /// Moves what was brought to its places: `NAME.mcap`, `NAME.log`, and `NAME.plans/` with the manifests.
-    fn settle(&self, work: &Path, out: &Path) -> Result<Brought, DeployError> {
-        let place = |suffix: &str| out.join(format!("{}.{suffix}", self.name));
-        let run = work.join("runs").join(&self.name);
-        let put = |from: &Path, to: PathBuf| -> Result<Option<PathBuf>, DeployError> {
-            if !from.exists() {
-                return Ok(None);
+    /// Unpacks what the board sends, until it has sent all, sends nothing for a while, or this program is to end.
+    fn unpack(&self, work: &Path, at_most: Bytes) -> Result<Unpacked, DeployError> {
+        const WHAT: &str = "packing the run's files";
+        let mut call = self
+            .host
+            .script(&["bring", self.folder, &self.name], Stdio::piped())?;
+        let sent = call.child.stdout.take();
+        let read = Arc::new(AtomicU64::new(0));
+        // A run that was told to end is fetched all the same; a second signal ends this program at once.
+        let ending = call.stopped();
+        let unpacking = {
+            let sent = Counted {
+                from: sent,
+                read: read.clone(),
+            };
+            let (name, work) = (self.name.clone(), work.to_owned());
+            // A thread that nobody waits for where the board keeps it waiting.
+            std::thread::spawn(move || unpack::unpack(sent, &name, &work, at_most))
+        };
+        let (mut seen, mut since) = (0, Instant::now());
+        while !unpacking.is_finished() {
+            std::thread::sleep(LOOK / 5);
+            let now = read.load(Ordering::Relaxed);
+            if now != seen {
+                (seen, since) = (now, Instant::now());
+            }
+            let interrupted = call.stopped() && !ending;
+            if interrupted || since.elapsed() > STALLED {
+                call.kill();
+                return Err(match interrupted {
+                    true => DeployError::Interrupted { what: WHAT },
+                    false => DeployError::Silent {
+                        host: self.host.name().to_owned(),
+                        what: WHAT,
+                        waited: STALLED.as_secs(),
+                    },
+                });
+            }
+        }
+        match unpacking.join() {
+            Ok(Ok(found)) => {
+                call.finish(WHAT)?;
+                Ok(found)
+            }
+            Ok(Err(UnpackError::NoArchive(error))) => {
+                // What broke the archive off is the better reason.
+                call.finish(WHAT)?;
+                Err(self.refused(&UnpackError::NoArchive(error)))
+            }
+            Ok(Err(UnpackError::Here { path, error })) => {
+                call.kill();
+                Err(DeployError::File {
+                    path: path.display().to_string(),
+                    problem: format!("cannot be written: {error}; give another folder with --out"),
+                })
+            }
+            Ok(Err(why)) => {
+                call.kill();
+                Err(self.refused(&why))
+            }
+            Err(_) => Err(self.refused(&"unpacking it panicked; please report it")),
+        }
+    }
+
+    fn refused(&self, why: &dyn std::fmt::Display) -> DeployError {
+        DeployError::Refused {
+            host: self.host.name().to_owned(),
+            why: why.to_string(),
+        }
+    }
+
+    /// Moves what was brought to its places: `NAME.mcap`, `NAME.log`, and `NAME.plans/` with the manifests. What lies there
+    /// already is the same, or stays: the name is the board's word.
+    fn settle(&self, found: &Unpacked, out: &Path) -> Result<Brought, DeployError> {
+        let put = |from: &Option<PathBuf>, suffix: &str| -> Result<Option<PathBuf>, DeployError> {
+            let Some(from) = from else { return Ok(None) };
+            let to = out.join(format!("{}.{suffix}", self.name));
+            if fs::symlink_metadata(&to).is_ok() {
+                if same(from, &to) {
+                    return Ok(Some(to));
+                }
+                return Err(DeployError::File {
+                    path: to.display().to_string(),
+                    problem: "is there already and is another than what the board sent; move it away, or give another \
+                              folder with --out"
+                        .to_owned(),
+                });
             }
             fs::rename(from, &to).map_err(|error| DeployError::File {
                 path: to.display().to_string(),
@@ -279,13 +352,66 @@ impl<'a> RemoteRun<'a> {
             })?;
             Ok(Some(to))
         };
-        let plans = place("plans");
-        let _ = fs::remove_dir_all(&plans);
         Ok(Brought {
-            run: put(&run.join(format!("{}.mcap", self.name)), place("mcap"))?,
-            log: put(&run.join("log"), place("log"))?,
-            manifests: put(&work.join("plans"), plans)?,
+            run: put(&found.run, "mcap")?,
+            log: put(&found.log, "log")?,
+            manifests: put(&found.manifests, "plans")?,
         })
+    }
+}
+
+/// Whether two files, or two folders of files, are of the same content; no link is followed.
+fn same(a: &Path, b: &Path) -> bool {
+    let (Ok(of_a), Ok(of_b)) = (fs::symlink_metadata(a), fs::symlink_metadata(b)) else {
+        return false;
+    };
+    if of_a.is_dir() && of_b.is_dir() {
+        let names = |folder: &Path| -> Option<Vec<OsString>> {
+            let entries = fs::read_dir(folder).ok()?;
+            let mut names: Vec<OsString> = entries
+                .map(|entry| Some(entry.ok()?.file_name()))
+                .collect::<Option<_>>()?;
+            names.sort();
+            Some(names)
+        };
+        let (Some(in_a), Some(in_b)) = (names(a), names(b)) else {
+            return false;
+        };
+        return in_a == in_b && in_a.iter().all(|name| same(&a.join(name), &b.join(name)));
+    }
+    of_a.is_file() && of_b.is_file() && of_a.len() == of_b.len() && same_bytes(a, b).unwrap_or(false)
+}
+
+fn same_bytes(a: &Path, b: &Path) -> io::Result<bool> {
+    let (mut a, mut b) = (BufReader::new(File::open(a)?), BufReader::new(File::open(b)?));
+    loop {
+        let (of_a, of_b) = (a.fill_buf()?, b.fill_buf()?);
+        let n = of_a.len().min(of_b.len());
+        if n == 0 {
+            return Ok(of_a.len() == of_b.len());
+        }
+        if of_a[..n] != of_b[..n] {
+            return Ok(false);
+        }
+        a.consume(n);
+        b.consume(n);
+    }
+}
+
+/// What is read, counted for who watches over it.
+struct Counted {
+    from: Option<ChildStdout>,
+    read: Arc<AtomicU64>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = match &mut self.from {
+            Some(from) => from.read(buffer)?,
+            None => 0,
+        };
+        self.read.fetch_add(got as u64, Ordering::Relaxed);
+        Ok(got)
     }
 }
 
@@ -302,6 +428,8 @@ pub struct Brought {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]
@@ -339,5 +467,50 @@ mod tests {
             .output()
             .unwrap();
         assert!(checked.status.success(), "{checked:?}");
+    }
+
+    #[test]
+    fn every_character_of_an_argument_arrives_whatever_shell_the_board_has() {
+        let all: String = (1..=127u8).map(char::from).collect();
+        let word = format!("{all}\\0047$(touch owned)\\0047`touch owned`\\n\\c%s'\"");
+        let shells: [&[&str]; 3] = [&["dash"], &["bash", "--posix"], &["busybox", "sh"]];
+        for shell in shells {
+            if Command::new(shell[0]).arg("--help").output().is_err() {
+                eprintln!("skipped: there is no {}", shell[0]);
+                continue;
+            }
+            let folder = tempfile::tempdir().unwrap();
+            // A name that echo would expand.
+            let board = folder.path().join("board\\new");
+            for below in ["bin", "files", "plans", "runs"] {
+                fs::create_dir_all(board.join(below)).unwrap();
+            }
+            let run = ["printf", "%s", &word].map(quote).join(" ");
+            let started = Command::new(shell[0])
+                .args(&shell[1..])
+                .args(["src/deploy/board.sh", "start"])
+                .arg(&board)
+                .args(["r", "0", "0", &run])
+                .output()
+                .unwrap();
+            assert!(started.status.success(), "{shell:?}: {started:?}");
+            let state = || {
+                let answer = Command::new(shell[0])
+                    .args(&shell[1..])
+                    .args(["src/deploy/board.sh", "state"])
+                    .arg(&board)
+                    .arg("r")
+                    .output()
+                    .unwrap();
+                state_of(&String::from_utf8_lossy(&answer.stdout))
+            };
+            while state() == Some(State::Running) {
+                std::thread::sleep(LOOK);
+            }
+            assert_eq!(state(), Some(State::Ended(0)), "{shell:?}");
+            let summary = fs::read_to_string(board.join("runs/r/summary")).unwrap();
+            assert_eq!(summary, word, "{shell:?}");
+            assert!(!board.join("runs/r/owned").exists() && !Path::new("owned").exists());
+        }
     }
 }

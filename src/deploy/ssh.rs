@@ -9,10 +9,12 @@ use std::io::{Read, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::DeployError;
+use crate::units::Bytes;
 
 /// What is asked of the board's shell.
 const BOARD: &str = include_str!("board.sh");
@@ -20,6 +22,14 @@ const BOARD: &str = include_str!("board.sh");
 const SSH_FAILED: i32 = 255;
 /// The exit code of `board.sh` where something could not be written.
 const NOT_WRITTEN: i32 = 73;
+/// The longest answer that is read of a board, and the most that is kept of what ssh says.
+const ANSWER: u64 = 16 << 20;
+const SAID: u64 = 1 << 20;
+/// How long a board may take for an answer; and where its run is to end, so that a short one is still had.
+const PATIENCE: Duration = Duration::from_secs(120);
+const GRACE: Duration = Duration::from_secs(10);
+/// Between two looks whether a call has ended.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// A board, as ssh knows it.
 pub struct Host {
@@ -28,14 +38,17 @@ pub struct Host {
     /// Socket of the shared connection, and what ssh says; removed in the end.
     private: PathBuf,
     calls: AtomicU32,
+    /// Set where this program is to end.
+    stop: Arc<AtomicBool>,
 }
 
 impl Host {
-    /// A board by the name that ssh takes (`user@host`, or one of its config); `options` are given to `ssh -o`.
+    /// A board by the name that ssh takes (`user@host`, or one of its config); `options` are given to `ssh -o`. No call
+    /// outlasts `stop` for long.
     ///
     /// # Errors
     /// [`DeployError::File`] where no private folder can be made for the connection.
-    pub fn new(name: &str, options: &[String]) -> Result<Host, DeployError> {
+    pub fn new(name: &str, options: &[String], stop: Arc<AtomicBool>) -> Result<Host, DeployError> {
         // A process id comes again; what an earlier one left is not ours.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let private =
@@ -71,6 +84,7 @@ impl Host {
             options: arguments,
             private,
             calls: AtomicU32::new(0),
+            stop,
         })
     }
 
@@ -84,14 +98,7 @@ impl Host {
     /// # Errors
     /// What ssh or the board said, sorted by what can be done about it.
     pub fn ask(&self, what: &'static str, words: &[&str]) -> Result<Vec<u8>, DeployError> {
-        let mut call = self.script(words, Stdio::piped())?;
-        let mut answer = Vec::new();
-        if let Some(mut out) = call.child.stdout.take() {
-            // A connection that breaks off shows in the exit code.
-            let _ = out.read_to_end(&mut answer);
-        }
-        call.finish(what)?;
-        Ok(answer)
+        self.script(words, Stdio::piped())?.answer(what)
     }
 
     /// Starts `board.sh` with these words; its stdout goes where it is told.
@@ -142,6 +149,7 @@ impl Host {
             child,
             said,
             first: number == 0,
+            begun: Instant::now(),
         })
     }
 }
@@ -162,6 +170,14 @@ impl Drop for Host {
     }
 }
 
+/// What a program on the board wrote to stdout, and how it ended.
+pub struct Output {
+    /// Its stdout.
+    pub out: Vec<u8>,
+    /// Its failure in plain words, if it failed.
+    pub ended: Result<(), DeployError>,
+}
+
 /// A program that runs on the board.
 pub struct Call<'a> {
     host: &'a Host,
@@ -169,20 +185,108 @@ pub struct Call<'a> {
     pub child: Child,
     said: PathBuf,
     first: bool,
+    begun: Instant,
 }
 
 impl Call<'_> {
+    /// Waits for its end, and says what it wrote to stdout, which was piped.
+    ///
+    /// # Errors
+    /// As [`Call::finish`]; an answer that is too long.
+    pub fn answer(self, what: &'static str) -> Result<Vec<u8>, DeployError> {
+        let output = self.output(what)?;
+        output.ended.map(|()| output.out)
+    }
+
+    /// As [`Call::answer`], also where the program failed.
+    ///
+    /// # Errors
+    /// An answer that is too long.
+    pub fn output(mut self, what: &'static str) -> Result<Output, DeployError> {
+        let out = self.child.stdout.take();
+        // Beside the wait, so that a board that says nothing and does not end is not waited for without end.
+        let reading = std::thread::spawn(move || {
+            let mut answer = Vec::new();
+            // A connection that breaks off shows in the exit code.
+            let _ = out.map(|out| out.take(ANSWER + 1).read_to_end(&mut answer));
+            answer
+        });
+        let host = self.host.name.clone();
+        let ended = self.finish(what);
+        if matches!(
+            ended,
+            Err(DeployError::Silent { .. } | DeployError::Interrupted { .. })
+        ) {
+            // Nobody waits for the rest.
+            return Ok(Output {
+                out: Vec::new(),
+                ended,
+            });
+        }
+        let out = reading.join().unwrap_or_default();
+        if out.len() as u64 > ANSWER {
+            return Err(DeployError::NotUnderstood {
+                host,
+                wanted: what,
+                said: format!("more than {}", Bytes(ANSWER)),
+            });
+        }
+        Ok(Output { out, ended })
+    }
+
     /// Waits for its end.
     ///
     /// # Errors
-    /// Its failure in plain words: the connection's, the disk's, or its own.
+    /// Its failure in plain words: the connection's, the disk's, or its own; that it took too long, or that this program is
+    /// to end.
     pub fn finish(mut self, what: &'static str) -> Result<(), DeployError> {
-        let status = self.child.wait().map_err(|error| DeployError::NoProgram {
+        // Where the run was told to end, its results are still fetched.
+        let ending = self.host.stop.load(Ordering::Relaxed);
+        let status = loop {
+            if let Some(status) = self.poll()? {
+                break status;
+            }
+            let waited = self.begun.elapsed();
+            if waited > PATIENCE || self.stopped() && (!ending || waited > GRACE) {
+                self.kill();
+                return Err(match waited > PATIENCE {
+                    true => DeployError::Silent {
+                        host: self.host.name.clone(),
+                        what,
+                        waited: PATIENCE.as_secs(),
+                    },
+                    false => DeployError::Interrupted { what },
+                });
+            }
+            std::thread::sleep(LOOK);
+        };
+        self.judge(what, status)
+    }
+
+    /// Whether this program is to end.
+    pub(super) fn stopped(&self) -> bool {
+        self.host.stop.load(Ordering::Relaxed)
+    }
+
+    /// Ends the local ssh; what runs on the board goes on.
+    pub(super) fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Its exit status, once it has ended. A board that says more than is kept is not listened to any longer.
+    ///
+    /// # Errors
+    /// [`DeployError::NoProgram`] where ssh cannot be asked.
+    pub(super) fn poll(&mut self) -> Result<Option<ExitStatus>, DeployError> {
+        if std::fs::metadata(&self.said).is_ok_and(|said| said.len() > SAID) {
+            let _ = self.child.kill();
+        }
+        self.child.try_wait().map_err(|error| DeployError::NoProgram {
             program: "ssh",
             package: "openssh-client",
             error,
-        })?;
-        self.judge(what, status)
+        })
     }
 
     /// What an exit status means.
@@ -194,8 +298,8 @@ impl Call<'_> {
             return Ok(());
         }
         let mut said = Vec::new();
-        if let Ok(mut file) = File::open(&self.said) {
-            let _ = file.read_to_end(&mut said);
+        if let Ok(file) = File::open(&self.said) {
+            let _ = file.take(SAID).read_to_end(&mut said);
         }
         let said = String::from_utf8_lossy(&said).trim().to_owned();
         let host = self.host.name.clone();

@@ -26,7 +26,7 @@ use crate::units::Nanos;
 
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
 pub use problems::{Place, Problem, ProblemKind, Problems};
-pub use resolve::{CheckExpectation, ResolveEnv, from_str, load};
+pub use resolve::{CheckExpectation, ResolveEnv, from_str, is_name, load};
 pub use stress::{Resource, Stress};
 
 /// A scenario, resolved.

@@ -309,9 +309,18 @@ fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
     spot.value
 }
 
+fn is_legal(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// Whether a text does as a part of a file's name, on every system and in every shell: as a scenario's name, or a run's, which
+/// has its time after it.
+pub fn is_name(text: &str) -> bool {
+    (1..=96).contains(&text.len()) && text.chars().all(is_legal) && !text.starts_with(['.', '-'])
+}
+
 /// The run file is called after it, so it must do as a part of a file's name.
 fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let Some(spot) = typed.name.given() else {
         let stem = Path::new(shown_name)
             .file_stem()
@@ -320,7 +329,7 @@ fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
         let name: String = stem
             .chars()
             .take(64)
-            .map(|c| if legal(c) { c } else { '-' })
+            .map(|c| if is_legal(c) { c } else { '-' })
             .collect();
         let bare = name.trim_start_matches(['.', '-']);
         return if bare.is_empty() {
@@ -330,7 +339,7 @@ fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
         };
     };
     let name = &spot.value;
-    let ok = (1..=64).contains(&name.len()) && name.chars().all(legal) && !name.starts_with(['.', '-']);
+    let ok = name.len() <= 64 && is_name(name);
     require(
         r,
         spot,
