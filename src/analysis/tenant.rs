@@ -247,7 +247,8 @@ impl Gathered {
                     .iter()
                     .sum(),
             },
-            service_worth: service_dependence.worth(Quantile::P50, service.count()),
+            // The mean moves with the tail as well: rows of rare long frames count.
+            service_worth: service_dependence.worth(Quantile::P99, service.count()),
             alone: self.alone.count(),
             cause: None,
         };

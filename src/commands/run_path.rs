@@ -1,6 +1,6 @@
 //! Where a run file goes: the name is taken in the moment it is chosen, and an older run is never replaced unasked.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -83,6 +83,13 @@ impl Reserved {
         // Not emptied before something is recorded: until then the run may yet be refused.
         let opened = OpenOptions::new().write(true).open(path);
         let file = opened.map_err(|error| cannot_create(path, error))?;
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(WrongUse(format!(
+                "another run is recorded to {}; name another file with {option}",
+                path.display()
+            ))
+            .into());
+        }
         Ok(Reserved {
             path: path.to_owned(),
             file: Some(file),
@@ -91,8 +98,12 @@ impl Reserved {
     }
 
     fn new(path: &Path) -> std::io::Result<Reserved> {
+        let file = File::create_new(path)?;
+        // Held as long as it is open, so that nobody else takes a file that is still empty. A disk that knows no locks has
+        // none.
+        let _ = file.try_lock();
         Ok(Reserved {
-            file: Some(File::create_new(path)?),
+            file: Some(file),
             path: path.to_owned(),
             new: true,
         })
@@ -198,8 +209,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/run.mcap");
         let first = Reserved::asked(&path, "--out", false).unwrap();
-        // Nothing is in it yet, so that a person's own empty file can be named; a second run of ours has another name.
-        assert!(Reserved::new(&path).is_err());
+        let taken = Reserved::asked(&path, "--out", true).unwrap_err().to_string();
+        assert!(taken.contains("another run"), "{taken}");
         drop(first);
         assert!(!path.exists());
     }

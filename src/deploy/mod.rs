@@ -155,7 +155,7 @@ pub enum DeployError {
         waited: u64,
     },
     /// This program was told to end.
-    #[error("interrupted ({what}); what runs on the board goes on")]
+    #[error("interrupted ({what}); a run that has begun on the board goes on, and --fetch brings it")]
     Interrupted {
         /// What was under way.
         what: &'static str,

@@ -17,6 +17,10 @@ use crate::units::Bytes;
 
 /// Between two looks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
+/// More processors than any board has: each is a number in a list.
+const MOST_PROCESSORS: usize = 4096;
+/// What may come beside the content of the files: headers, and files that are passed over.
+const BESIDE: u64 = 64 << 20;
 /// For how long a board may send nothing of a run while it is fetched; and how long a run may take to end that was told to.
 const STALLED: Duration = Duration::from_secs(60);
 
@@ -63,7 +67,7 @@ pub fn probe(host: &Host, folder: &str) -> Result<Board, DeployError> {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         match key {
             "machine" => value.clone_into(&mut board.machine),
-            "processors" => board.processors = value.parse().unwrap_or(1),
+            "processors" => board.processors = value.parse().unwrap_or(1).clamp(1, MOST_PROCESSORS),
             "glibc" => value.trim_start_matches("glibc ").clone_into(&mut board.glibc),
             "folder" => value.clone_into(&mut board.folder),
             "free_kib" => {
@@ -272,6 +276,7 @@ impl<'a> RemoteRun<'a> {
             let sent = Counted {
                 from: sent,
                 read: read.clone(),
+                at_most: at_most.0.saturating_add(BESIDE),
             };
             let (name, work) = (self.name.clone(), work.to_owned());
             // A thread that nobody waits for where the board keeps it waiting.
@@ -280,6 +285,8 @@ impl<'a> RemoteRun<'a> {
         let (mut seen, mut since) = (0, Instant::now());
         while !unpacking.is_finished() {
             std::thread::sleep(LOOK / 5);
+            // What ssh says is bounded there.
+            call.poll()?;
             let now = read.load(Ordering::Relaxed);
             if now != seen {
                 (seen, since) = (now, Instant::now());
@@ -297,14 +304,22 @@ impl<'a> RemoteRun<'a> {
                 });
             }
         }
+        // Ctrl-C on this terminal reaches ssh too, and breaks the archive off.
+        if call.stopped() && !ending {
+            call.kill();
+            return Err(DeployError::Interrupted { what: WHAT });
+        }
         match unpacking.join() {
             Ok(Ok(found)) => {
                 call.finish(WHAT)?;
                 Ok(found)
             }
             Ok(Err(UnpackError::NoArchive(error))) => {
-                // What broke the archive off is the better reason.
-                call.finish(WHAT)?;
+                // What broke the archive off is the better reason; a board that goes on sending is not listened to.
+                match call.poll()? {
+                    Some(status) => call.judge(WHAT, status)?,
+                    None => call.kill(),
+                }
                 Err(self.refused(&UnpackError::NoArchive(error)))
             }
             Ok(Err(UnpackError::Here { path, error })) => {
@@ -402,6 +417,7 @@ fn same_bytes(a: &Path, b: &Path) -> io::Result<bool> {
 struct Counted {
     from: Option<ChildStdout>,
     read: Arc<AtomicU64>,
+    at_most: u64,
 }
 
 impl Read for Counted {
@@ -410,7 +426,10 @@ impl Read for Counted {
             Some(from) => from.read(buffer)?,
             None => 0,
         };
-        self.read.fetch_add(got as u64, Ordering::Relaxed);
+        let before = self.read.fetch_add(got as u64, Ordering::Relaxed);
+        if before.saturating_add(got as u64) > self.at_most {
+            return Err(io::Error::other(format!("more than {}", Bytes(self.at_most))));
+        }
         Ok(got)
     }
 }

@@ -149,7 +149,6 @@ impl Host {
             child,
             said,
             first: number == 0,
-            begun: Instant::now(),
         })
     }
 }
@@ -185,7 +184,6 @@ pub struct Call<'a> {
     pub child: Child,
     said: PathBuf,
     first: bool,
-    begun: Instant,
 }
 
 impl Call<'_> {
@@ -212,7 +210,7 @@ impl Call<'_> {
             answer
         });
         let host = self.host.name.clone();
-        let ended = self.finish(what);
+        let ended = self.within(Some(PATIENCE), what);
         if matches!(
             ended,
             Err(DeployError::Silent { .. } | DeployError::Interrupted { .. })
@@ -234,32 +232,42 @@ impl Call<'_> {
         Ok(Output { out, ended })
     }
 
-    /// Waits for its end.
+    /// Waits for its end, however long what it copies takes.
     ///
     /// # Errors
-    /// Its failure in plain words: the connection's, the disk's, or its own; that it took too long, or that this program is
-    /// to end.
-    pub fn finish(mut self, what: &'static str) -> Result<(), DeployError> {
+    /// Its failure in plain words: the connection's, the disk's, or its own; or that this program is to end.
+    pub fn finish(self, what: &'static str) -> Result<(), DeployError> {
+        self.within(None, what)
+    }
+
+    /// As [`Call::finish`], and no longer than a board may take for an answer.
+    fn within(mut self, patience: Option<Duration>, what: &'static str) -> Result<(), DeployError> {
+        let since = Instant::now();
         // Where the run was told to end, its results are still fetched.
-        let ending = self.host.stop.load(Ordering::Relaxed);
+        let ending = self.stopped();
         let status = loop {
             if let Some(status) = self.poll()? {
                 break status;
             }
-            let waited = self.begun.elapsed();
-            if waited > PATIENCE || self.stopped() && (!ending || waited > GRACE) {
+            let waited = since.elapsed();
+            if let Some(patience) = patience.filter(|patience| waited > *patience) {
                 self.kill();
-                return Err(match waited > PATIENCE {
-                    true => DeployError::Silent {
-                        host: self.host.name.clone(),
-                        what,
-                        waited: PATIENCE.as_secs(),
-                    },
-                    false => DeployError::Interrupted { what },
+                return Err(DeployError::Silent {
+                    host: self.host.name.clone(),
+                    what,
+                    waited: patience.as_secs(),
                 });
+            }
+            if self.stopped() && (!ending || waited > GRACE) {
+                self.kill();
+                return Err(DeployError::Interrupted { what });
             }
             std::thread::sleep(LOOK);
         };
+        // Ctrl-C on this terminal reaches ssh too, and ends it as a lost connection does.
+        if !status.success() && self.stopped() && !ending {
+            return Err(DeployError::Interrupted { what });
+        }
         self.judge(what, status)
     }
 
