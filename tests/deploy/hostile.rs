@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::board::stderr;
 
@@ -164,16 +165,24 @@ fn a_run_that_was_fetched_under_the_same_name_stays() {
 }
 
 #[test]
-fn a_board_that_sends_nothing_is_left_by_one_sigterm() {
-    let board = Hostile::new();
-    let mut fetch = board
-        .fetch("r", "exec sleep 3600")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    super::under_way::wait_until("the fetch", || board.path("bringing").exists());
-    kill_process(Pid::from_child(&fetch), Signal::TERM).unwrap();
-    assert_eq!(fetch.wait().unwrap().code(), Some(130));
-    assert!(below(&board.path("out")).is_empty());
+fn a_board_that_sends_nothing_is_left_by_one_signal() {
+    // SIGTERM to jetlag alone, and a terminal's Ctrl-C, which ends ssh too.
+    for to_all in [false, true] {
+        let board = Hostile::new();
+        let mut fetch = board
+            .fetch("r", "exec sleep 3600")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        super::under_way::wait_until("the fetch", || board.path("bringing").exists());
+        let pid = Pid::from_child(&fetch);
+        match to_all {
+            true => kill_process_group(pid, Signal::INT).unwrap(),
+            false => kill_process(pid, Signal::TERM).unwrap(),
+        }
+        assert_eq!(fetch.wait().unwrap().code(), Some(130), "to all: {to_all}");
+        assert!(below(&board.path("out")).is_empty());
+    }
 }
