@@ -13,6 +13,8 @@ use mcap::records::op;
 const MAX_RECORD: u64 = 64 << 20;
 /// Operation code and length.
 const PREFIX: usize = 9;
+/// What of a footer its checksum is of: two positions.
+const FOOTER_HASHED: usize = 16;
 
 /// What is wrong with the content of a file.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +33,77 @@ pub enum Damage {
         /// As computed.
         found: u32,
     },
+    /// A chunk of which nothing tells whether it is as it was written.
+    #[error("a chunk has no checksum, so nothing tells whether it is as it was written")]
+    NoChecksum,
+    /// A chunk that is not as long as it says.
+    #[error("a chunk has {found} bytes, not {wanted}")]
+    Size {
+        /// As stored.
+        wanted: u64,
+        /// As decompressed.
+        found: u64,
+    },
+    /// All that comes before the closing index does not match its checksum.
+    #[error("what comes before the closing index has the checksum {found:08x}, not {wanted:08x}")]
+    DataChecksum {
+        /// As stored.
+        wanted: u32,
+        /// As computed.
+        found: u32,
+    },
+    /// The closing index does not match its checksum, or has none.
+    #[error("the closing index has the checksum {found:08x}, not {wanted:08x}")]
+    IndexChecksum {
+        /// As stored; 0 is none.
+        wanted: u32,
+        /// As computed.
+        found: u32,
+    },
+    /// The closing index does not say how many messages there are.
+    #[error(
+        "the closing index does not say how many messages there are, so nothing tells whether all are there"
+    )]
+    NoStatistics,
+    /// There is more or less than the closing index says.
+    #[error("the closing index tells of {wanted} {what}, and it has {found}")]
+    Count {
+        /// Of what.
+        what: &'static str,
+        /// As the index says.
+        wanted: u64,
+        /// As read.
+        found: u64,
+    },
+    /// Messages are missing, stand twice or in another order.
+    #[error(
+        "{topic} has message {found} where message {wanted} is due: some are missing, stand twice or in another order"
+    )]
+    Sequence {
+        /// Its channel.
+        topic: String,
+        /// The next number of the channel.
+        wanted: u32,
+        /// As stored.
+        found: u32,
+    },
+    /// A message of a channel that the file does not describe.
+    #[error("a message is of channel {0}, which is not described before it")]
+    Channel(u16),
+    /// Zeros, which begin no record.
+    #[error("zeros stand where a record should begin, as after a power cut")]
+    Zeros,
+    /// A record that stands where none of its kind may, or is of no kind.
+    #[error("a record with the operation code {opcode:#04x} stands {}", place.words())]
+    Misplaced {
+        /// Its operation code.
+        opcode: u8,
+        /// Where.
+        place: Place,
+    },
+    /// What follows the last record of the file.
+    #[error("the file does not end where its last record says, or ends otherwise")]
+    End,
     /// A chunk that cannot be decompressed.
     #[error("a chunk cannot be decompressed: {0}")]
     Decompress(std::io::Error),
@@ -53,10 +126,33 @@ pub enum Damage {
     },
 }
 
+/// Where in a file a record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a chunk.
+    Chunk,
+    /// Before the closing index, and in no chunk.
+    Data,
+    /// In the closing index.
+    Index,
+}
+
+impl Place {
+    fn words(self) -> &'static str {
+        match self {
+            Place::Chunk => "in a chunk",
+            Place::Data => "between chunks",
+            Place::Index => "in the closing index",
+        }
+    }
+}
+
 /// How reading went on.
 pub(super) enum Item<'a> {
     /// A record, in or out of a chunk.
     Record {
+        /// Where it stands.
+        place: Place,
         /// Its operation code.
         opcode: u8,
         /// Its content.
@@ -95,12 +191,18 @@ pub(super) struct Container<R: Read> {
     chunk_at: usize,
     /// Whether the chunk at hand was cut off.
     cut: bool,
+    /// Of the section at hand: [`Place::Data`], then [`Place::Index`].
+    section: Place,
+    /// Checksum of the section at hand so far.
+    crc: crc32fast::Hasher,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
 impl<R: Read> Container<R> {
     /// After the opening magic, which the caller has read and checked.
     pub(super) fn new(input: R) -> Self {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(mcap::MAGIC);
         Container {
             input: BufReader::with_capacity(1 << 18, input),
             offset: mcap::MAGIC.len() as u64,
@@ -109,6 +211,8 @@ impl<R: Read> Container<R> {
             chunk: Vec::new(),
             chunk_at: 0,
             cut: false,
+            section: Place::Data,
+            crc,
             zstd: None,
         }
     }
@@ -122,20 +226,15 @@ impl<R: Read> Container<R> {
             let Some(opcode) = self.read_record()? else {
                 return Ok(Item::End { whole: false });
             };
-            match opcode {
-                op::CHUNK => self.open_chunk()?,
-                op::FOOTER => {
-                    let mut magic = [0; mcap::MAGIC.len()];
-                    let got = read_up_to(&mut self.input, &mut magic).map_err(Stop::Io)?;
-                    let whole = magic == *mcap::MAGIC;
-                    if whole {
-                        self.offset += got as u64;
+            match (self.section, opcode) {
+                (Place::Data, op::CHUNK) => self.open_chunk()?,
+                (Place::Index, op::FOOTER) => return self.close(),
+                (section, opcode) => {
+                    if (section, opcode) == (Place::Data, op::DATA_END) {
+                        self.end_data()?;
                     }
-                    self.cut = true;
-                    return Ok(Item::End { whole });
-                }
-                opcode => {
                     return Ok(Item::Record {
+                        place: section,
                         opcode,
                         body: &self.body,
                     });
@@ -150,7 +249,11 @@ impl<R: Read> Container<R> {
         match record {
             Some((opcode, body)) => {
                 self.chunk_at += PREFIX + body.len();
-                Ok(Item::Record { opcode, body })
+                Ok(Item::Record {
+                    place: Place::Chunk,
+                    opcode,
+                    body,
+                })
             }
             None => {
                 self.chunk_at = self.chunk.len();
@@ -182,8 +285,54 @@ impl<R: Read> Container<R> {
             self.cut = true;
             return Ok((opcode == op::CHUNK).then_some(opcode));
         }
+        // The two records that hold a checksum are not part of what it is of, or not whole.
+        match opcode {
+            op::DATA_END if self.section == Place::Data => {}
+            op::FOOTER => {
+                self.crc.update(&prefix);
+                self.crc.update(&self.body[..self.body.len().min(FOOTER_HASHED)]);
+            }
+            _ => {
+                self.crc.update(&prefix);
+                self.crc.update(&self.body);
+            }
+        }
         self.offset += PREFIX as u64 + length;
         Ok(Some(opcode))
+    }
+
+    /// Checks what came before the closing index, whose checksum is in `body`.
+    fn end_data(&mut self) -> Result<(), Damage> {
+        self.section = Place::Index;
+        let found = std::mem::take(&mut self.crc).finalize();
+        let wanted = u32::from_le_bytes(*self.body.first_chunk().ok_or(Damage::Short)?);
+        // Zero means that none was computed, as before version 1.6: chunks have checksums of their own.
+        if wanted != 0 && wanted != found {
+            return Err(Damage::DataChecksum { wanted, found });
+        }
+        Ok(())
+    }
+
+    /// Checks the closing index, whose checksum is in `body`, and the end of the file.
+    fn close(&mut self) -> Result<Item<'_>, Stop> {
+        self.cut = true;
+        let wanted = self.body.get(FOOTER_HASHED..).and_then(|crc| crc.first_chunk());
+        let wanted = u32::from_le_bytes(*wanted.ok_or(Damage::Short)?);
+        let found = std::mem::take(&mut self.crc).finalize();
+        if wanted != found {
+            return Err(Damage::IndexChecksum { wanted, found }.into());
+        }
+        // One byte more, to see that nothing follows.
+        let mut end = [0; mcap::MAGIC.len() + 1];
+        let got = read_up_to(&mut self.input, &mut end).map_err(Stop::Io)?;
+        match &end[..got] {
+            all if all == mcap::MAGIC => {
+                self.offset += got as u64;
+                Ok(Item::End { whole: true })
+            }
+            part if mcap::MAGIC.starts_with(part) => Ok(Item::End { whole: false }),
+            _ => Err(Damage::End.into()),
+        }
     }
 
     /// Decompresses the chunk in `body`.
@@ -203,7 +352,7 @@ impl<R: Read> Container<R> {
         }
         let stored = &self.body[header.records_at..];
         let stored = match usize::try_from(header.compressed) {
-            Ok(length) if length <= stored.len() => &stored[..length],
+            Ok(length) if length == stored.len() => stored,
             _ if self.cut => stored,
             _ => return Err(Damage::Short.into()),
         };
@@ -224,16 +373,11 @@ impl<R: Read> Container<R> {
         if self.cut {
             return Ok(());
         }
-        // Zero means that none was computed.
-        let found = crc32fast::hash(&self.chunk);
-        if header.crc != 0 && header.crc != found {
+        let checked = header.check(&self.chunk);
+        if checked.is_err() {
             self.chunk.clear();
-            return Err(Damage::Checksum {
-                wanted: header.crc,
-                found,
-            }
-            .into());
         }
+        checked?;
         self.chunks += 1;
         Ok(())
     }
@@ -263,6 +407,21 @@ impl ChunkHeader {
             compressed: u64_at(32 + name)?,
             records_at: 40 + name,
         })
+    }
+
+    /// Whether what was decompressed is what was written.
+    fn check(&self, chunk: &[u8]) -> Result<(), Damage> {
+        let (wanted, found) = (self.uncompressed, chunk.len() as u64);
+        if wanted != found {
+            return Err(Damage::Size { wanted, found });
+        }
+        // Zero means that none was computed.
+        let (wanted, found) = (self.crc, crc32fast::hash(chunk));
+        match wanted {
+            _ if wanted == found => Ok(()),
+            0 => Err(Damage::NoChecksum),
+            _ => Err(Damage::Checksum { wanted, found }),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod cdr;
 mod container;
 mod device;
+mod ledger;
 mod message;
 pub mod reader;
 mod schema;

@@ -8,10 +8,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use mcap::records::{Record, op};
+use mcap::records::{Record, Statistics, op};
 
-pub use super::container::Damage;
 use super::container::{Container, Item, Stop, read_up_to};
+pub use super::container::{Damage, Place};
+use super::ledger::Ledger;
 use super::schema::{self, Kind, SCHEMA_MAJOR};
 use super::{Event, Manifest, message};
 use crate::units::{Bytes, Stamp};
@@ -130,10 +131,21 @@ pub struct RunReader<R: Read = File> {
     /// By schema number: what we know it as.
     schemas: Vec<Option<Kind>>,
     /// By channel number.
-    channels: Vec<Option<(Kind, String)>>,
+    channels: Vec<Option<Channel>>,
+    ledger: Ledger,
+    /// As the closing index has them.
+    statistics: Option<Statistics>,
     skipped: u64,
     last: Option<Stamp>,
     state: State,
+}
+
+/// A channel that the file describes.
+#[derive(Clone)]
+struct Channel {
+    topic: String,
+    /// What we know its messages as.
+    kind: Option<Kind>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -180,6 +192,8 @@ impl<R: Read> RunReader<R> {
             manifest,
             schemas: Vec::new(),
             channels: Vec::new(),
+            ledger: Ledger::default(),
+            statistics: None,
             skipped: 0,
             last: None,
             state: State::Reading,
@@ -213,54 +227,89 @@ impl<R: Read> RunReader<R> {
     #[inline]
     fn read_event<T>(&mut self, take: impl FnOnce(Event) -> T) -> Result<Option<T>, Stop> {
         loop {
-            let (opcode, body) = match self.container.next()? {
-                Item::Record { opcode, body } => (opcode, body),
-                Item::End { whole } => {
-                    self.state = if whole { State::Whole } else { State::Stopped };
+            let (place, opcode, body) = match self.container.next()? {
+                Item::Record { place, opcode, body } => (place, opcode, body),
+                Item::End { whole: true } => {
+                    self.state = State::Stopped;
+                    let chunks = self.container.chunks;
+                    self.ledger.compare(chunks, self.statistics.as_ref())?;
+                    self.state = State::Whole;
+                    return Ok(None);
+                }
+                Item::End { whole: false } => {
+                    self.state = State::Stopped;
                     return Ok(None);
                 }
             };
-            match opcode {
-                op::MESSAGE => {
+            match (place, opcode) {
+                (Place::Chunk, op::MESSAGE) => {
                     let Some((header, data)) = body.split_first_chunk::<MESSAGE_HEADER>() else {
                         return Err(Damage::Short.into());
                     };
-                    let channel = usize::from(u16::from_le_bytes([header[0], header[1]]));
-                    let Some(Some((kind, topic))) = self.channels.get(channel) else {
+                    let id = u16::from_le_bytes([header[0], header[1]]);
+                    let sequence = u32::from_le_bytes([header[2], header[3], header[4], header[5]]);
+                    let Some(Some(channel)) = self.channels.get(usize::from(id)) else {
+                        return Err(Damage::Channel(id).into());
+                    };
+                    if let Err(wanted) = self.ledger.count(id, sequence) {
+                        return Err(Damage::Sequence {
+                            topic: channel.topic.clone(),
+                            wanted,
+                            found: sequence,
+                        }
+                        .into());
+                    }
+                    let Some(kind) = channel.kind else {
                         self.skipped += 1;
                         continue;
                     };
-                    return match message::decode(*kind, data) {
+                    return match message::decode(kind, data) {
                         Ok(event) => {
                             self.last = self.last.max(stamp(&event));
                             Ok(Some(take(event)))
                         }
                         Err(error) => Err(Damage::Message {
-                            topic: topic.clone(),
+                            topic: channel.topic.clone(),
                             error,
                         }
                         .into()),
                     };
                 }
-                op::SCHEMA => {
+                (Place::Chunk, op::SCHEMA) => {
                     if let Record::Schema { header, .. } = parse(opcode, body)? {
                         set(&mut self.schemas, header.id, Kind::of_name(&header.name));
                     }
                 }
-                op::CHANNEL => {
+                (Place::Chunk, op::CHANNEL) => {
                     if let Record::Channel(channel) = parse(opcode, body)? {
                         let schema = self.schemas.get(usize::from(channel.schema_id));
                         let kind = schema.copied().flatten();
-                        let known = kind.filter(|_| channel.message_encoding == "cdr");
-                        set(
-                            &mut self.channels,
-                            channel.id,
-                            known.map(|kind| (kind, channel.topic)),
-                        );
+                        let described = Channel {
+                            topic: channel.topic,
+                            kind: kind.filter(|_| channel.message_encoding == "cdr"),
+                        };
+                        set(&mut self.channels, channel.id, Some(described));
                     }
                 }
-                // Indexes and statistics serve those who seek.
-                _ => {}
+                (Place::Index, op::STATISTICS) => {
+                    if let Record::Statistics(statistics) = parse(opcode, body)? {
+                        self.statistics = Some(statistics);
+                    }
+                }
+                // For those who seek; but what cannot be read as one is something else that lost its name.
+                (Place::Data, op::MESSAGE_INDEX) => drop(parse(opcode, body)?),
+                (Place::Data, op::METADATA | op::ATTACHMENT | op::DATA_END) => {}
+                (
+                    Place::Index,
+                    op::SCHEMA
+                    | op::CHANNEL
+                    | op::CHUNK_INDEX
+                    | op::ATTACHMENT_INDEX
+                    | op::METADATA_INDEX
+                    | op::SUMMARY_OFFSET,
+                ) => {}
+                (_, 0) => return Err(Damage::Zeros.into()),
+                (place, opcode) => return Err(Damage::Misplaced { opcode, place }.into()),
             }
         }
     }
@@ -317,7 +366,7 @@ fn read_manifest<R: Read>(
             Err(stop) => return Err(stopped(stop, path, container.offset)),
         };
         let (opcode, body) = match item {
-            Item::Record { opcode, body } => (opcode, body),
+            Item::Record { opcode, body, .. } => (opcode, body),
             Item::End { whole: true } => return Err(not_a_run()),
             Item::End { whole: false } => {
                 return Err(ReadError::NoManifest {
@@ -364,7 +413,19 @@ fn manifest(
             known: SCHEMA_MAJOR,
         });
     }
-    serde_json::from_str(entry(schema::MANIFEST_JSON)?).map_err(|e| bad(e.to_string()))
+    let (minor, json) = (entry(schema::MANIFEST_MINOR)?, entry(schema::MANIFEST_JSON)?);
+    let found = schema::manifest_checksum(major, minor, json);
+    match entries.get(schema::MANIFEST_CHECKSUM) {
+        Some(wanted) if *wanted != found => {
+            return Err(bad(format!("it has the checksum {found}, not {wanted}")));
+        }
+        Some(_) => {}
+        None if minor
+            .parse()
+            .is_ok_and(|minor: u32| minor < schema::MINOR_WITH_CHECKSUM) => {}
+        None => return Err(bad("it has no checksum".to_owned())),
+    }
+    serde_json::from_str(json).map_err(|e| bad(e.to_string()))
 }
 
 fn parse(opcode: u8, body: &[u8]) -> Result<Record<'_>, Damage> {

@@ -6,13 +6,26 @@
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 5;
+pub const SCHEMA_MINOR: u32 = 6;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
 pub(super) const MANIFEST_JSON: &str = "manifest";
 pub(super) const MANIFEST_MAJOR: &str = "schema_major";
 pub(super) const MANIFEST_MINOR: &str = "schema_minor";
+pub(super) const MANIFEST_CHECKSUM: &str = "crc32";
+/// The first version whose manifests have a checksum.
+pub(super) const MINOR_WITH_CHECKSUM: u32 = 6;
+
+/// The checksum of a manifest's entries, each followed by a line feed, in hexadecimal: it lies in no chunk.
+pub(super) fn manifest_checksum(major: &str, minor: &str, json: &str) -> String {
+    let mut crc = crc32fast::Hasher::new();
+    for entry in [major, minor, json] {
+        crc.update(entry.as_bytes());
+        crc.update(b"\n");
+    }
+    format!("{:08x}", crc.finalize())
+}
 
 /// What the messages of a channel are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -210,7 +210,6 @@ impl<W: Write + Seek> RunWriter<W> {
             .chunk_size(Some(CHUNK_BYTES))
             // Chunks are built in memory, so that no half-written header is ever in the file.
             .disable_seeking(true)
-            .calculate_data_section_crc(false)
             .create(out)
             .map_err(|e| write_error(&path, e))?;
         let mut writer = RunWriter {
@@ -238,19 +237,20 @@ impl<W: Write + Seek> RunWriter<W> {
             failed: false,
             path,
         };
+        let (major, minor) = (
+            manifest.schema_major.to_string(),
+            manifest.schema_minor.to_string(),
+        );
+        let checksum = schema::manifest_checksum(&major, &minor, &json);
+        let entries = [
+            (schema::MANIFEST_MAJOR, major),
+            (schema::MANIFEST_MINOR, minor),
+            (schema::MANIFEST_JSON, json),
+            (schema::MANIFEST_CHECKSUM, checksum),
+        ];
         let metadata = Metadata {
             name: schema::MANIFEST.to_owned(),
-            metadata: BTreeMap::from([
-                (
-                    schema::MANIFEST_MAJOR.to_owned(),
-                    manifest.schema_major.to_string(),
-                ),
-                (
-                    schema::MANIFEST_MINOR.to_owned(),
-                    manifest.schema_minor.to_string(),
-                ),
-                (schema::MANIFEST_JSON.to_owned(), json),
-            ]),
+            metadata: entries.map(|(name, value)| (name.to_owned(), value)).into(),
         };
         let written = writer.mcap.write_metadata(&metadata);
         writer.checked(written)?;
