@@ -13,6 +13,8 @@ mod common;
 mod compression;
 #[path = "run_file/made.rs"]
 mod made;
+#[path = "common/run_bytes.rs"]
+mod run_bytes;
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};

@@ -62,6 +62,12 @@ fn backbone(compute_us: u64) -> String {
     )
 }
 
+impl AsRef<Path> for Scene {
+    fn as_ref(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
 impl Scene {
     /// With the double of an era; none where it cannot be made.
     pub(super) fn of_era(era: char) -> Option<Self> {
@@ -141,8 +147,8 @@ impl Scene {
         path
     }
 
-    /// Runs jetlag beside the doubles. None where the driver's double cannot be made.
-    pub(super) fn jetlag(&self, control: &Control, arguments: &[&str]) -> Option<Output> {
+    /// jetlag beside the doubles. None where the driver's double cannot be made.
+    pub(super) fn command(&self, control: &Control, arguments: &[&str]) -> Option<Command> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
         command
             .current_dir(self.folder.path())
@@ -152,7 +158,12 @@ impl Scene {
             .args(arguments);
         // Its variables win.
         control.apply(&mut command)?;
-        Some(command.output().unwrap())
+        Some(command)
+    }
+
+    /// Runs jetlag beside the doubles. None where the driver's double cannot be made.
+    pub(super) fn jetlag(&self, control: &Control, arguments: &[&str]) -> Option<Output> {
+        Some(self.command(control, arguments)?.output().unwrap())
     }
 
     /// Runs the scenario and answers the summary, which may have unmet expectations.

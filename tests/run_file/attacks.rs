@@ -2,42 +2,25 @@
 
 use jetlag::record::Completeness;
 
+use super::run_bytes::{self, doubled, records, without, zeroed};
 use super::{made, opened, written};
 
-/// Where the records outside of chunks begin, with their operation codes; the closing magic is not among them.
-fn records(bytes: &[u8]) -> Vec<(usize, u8)> {
-    let mut at = mcap::MAGIC.len();
-    let mut found = Vec::new();
-    while at < bytes.len() - mcap::MAGIC.len() {
-        found.push((at, bytes[at]));
-        at += 9 + u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap()) as usize;
-    }
-    found
-}
-
-/// A closed file of several chunks, and its records.
+/// A closed file of several chunks.
 struct File {
     bytes: Vec<u8>,
-    records: Vec<(usize, u8)>,
 }
 
 impl File {
     fn new() -> File {
         let bytes = written(&made::manifest(), &made::events(600));
-        let records = records(&bytes);
-        let file = File { bytes, records };
+        let file = File { bytes };
         assert!(file.chunks().len() > 5, "{}", file.chunks().len());
         file
     }
 
     /// The records of this kind, each from where to where.
     fn of(&self, opcode: u8) -> Vec<std::ops::Range<usize>> {
-        let ends = self.records.iter().skip(1).map(|(at, _)| *at);
-        let ends = ends.chain([self.bytes.len() - mcap::MAGIC.len()]);
-        let all = self.records.iter().zip(ends);
-        all.filter(|((_, found), _)| *found == opcode)
-            .map(|((from, _), to)| *from..to)
-            .collect()
+        run_bytes::of(&self.bytes, opcode)
     }
 
     fn chunks(&self) -> Vec<std::ops::Range<usize>> {
@@ -58,20 +41,6 @@ impl File {
     fn unclosed(&self) -> Vec<u8> {
         self.bytes[..self.of(mcap::records::op::DATA_END)[0].start].to_vec()
     }
-}
-
-fn without(bytes: &[u8], range: std::ops::Range<usize>) -> Vec<u8> {
-    [&bytes[..range.start], &bytes[range.end..]].concat()
-}
-
-fn doubled(bytes: &[u8], range: std::ops::Range<usize>) -> Vec<u8> {
-    [&bytes[..range.end], &bytes[range.start..]].concat()
-}
-
-fn zeroed(bytes: &[u8], range: std::ops::Range<usize>) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    bytes[range].fill(0);
-    bytes
 }
 
 /// What reading says of it, "cut" where it is a file that was not closed; none where it passes as whole.
@@ -302,26 +271,9 @@ fn what_follows_the_end_or_stands_where_it_may_not() {
 fn a_message_taken_out_of_a_chunk() {
     let file = File::new();
     let chunk = file.chunks()[0].clone();
-    let body = &file.bytes[chunk.start + 9..chunk.end];
-    let content = zstd::decode_all(&body[32 + 4 + 8..]).unwrap();
-    let made_anew = |content: &[u8]| {
-        let size = (content.len() as u64).to_le_bytes();
-        let (crc, no_name) = (crc32fast::hash(content).to_le_bytes(), 0u32.to_le_bytes());
-        let chunk_body = [&body[..16], &size, &crc, &no_name, &size, content].concat();
-        let length = (chunk_body.len() as u64).to_le_bytes();
-        let bytes = [
-            &file.bytes[..chunk.start],
-            &[6],
-            &length,
-            &chunk_body,
-            &file.bytes[chunk.end..],
-        ]
-        .concat();
-        // Only the checksum over all could tell that this is not what was written.
-        let is_end = |(_, opcode): &(usize, u8)| *opcode == mcap::records::op::DATA_END;
-        let (end, _) = records(&bytes).into_iter().find(is_end).unwrap();
-        zeroed(&bytes, end + 9..end + 13)
-    };
+    let content = run_bytes::content(&file.bytes, chunk.clone());
+    // Only the checksum over all could tell that this is not what was written, and it is left out.
+    let made_anew = |content: &[u8]| run_bytes::made_anew(&file.bytes, chunk.clone(), content);
     assert_eq!(said(&made_anew(&content)), None);
     let mut at = 0;
     while at < content.len() {
@@ -368,8 +320,7 @@ fn a_report_of_such_a_file_has_a_finding_and_exit_code_4() {
     let mut manifest = made::manifest();
     manifest.scenario.expect.clear();
     let bytes = written(&manifest, &made::events(600));
-    let records = records(&bytes);
-    let file = File { bytes, records };
+    let file = File { bytes };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.mcap");
     std::fs::write(&path, without(&file.bytes, file.stretch(3))).unwrap();
