@@ -17,6 +17,8 @@ mod campaign;
 mod cuda;
 #[path = "hardening/damage.rs"]
 mod damage;
+#[path = "hardening/faults.rs"]
+mod faults;
 #[path = "hardening/kill.rs"]
 mod kill;
 #[path = "common/run_bytes.rs"]
@@ -24,5 +26,7 @@ mod run_bytes;
 #[path = "gpu/scene.rs"]
 #[allow(dead_code, reason = "shared by test programs")]
 mod scene;
+#[path = "hardening/soak.rs"]
+mod soak;
 #[path = "common/under_way.rs"]
 mod under_way;

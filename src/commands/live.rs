@@ -13,6 +13,7 @@ use super::phases::{RunPhase, phases};
 use super::prepare;
 use super::processes::Processes;
 use super::progress::Progress;
+use super::sampling::Sampling;
 use super::screen::{Screen, Stream};
 use super::watchdog::{self, Current, Ward};
 use crate::backend::null::NullBackend;
@@ -27,7 +28,7 @@ use crate::record::{
 };
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
-use crate::telemetry::{self, SamplerReport};
+use crate::telemetry::SamplerReport;
 use crate::tenant::failures::note;
 use crate::tenant::gate::{self, Order};
 use crate::tenant::pipeline::{PhasePlan, Runner};
@@ -129,7 +130,7 @@ pub(super) fn run(
         events,
         watcher,
     };
-    // Samplers stop first, so that what they say last is still recorded.
+    // Samplers end before the recorder, so that what they say last is still recorded.
     let (sampled, done) = (AtomicBool::new(false), AtomicBool::new(false));
     let (recorded, current) = (AtomicBool::new(false), Current::default());
     let wards = wards(scenario, &tenants);
@@ -157,14 +158,10 @@ pub(super) fn run(
                 })
                 .context("cannot start the watchdog's thread")?;
         }
-        let sampling = named("samplers").spawn_scoped(scope, {
+        let sampling = Sampling::start(Roots::system(), scenario.telemetry.clone(), Arc::default(), {
             let notes = notes.clone();
-            let sampled = &sampled;
-            move || {
-                let emit = &mut |event| {
-                    let _ = notes.send(event);
-                };
-                sample(scenario, sampled, emit);
+            move |event| {
+                let _ = notes.send(event);
             }
         });
         if let Err(error) = &sampling {
@@ -214,8 +211,9 @@ pub(super) fn run(
             processes.finish(&notes);
         }
         sampled.store(true, Ordering::Relaxed);
-        // A sampler that panicked has left its samples; the record is what counts.
-        let _ = sampling.map(|thread| thread.join());
+        if let Some(hangs) = sampling.ok().and_then(Sampling::end) {
+            let _ = notes.send(Event::Finding(hangs));
+        }
         done.store(true, Ordering::Release);
         recording.thread().unpark();
         match recording.join() {
@@ -390,24 +388,6 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
     // On a thread of its own, because a runner changes the timers of the thread that it runs on.
     let end = std::thread::scope(|scope| overhead.start(scope, plan, stop, notes).finish());
     let _ = notes.send(Event::Phase(end));
-}
-
-/// Runs all samplers until `sampled` is set, and says how each kept its schedule.
-fn sample(scenario: &Scenario, sampled: &AtomicBool, emit: &mut dyn FnMut(Event)) {
-    let found = telemetry::find(
-        &Roots::system(),
-        &scenario.telemetry,
-        std::env::current_exe().ok(),
-    );
-    for missing in &found.missing {
-        if let Some(finding) = missing.finding() {
-            emit(Event::Finding(finding));
-        }
-    }
-    let reports = telemetry::sampler_loop(found.samplers, &RealClock, RealClock.now(), sampled, emit);
-    for report in &reports {
-        emit(Event::Log(report_line(report)));
-    }
 }
 
 /// How a sampler kept its schedule, for the log.

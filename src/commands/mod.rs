@@ -25,6 +25,7 @@ pub mod progress;
 pub mod report;
 pub mod run;
 mod run_path;
+mod sampling;
 mod screen;
 mod signals;
 pub mod tenant_process;

@@ -14,6 +14,7 @@ use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
 use super::run_path::Reserved;
+use super::sampling::Sampling;
 use super::screen::{Key, Screen, Stream};
 use super::signals::stop_on_signals;
 use super::{Outcome, WrongUse, live, print, say};
@@ -28,7 +29,7 @@ use crate::record::{
 };
 use crate::report::dashboard;
 use crate::scenario::{Baseline, ClockKind, Clocks, Mps, Release, Scenario, Sharing, Telemetry};
-use crate::telemetry::{self, tegrastats};
+use crate::telemetry::tegrastats;
 use crate::units::{Bytes, Nanos, Stamp, parse_duration};
 
 /// Between two plain lines, or two objects of what is live.
@@ -54,7 +55,7 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     let mut source = match (&args.replay, &args.from_tegrastats) {
         (Some(run), _) => replay(run, args.speed)?,
         (_, Some(log)) => log_of_tegrastats(log, interval.unwrap_or(Nanos::from_secs(1)), args.speed)?,
-        _ => sensors(&roots, interval.unwrap_or(Nanos::from_millis(250)), &stop)?,
+        _ => sensors(&roots, interval.unwrap_or(Nanos::from_millis(250)))?,
     };
     let mut recorder = match &args.record {
         Some(path) => Some(Recording::start(
@@ -99,8 +100,14 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     }
     drop(show);
     let problem = source.problem();
-    source.end();
-    if let Some(recorder) = recorder {
+    let hangs = source.end();
+    if let Some(finding) = &hangs {
+        say(&format!("{} {}", finding.message, finding.advice));
+    }
+    if let Some(mut recorder) = recorder {
+        if let Some(finding) = hangs {
+            recorder.event(&Event::Finding(finding))?;
+        }
         let path = recorder.finish()?;
         say(&format!("recorded to {path}: jetlag report {path}"));
     }
@@ -130,8 +137,10 @@ struct Source {
     waiting: VecDeque<(Stamp, Vec<Event>)>,
     more: Receiver<(Stamp, Vec<Event>)>,
     first: Option<(Stamp, Instant)>,
+    /// What reads a file.
     thread: Option<std::thread::JoinHandle<()>>,
-    sampled: Arc<AtomicBool>,
+    /// What reads sensors.
+    sampling: Option<Sampling>,
     counts: Option<Arc<std::sync::Mutex<tegrastats::Readings>>>,
     manifest: Option<Manifest>,
     file: String,
@@ -149,7 +158,7 @@ impl Source {
             more,
             first: None,
             thread: None,
-            sampled: Arc::new(AtomicBool::new(false)),
+            sampling: None,
             counts: None,
             manifest: None,
             file: String::new(),
@@ -219,14 +228,15 @@ impl Source {
         })
     }
 
-    fn end(&mut self) {
-        self.sampled.store(true, Ordering::Relaxed);
+    /// Ends what reads; the finding where a sensor hangs.
+    fn end(&mut self) -> Option<Finding> {
         // A thread that waits to hand over sees that nobody listens.
         let (_, nobody) = channel();
         self.more = nobody;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.sampling.take().and_then(Sampling::end)
     }
 }
 
@@ -242,31 +252,22 @@ fn title(roots: &Roots) -> String {
     )
 }
 
-fn sensors(roots: &Roots, interval: Nanos, stop: &Arc<AtomicBool>) -> anyhow::Result<Source> {
+fn sensors(roots: &Roots, interval: Nanos) -> anyhow::Result<Source> {
     let (sender, more) = channel();
     let mut source = Source::over(title(roots), true, more);
-    let sampled = source.sampled.clone();
-    let (roots, stop) = (roots.clone(), stop.clone());
-    let thread = live::named("samplers").spawn(move || {
-        let telemetry = Telemetry {
-            interval,
-            sources: None,
-        };
-        let found = telemetry::find(&roots, &telemetry, std::env::current_exe().ok());
-        let emit = &mut |event: Event| {
-            if sender.send((Stamp(0), vec![event])).is_err() {
-                // Nobody watches any more.
-                sampled.store(true, Ordering::Relaxed);
-            }
-        };
-        let begun = RealClock.now();
-        let reports = telemetry::sampler_loop(found.samplers, &RealClock, begun, &sampled, emit);
-        for report in &reports {
-            emit(Event::Log(live::report_line(report)));
+    let telemetry = Telemetry {
+        interval,
+        sources: None,
+    };
+    let stop: Arc<AtomicBool> = Arc::default();
+    let nobody = stop.clone();
+    let sampling = Sampling::start(roots.clone(), telemetry, stop, move |event| {
+        if sender.send((Stamp(0), vec![event])).is_err() {
+            // Nobody watches any more.
+            nobody.store(true, Ordering::Relaxed);
         }
-        stop.load(Ordering::Relaxed);
     });
-    source.thread = Some(thread.context("cannot start the samplers' thread")?);
+    source.sampling = Some(sampling.context("cannot start the samplers' thread")?);
     Ok(source)
 }
 

@@ -31,7 +31,7 @@ mod thermal;
 pub use examine::examine;
 pub use nvml::open as open_nvml;
 pub use probe::{Found, Unfound, find};
-pub use schedule::{SamplerReport, sampler_loop};
+pub use schedule::{NowReading, SamplerReport, sampler_loop};
 
 use crate::record::{Event, SampleRecord};
 use crate::units::{Nanos, Stamp};

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::cost::{Costs, thread_time};
 use super::{Sampler, SamplerError};
@@ -33,6 +34,24 @@ pub struct SamplerReport {
     pub ended: Option<String>,
 }
 
+/// Which sampler is reading now, for whoever waits for a reading that does not come back.
+#[derive(Default)]
+pub struct NowReading(Mutex<String>);
+
+impl NowReading {
+    /// Its name; none between readings.
+    pub fn name(&self) -> Option<String> {
+        let name = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (!name.is_empty()).then(|| name.clone())
+    }
+
+    fn set(&self, name: &str) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        now.clear();
+        now.push_str(name);
+    }
+}
+
 struct Scheduled {
     sampler: Box<dyn Sampler>,
     period: Nanos,
@@ -44,13 +63,14 @@ struct Scheduled {
 }
 
 /// Runs the samplers from `epoch` until `stop`, on the calling thread, and hands their readings to
-/// `emit`; a sampler that fails leaves an error in the log and a finding. What the sampling itself takes goes to `emit`
+/// `emit`; a sampler that fails leaves an error in the log and a finding. `reading` tells which one is at work. What the sampling itself takes goes to `emit`
 /// too. Returns how each kept its schedule, in the order given.
 pub fn sampler_loop(
     samplers: Vec<Box<dyn Sampler>>,
     clock: &dyn Clock,
     epoch: Stamp,
     stop: &AtomicBool,
+    reading: &NowReading,
     emit: &mut dyn FnMut(Event),
 ) -> Vec<SamplerReport> {
     let mut scheduled: Vec<Scheduled> = samplers
@@ -88,7 +108,9 @@ pub fn sampler_loop(
             clock.sleep_until(next.due.min(now + STOP_LATENCY));
             continue;
         }
+        reading.set(&next.report.name);
         costs.add(position, next.tick(now, &mut readings, &mut asides, emit));
+        reading.set("");
         let now = clock.now();
         next.report.over = now - epoch;
         next.advance(now);
@@ -249,9 +271,14 @@ mod tests {
         };
         let mut events = Vec::new();
         let epoch = Stamp(5_000_000);
-        let reports = sampler_loop(vec![Box::new(sampler)], &*clock, epoch, &stop, &mut |e| {
-            events.push(e)
-        });
+        let reports = sampler_loop(
+            vec![Box::new(sampler)],
+            &*clock,
+            epoch,
+            &stop,
+            &NowReading::default(),
+            &mut |e| events.push(e),
+        );
         (reports, events)
     }
 
@@ -361,9 +388,14 @@ mod tests {
             }) as Box<dyn Sampler>
         });
         let mut events = Vec::new();
-        let reports = sampler_loop(samplers.collect(), &clock, Stamp(0), &stop, &mut |e| {
-            events.push(e)
-        });
+        let reports = sampler_loop(
+            samplers.collect(),
+            &clock,
+            Stamp(0),
+            &stop,
+            &NowReading::default(),
+            &mut |e| events.push(e),
+        );
         (reports, events)
     }
 
@@ -412,6 +444,16 @@ mod tests {
     fn without_samplers_there_is_nothing_to_wait_for() {
         let clock = VirtualClock::default();
         let stop = AtomicBool::new(false);
-        assert!(sampler_loop(vec![], &clock, Stamp(0), &stop, &mut |_| ()).is_empty());
+        assert!(
+            sampler_loop(
+                vec![],
+                &clock,
+                Stamp(0),
+                &stop,
+                &NowReading::default(),
+                &mut |_| ()
+            )
+            .is_empty()
+        );
     }
 }

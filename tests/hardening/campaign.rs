@@ -10,6 +10,17 @@ const SECONDS: &str = "JETLAG_CAMPAIGN_SECONDS";
 /// The first seed; every round has one of its own.
 const SEED: &str = "JETLAG_CAMPAIGN_SEED";
 
+fn number(name: &str) -> Option<u64> {
+    let value = std::env::var(name).ok()?;
+    let number: Result<u64, _> = value.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name} is `{value}`, and must be a whole number")))
+}
+
+/// How long somebody asked each part to go on.
+pub(super) fn seconds() -> Option<u64> {
+    number(SECONDS)
+}
+
 /// A part of a campaign.
 pub(super) struct Campaign {
     first: u64,
@@ -21,16 +32,11 @@ pub(super) struct Campaign {
 impl Campaign {
     /// Of so many rounds, where nobody asked for a time.
     pub(super) fn new(rounds: u64) -> Campaign {
-        let number = |name: &str| {
-            let value = std::env::var(name).ok()?;
-            let number: Result<u64, _> = value.parse();
-            Some(number.unwrap_or_else(|_| panic!("{name} is `{value}`, and must be a whole number")))
-        };
         Campaign {
             first: number(SEED).unwrap_or(1),
             done: 0,
             rounds,
-            until: number(SECONDS).map(|seconds| Instant::now() + Duration::from_secs(seconds)),
+            until: seconds().map(|seconds| Instant::now() + Duration::from_secs(seconds)),
         }
     }
 

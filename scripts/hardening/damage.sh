@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Damaged run files through everything that reads them, for an hour, under 1 GiB: no panic, abort or hang, nothing lost in silence.
+#
+#   scripts/hardening/damage.sh [SECONDS] [SEED]
+exec "$(dirname "$0")/campaign.sh" damage "$@"

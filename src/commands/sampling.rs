@@ -1,0 +1,91 @@
+//! The samplers, on a thread of their own. A sensor that hangs keeps that thread, and no run waits for it longer than a while.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use super::live::{named, report_line};
+use crate::board::Roots;
+use crate::clock::{Clock, RealClock};
+use crate::record::{Event, Finding};
+use crate::scenario::Telemetry;
+use crate::telemetry::{self, NowReading};
+
+/// Longest wait for the samplers' last readings. They take milliseconds, and on a machine that is very busy a second.
+const ENDS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Samplers that run.
+pub(super) struct Sampling {
+    stop: Arc<AtomicBool>,
+    reading: Arc<NowReading>,
+    ended: Receiver<()>,
+}
+
+impl Sampling {
+    /// Looks for what `telemetry` asks for and reads it until `stop` is set; all that comes of it goes to `emit`.
+    pub(super) fn start(
+        roots: Roots,
+        telemetry: Telemetry,
+        stop: Arc<AtomicBool>,
+        mut emit: impl FnMut(Event) + Send + 'static,
+    ) -> io::Result<Sampling> {
+        let reading = Arc::new(NowReading::default());
+        let (end, ended) = channel();
+        let (flag, now_reading) = (stop.clone(), reading.clone());
+        named("samplers").spawn(move || {
+            // Dropped with the thread, also where it panics.
+            let _end = end;
+            let found = telemetry::find(&roots, &telemetry, std::env::current_exe().ok());
+            for missing in &found.missing {
+                if let Some(finding) = missing.finding() {
+                    emit(Event::Finding(finding));
+                }
+            }
+            let begun = RealClock.now();
+            let reports =
+                telemetry::sampler_loop(found.samplers, &RealClock, begun, &flag, &now_reading, &mut emit);
+            for report in &reports {
+                emit(Event::Log(report_line(report)));
+            }
+        })?;
+        Ok(Sampling { stop, reading, ended })
+    }
+
+    /// Tells the samplers to end and waits for it; the finding where one hangs.
+    pub(super) fn end(self) -> Option<Finding> {
+        self.stop.store(true, Ordering::Relaxed);
+        match self.ended.recv_timeout(ENDS_WITHIN) {
+            // Its end is the channel's.
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => Some(hangs(self.reading.name())),
+        }
+    }
+}
+
+fn hangs(sampler: Option<String>) -> Finding {
+    let who = sampler.map_or("looking for sensors".to_owned(), |name| {
+        format!("a reading of the {name} sampler")
+    });
+    Finding {
+        code: "sampler-hangs".to_owned(),
+        tenant: None,
+        message: format!("{who} did not come back until the end, and kept all other sensors from being read."),
+        advice: "The run's times are not affected; readings stop where it began. Leave that source out (`telemetry: (sources: …)`), \
+                 and look at the kernel's log: a bus or a driver does not answer."
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sampler_that_hangs_is_named() {
+        let finding = hangs(Some("ina3221".to_owned()));
+        assert!(finding.message.contains("ina3221"), "{}", finding.message);
+        assert!(hangs(None).message.starts_with("looking for sensors"));
+    }
+}
