@@ -146,6 +146,9 @@ impl<T: bytemuck::Pod + Send> HostMemory for Vec<T> {
     }
 }
 
+/// As much memory as one tensor may take, where its shape is somebody else's word: 4 GiB.
+const MOST_BYTES: usize = 4 << 30;
+
 /// What is wrong with a use of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
@@ -168,6 +171,19 @@ pub enum TensorError {
         needed: usize,
         /// Bytes that there are.
         capacity: usize,
+    },
+    /// More than one may have, or than there is.
+    #[error(
+        "tensor `{name}` of shape {shape} would take {bytes} bytes: that is more than there is, or than the {MOST_BYTES} of \
+         the largest that is taken; check its shape"
+    )]
+    NoMemory {
+        /// The tensor.
+        name: String,
+        /// The shape that was asked for.
+        shape: Shape,
+        /// Bytes that it needs.
+        bytes: usize,
     },
     /// A network made a shape that what follows cannot use.
     #[error("tensor `{name}` has shape {found}, and {wanted} is expected")]
@@ -234,6 +250,29 @@ impl HostTensor {
             shape,
             memory,
         }
+    }
+    /// As [`HostTensor::zeroed`], of a shape that somebody else decided.
+    ///
+    /// # Errors
+    /// More than [`MOST_BYTES`], or than there is.
+    pub fn try_zeroed(
+        name: impl Into<String>,
+        element: ElementType,
+        shape: Shape,
+    ) -> Result<Self, TensorError> {
+        let name = name.into();
+        let bytes = shape.len().saturating_mul(element.size());
+        let mut words: Vec<u64> = Vec::new();
+        if bytes > MOST_BYTES || words.try_reserve_exact(bytes.div_ceil(8)).is_err() {
+            return Err(TensorError::NoMemory { name, shape, bytes });
+        }
+        words.resize(bytes.div_ceil(8), 0);
+        Ok(HostTensor {
+            name,
+            element,
+            shape,
+            memory: Box::new(HeapMemory(words)),
+        })
     }
     /// A tensor of at most this shape in memory that the host does not see.
     pub fn elsewhere(name: impl Into<String>, element: ElementType, max_shape: Shape) -> Self {

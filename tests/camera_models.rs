@@ -69,7 +69,7 @@ fn load(spec_name: &str, folder: &Path) -> Pipeline {
 fn frame_of(path: &Path) -> Frame {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(path, folder.path().join(path.file_name().unwrap())).unwrap();
-    frame_at(&mut images::open(folder.path(), false).unwrap(), 0)
+    frame_at(&mut images::open(folder.path(), false, 64).unwrap(), 0)
 }
 
 fn image_of(frame: &Frame) -> &Image {

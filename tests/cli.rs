@@ -8,6 +8,8 @@ mod bad_input;
 mod ends;
 #[path = "cli/files.rs"]
 mod files;
+#[path = "cli/limits.rs"]
+mod limits;
 #[path = "cli/output.rs"]
 mod output;
 #[path = "common/under_way.rs"]

@@ -34,7 +34,7 @@ fn kitti_car(backbone: &str) -> LidarSpec {
 
 /// A sweep through the source that users have, from among the others of its folder.
 fn sweep(path: &Path) -> Frame {
-    let mut source = points::open(path.parent().unwrap(), false, PointFormat::Kitti).unwrap();
+    let mut source = points::open(path.parent().unwrap(), false, PointFormat::Kitti, 4_000_000).unwrap();
     let index = source.files().iter().position(|file| file == path).unwrap();
     frame_at(&mut source, index)
 }

@@ -24,6 +24,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::device_step::{CanvasShape, InputShape, PillarRules, PillarTensor};
+use crate::engine::network::{self, NetworkError};
 use crate::record::{Device, Finding, Phase, Submission};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
@@ -41,6 +42,27 @@ pub enum NetworkSource {
         /// The ONNX model.
         bytes: Arc<[u8]>,
     },
+}
+
+impl NetworkSource {
+    /// Checks an ONNX network before a parser, ours or a library's, has it: lengths, depth, sizes. What cannot be opened is
+    /// left to the parser, which says why.
+    ///
+    /// # Errors
+    /// What is wrong with it, as the end of a sentence.
+    fn check(&self) -> Result<(), String> {
+        let checked = match self {
+            NetworkSource::File(path) => match network::check(path) {
+                Ok(()) | Err(NetworkError::Io { .. }) => Ok(()),
+                Err(NetworkError::NotOnnx { problem, .. }) => Err(problem),
+                Err(NetworkError::WeightsOutside { problem, .. }) => return Err(problem),
+                Err(other) => return Err(other.to_string()),
+            },
+            NetworkSource::Embedded { bytes, .. } => network::check_bytes(bytes),
+        };
+        checked
+            .map_err(|problem| format!("it is not a whole ONNX file: {problem}; export or download it again"))
+    }
 }
 
 impl std::fmt::Display for NetworkSource {

@@ -1,8 +1,8 @@
 //! The backend that returns at once: what remains is jetlag's own cost per frame.
 
-use super::{Backend, BackendError, Program, Slot, StageTimes};
+use super::{Backend, BackendError, Program, Slot, StageTimes, TensorSpec};
 use crate::record::Device;
-use crate::tensor::{HostTensor, TensorSet};
+use crate::tensor::{HostTensor, TensorError, TensorSet};
 use crate::units::Nanos;
 
 /// Executes nothing. Inputs may be filled; outputs of engines do not exist.
@@ -19,21 +19,21 @@ impl Backend for NullBackend {
         Device::None
     }
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
-        Ok((0..slots)
-            .map(|_| Box::new(NullSlot(host_tensors(program))) as Box<dyn Slot>)
-            .collect())
+        (0..slots)
+            .map(|_| Ok(Box::new(NullSlot(host_tensors(program)?)) as Box<dyn Slot>))
+            .collect()
     }
 }
 
 /// The tensors that the host fills, on the heap: what a backend without engines has.
-pub(super) fn host_tensors(program: &Program) -> TensorSet {
-    TensorSet::new(
-        program
-            .host_tensors
-            .iter()
-            .map(|t| HostTensor::zeroed(t.name.clone(), t.element, t.max_shape))
-            .collect(),
-    )
+pub(super) fn host_tensors(program: &Program) -> Result<TensorSet, TensorError> {
+    let zeroed = |t: &TensorSpec| HostTensor::try_zeroed(t.name.clone(), t.element, t.max_shape);
+    let tensors = program
+        .host_tensors
+        .iter()
+        .map(zeroed)
+        .collect::<Result<_, _>>()?;
+    Ok(TensorSet::new(tensors))
 }
 
 impl Slot for NullSlot {

@@ -9,7 +9,7 @@ use crate::backend::cpu::CpuBackend;
 use crate::backend::tensorrt::calibrate::Frames;
 use crate::backend::{Backend, Slot};
 use crate::detector::{Carry, Detector, Preprocess};
-use crate::scenario::{self, PointFormat, ResolveEnv, Sensor, SourceSpec};
+use crate::scenario::{self, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, ResolveEnv, Sensor, SourceSpec};
 use crate::source::{ContentKind, Frame, Source};
 
 /// Scenes of the synthetic source, made before the first is used.
@@ -63,11 +63,16 @@ fn spec(text: &str, kind: ContentKind) -> Result<SourceSpec, WrongUse> {
             scenes: SCENES,
             seed: 0,
         }),
-        ContentKind::Image if path.is_dir() => Ok(SourceSpec::Images { path, repeat: false }),
+        ContentKind::Image if path.is_dir() => Ok(SourceSpec::Images {
+            path,
+            repeat: false,
+            max_megapixels: MAX_MEGAPIXELS,
+        }),
         _ if path.is_dir() => Ok(SourceSpec::Points {
             path,
             repeat: false,
             format: PointFormat::Kitti,
+            max_points: MAX_POINTS,
         }),
         _ if text.contains('(') => from_ron(text),
         _ => Err(WrongUse(format!(

@@ -51,12 +51,17 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
 pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),
-        SourceSpec::Images { path, repeat } => {
-            Box::new(images::open(path, *repeat).map_err(|e| e.to_string())?)
-        }
-        SourceSpec::Points { path, repeat, format } => {
-            Box::new(points::open(path, *repeat, *format).map_err(|e| e.to_string())?)
-        }
+        SourceSpec::Images {
+            path,
+            repeat,
+            max_megapixels,
+        } => Box::new(images::open(path, *repeat, *max_megapixels).map_err(|e| e.to_string())?),
+        SourceSpec::Points {
+            path,
+            repeat,
+            format,
+            max_points,
+        } => Box::new(points::open(path, *repeat, *format, *max_points).map_err(|e| e.to_string())?),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
         }

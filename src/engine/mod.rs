@@ -6,3 +6,4 @@ pub mod manifest;
 pub mod network;
 pub mod options;
 pub mod plan;
+pub mod protobuf;

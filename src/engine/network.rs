@@ -1,9 +1,13 @@
 //! Facts of an ONNX file: inputs, outputs, operators, parameters. Reads the file and executes nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::File;
+use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 
 use rten_onnx::onnx::{DataType, GraphProto, ModelProto, TensorProto, ValueInfoProto};
+
+use super::protobuf::{self, Claims, Fault};
 
 /// What a network file says of itself.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -61,6 +65,34 @@ pub enum NetworkError {
         /// What the system said.
         error: std::io::Error,
     },
+    /// A folder, a pipe, a device.
+    #[error("{path} is no regular file; name an ONNX file")]
+    NotAFile {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// Weights in a file that is none of the network's.
+    #[error("{path} is not read: {problem}")]
+    WeightsOutside {
+        /// The network.
+        path: PathBuf,
+        /// Which, and what to do.
+        problem: String,
+    },
+    /// The file with weights is not what the network says.
+    #[error(
+        "{path} claims {wanted} bytes of weights in {file}, which {found}; export or download both again"
+    )]
+    Weights {
+        /// The network.
+        path: PathBuf,
+        /// The file with weights.
+        file: PathBuf,
+        /// As claimed.
+        wanted: u64,
+        /// What it is instead.
+        found: String,
+    },
     /// Not ONNX, or cut off.
     #[error("{path} is not a whole ONNX file: {problem}; export or download it again")]
     NotOnnx {
@@ -71,8 +103,78 @@ pub enum NetworkError {
     },
 }
 
+/// As many bytes as a network may claim of a small file with weights, by tensors that share them.
+const SHARED: u64 = 256 << 20;
+
+/// Checks that a network does no harm to a parser: see [`protobuf`]. To be called before any parser has the file.
+///
+/// # Errors
+/// It cannot be read, is no file, or claims what it does not hold.
+pub fn check(path: &Path) -> Result<(), NetworkError> {
+    let failed = |error| NetworkError::Io {
+        path: path.to_owned(),
+        error,
+    };
+    // Before it is opened, which waits where it is a pipe.
+    let facts = std::fs::metadata(path).map_err(failed)?;
+    if !facts.is_file() {
+        return Err(NetworkError::NotAFile {
+            path: path.to_owned(),
+        });
+    }
+    let file = File::open(path).map_err(failed)?;
+    let claims = protobuf::check(BufReader::new(file), facts.len()).map_err(|fault| match fault {
+        Fault::Io(error) => failed(error),
+        fault @ Fault::Outside { .. } => NetworkError::WeightsOutside {
+            path: path.to_owned(),
+            problem: fault.to_string(),
+        },
+        fault => NetworkError::NotOnnx {
+            path: path.to_owned(),
+            problem: fault.to_string(),
+        },
+    })?;
+    check_weights(path, claims)
+}
+
+/// Whether the files beside a network hold what it claims of them. Who reads one that is not there says so.
+fn check_weights(path: &Path, claims: Claims) -> Result<(), NetworkError> {
+    for (name, claim) in claims {
+        let file = path.with_file_name(&name);
+        let Ok(facts) = std::fs::metadata(&file) else {
+            continue;
+        };
+        let (wanted, found) = match facts.is_file() {
+            false => (claim.end, "is no regular file".to_owned()),
+            true if claim.end > facts.len() => (claim.end, format!("has {}", facts.len())),
+            // Tensors may share their bytes; so many do not.
+            true if claim.total > facts.len().saturating_mul(4).max(SHARED) => {
+                (claim.total, format!("has {}", facts.len()))
+            }
+            true => continue,
+        };
+        return Err(NetworkError::Weights {
+            path: path.to_owned(),
+            file,
+            wanted,
+            found,
+        });
+    }
+    Ok(())
+}
+
+/// As [`check`], of a network in memory; the error is a phrase.
+///
+/// # Errors
+/// It claims what it does not hold.
+pub fn check_bytes(bytes: &[u8]) -> Result<(), String> {
+    let checked = protobuf::check(Cursor::new(bytes), bytes.len() as u64);
+    checked.map(|_| ()).map_err(|fault| fault.to_string())
+}
+
 /// Reads the facts of a network file.
 pub fn read(path: &Path) -> Result<NetworkFacts, NetworkError> {
+    check(path)?;
     let bytes = std::fs::read(path).map_err(|error| NetworkError::Io {
         path: path.to_owned(),
         error,
@@ -113,6 +215,7 @@ pub fn identity(path: &Path) -> Result<(String, u64), NetworkError> {
 
 /// The facts of a network in memory; the error is a phrase.
 pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
+    check_bytes(bytes)?;
     let model = ModelProto::parse_buf(bytes).map_err(|e| e.to_string())?;
     let graph = model.graph.ok_or("it holds no graph")?;
     let initializers: HashSet<&str> = graph

@@ -10,6 +10,7 @@ mod ledger;
 mod message;
 pub mod reader;
 mod schema;
+mod strings;
 pub mod wire;
 pub mod writer;
 

@@ -14,7 +14,7 @@ use super::container::{Container, Item, Stop, read_up_to};
 pub use super::container::{Damage, Place};
 use super::ledger::Ledger;
 use super::schema::{self, Kind, SCHEMA_MAJOR};
-use super::{Event, Manifest, message};
+use super::{Event, Manifest, message, strings};
 use crate::units::{Bytes, Stamp};
 
 /// Message records start with channel (2), sequence (4), log time (8) and publish time (8).
@@ -376,7 +376,7 @@ fn read_manifest<R: Read>(
             }
         };
         match opcode {
-            op::METADATA => match mcap::parse_record(opcode, body) {
+            op::METADATA => match parse(opcode, body) {
                 Ok(Record::Metadata(metadata)) if metadata.name == schema::MANIFEST => {
                     return manifest(&metadata.metadata, path);
                 }
@@ -429,6 +429,7 @@ fn manifest(
 }
 
 fn parse(opcode: u8, body: &[u8]) -> Result<Record<'_>, Damage> {
+    strings::check(opcode, body)?;
     Ok(mcap::parse_record(opcode, body)?)
 }
 

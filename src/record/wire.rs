@@ -15,6 +15,8 @@ const TEXT: u8 = u8::MAX;
 const HEAD: usize = 5;
 /// More than the detections of any frame take.
 const LONGEST: usize = 64 << 20;
+/// Set aside at once for a message that is still to come.
+const STEP: usize = 1 << 20;
 
 /// What comes over the wire.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +166,7 @@ impl<R: Read> Inbox<R> {
     /// It was cut off, or is none of ours; nothing can be read after that.
     pub fn receive(&mut self) -> Result<Option<Message>, WireError> {
         let mut head = [0; HEAD];
-        match self.fill(Part::Head(&mut head))? {
+        match fill(&mut self.from, &mut head)? {
             0 => return Ok(None),
             HEAD => {}
             _ => return Err(WireError::Cut),
@@ -175,8 +177,7 @@ impl<R: Read> Inbox<R> {
         if length > LONGEST || (known.is_none() && kind != TEXT) {
             return Err(WireError::Strange { kind, length });
         }
-        self.body.resize(length, 0);
-        if self.fill(Part::Body)? < length {
+        if !self.fill_body(length)? {
             return Err(WireError::Cut);
         }
         Ok(Some(match known {
@@ -185,30 +186,35 @@ impl<R: Read> Inbox<R> {
         }))
     }
 
-    /// Reads until it is full or the other end is gone; answers how much came.
-    fn fill(&mut self, part: Part<'_>) -> Result<usize, WireError> {
-        let into = match part {
-            Part::Head(head) => head.as_mut_slice(),
-            Part::Body => self.body.as_mut_slice(),
-        };
-        let mut filled = 0;
-        while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match self.from.read(rest) {
-                Ok(0) => break,
-                Ok(more) => filled += more,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                // A process that was killed with unread orders closes in this way.
-                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
-                Err(error) => return Err(error.into()),
+    /// Reads a body of this length; false where the other end is gone before. Memory grows with what comes.
+    fn fill_body(&mut self, length: usize) -> Result<bool, WireError> {
+        self.body.clear();
+        while self.body.len() < length {
+            let had = self.body.len();
+            self.body.resize(length.min(had + STEP), 0);
+            let came = fill(&mut self.from, &mut self.body[had..])?;
+            if had + came < self.body.len() {
+                return Ok(false);
             }
         }
-        Ok(filled)
+        Ok(true)
     }
 }
 
-enum Part<'a> {
-    Head(&'a mut [u8; HEAD]),
-    Body,
+/// Reads until it is full or the other end is gone; answers how much came.
+fn fill(from: &mut impl Read, into: &mut [u8]) -> Result<usize, WireError> {
+    let mut filled = 0;
+    while let Some(rest) = into.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match from.read(rest) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            // A process that was killed with unread orders closes in this way.
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(filled)
 }
 
 #[cfg(test)]
@@ -266,6 +272,10 @@ mod tests {
             let cut = Inbox::new(&bytes[..length]).receive();
             assert!(matches!(cut, Err(WireError::Cut)), "{length}: {cut:?}");
         }
+        // What was claimed is not set aside before it comes.
+        let mut claims = Inbox::new(&[0, 0, 0, 4, TEXT, b'a'][..]);
+        assert!(matches!(claims.receive(), Err(WireError::Cut)));
+        assert!(claims.body.capacity() <= STEP);
         let strange = Inbox::new(&[1, 0, 0, 0, 200, 0][..]).receive();
         assert!(
             matches!(strange, Err(WireError::Strange { kind: 200, .. })),

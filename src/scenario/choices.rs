@@ -134,8 +134,18 @@ pub(super) static SOURCES: Choices = Choices {
     default: "Empty",
     all: &[
         plain("Empty"),
-        choice("Images", &["path", "repeat"], 1, "Images(\"folder\")"),
-        choice("Points", &["path", "repeat", "format"], 1, "Points(\"folder\")"),
+        choice(
+            "Images",
+            &["path", "repeat", "max_megapixels"],
+            1,
+            "Images(\"folder\")",
+        ),
+        choice(
+            "Points",
+            &["path", "repeat", "format", "max_points"],
+            1,
+            "Points(\"folder\")",
+        ),
         choice(
             "Synthetic",
             &["sensor", "scenes", "seed"],

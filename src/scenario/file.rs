@@ -122,11 +122,13 @@ pub(super) enum SourceFile {
     Images {
         path: Spot<String>,
         repeat: Read<bool>,
+        max_megapixels: Read<u32>,
     },
     Points {
         path: Spot<String>,
         repeat: Read<bool>,
         format: Read<PointFormat>,
+        max_points: Read<u32>,
     },
     Synthetic {
         sensor: Spot<Sensor>,
@@ -464,14 +466,25 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
     Some(match name {
         "Images" => {
             let repeat = r.optional(&f, "repeat", Reader::flag);
+            let max_megapixels = r.optional(&f, "max_megapixels", Reader::whole);
             let path = folder(r, &f, "Images(\"folder\")")?;
-            SourceFile::Images { path, repeat }
+            SourceFile::Images {
+                path,
+                repeat,
+                max_megapixels,
+            }
         }
         "Points" => {
             let repeat = r.optional(&f, "repeat", Reader::flag);
             let format = r.optional(&f, "format", point_format);
+            let max_points = r.optional(&f, "max_points", Reader::whole);
             let path = folder(r, &f, "Points(\"folder\")")?;
-            SourceFile::Points { path, repeat, format }
+            SourceFile::Points {
+                path,
+                repeat,
+                format,
+                max_points,
+            }
         }
         "Synthetic" => {
             let scenes = r.optional(&f, "scenes", Reader::whole);

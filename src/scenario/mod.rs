@@ -396,6 +396,20 @@ pub enum LatencyModel {
     Recorded(Vec<Nanos>),
 }
 
+/// The largest image that is decoded where the source does not say, in millions of pixels: several times what cameras of
+/// robots have.
+pub const MAX_MEGAPIXELS: u32 = 64;
+/// The largest sweep that is read where the source does not say: 128 beams of 2048 columns are 262 144 points.
+pub const MAX_POINTS: u32 = 4_000_000;
+
+const fn default_max_megapixels() -> u32 {
+    MAX_MEGAPIXELS
+}
+
+const fn default_max_points() -> u32 {
+    MAX_POINTS
+}
+
 /// Where frames come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SourceSpec {
@@ -407,6 +421,9 @@ pub enum SourceSpec {
         path: PathBuf,
         /// Start again at the end.
         repeat: bool,
+        /// The largest image that is decoded, in millions of pixels.
+        #[serde(default = "default_max_megapixels")]
+        max_megapixels: u32,
     },
     /// A folder of .bin or .pcd sweeps, in name order.
     Points {
@@ -416,6 +433,9 @@ pub enum SourceSpec {
         repeat: bool,
         /// What the columns of a .bin are.
         format: PointFormat,
+        /// The largest sweep that is read.
+        #[serde(default = "default_max_points")]
+        max_points: u32,
     },
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
     Synthetic {

@@ -175,6 +175,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
                 };
                 r.report(&spot.place, kind);
             }
+            number_of_tenants(spot.value.len(), &spot.place, r);
             tenant_names(spot, r);
             let whole = Whole {
                 seed,
@@ -184,7 +185,11 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
             let resolved = spot.value.iter().enumerate();
             let resolved = resolved.map(|(index, tenant)| resolve_tenant(tenant, index, &whole, context, r));
             let resolved = resolved.collect();
-            copies::expand(&spot.value, resolved, typed.sharing.or_default(), r)
+            let all = copies::expand(&spot.value, resolved, typed.sharing.or_default(), r);
+            if spot.value.len() <= MOST_TENANTS {
+                number_of_tenants(all.len(), &spot.place, r);
+            }
+            all
         }
     };
     if let Some(spot) = typed.sharing.given() {
@@ -293,7 +298,7 @@ macro_rules! shown_by_display {
         fn shown(&self) -> String { self.to_string() }
     })* };
 }
-shown_by_display!(Nanos, f64, u16, u64, usize);
+shown_by_display!(Nanos, f64, u16, u32, u64, usize);
 
 fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
     let usual = Nanos::from_secs(1).min(duration);
@@ -352,6 +357,21 @@ fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
 
 /// First parts of channels that are not tenants'.
 const RESERVED: &[&str] = &["overhead", "telemetry", "finding", "log", "gpu", "phases"];
+
+/// As many tenants as a run has. Each takes threads, queues for its records and the tensors of its slots.
+const MOST_TENANTS: usize = 256;
+
+/// Refuses more than can be run, copies counted.
+fn number_of_tenants(found: usize, place: &Place, r: &mut Reader) {
+    if found > MOST_TENANTS {
+        let kind = ProblemKind::OutOfRange {
+            what: "the number of `tenants`, with their copies,".into(),
+            found: found.to_string(),
+            wanted: format!("at most {MOST_TENANTS}: each takes threads and memory of its own"),
+        };
+        r.report(place, kind);
+    }
+}
 
 /// Names become channels of the run file and paths of `--set`.
 fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {

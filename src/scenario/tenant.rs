@@ -13,7 +13,8 @@ use super::problems::{Place, ProblemKind, Spot, shown};
 use super::read::{Read, Reader};
 use super::resolve::{Context, Whole, require};
 use super::{
-    Arrival, BackendChoice, ClockKind, DetectorRef, Overload, PointFormat, Sensor, SourceSpec, Tenant,
+    Arrival, BackendChoice, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat,
+    Sensor, SourceSpec, Tenant,
 };
 
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
@@ -26,6 +27,10 @@ pub(super) const SLOWEST_HZ: f64 = 0.001;
 const LONGEST_QUEUE: usize = 65_536;
 /// Scenes are made before the run and kept in memory.
 const MOST_SCENES: usize = 4096;
+/// Larger images have no decoder.
+const MOST_MEGAPIXELS: u32 = 1000;
+/// More points than that are a map.
+const MOST_POINTS: u32 = 100_000_000;
 
 pub(super) fn resolve_tenant(
     typed: &TenantFile,
@@ -246,13 +251,30 @@ impl One<'_> {
                 }
                 SourceSpec::Empty
             }
-            SourceFile::Images { path, repeat } => SourceSpec::Images {
+            SourceFile::Images {
+                path,
+                repeat,
+                max_megapixels,
+            } => SourceSpec::Images {
                 path: self
                     .find(&path.value, &path.place, "source", "folder of images", is_dir, r)
                     .unwrap_or_default(),
                 repeat: repeat.or(true),
+                max_megapixels: self.at_most(
+                    max_megapixels,
+                    "max_megapixels",
+                    MAX_MEGAPIXELS,
+                    MOST_MEGAPIXELS,
+                    "from 1 to 1000, in millions of pixels",
+                    r,
+                ),
             },
-            SourceFile::Points { path, repeat, format } => SourceSpec::Points {
+            SourceFile::Points {
+                path,
+                repeat,
+                format,
+                max_points,
+            } => SourceSpec::Points {
                 path: self
                     .find(
                         &path.value,
@@ -265,6 +287,14 @@ impl One<'_> {
                     .unwrap_or_default(),
                 repeat: repeat.or(true),
                 format: format.or(PointFormat::Kitti),
+                max_points: self.at_most(
+                    max_points,
+                    "max_points",
+                    MAX_POINTS,
+                    MOST_POINTS,
+                    "from 1 to 100000000",
+                    r,
+                ),
             },
             SourceFile::Synthetic { sensor, scenes, seed } => {
                 if let Some(spot) = scenes.given() {
@@ -284,6 +314,22 @@ impl One<'_> {
                 }
             }
         }
+    }
+
+    /// A limit on what a frame may be.
+    fn at_most(
+        &self,
+        read: &Read<u32>,
+        field: &str,
+        default: u32,
+        most: u32,
+        wanted: &str,
+        r: &mut Reader,
+    ) -> u32 {
+        if let Some(spot) = read.given() {
+            require(r, spot, (1..=most).contains(&spot.value), self.of(field), wanted);
+        }
+        read.or(default)
     }
 
     /// The built-in detectors' inputs are known here; others are checked when their spec is read.

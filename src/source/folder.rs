@@ -16,6 +16,9 @@ pub trait FileKind: Send {
     /// One of them, and several.
     const WORDS: [&str; 2];
 
+    /// The bytes of the longest file that is read, and which field of the source says so.
+    fn longest(&self, file: &Path) -> (u64, &'static str);
+
     /// Makes content of a file's bytes.
     ///
     /// # Errors
@@ -86,12 +89,25 @@ impl<K: FileKind> Source for Folder<K> {
         // Counted before reading: the next call goes on with the next file, whatever comes of this one.
         self.next += 1;
         frame.raw.clear();
-        File::open(path)
-            .and_then(|mut file| file.read_to_end(&mut frame.raw))
-            .map_err(|error| SourceError::Io {
+        let unreadable = |error| SourceError::Io {
+            path: path.clone(),
+            error,
+        };
+        let file = File::open(path).map_err(unreadable)?;
+        let (longest, field) = self.kind.longest(path);
+        let bytes = file.metadata().map_err(unreadable)?.len();
+        if bytes > longest {
+            let [one, _] = K::WORDS;
+            return Err(SourceError::BadFile {
                 path: path.clone(),
-                error,
-            })?;
+                problem: format!(
+                    "the file has {bytes} bytes, and one {one} takes {longest} at most: raise the source's `{field}` if it is one"
+                ),
+            });
+        }
+        // What grows meanwhile is no frame either.
+        let read = file.take(longest).read_to_end(&mut frame.raw);
+        read.map_err(unreadable)?;
         Ok(true)
     }
 

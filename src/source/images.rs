@@ -10,7 +10,7 @@ mod orientation;
 
 use std::path::Path;
 
-pub use decode::decode_image;
+pub use decode::{decode_image, decode_image_of};
 
 use super::folder::{FileKind, Folder};
 use super::{Content, ContentKind, Image, SourceError};
@@ -18,23 +18,38 @@ use super::{Content, ContentKind, Image, SourceError};
 /// Images from a folder.
 pub type ImageFolder = Folder<ImageFile>;
 
-/// A JPEG or a PNG.
+/// A JPEG or a PNG of at most so many pixels.
 #[derive(Debug)]
-pub struct ImageFile;
+pub struct ImageFile {
+    most_pixels: u64,
+}
 
-/// Opens a folder of images; `repeat` says whether it begins again at its end.
+/// Bytes of a pixel in a file at most: four channels of 16 bits, not compressed.
+const PIXEL_BYTES: u64 = 8;
+/// Bytes beside the pixels: a colour profile, a thumbnail, a camera's notes.
+const OTHER_BYTES: u64 = 16 << 20;
+
+/// Opens a folder of images; `repeat` says whether it begins again at its end. One of more than `max_megapixels` is a frame
+/// that fails.
 ///
 /// # Errors
 /// A folder that cannot be listed, or that holds no `.jpg`, `.jpeg` or `.png` (case does not matter;
 /// folders within it are not searched).
-pub fn open(path: &Path, repeat: bool) -> Result<ImageFolder, SourceError> {
+pub fn open(path: &Path, repeat: bool, max_megapixels: u32) -> Result<ImageFolder, SourceError> {
     let endings = ["jpg", "jpeg", "png"];
-    Folder::open(path, repeat, ImageFile, &endings, "images (.jpg, .jpeg or .png)")
+    let kind = ImageFile {
+        most_pixels: u64::from(max_megapixels) * 1_000_000,
+    };
+    Folder::open(path, repeat, kind, &endings, "images (.jpg, .jpeg or .png)")
 }
 
 impl FileKind for ImageFile {
     const CONTENT: ContentKind = ContentKind::Image;
     const WORDS: [&str; 2] = ["image", "images"];
+
+    fn longest(&self, _: &Path) -> (u64, &'static str) {
+        (self.most_pixels * PIXEL_BYTES + OTHER_BYTES, "max_megapixels")
+    }
 
     fn decode(&self, _: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String> {
         if !matches!(content, Content::Image(_)) {
@@ -43,7 +58,7 @@ impl FileKind for ImageFile {
         let Content::Image(image) = content else {
             return Ok(());
         };
-        decode_image(bytes, image)
+        decode_image_of(bytes, image, self.most_pixels)
     }
 }
 
@@ -82,7 +97,7 @@ mod tests {
         }
         std::fs::write(folder.path().join("notes.txt"), "x").unwrap();
         std::fs::create_dir(folder.path().join("d.png")).unwrap();
-        let mut source = open(folder.path(), false).unwrap();
+        let mut source = open(folder.path(), false, 64).unwrap();
         assert_eq!(source.info().frames, Some(3));
         let seen = read_all(&mut source, 10);
         let sizes: Vec<_> = seen.iter().map(|(i, image)| (*i, image.width)).collect();
@@ -95,7 +110,7 @@ mod tests {
         for name in ["a.png", "b.png"] {
             picture().save(folder.path().join(name)).unwrap();
         }
-        let mut source = open(folder.path(), true).unwrap();
+        let mut source = open(folder.path(), true, 64).unwrap();
         assert_eq!(source.info().frames, None);
         let indices: Vec<_> = read_all(&mut source, 5).iter().map(|(i, _)| *i).collect();
         assert_eq!(indices, [0, 1, 0, 1, 0]);
@@ -109,7 +124,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.png"), b"").unwrap();
         picture().save(folder.path().join("b.png")).unwrap();
-        let mut source = open(folder.path(), false).unwrap();
+        let mut source = open(folder.path(), false, 64).unwrap();
         let mut frame = Frame::default();
         assert!(source.acquire(&mut frame).unwrap());
         let error = source.decode(&mut frame).unwrap_err().to_string();
@@ -122,9 +137,11 @@ mod tests {
     #[test]
     fn an_empty_or_missing_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let error = open(folder.path(), false).unwrap_err().to_string();
+        let error = open(folder.path(), false, 64).unwrap_err().to_string();
         assert!(error.contains("holds no images (.jpg, .jpeg or .png)"), "{error}");
-        let error = open(&folder.path().join("none"), false).unwrap_err().to_string();
+        let error = open(&folder.path().join("none"), false, 64)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("cannot read"), "{error}");
     }
 }

@@ -14,20 +14,32 @@ use crate::scenario::PointFormat;
 /// Sweeps from a folder.
 pub type PointFolder = Folder<PointFile>;
 
-/// A `.bin` with these columns, or a `.pcd`, which names its own.
+/// A `.bin` with these columns, or a `.pcd`, which names its own, of at most so many points.
 #[derive(Debug)]
-pub struct PointFile(PointFormat);
+pub struct PointFile {
+    format: PointFormat,
+    max_points: u32,
+}
+
+/// Bytes of a point of a `.pcd` at most, as text or with fields that are passed over, and of its header.
+const PCD_POINT_BYTES: u64 = 128;
+const PCD_HEADER_BYTES: u64 = 64 << 10;
 
 /// Opens a folder of sweeps; `format` says what the columns of its `.bin` files are, and `repeat` whether it
-/// begins again at its end.
+/// begins again at its end. One of more than `max_points` is a frame that fails.
 ///
 /// # Errors
 /// A folder that cannot be listed, or that holds no `.bin` or `.pcd`.
-pub fn open(path: &Path, repeat: bool, format: PointFormat) -> Result<PointFolder, SourceError> {
+pub fn open(
+    path: &Path,
+    repeat: bool,
+    format: PointFormat,
+    max_points: u32,
+) -> Result<PointFolder, SourceError> {
     Folder::open(
         path,
         repeat,
-        PointFile(format),
+        PointFile { format, max_points },
         &["bin", "pcd"],
         ".bin or .pcd file",
     )
@@ -36,6 +48,15 @@ pub fn open(path: &Path, repeat: bool, format: PointFormat) -> Result<PointFolde
 impl FileKind for PointFile {
     const CONTENT: ContentKind = ContentKind::Points;
     const WORDS: [&str; 2] = ["sweep", "sweeps"];
+
+    fn longest(&self, file: &Path) -> (u64, &'static str) {
+        let most = u64::from(self.max_points);
+        let bytes = match has_ending(file, &["pcd"]) {
+            true => most * PCD_POINT_BYTES + PCD_HEADER_BYTES,
+            false => most * layout(self.format).0 as u64,
+        };
+        (bytes, "max_points")
+    }
 
     fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String> {
         if !matches!(content, Content::Points(_)) {
@@ -46,9 +67,9 @@ impl FileKind for PointFile {
         };
         points.clear();
         if has_ending(file, &["pcd"]) {
-            pcd::parse(bytes, points)?;
+            pcd::parse(bytes, points, self.max_points as usize)?;
         } else {
-            parse_bin(bytes, self.0, points)?;
+            parse_bin(bytes, self.format, points)?;
         }
         if log::log_enabled!(log::Level::Debug) {
             let bad = points.iter().filter(|p| !p.iter().all(|v| v.is_finite())).count();
@@ -129,7 +150,7 @@ mod tests {
         let (a, b) = (bytes(&[1.0, 2.0, 3.0, 0.5]), bytes(&[9.0; 8]));
         let dir = folder(&[("b.bin", &b), ("a.bin", &a), ("notes.txt", b"no sweep")]);
         let mut frame = Frame::default();
-        let mut once = open(dir.path(), false, PointFormat::Kitti).unwrap();
+        let mut once = open(dir.path(), false, PointFormat::Kitti, 4_000_000).unwrap();
         assert_eq!(once.info().frames, Some(2));
         assert_eq!(
             read(&mut once, &mut frame).unwrap(),
@@ -138,7 +159,7 @@ mod tests {
         assert_eq!(read(&mut once, &mut frame).unwrap(), Some(vec![[9.0; 4]; 2]));
         assert_eq!(frame.index, 1);
         assert_eq!(read(&mut once, &mut frame).unwrap(), None);
-        let mut again = open(dir.path(), true, PointFormat::Kitti).unwrap();
+        let mut again = open(dir.path(), true, PointFormat::Kitti, 4_000_000).unwrap();
         let indices: Vec<u64> = (0..5)
             .map(|_| {
                 read(&mut again, &mut frame).unwrap().unwrap();
@@ -154,7 +175,7 @@ mod tests {
             "a.bin",
             &bytes(&[1.0, 2.0, 3.0, 40.0, 7.0, 4.0, 5.0, 6.0, 80.0, 8.0]),
         )]);
-        let mut source = open(dir.path(), false, PointFormat::NuScenes).unwrap();
+        let mut source = open(dir.path(), false, PointFormat::NuScenes, 4_000_000).unwrap();
         let points = read(&mut source, &mut Frame::default()).unwrap().unwrap();
         assert_eq!(points, [[1.0, 2.0, 3.0, 40.0], [4.0, 5.0, 6.0, 80.0]]);
     }
@@ -162,7 +183,7 @@ mod tests {
     #[test]
     fn a_length_that_does_not_fit_says_what_the_other_format_would_give() {
         let dir = folder(&[("a.bin", &bytes(&[0.0; 15])), ("b.bin", &[0; 33])]);
-        let mut source = open(dir.path(), false, PointFormat::Kitti).unwrap();
+        let mut source = open(dir.path(), false, PointFormat::Kitti, 4_000_000).unwrap();
         let mut frame = Frame::default();
         let error = read(&mut source, &mut frame).unwrap_err().to_string();
         assert!(error.contains("60 bytes is not a multiple of 16"), "{error}");
@@ -182,9 +203,27 @@ mod tests {
     }
 
     #[test]
+    fn a_sweep_of_more_points_than_it_may_have_is_not_read() {
+        let three = bytes(&[1.0; 12]);
+        let pcd = b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nPOINTS 3\nDATA ascii\n1 1 1\n1 1 1\n1 1 1\n";
+        let dir = folder(&[("a.bin", &three), ("b.pcd", pcd), ("c.bin", &three[..32])]);
+        let mut source = open(dir.path(), false, PointFormat::Kitti, 2).unwrap();
+        let mut frame = Frame::default();
+        let error = read(&mut source, &mut frame).unwrap_err().to_string();
+        assert!(
+            error.contains("48 bytes, and one sweep takes 32 at most"),
+            "{error}"
+        );
+        assert!(frame.raw.is_empty() && error.contains("`max_points`"), "{error}");
+        let error = read(&mut source, &mut frame).unwrap_err().to_string();
+        assert!(error.contains("3 points, and at most 2 are taken"), "{error}");
+        assert_eq!(read(&mut source, &mut frame).unwrap().unwrap().len(), 2);
+    }
+
+    #[test]
     fn points_that_are_not_finite_pass_through() {
         let dir = folder(&[("a.bin", &bytes(&[f32::NAN, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]))]);
-        let mut source = open(dir.path(), false, PointFormat::Kitti).unwrap();
+        let mut source = open(dir.path(), false, PointFormat::Kitti, 4_000_000).unwrap();
         let points = read(&mut source, &mut Frame::default()).unwrap().unwrap();
         assert!(points[0][0].is_nan() && points[1] == [1.0; 4]);
     }
@@ -192,11 +231,11 @@ mod tests {
     #[test]
     fn a_folder_without_sweeps_and_no_folder_at_all_are_errors() {
         let dir = folder(&[("readme.txt", b"")]);
-        let error = open(dir.path(), false, PointFormat::Kitti)
+        let error = open(dir.path(), false, PointFormat::Kitti, 4_000_000)
             .unwrap_err()
             .to_string();
         assert!(error.contains("holds no .bin or .pcd file"), "{error}");
-        let error = open(&dir.path().join("absent"), false, PointFormat::Kitti)
+        let error = open(&dir.path().join("absent"), false, PointFormat::Kitti, 4_000_000)
             .unwrap_err()
             .to_string();
         assert!(error.starts_with("cannot read"), "{error}");

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use rten_onnx::onnx::{AttributeProto, DataType, GraphProto, NodeProto, ValueInfoProto};
 
 /// The values of a graph, and of those around it, by name.
-#[derive(Clone, Default)]
-pub(super) struct Known {
+#[derive(Default)]
+pub(super) struct Known<'a> {
     values: HashMap<String, Value>,
+    outer: Option<&'a Known<'a>>,
 }
 
 #[derive(Clone, Default)]
@@ -16,10 +17,13 @@ struct Value {
     dims: Option<Vec<Option<i64>>>,
 }
 
-impl Known {
+impl Known<'_> {
     /// With what a graph within says of its own.
-    pub(super) fn within(&self, graph: &GraphProto) -> Known {
-        let mut known = self.clone();
+    pub(super) fn within(&self, graph: &GraphProto) -> Known<'_> {
+        let mut known = Known {
+            values: HashMap::new(),
+            outer: Some(self),
+        };
         let stated = graph.input.iter().chain(&graph.output).chain(&graph.value_info);
         let stated = stated.filter_map(|v| Some((v.name.clone()?, of_info(v))));
         known.values.extend(stated);
@@ -35,7 +39,9 @@ impl Known {
             if let ("QuantizeLinear", Some(output)) = (operator(node), node.output.first())
                 && let Some(element) = known.quantised(node)
             {
-                known.values.entry(output.clone()).or_default().element = Some(element);
+                let mut value = known.value(output).cloned().unwrap_or_default();
+                value.element = Some(element);
+                known.values.insert(output.clone(), value);
             }
         }
         known
@@ -51,14 +57,20 @@ impl Known {
         }
     }
 
+    /// The innermost of that name.
+    fn value(&self, name: &str) -> Option<&Value> {
+        let own = self.values.get(name);
+        own.or_else(|| self.outer?.value(name))
+    }
+
     /// Its element type.
     pub(super) fn element(&self, name: &str) -> Option<DataType> {
-        self.values.get(name)?.element
+        self.value(name)?.element
     }
 
     /// Its dimensions; those that are not numbers are none.
     pub(super) fn dims(&self, name: &str) -> Option<&[Option<i64>]> {
-        self.values.get(name)?.dims.as_deref()
+        self.value(name)?.dims.as_deref()
     }
 }
 

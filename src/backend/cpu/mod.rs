@@ -8,6 +8,7 @@
 mod known;
 mod mend;
 pub mod profile;
+mod sizes;
 mod unsupported;
 
 use std::collections::BTreeSet;
@@ -81,6 +82,7 @@ pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError>
 }
 
 fn load(network: &NetworkSource) -> Result<Model, String> {
+    network.check()?;
     let mut options = ModelOptions::with_all_ops();
     options.prepack_weights(true);
     // One that cannot be read is left to the runtime, which says why.
@@ -90,6 +92,9 @@ fn load(network: &NetworkSource) -> Result<Model, String> {
         let found = unsupported::unsupported(&model);
         if !found.is_empty() {
             return Err(unsupported::sentence(&found));
+        }
+        if let Some(problem) = sizes::too_large(&model) {
+            return Err(problem);
         }
         let weights = weights_beside(&model)?;
         if is_changed && give_weights(network, weights, &mut options)? {
@@ -279,9 +284,9 @@ impl Backend for CpuBackend {
             options,
         });
         let empty = Shape::new(&[0]).expect("one dimension is within the limit");
-        Ok((0..slots)
+        (0..slots)
             .map(|_| {
-                let mut tensors = host_tensors(program);
+                let mut tensors = host_tensors(program)?;
                 // The runtime hands its outputs over, so their memory comes with the first result.
                 for (name, element) in &names[program.host_tensors.len()..] {
                     tensors.push(HostTensor::zeroed(name.clone(), *element, empty));
@@ -290,9 +295,9 @@ impl Backend for CpuBackend {
                     shared: shared.clone(),
                     node_times: Vec::new(),
                 };
-                HostSlot::boxed(work, tensors)
+                Ok(HostSlot::boxed(work, tensors))
             })
-            .collect())
+            .collect()
     }
 }
 

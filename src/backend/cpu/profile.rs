@@ -46,6 +46,7 @@ fn known_values<'a>(
 impl NodeList {
     /// Reads the nodes of a network; says what is wrong with it in one sentence otherwise.
     pub fn of(network: &NetworkSource) -> Result<NodeList, String> {
+        network.check()?;
         let model = match network {
             NetworkSource::File(path) => {
                 let file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;

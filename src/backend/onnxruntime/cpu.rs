@@ -67,9 +67,10 @@ impl Backend for CpuProvider {
         let networks: Vec<Box<Loaded>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
         let layout = Layout::new(NAME, program, &networks, true)?;
         let zeroed =
-            |tensor: &Tensor| HostTensor::zeroed(tensor.name.clone(), tensor.element, tensor.max_shape);
+            |tensor: &Tensor| HostTensor::try_zeroed(tensor.name.clone(), tensor.element, tensor.max_shape);
         let slot = |_| {
-            let tensors = TensorSet::new(layout.tensors.iter().map(zeroed).collect());
+            let tensors = layout.tensors.iter().map(zeroed).collect::<Result<_, _>>()?;
+            let tensors = TensorSet::new(tensors);
             Ok(HostSlot::boxed(
                 CpuWork::new(program, &layout, &networks)?,
                 tensors,

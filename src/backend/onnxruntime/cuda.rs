@@ -163,7 +163,7 @@ impl Loaded {
         let ports = self.ports();
         let mut tensors = Vec::new();
         for (number, (port, shape)) in ports.inputs.iter().zip(inputs).enumerate() {
-            let mut tensor = HostTensor::zeroed(port.name.clone(), port.element, *shape);
+            let mut tensor = HostTensor::try_zeroed(port.name.clone(), port.element, *shape)?;
             fill(&mut tensor, filling);
             // SAFETY: the tensor is kept until after the call.
             unsafe { call.input(number, place_of(&mut tensor)) }.map_err(refuse)?;

@@ -70,6 +70,11 @@ impl Session {
         provider: Option<ExecutionProviderDispatch>,
     ) -> Result<Self, BackendError> {
         let name = network.to_string();
+        network.check().map_err(|problem| BackendError::Load {
+            network: name.clone(),
+            backend,
+            problem,
+        })?;
         let (session, may_wait) = match provider {
             None => (load(library, network, threads, None, Rest::OnProcessor), false),
             Some(provider) => {

@@ -92,19 +92,19 @@ impl Backend for SimBackend {
             waiting: VecDeque::with_capacity(slots),
             next_ticket: 0,
         }));
-        Ok((0..slots)
+        (0..slots)
             .map(|_| {
-                Box::new(SimSlot {
+                Ok(Box::new(SimSlot {
                     device: self.device.clone(),
                     tenant: self.tenant,
                     stream: stream.clone(),
                     seed: self.seed,
-                    tensors: host_tensors(program),
+                    tensors: host_tensors(program)?,
                     ticket: 0,
                     submitted: Stamp(0),
-                }) as Box<dyn Slot>
+                }) as Box<dyn Slot>)
             })
-            .collect())
+            .collect()
     }
 }
 

@@ -68,6 +68,14 @@ pub enum BuildError {
         /// Each in a sentence.
         problems: Vec<String>,
     },
+    /// The network's file is damaged, or made to harm.
+    #[error("cannot build {network}: {problem}")]
+    Network {
+        /// The network.
+        network: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// Stopped by the user.
     #[error("the build of {network} was stopped; nothing was written")]
     Stopped {
@@ -164,6 +172,10 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
         problems,
     };
     let began = Instant::now();
+    request.network.check().map_err(|problem| BuildError::Network {
+        network: network.clone(),
+        problem,
+    })?;
     for plugins in &request.options.plugins {
         library.load_plugins(plugins).map_err(failed)?;
     }

@@ -14,10 +14,13 @@ use image::{ColorType, DynamicImage, ImageBuffer, ImageDecoder, ImageFormat, Ima
 use libjpeg_turbo_rs::{ColorSpace, Decoder, JpegError, PixelFormat};
 
 use super::orientation::{orientation, turn};
+use crate::scenario::MAX_MEGAPIXELS;
 use crate::source::Image;
 
-/// The largest decoded image that is taken: 16 384 × 16 384 RGB. A damaged header may claim more.
-const LARGEST_BYTES: u64 = 16_384 * 16_384 * 3;
+/// The largest image that [`decode_image`] takes. A damaged header may claim more.
+const MOST_PIXELS: u64 = MAX_MEGAPIXELS as u64 * 1_000_000;
+/// As many pixels as a byte of a JPEG can stand for: each block of 64 takes a bit at least.
+const PIXELS_PER_BYTE: u64 = 64 * 8;
 
 /// How a JPEG file begins: start of image, and the first byte of the marker that follows.
 const JPEG_START: [u8; 3] = [0xFF, 0xD8, 0xFF];
@@ -31,21 +34,29 @@ const JPEG_END: [u8; 2] = [0xFF, 0xD9];
 /// A sentence, for bytes that are no such file, damaged, cut short, of no size or of a monstrous one.
 /// `image` is then of zero size.
 pub fn decode_image(bytes: &[u8], image: &mut Image) -> Result<(), String> {
+    decode_image_of(bytes, image, MOST_PIXELS)
+}
+
+/// As [`decode_image`], of at most so many pixels: no memory is set aside for more.
+///
+/// # Errors
+/// As there.
+pub fn decode_image_of(bytes: &[u8], image: &mut Image, most_pixels: u64) -> Result<(), String> {
     (image.width, image.height) = (0, 0);
     if bytes.is_empty() {
         return Err("the file is empty".to_owned());
     }
     let (size, orientation) = if bytes.starts_with(&JPEG_START) {
-        decode_jpeg(bytes, &mut image.rgb)?
+        decode_jpeg(bytes, &mut image.rgb, most_pixels)?
     } else {
-        decode_png(bytes, &mut image.rgb)?
+        decode_png(bytes, &mut image.rgb, most_pixels)?
     };
     [image.width, image.height] = turn(&mut image.rgb, size, orientation);
     Ok(())
 }
 
 /// Decodes a JPEG into `rgb`; returns width and height as stored, and the orientation.
-fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>) -> Result<([usize; 2], u8), String> {
+fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), String> {
     let damaged = |error| match error {
         JpegError::UnexpectedEof => cut_short(bytes),
         error => format!("the image cannot be decoded: {error}"),
@@ -56,7 +67,14 @@ fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>) -> Result<([usize; 2], u8), Stri
     }
     let mut decoder = Decoder::new(bytes).map_err(damaged)?;
     let size = [decoder.header().width(), decoder.header().height()];
-    sane(size.map(|side| side as u64))?;
+    let [width, height] = size.map(|side| side as u64);
+    sane([width, height], most_pixels)?;
+    if width * height > bytes.len() as u64 * PIXELS_PER_BYTE && !is_arithmetic(bytes) {
+        return Err(format!(
+            "the JPEG claims {width} × {height} pixels, and its {} bytes cannot hold as many: it is damaged",
+            bytes.len()
+        ));
+    }
     let bits = decoder.header().precision;
     if bits != 8 {
         return Err(format!("the JPEG stores {bits} bits a channel; 8 can be read"));
@@ -94,7 +112,7 @@ fn cut_short(bytes: &[u8]) -> String {
 }
 
 /// Decodes a PNG into `rgb`; returns width and height as stored, and the orientation.
-fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>) -> Result<([usize; 2], u8), String> {
+fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), String> {
     let reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|error| error.to_string())?;
@@ -105,7 +123,7 @@ fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>) -> Result<([usize; 2], u8), Strin
     let mut decoder = reader.into_decoder().map_err(damaged)?;
     let exif = decoder.exif_metadata().map_err(damaged)?;
     let (width, height) = decoder.dimensions();
-    sane([width, height].map(u64::from))?;
+    sane([width, height].map(u64::from), most_pixels)?;
     if decoder.color_type() == ColorType::Rgb8 {
         rgb.resize(width as usize * height as usize * 3, 0);
         decoder.read_image(rgb).map_err(damaged)?;
@@ -138,14 +156,34 @@ fn upper_bits(image: DynamicImage) -> DynamicImage {
     cut.unwrap_or(image)
 }
 
+/// Whether a JPEG's pixels are coded arithmetically, for which a bit may stand for many blocks.
+fn is_arithmetic(bytes: &[u8]) -> bool {
+    let mut rest = bytes.get(2..).unwrap_or_default();
+    loop {
+        match rest {
+            // Any marker may be filled up with these.
+            [0xFF, 0xFF, ..] => rest = &rest[1..],
+            // The frame's header: the first marker that says how pixels are coded.
+            [0xFF, 0xC0..=0xC3 | 0xC5..=0xC7, ..] => return false,
+            [0xFF, 0xC9..=0xCB | 0xCD..=0xCF, ..] => return true,
+            [0xFF, _, high, low, ..] => {
+                let length = usize::from(u16::from_be_bytes([*high, *low]));
+                rest = rest.get(2 + length..).unwrap_or_default();
+            }
+            _ => return false,
+        }
+    }
+}
+
 /// Refuses an image without pixels, and one too large to be meant.
-fn sane([width, height]: [u64; 2]) -> Result<(), String> {
+fn sane([width, height]: [u64; 2], most_pixels: u64) -> Result<(), String> {
     if width == 0 || height == 0 {
         return Err(format!("the image is {width} × {height}: it has no pixels"));
     }
-    if width * height * 3 > LARGEST_BYTES {
+    if width * height > most_pixels {
         return Err(format!(
-            "the image is {width} × {height}; at most {LARGEST_BYTES} bytes of RGB are taken"
+            "the image is {width} × {height}; at most {} megapixels are taken: raise the source's `max_megapixels` if it is meant",
+            most_pixels / 1_000_000
         ));
     }
     Ok(())
@@ -250,6 +288,12 @@ mod tests {
         assert!(problem(&with(7, &[0, 0])).contains("cannot be decoded"));
         assert!(problem(&with(5, &[0xFF, 0x00, 0xFF, 0x00])).contains("65280 × 65280; at most"));
         assert!(problem(&with(4, &[12])).contains("12 bits a channel"));
+        // What fits the limit and not the file: 64 million pixels of 541 bytes took 400 MB.
+        assert!(problem(&with(5, &[0x1F, 0x40, 0x1F, 0x40])).contains("claims 8000 × 8000 pixels"));
+        let mut other = Image::default();
+        let small = decode_image_of(&png, &mut other, 383).unwrap_err();
+        assert!(small.contains("24 × 16; at most 0 megapixels"), "{small}");
+        assert!(decode_image_of(&png, &mut other, 384).is_ok());
         // An end within garbage, as of a picture that a crash left half written.
         let halves = [&jpeg[..jpeg.len() - 40], &JPEG_END].concat();
         assert!(problem(&halves).contains("cut short"));

@@ -31,9 +31,15 @@ struct Header {
     len: usize,
 }
 
-/// Appends the points of a file.
-pub(super) fn parse(bytes: &[u8], points: &mut Vec<[f32; 4]>) -> Result<(), String> {
+/// Appends the points of a file, which may have so many.
+pub(super) fn parse(bytes: &[u8], points: &mut Vec<[f32; 4]>, most: usize) -> Result<(), String> {
     let header = Header::parse(bytes)?;
+    if header.points > most {
+        return Err(format!(
+            "the header says {} points, and at most {most} are taken: raise the source's `max_points` if it is one sweep",
+            header.points
+        ));
+    }
     let body = &bytes[header.len..];
     match header.data {
         Data::Ascii => header.ascii(body, points),
@@ -235,7 +241,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Vec<[f32; 4]>, String> {
         let mut points = Vec::new();
-        parse(bytes, &mut points).map(|()| points)
+        parse(bytes, &mut points, 1000).map(|()| points)
     }
 
     fn with_header(
