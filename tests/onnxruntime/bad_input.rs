@@ -113,3 +113,25 @@ fn doctor_tells_what_was_found() {
     assert!(text.contains("--  ONNX Runtime  1."), "{text}");
     assert!(text.contains("no CUDA provider"), "{text}");
 }
+
+#[test]
+fn the_library_is_not_given_a_network_whose_lengths_are_wrong() {
+    let Some(library) = environment() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    // A graph of a node whose name claims 29 GB.
+    let network = [0x3a, 0x0a, 0x0a, 0x08, 0x1a, 0x80, 0x80, 0x80, 0x80, 0x74, b'n', b'a'];
+    std::fs::write(path("network.onnx"), network).unwrap();
+    let spec = "Camera(name: \"t\", classes: [\"Car\"], network: \"network.onnx\", \
+                input: (tensor: \"images\", width: 64, height: 64), head: YoloAnchorFree(output: \"output0\"))";
+    std::fs::write(path("detector.ron"), spec).unwrap();
+    let scenario = "Scenario(name: \"t\", duration: \"1s\", tenants: [Tenant(name: \"camera\", detector: \"detector.ron\", \
+                    backend: OnnxRuntime(provider: Cpu), source: Synthetic(Camera), arrival: Periodic(hz: 10))])";
+    std::fs::write(path("scenario.ron"), scenario).unwrap();
+    let output = jetlag(&library, &["run", path("scenario.ron").to_str().unwrap()]);
+    let phrases = [
+        "network.onnx on the onnxruntime-cpu backend: it is not a whole ONNX file",
+        "a node claims 31138512896 bytes",
+    ];
+    assert_refused(&output, &phrases);
+}

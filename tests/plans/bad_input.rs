@@ -120,6 +120,15 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
             &["bad.onnx is not a whole ONNX file"],
         );
 
+        // What would set 29 GB aside, and graphs within graphs: the parser never has them.
+        let name = [&[0x1a, 0x80, 0x80, 0x80, 0x80, 0x74][..], b"name"].concat();
+        std::fs::write(&network, within(7, &within(1, &name))).unwrap();
+        let refused = ["bad.onnx is not a whole ONNX file", "a node claims 31138512896 bytes"];
+        assert_refused(&build(&library, &cache, &args), 1, &refused);
+        let nested = (0..20_000).fold(Vec::new(), |graph, _| within(1, &within(5, &within(6, &graph))));
+        std::fs::write(&network, within(7, &nested)).unwrap();
+        assert_refused(&build(&library, &cache, &args), 1, &["more than 100 deep"]);
+
         std::fs::write(&network, b"").unwrap();
         assert_refused(&build(&library, &cache, &args), 1, &["bad.onnx"]);
 
@@ -148,6 +157,19 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
             files(&cache)
         );
     }
+}
+
+/// A field of protobuf with a length.
+fn within(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    let mut length = bytes.len();
+    while length > 0x7f {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend_from_slice(bytes);
+    out
 }
 
 fn renamed(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
