@@ -159,3 +159,16 @@ fn a_folder_that_cannot_be_written_is_named() {
         "{error:#}"
     );
 }
+
+#[test]
+fn a_file_that_is_too_long_for_labels_is_not_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("000000.txt");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(3 << 30).unwrap();
+    let error = read_calibration(&path).unwrap_err().to_string();
+    assert!(error.contains("longer than 16777216 bytes"), "{error}");
+    std::fs::write(&path, [0xff; 9]).unwrap();
+    let error = read_calibration(&path).unwrap_err().to_string();
+    assert!(error.contains("is no text"), "{error}");
+}

@@ -4,6 +4,8 @@
 //! kind and their meaning are in [`camera::spec`](super::camera::spec) and
 //! [`lidar::spec`](super::lidar::spec).
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use ron::extensions::Extensions;
@@ -22,16 +24,29 @@ enum DetectorSpec {
     Lidar(Box<LidarSpec>),
 }
 
+/// As long as a spec may be: 65 535 classes of 60 letters.
+const LONGEST_SPEC: u64 = 4 << 20;
+
 /// Reads the spec at `path`; paths in it start from its folder.
 ///
 /// # Errors
 /// [`DetectorError::BadSpec`], with the file and, for what cannot be parsed, line and column.
 pub fn load(path: &Path) -> Result<Detector, DetectorError> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| DetectorError::BadSpec {
+    let unreadable = |problem: String| DetectorError::BadSpec {
         spec: name.clone(),
-        problem: format!("cannot read the detector spec: {error}"),
-    })?;
+        problem: format!("cannot read the detector spec: {problem}"),
+    };
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    file.take(LONGEST_SPEC + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| unreadable(error.to_string()))?;
+    if text.len() as u64 > LONGEST_SPEC {
+        return Err(unreadable(format!(
+            "it is longer than {LONGEST_SPEC} bytes; is this the right file?"
+        )));
+    }
     let base = path.parent().unwrap_or(Path::new(""));
     from_str(&text, &name, base, &|_| None)
 }
@@ -222,6 +237,15 @@ mod tests {
             [NetworkSource::Embedded { .. }]
         ));
         assert_eq!(detector.program.host_tensors[0].max_shape.dims(), [1, 3, 32, 64]);
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_for_a_spec_is_not_read_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spec.ron");
+        File::create(&path).unwrap().set_len(3 << 30).unwrap();
+        let error = load(&path).map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("longer than 4194304 bytes"), "{error}");
     }
 
     #[test]

@@ -14,6 +14,8 @@
 //! [`Label::counts_for_camera`], and for the LiDAR, whether enough points lie in its box.
 
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use super::SourceError;
@@ -206,11 +208,28 @@ pub fn read_calibration(path: &Path) -> Result<Calibration, SourceError> {
     })
 }
 
+/// As long as a file of labels or of a calibration may be: a few hundred bytes an object.
+const LONGEST_TEXT: u64 = 16 << 20;
+
 fn read(path: &Path) -> Result<String, SourceError> {
-    std::fs::read_to_string(path).map_err(|error| SourceError::Io {
+    let unreadable = |error| SourceError::Io {
         path: path.to_owned(),
         error,
-    })
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let read = file.take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
+    read.map_err(unreadable)?;
+    let bad = |problem: String| SourceError::BadFile {
+        path: path.to_owned(),
+        problem,
+    };
+    if bytes.len() as u64 > LONGEST_TEXT {
+        return Err(bad(format!(
+            "is longer than {LONGEST_TEXT} bytes; is it a file of labels or of a calibration?"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| bad(format!("is no text: {error}")))
 }
 
 fn parse_row(line: &str, calibration: &Calibration) -> Result<Label, String> {

@@ -120,7 +120,9 @@ fn the_library_is_not_given_a_network_whose_lengths_are_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     // A graph of a node whose name claims 29 GB.
-    let network = [0x3a, 0x0a, 0x0a, 0x08, 0x1a, 0x80, 0x80, 0x80, 0x80, 0x74, b'n', b'a'];
+    let network = [
+        0x3a, 0x0a, 0x0a, 0x08, 0x1a, 0x80, 0x80, 0x80, 0x80, 0x74, b'n', b'a',
+    ];
     std::fs::write(path("network.onnx"), network).unwrap();
     let spec = "Camera(name: \"t\", classes: [\"Car\"], network: \"network.onnx\", \
                 input: (tensor: \"images\", width: 64, height: 64), head: YoloAnchorFree(output: \"output0\"))";

@@ -239,7 +239,7 @@ fn inputs_that_do_not_fit_the_detector_are_all_told_at_once() {
 }
 
 #[test]
-fn what_the_library_refuses_is_told_in_its_words() {
+fn what_is_no_network_is_told_and_what_the_library_refuses_in_its_words() {
     let garbage = NetworkSource::Embedded {
         name: "garbage",
         bytes: Arc::from(*b"no network"),
@@ -248,7 +248,7 @@ fn what_the_library_refuses_is_told_in_its_words() {
         return;
     };
     assert!(
-        text.contains("garbage (in the binary)") && text.to_lowercase().contains("protobuf"),
+        text.contains("garbage (in the binary)") && text.contains("not a whole ONNX file: at byte 0"),
         "{text}"
     );
     let missing = NetworkSource::File("/nowhere/net.onnx".into());

@@ -123,7 +123,10 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
         // What would set 29 GB aside, and graphs within graphs: the parser never has them.
         let name = [&[0x1a, 0x80, 0x80, 0x80, 0x80, 0x74][..], b"name"].concat();
         std::fs::write(&network, within(7, &within(1, &name))).unwrap();
-        let refused = ["bad.onnx is not a whole ONNX file", "a node claims 31138512896 bytes"];
+        let refused = [
+            "bad.onnx is not a whole ONNX file",
+            "a node claims 31138512896 bytes",
+        ];
         assert_refused(&build(&library, &cache, &args), 1, &refused);
         let nested = (0..20_000).fold(Vec::new(), |graph, _| within(1, &within(5, &within(6, &graph))));
         std::fs::write(&network, within(7, &nested)).unwrap();
