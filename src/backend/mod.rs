@@ -50,7 +50,7 @@ impl NetworkSource {
     ///
     /// # Errors
     /// What is wrong with it, as the end of a sentence.
-    fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let checked = match self {
             NetworkSource::File(path) => match network::check(path) {
                 Ok(()) | Err(NetworkError::Io { .. }) => Ok(()),

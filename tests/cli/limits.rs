@@ -455,7 +455,7 @@ fn records_of_a_run_file_take_no_more_than_they_hold() {
     // Schemas and channels lie in chunks.
     let within = |record: Vec<u8>| chunk(record.len() as u64, "", &record);
     // 8 GB of zeros, in 16 bytes for each 128 KiB of them.
-    let block = [[0x02 | 0x00, 0x00, 0x10, 0x00]; 65_536].concat();
+    let block = [[0x02, 0x00, 0x10, 0x00]; 65_536].concat();
     let bomb = [&[0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58][..], &block].concat();
     let claims = [&[0; 4][..], &u32::MAX.to_le_bytes(), b"topic"].concat();
     for (hostile, said) in [
