@@ -5,6 +5,8 @@
 //! rten's own allocations per inference are part of `compute`; nothing is allocated here beside them but
 //! the boxes that carry outputs over.
 
+#[cfg(test)]
+mod damage;
 mod known;
 mod mend;
 pub mod profile;

@@ -135,7 +135,7 @@ fn few(numbers: usize) -> bool {
 }
 
 /// The numbers of a small tensor.
-fn numbers(tensor: &TensorProto) -> Option<Vec<f64>> {
+pub(super) fn numbers(tensor: &TensorProto) -> Option<Vec<f64>> {
     let raw = tensor.raw_data.as_ref().map(|raw| raw.borrow());
     let raw = raw.as_deref().map_or(&[][..], Vec::as_slice);
     if !few(raw.len() / 8) {
