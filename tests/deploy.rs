@@ -204,6 +204,50 @@ fn a_detached_run_is_ended_by_ctrl_c_of_whoever_fetches_it() {
 }
 
 #[test]
+fn a_run_that_does_not_listen_yet_is_ended_once_it_does() {
+    let Some(board) = TestBoard::start() else { return };
+    let scenario = sim(&board);
+    // A shell in the background ignores SIGINT: it would be lost there.
+    let line = format!(
+        "if [ \"$1\" = run ]; then touch {}; until [ -e {} ]; do sleep 0.05; done; fi\nexec {} \"$@\"",
+        board.path("begun").display(),
+        board.path("asked").display(),
+        env!("CARGO_BIN_EXE_jetlag")
+    );
+    let binary = wrapper(&board, &line);
+    let run = board
+        .deploy(&[
+            &scenario,
+            "--no-doctor",
+            "--set",
+            "duration=10min",
+            "--binary",
+            &binary,
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    under_way::wait_until("the run begins", || board.path("begun").exists());
+    // While it is being started, an interruption leaves it to itself.
+    board.wait_for_follower();
+    kill_process(Pid::from_child(&run), Signal::INT).unwrap();
+    let runs = board.path("board/jetlag/runs");
+    let asked = || {
+        fs::read_dir(&runs)
+            .unwrap()
+            .flatten()
+            .any(|run| run.path().join("stop").exists())
+    };
+    under_way::wait_until("the run is asked to end", asked);
+    fs::write(board.path("asked"), "").unwrap();
+    let ended = run.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{}", stderr(&ended));
+    let kept = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::read_to_string(kept.join("exit")).unwrap(), "130\n");
+}
+
+#[test]
 fn on_a_terminal_the_board_s_dashboard_is_shown() {
     let Some(board) = TestBoard::start() else { return };
     let scenario = sim(&board);

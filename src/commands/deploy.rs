@@ -13,25 +13,25 @@
 //! What is asked of the board is [`crate::deploy`]'s; here are the order, and what is said. The summary is made here,
 //! from the run file that was brought, by the code of `jetlag report`.
 
-use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsFd;
+use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use serde_json::Value;
 
 use super::run::check_expectation;
 use super::run_path::{compact_utc, unix_seconds};
-use super::signals::stop_on_signals;
+use super::signals::stop_in_order_on_signals;
 use super::{Outcome, WrongUse, report, say};
 use crate::cli::DeployArgs;
-use crate::deploy::DeployError;
 use crate::deploy::copy::{self, BINARY};
 use crate::deploy::payload::{self, Item, Payload};
-use crate::deploy::session::{self, Board, RemoteRun, State};
+use crate::deploy::screen::{self, Screen};
+use crate::deploy::session::{self, Board, Manifests, RemoteRun, State};
 use crate::deploy::ssh::Host;
+use crate::deploy::{DeployError, RunThere, Stop};
 use crate::scenario::{self, ResolveEnv, Scenario};
 use crate::units::Bytes;
 
@@ -40,16 +40,28 @@ const BUILT_FOR: &str = "2.31";
 
 /// Runs a scenario on a board, or fetches the last run there.
 pub fn run(args: &DeployArgs) -> anyhow::Result<Outcome> {
-    match deploy(args) {
-        Err(error) if matches!(error.downcast_ref(), Some(DeployError::Interrupted { .. })) => {
+    let stop = stop_in_order_on_signals()?;
+    let mut there = RunThere::default();
+    let ended = deploy(args, &stop, &mut there);
+    let Err(error) = &ended else { return ended };
+    let Some(error) = error.downcast_ref::<DeployError>() else {
+        return ended;
+    };
+    if error.leaves_run_open()
+        && let Some(sentence) = there.sentence(&args.host)
+    {
+        say(&sentence);
+    }
+    match error {
+        DeployError::Interrupted { .. } => {
             say(&error.to_string());
             Ok(Outcome::Interrupted)
         }
-        ended => ended,
+        _ => ended,
     }
 }
 
-fn deploy(args: &DeployArgs) -> anyhow::Result<Outcome> {
+fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Result<Outcome> {
     if args.host.is_empty() || args.host.starts_with('-') {
         return Err(WrongUse(format!(
             "`{}` is no host; name one as ssh does, such as nvidia@orin",
@@ -60,7 +72,6 @@ fn deploy(args: &DeployArgs) -> anyhow::Result<Outcome> {
     if let Some(scenario) = args.scenario.as_deref().filter(|path| !path.is_file()) {
         return Err(WrongUse(format!("there is no scenario {}", scenario.display())).into());
     }
-    let stop = stop_on_signals()?;
     let host = Host::new(&args.host, &args.ssh_options, stop.clone())?;
     let board = session::probe(&host, folder(args))?;
     say(&format!(
@@ -68,14 +79,18 @@ fn deploy(args: &DeployArgs) -> anyhow::Result<Outcome> {
         args.host, board.machine, board.processors, board.glibc, board.free, board.folder
     ));
     let run = match &args.scenario {
-        Some(path) => start(args, &host, &board, path)?,
+        Some(path) => start(args, &host, &board, path, there)?,
         None => {
-            let Some((name, _)) = &board.last else {
+            let Some((name, state)) = &board.last else {
                 return Err(DeployError::NoRun {
                     host: args.host.clone(),
                     folder: board.folder,
                 }
                 .into());
+            };
+            *there = match state {
+                State::Running => RunThere::UnderWay,
+                State::Ended(_) | State::Cut => RunThere::Ended,
             };
             RemoteRun::named(&host, &board.folder, name)
         }
@@ -87,7 +102,7 @@ fn deploy(args: &DeployArgs) -> anyhow::Result<Outcome> {
         ));
         return Ok(Outcome::Done);
     }
-    finish(args, &run, &stop)
+    finish(args, &run, stop, there)
 }
 
 /// `~/x` and `x` are the same on the board, where paths start at home.
@@ -108,30 +123,21 @@ fn start<'a>(
     host: &'a Host,
     board: &'a Board,
     path: &Path,
+    there: &mut RunThere,
 ) -> anyhow::Result<RemoteRun<'a>> {
-    let prepared = prepare(args, host, board, path).inspect_err(|error| {
-        if matches!(
-            error.downcast_ref::<DeployError>(),
-            Some(DeployError::Lost { .. })
-        ) {
-            say("nothing was started there; run the same command again");
-        }
-    })?;
+    *there = RunThere::NotBegun;
+    let prepared = prepare(args, host, board, path)?;
     say(&format!("running {}", prepared.name));
-    let started = RemoteRun::start(
+    *there = RunThere::Beginning;
+    let run = RemoteRun::start(
         host,
         &board.folder,
         &prepared.name,
         &prepared.words,
         prepared.terminal,
-    );
-    if matches!(started, Err(DeployError::Lost { .. })) {
-        say(&format!(
-            "the run may have begun there; see with: jetlag deploy {} --fetch",
-            args.host
-        ));
-    }
-    Ok(started?)
+    )?;
+    *there = RunThere::UnderWay;
+    Ok(run)
 }
 
 /// Brings everything to the board and examines it.
@@ -358,33 +364,30 @@ fn terminal(args: &DeployArgs, board: &Board) -> Option<(u16, u16)> {
 }
 
 /// Watches the run to its end, brings its files, and prints the summary.
-fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Result<Outcome> {
-    let screen = if args.quiet {
-        Stdio::null()
-    } else {
+fn finish(args: &DeployArgs, run: &RemoteRun, stop: &Stop, there: &mut RunThere) -> anyhow::Result<Outcome> {
+    let state = {
         // The summary alone goes to stdout.
-        std::io::stderr().as_fd().try_clone_to_owned()?.into()
+        let screen =
+            (!args.quiet).then(|| Screen::new(Box::new(std::io::stderr()), std::io::stderr().is_terminal()));
+        run.follow(screen.as_ref())
     };
-    let fetched = run
-        .follow(screen, stop)
-        .and_then(|state| Ok((state, run.bring(&args.out, Bytes(args.at_most << 30))?)));
-    let (state, brought) = match fetched {
-        Ok(both) => both,
-        Err(error) => {
-            leave_dashboard();
-            if matches!(error, DeployError::Lost { .. }) {
-                say(&format!(
-                    "the run goes on there; fetch it with: jetlag deploy {} --fetch",
-                    args.host
-                ));
-            }
-            return Err(error.into());
-        }
-    };
+    if stop.asked.load(Ordering::Relaxed) && *there == RunThere::UnderWay {
+        *there = RunThere::Ending;
+    }
+    let state = state?;
+    *there = RunThere::Ended;
+    let brought = run.bring(&args.out, Bytes(args.at_most << 30))?;
     if let Some(manifests) = &brought.manifests {
-        say(&format!("manifests of its plans: {}", manifests.display()));
+        say(&said_of(manifests));
     }
     let Some(path) = &brought.run else {
+        if state == State::Ended(130) {
+            say(&format!(
+                "the run on {} was ended before it had a run file",
+                args.host
+            ));
+            return Ok(Outcome::Interrupted);
+        }
         let said = brought.log.as_deref().map(end_of).unwrap_or_default();
         let code = match state {
             State::Ended(code) => format!("it ended with {code}"),
@@ -401,7 +404,7 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &AtomicBool) -> anyhow::Resu
     match state {
         State::Ended(0 | 3 | 4) => Ok(outcome),
         State::Ended(130) => Ok(Outcome::Interrupted),
-        _ if stop.load(Ordering::Relaxed) => Ok(Outcome::Interrupted),
+        _ if stop.asked.load(Ordering::Relaxed) => Ok(Outcome::Interrupted),
         State::Ended(code) => {
             anyhow::bail!(
                 "the run on {} ended with {code}; what it recorded is above",
@@ -426,16 +429,22 @@ fn end_of(log: &Path) -> String {
         file.take(LENGTH).read_to_end(&mut end)?;
         Ok(end)
     };
-    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
+    screen::as_text(&read().unwrap_or_default())
 }
 
-/// A dashboard that was cut off in the middle leaves this terminal as it was drawing.
-fn leave_dashboard() {
-    let mut err = std::io::stderr();
-    if err.is_terminal() {
-        // Leave the alternate screen, show the cursor, plain letters.
-        let _ = err.write_all(b"\x1b[?1049l\x1b[?25h\x1b[0m");
+/// Where the manifests are, and what was done with them if some lay there already.
+fn said_of(manifests: &Manifests) -> String {
+    let mut said = format!("manifests of its plans: {}", manifests.folder.display());
+    if manifests.same > 0 || !manifests.others.is_empty() {
+        said += &format!(" ({} new, {} there already)", manifests.new, manifests.same);
     }
+    if !manifests.others.is_empty() {
+        said += &format!(
+            "; not what the board has now, and left as they were: {}",
+            manifests.others.join(", ")
+        );
+    }
+    said
 }
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use crate::cli::{Cli, Command, DataCommand};
+use crate::shown::shown;
 
 /// How a command ended; its number is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,8 +97,15 @@ pub fn run(cli: Cli) -> u8 {
     ];
     let default = levels[usize::from(cli.verbose).min(2)];
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default))
-        .format_timestamp(None)
-        .format_target(false)
+        .format(|out, record| {
+            let level = record.level();
+            let style = out.default_level_style(level);
+            writeln!(
+                out,
+                "[{style}{level:<5}{style:#}] {}",
+                shown(&record.args().to_string())
+            )
+        })
         .init();
     let outcome = match cli.command {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
@@ -138,10 +146,10 @@ pub fn run(cli: Cli) -> u8 {
     }
 }
 
-/// Writes a result to stdout. A reader that has gone away (`| head`) has all it wanted; any other failure is one.
+/// Writes a result to stdout; what a terminal would obey in it is shown ([`shown`]). A reader that has gone away (`| head`) has all it wanted; any other failure is one.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             Err(error).context("cannot write the result to stdout; what came of it is not whole")
         }
@@ -149,7 +157,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Says something to the person, on stderr.
+/// Says something to the person, on stderr; what a terminal would obey in it is shown.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", shown(text));
 }

@@ -1,11 +1,20 @@
 //! The signals that end a run in good order.
 
+use std::io::Read;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
+use signal_hook::low_level::pipe;
+
+use crate::deploy::Stop;
+
+/// How long a program that was told to end at once may take to leave things in order.
+const ORDER: Duration = Duration::from_secs(2);
 
 /// A flag that Ctrl-C, SIGTERM or SIGHUP sets; a second Ctrl-C or SIGTERM ends the program at once. Others may set the flag
 /// too, which does not count as the first signal.
@@ -24,6 +33,41 @@ pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicBool>> {
     if !is_ignored(SIGHUP) {
         register(SIGHUP, stop.clone()).context("cannot listen for a terminal that goes away")?;
     }
+    Ok(stop)
+}
+
+/// As [`stop_on_signals`], for a command that has to leave something in order also where it is to end at once, such as a
+/// terminal that others draw on: the second signal is told too, and what has not ended 2 s later is ended.
+pub(super) fn stop_in_order_on_signals() -> anyhow::Result<Stop> {
+    let stop = Stop::default();
+    let (mut told, tell) = UnixStream::pair().context("cannot listen for Ctrl-C")?;
+    for signal in [SIGINT, SIGTERM] {
+        tell.try_clone()
+            .and_then(|tell| pipe::register(signal, tell))
+            .context("cannot listen for Ctrl-C")?;
+    }
+    if !is_ignored(SIGHUP) {
+        register(SIGHUP, stop.asked.clone()).context("cannot listen for a terminal that goes away")?;
+    }
+    let to_stop = stop.clone();
+    let listening = std::thread::Builder::new().name("signals".to_owned());
+    listening
+        .spawn(move || {
+            let mut signal = [0];
+            if told.read_exact(&mut signal).is_err() {
+                return;
+            }
+            to_stop.asked.store(true, Ordering::Relaxed);
+            if told.read_exact(&mut signal).is_err() {
+                return;
+            }
+            to_stop.at_once.store(true, Ordering::Relaxed);
+            // A third one is not waited for longer.
+            let _ = told.set_read_timeout(Some(ORDER));
+            let _ = told.read_exact(&mut signal);
+            std::process::exit(130);
+        })
+        .context("cannot listen for Ctrl-C")?;
     Ok(stop)
 }
 

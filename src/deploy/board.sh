@@ -2,7 +2,8 @@
 # Needs a POSIX shell, coreutils, findutils and tar. What is not ours to choose goes out by `say`: some shells' echo (dash) expands
 # backslashes. Below FOLDER:
 #   bin/jetlag  files/…  the PC's files under their own paths  plans/  the plan cache
-#   runs/NAME/  one run: NAME.mcap, log, summary, exit (its code, once it has ended), fetched   last  the name of the last run
+#   runs/NAME/  one run: NAME.mcap, log, summary, pid, stop (it is to end), exit (its code, once it has ended), fetched
+#   last  the name of the last run      starting.BOOT.N  who starts one
 verb=$1
 folder=$2
 shift 2
@@ -24,6 +25,38 @@ state() {
   else
     say lost
   fi
+}
+
+# One start at a time. The lock is a link, which is there as a whole or not at all and names its holder; its own name has the
+# boot's, so that one of an earlier boot holds nothing. A holder that was killed is passed over: whoever removed its lock could
+# remove the next one's. A disk without links has no lock.
+lock() {
+  n=1 rounds=0
+  while [ "$rounds" -lt 300 ]; do
+    mine=$folder/starting.$(boot).$n
+    if ln -s "$$" "$mine" 2>/dev/null; then
+      trap 'rm -f -- "$mine"' EXIT
+      trap 'exit 73' HUP INT TERM
+      return 0
+    fi
+    holder=$(readlink "$mine" 2>/dev/null)
+    if [ -n "$holder" ] && ! [ -d "/proc/$holder" ]; then
+      n=$((n + 1))
+    else
+      [ -n "$holder" ] || [ "$rounds" -lt 20 ] || return 0
+      rounds=$((rounds + 1))
+      sleep 0.05
+    fi
+  done
+  return 1
+}
+
+# Whether the process has a handler for SIGINT: until then the signal would be lost, since a shell's background ignores it.
+listens() { # PID
+  while read -r key mask; do
+    case $key$mask in SigCgt:*[2367abefABEF]) return 0 ;; esac
+  done 2>/dev/null <"/proc/$1/status"
+  return 1
 }
 
 # What is free here; the last line of df, since its heading is no number.
@@ -85,17 +118,27 @@ case $verb in
     ;;
   start) # NAME ROWS COLUMNS COMMAND: the command, quoted for a shell; rows 0 means without a terminal
     run=$folder/runs/$1
+    if ! lock; then
+      say "another start has been under way for 15 seconds ($mine); see what keeps the board busy, and try again" >&2
+      exit 75
+    fi
+    before=$(cat "$folder/last" 2>/dev/null)
+    # Somebody else's may have begun since this one looked.
+    if [ -n "$before" ] && [ "$(state "$before")" = running ]; then
+      say "busy $before"
+      exit
+    fi
     # What the PC has got already makes room.
     for old in "$folder"/runs/*/fetched; do
       [ -f "$old" ] && rm -rf -- "${old%/fetched}"
     done
     mkdir "$run" && cd "$run" || exit 73
-    before=$(cat "$folder/last" 2>/dev/null)
     room || full
     : >log
     {
       { [ "$2" = 0 ] || say "stty rows $2 cols $3"; } &&
         say 'echo $$ >pid' &&
+        say '[ ! -e stop ] || exit 130' &&
         say "exec $4 >summary"
     } >go || full
     boot >boot
@@ -123,8 +166,21 @@ case $verb in
     cd "$folder/runs/$1" || exit 66
     tail -s 0.1 -c +1 -f --pid="$(cat keeper)" log 2>/dev/null
     ;;
-  stop)
-    kill -INT "$(cat "$folder/runs/$1/pid")"
+  stop) # NAME: ends it also where it has only begun; 75 where it does not listen yet, to be asked again
+    run=$folder/runs/$1
+    # Seen by the run, if it is not further than that.
+    : >"$run/stop"
+    rounds=0
+    while [ "$(state "$1")" = running ]; do
+      pid=$(cat "$run/pid" 2>/dev/null)
+      if [ -n "$pid" ] && listens "$pid"; then
+        kill -INT "$pid"
+        exit
+      fi
+      [ "$rounds" -lt 60 ] || exit 75
+      rounds=$((rounds + 1))
+      sleep 0.05
+    done
     ;;
   state)
     state "$1"

@@ -1,16 +1,67 @@
 //! `jetlag deploy`'s half on this machine: what a scenario needs ([`payload`]), bringing it to a board ([`copy`]),
-//! and a run there that outlives the connection ([`session`]), all over the user's own `ssh` ([`ssh`]).
+//! and a run there that outlives the connection ([`session`]), all over the user's own `ssh` ([`ssh`]). What a run there shows
+//! is drawn by [`screen`].
 //!
 //! Nothing is installed on the board but jetlag itself; what is asked of its shell is in `board.sh`. What is shown
 //! and in which order is the command's ([`crate::commands::deploy`]).
 
 pub mod copy;
 pub mod payload;
+pub mod screen;
 pub mod session;
 pub mod ssh;
 mod unpack;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use crate::units::Bytes;
+
+/// When this program is to end.
+#[derive(Clone, Debug, Default)]
+pub struct Stop {
+    /// It is to end in good order: a run is asked to end and is still fetched.
+    pub asked: Arc<AtomicBool>,
+    /// It is to end without waiting for anything of the board.
+    pub at_once: Arc<AtomicBool>,
+}
+
+/// What is known of the run on the board where something breaks off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunThere {
+    /// Nothing: the board has not been asked yet.
+    #[default]
+    Unknown,
+    /// None was begun.
+    NotBegun,
+    /// The board was asked to begin it, and has not said that it did.
+    Beginning,
+    /// It has begun.
+    UnderWay,
+    /// It has begun, and was asked to end.
+    Ending,
+    /// It has ended, and its files are there.
+    Ended,
+}
+
+impl RunThere {
+    /// What to know of it and what to do, for people.
+    pub fn sentence(self, host: &str) -> Option<String> {
+        let fetch = format!("jetlag deploy {host} --fetch");
+        Some(match self {
+            RunThere::Unknown => return None,
+            RunThere::NotBegun => "nothing was started there; run the same command again".to_owned(),
+            RunThere::Beginning => format!("the run may have begun there; see with: {fetch}"),
+            RunThere::UnderWay => {
+                format!("unless the board went down, the run goes on there; fetch it with: {fetch}")
+            }
+            RunThere::Ending => format!("the run there was asked to end; fetch it with: {fetch}"),
+            RunThere::Ended => {
+                format!("the run there has ended and its files stay; fetch them with: {fetch}")
+            }
+        })
+    }
+}
 
 /// Why a deployment could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +206,7 @@ pub enum DeployError {
         waited: u64,
     },
     /// This program was told to end.
-    #[error("interrupted ({what}); a run that has begun on the board goes on, and --fetch brings it")]
+    #[error("interrupted ({what})")]
     Interrupted {
         /// What was under way.
         what: &'static str,
@@ -189,6 +240,14 @@ pub enum DeployError {
 }
 
 impl DeployError {
+    /// Whether it says nothing of the run on the board, which [`RunThere`] then does.
+    pub fn leaves_run_open(&self) -> bool {
+        matches!(
+            self,
+            DeployError::Lost { .. } | DeployError::Silent { .. } | DeployError::Interrupted { .. }
+        )
+    }
+
     /// The disk would be full: so much is free, so much is wanted.
     fn would_be_full(host: &str, folder: &str, free: Bytes, wanted: Bytes) -> DeployError {
         DeployError::DiskFull {

@@ -1,16 +1,18 @@
 //! What runs on the board: its facts, a run that outlives the connection, and bringing its files back.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
 use super::DeployError;
-use super::ssh::{Host, quote};
+use super::screen::Screen;
+use super::ssh::{Call, Host, quote};
 use super::unpack::{self, UnpackError, Unpacked};
 use crate::scenario;
 use crate::units::Bytes;
@@ -23,6 +25,10 @@ const MOST_PROCESSORS: usize = 4096;
 const BESIDE: u64 = 64 << 20;
 /// For how long a board may send nothing of a run while it is fetched; and how long a run may take to end that was told to.
 const STALLED: Duration = Duration::from_secs(60);
+/// Between two requests to end, of a run that does not listen yet.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// How long the last that a run showed may take to arrive once it has ended.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// What a board says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -148,7 +154,7 @@ impl<'a> RemoteRun<'a> {
     /// its rows and columns.
     ///
     /// # Errors
-    /// A full disk, or a connection that was lost.
+    /// A run that is under way there, a full disk, or a connection that was lost.
     pub fn start(
         host: &'a Host,
         folder: &'a str,
@@ -158,7 +164,7 @@ impl<'a> RemoteRun<'a> {
     ) -> Result<RemoteRun<'a>, DeployError> {
         let command: Vec<String> = words.iter().map(|word| quote(word)).collect();
         let (rows, columns) = terminal.unwrap_or((0, 0));
-        host.ask(
+        let answer = host.ask(
             "starting the run",
             &[
                 "start",
@@ -169,26 +175,48 @@ impl<'a> RemoteRun<'a> {
                 &command.join(" "),
             ],
         )?;
+        let answer = String::from_utf8_lossy(&answer);
+        if let Some(other) = answer.trim_end().strip_prefix("busy ") {
+            if !scenario::is_name(other) {
+                return Err(not_understood(host, "the name of its run", other));
+            }
+            return Err(DeployError::Busy {
+                host: host.name().to_owned(),
+                name: other.to_owned(),
+            });
+        }
         Ok(RemoteRun::named(host, folder, name))
     }
 
-    /// Shows what the run says on `screen`, until it has ended. When `stop` is set, the run is asked to end, and is
+    /// Shows what the run says on `screen`, until it has ended. When this program is to end, the run is asked to end, and is
     /// still waited for.
     ///
     /// # Errors
     /// A connection that was lost: the run goes on.
-    pub fn follow(&self, screen: Stdio, stop: &AtomicBool) -> Result<State, DeployError> {
-        let mut call = self.host.script(&["follow", self.folder, &self.name], screen)?;
-        let mut asked = None;
+    pub fn follow(&self, screen: Option<&Screen>) -> Result<State, DeployError> {
+        let stop = self.host.stop();
+        let out = match screen {
+            Some(_) => Stdio::piped(),
+            None => Stdio::null(),
+        };
+        let mut call = self.host.script(&["follow", self.folder, &self.name], out)?;
+        let drawing = screen.and_then(|screen| draw(&mut call, screen));
+        let mut ending = None;
         let status = loop {
             if let Some(status) = call.poll()? {
                 break status;
             }
-            self.end_where_asked(stop, &mut asked)?;
+            self.end_where_asked(&mut ending)?;
             std::thread::sleep(LOOK);
         };
+        // ssh may hand its pipe on, so that it ends a little later than ssh does.
+        let since = Instant::now();
+        while drawing.as_ref().is_some_and(|drawing| !drawing.is_finished()) && since.elapsed() < LAST_WORDS {
+            self.end_where_asked(&mut ending)?;
+            std::thread::sleep(LOOK / 5);
+        }
         // Ctrl-C on this terminal reaches the ssh that shows the run too; what became of the run is then asked anew.
-        if !stop.load(Ordering::Relaxed) {
+        if !stop.asked.load(Ordering::Relaxed) {
             call.judge("following the run", status)?;
         }
         loop {
@@ -196,30 +224,44 @@ impl<'a> RemoteRun<'a> {
             if state != State::Running {
                 return Ok(state);
             }
-            self.end_where_asked(stop, &mut asked)?;
+            self.end_where_asked(&mut ending)?;
             std::thread::sleep(LOOK * 4);
         }
     }
 
-    /// Asks the run once to end where `stop` is set; `asked` is when.
+    /// Asks the run to end where this program is to end, until the board has heard it.
     ///
     /// # Errors
-    /// It has not ended for a long time since.
-    fn end_where_asked(&self, stop: &AtomicBool, asked: &mut Option<Instant>) -> Result<(), DeployError> {
-        match asked {
-            Some(asked) if asked.elapsed() > STALLED => Err(DeployError::Interrupted {
-                what: "waiting for the run to end",
-            }),
-            None if stop.load(Ordering::Relaxed) => {
-                *asked = Some(Instant::now());
-                // It may have ended just now.
-                let _ = self
-                    .host
-                    .ask("ending the run", &["stop", self.folder, &self.name]);
-                Ok(())
-            }
-            _ => Ok(()),
+    /// It has not ended for a long time since, or this program is to end at once.
+    fn end_where_asked(&self, ending: &mut Option<Ending>) -> Result<(), DeployError> {
+        let stop = self.host.stop();
+        let unfinished = || DeployError::Interrupted {
+            what: "waiting for the run to end",
+        };
+        if stop.at_once.load(Ordering::Relaxed) {
+            return Err(unfinished());
         }
+        if !stop.asked.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let ending = ending.get_or_insert(Ending {
+            since: now,
+            ask: Some(now),
+        });
+        if ending.since.elapsed() > STALLED {
+            return Err(unfinished());
+        }
+        if ending.ask.is_some_and(|at| at <= now) {
+            let asked = self
+                .host
+                .ask("ending the run", &["stop", self.folder, &self.name]);
+            ending.ask = match asked {
+                Ok(_) => None,
+                Err(_) => Some(Instant::now() + ASK_AGAIN),
+            };
+        }
+        Ok(())
     }
 
     fn state(&self) -> Result<State, DeployError> {
@@ -235,23 +277,21 @@ impl<'a> RemoteRun<'a> {
     /// # Errors
     /// A connection that was lost, a disk here that is full, or what no run of ours sends.
     pub fn bring(&self, out: &Path, at_most: Bytes) -> Result<Brought, DeployError> {
-        let cannot = |path: &Path| {
-            let path = path.display().to_string();
-            move |error: std::io::Error| DeployError::File {
-                path: path.clone(),
-                problem: format!("cannot be written: {error}; give another folder with --out"),
-            }
+        let cannot = |path: &'_ Path| {
+            let path = path.to_owned();
+            move |error: io::Error| not_written(&path, &error)
         };
-        // Unpacked beside its place and then moved there, so that a fetch that breaks off leaves nothing half.
-        let work = out.join(format!(".{}.part", self.name));
-        let _ = fs::remove_dir_all(&work);
+        // Unpacked beside its place and then moved there, so that a fetch that breaks off leaves nothing half. The folder is this
+        // fetch's alone, and is removed in the end.
         fs::create_dir_all(out).map_err(cannot(out))?;
-        // Not a folder that somebody else made meanwhile.
-        fs::create_dir(&work).map_err(cannot(&work))?;
+        let work = tempfile::Builder::new()
+            .prefix(&format!(".{}.", self.name))
+            .suffix(".part")
+            .tempdir_in(out)
+            .map_err(cannot(out))?;
         let moved = self
-            .unpack(&work, at_most)
-            .and_then(|found| self.settle(&found, out));
-        let _ = fs::remove_dir_all(&work);
+            .unpack(work.path(), at_most)
+            .and_then(|found| settle(&self.name, &found, out));
         // The board may forget a run that is here. Where that cannot be said, it only keeps it longer.
         if moved.as_ref().is_ok_and(|brought| brought.run.is_some()) {
             let _ = self.host.ask(
@@ -291,7 +331,7 @@ impl<'a> RemoteRun<'a> {
             if now != seen {
                 (seen, since) = (now, Instant::now());
             }
-            let interrupted = call.stopped() && !ending;
+            let interrupted = call.at_once() || call.stopped() && !ending;
             if interrupted || since.elapsed() > STALLED {
                 call.kill();
                 return Err(match interrupted {
@@ -343,57 +383,135 @@ impl<'a> RemoteRun<'a> {
             why: why.to_string(),
         }
     }
+}
 
-    /// Moves what was brought to its places: `NAME.mcap`, `NAME.log`, and `NAME.plans/` with the manifests. What lies there
-    /// already is the same, or stays: the name is the board's word.
-    fn settle(&self, found: &Unpacked, out: &Path) -> Result<Brought, DeployError> {
-        let put = |from: &Option<PathBuf>, suffix: &str| -> Result<Option<PathBuf>, DeployError> {
-            let Some(from) = from else { return Ok(None) };
-            let to = out.join(format!("{}.{suffix}", self.name));
-            if fs::symlink_metadata(&to).is_ok() {
-                if same(from, &to) {
-                    return Ok(Some(to));
-                }
-                return Err(DeployError::File {
-                    path: to.display().to_string(),
-                    problem: "is there already and is another than what the board sent; move it away, or give another \
-                              folder with --out"
-                        .to_owned(),
-                });
+/// Draws what a call says, in a thread that ends with it; none where its stdout is no pipe.
+fn draw(call: &mut Call<'_>, screen: &Screen) -> Option<std::thread::JoinHandle<()>> {
+    let mut said = call.child.stdout.take()?;
+    let pen = screen.pen();
+    Some(std::thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while let Ok(got @ 1..) = said.read(&mut piece) {
+            if !pen.draw(&piece[..got]) {
+                return;
             }
-            fs::rename(from, &to).map_err(|error| DeployError::File {
+        }
+    }))
+}
+
+/// A run that is to end.
+struct Ending {
+    since: Instant,
+    /// When to ask for it; none once the board has heard it.
+    ask: Option<Instant>,
+}
+
+/// Moves what was brought to its places: `NAME.mcap`, `NAME.log`, and `NAME.plans/` with the manifests. Nothing that lies there
+/// is replaced: the name is the board's word, and somebody else may fetch the same run meanwhile.
+fn settle(name: &str, found: &Unpacked, out: &Path) -> Result<Brought, DeployError> {
+    let put = |from: &Option<PathBuf>, suffix: &str| -> Result<Option<PathBuf>, DeployError> {
+        let Some(from) = from else { return Ok(None) };
+        let to = out.join(format!("{name}.{suffix}"));
+        match place(from, &to)? {
+            Placed::New | Placed::Same => Ok(Some(to)),
+            Placed::Another => Err(DeployError::File {
                 path: to.display().to_string(),
-                problem: format!("cannot be written: {error}; give another folder with --out"),
-            })?;
-            Ok(Some(to))
-        };
-        Ok(Brought {
-            run: put(&found.run, "mcap")?,
-            log: put(&found.log, "log")?,
-            manifests: put(&found.manifests, "plans")?,
-        })
+                problem: "is there already and is another than what the board sent; move it away, or give another folder \
+                          with --out"
+                    .to_owned(),
+            }),
+        }
+    };
+    Ok(Brought {
+        run: put(&found.run, "mcap")?,
+        log: put(&found.log, "log")?,
+        manifests: match &found.manifests {
+            Some(from) => Some(add_manifests(from, out.join(format!("{name}.plans")))?),
+            None => None,
+        },
+    })
+}
+
+/// Adds the manifests to those that an earlier fetch has brought: the board's cache may have grown since. Each stays as it was.
+fn add_manifests(from: &Path, folder: PathBuf) -> Result<Manifests, DeployError> {
+    match fs::create_dir(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(not_written(&folder, &error));
+        }
+        // Neither through a link, nor over a file.
+        Err(_) if !fs::symlink_metadata(&folder).is_ok_and(|there| there.is_dir()) => {
+            return Err(DeployError::File {
+                path: folder.display().to_string(),
+                problem: "is there already and is no folder; move it away, or give another with --out"
+                    .to_owned(),
+            });
+        }
+        _ => {}
+    }
+    let entries = fs::read_dir(from).map_err(|error| not_written(from, &error))?;
+    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.sort();
+    let mut manifests = Manifests {
+        folder,
+        new: 0,
+        same: 0,
+        others: Vec::new(),
+    };
+    for name in names {
+        match place(&from.join(&name), &manifests.folder.join(&name))? {
+            Placed::New => manifests.new += 1,
+            Placed::Same => manifests.same += 1,
+            Placed::Another => manifests.others.push(name.to_string_lossy().into_owned()),
+        }
+    }
+    Ok(manifests)
+}
+
+enum Placed {
+    New,
+    /// A file of the same content lies there.
+    Same,
+    /// Something else lies there, and stays.
+    Another,
+}
+
+/// Moves a file to a place that is free.
+fn place(from: &Path, to: &Path) -> Result<Placed, DeployError> {
+    match rename_new(from, to) {
+        Ok(()) => Ok(Placed::New),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(match same(from, to) {
+            true => Placed::Same,
+            false => Placed::Another,
+        }),
+        Err(error) => Err(not_written(to, &error)),
     }
 }
 
-/// Whether two files, or two folders of files, are of the same content; no link is followed.
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // A disk that does not know how: the place is taken by a new file, and then filled.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+            let mut file = File::create_new(to)?;
+            io::copy(&mut File::open(from)?, &mut file)
+                .map(drop)
+                .inspect_err(|_| drop(fs::remove_file(to)))
+        }
+        renamed => renamed.map_err(io::Error::from),
+    }
+}
+
+fn not_written(path: &Path, error: &io::Error) -> DeployError {
+    DeployError::File {
+        path: path.display().to_string(),
+        problem: format!("cannot be written: {error}; give another folder with --out"),
+    }
+}
+
+/// Whether two files are of the same content; no link is followed.
 fn same(a: &Path, b: &Path) -> bool {
     let (Ok(of_a), Ok(of_b)) = (fs::symlink_metadata(a), fs::symlink_metadata(b)) else {
         return false;
     };
-    if of_a.is_dir() && of_b.is_dir() {
-        let names = |folder: &Path| -> Option<Vec<OsString>> {
-            let entries = fs::read_dir(folder).ok()?;
-            let mut names: Vec<OsString> = entries
-                .map(|entry| Some(entry.ok()?.file_name()))
-                .collect::<Option<_>>()?;
-            names.sort();
-            Some(names)
-        };
-        let (Some(in_a), Some(in_b)) = (names(a), names(b)) else {
-            return false;
-        };
-        return in_a == in_b && in_a.iter().all(|name| same(&a.join(name), &b.join(name)));
-    }
     of_a.is_file() && of_b.is_file() && of_a.len() == of_b.len() && same_bytes(a, b).unwrap_or(false)
 }
 
@@ -441,8 +559,21 @@ pub struct Brought {
     pub run: Option<PathBuf>,
     /// What the run said.
     pub log: Option<PathBuf>,
-    /// The folder of the manifests of the plans that the board's cache holds; none where it holds none.
-    pub manifests: Option<PathBuf>,
+    /// The manifests of the plans that the board's cache holds; none where it holds none.
+    pub manifests: Option<Manifests>,
+}
+
+/// Manifests of plans, and what a fetch did with them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifests {
+    /// Where they lie.
+    pub folder: PathBuf,
+    /// How many this fetch brought.
+    pub new: usize,
+    /// How many lay there already.
+    pub same: usize,
+    /// Those of the board that are not what lies there; what lies there stays.
+    pub others: Vec<String>,
 }
 
 #[cfg(test)]
@@ -488,48 +619,182 @@ mod tests {
         assert!(checked.status.success(), "{checked:?}");
     }
 
+    /// `board.sh` under one of the shells that a board may have.
+    struct BoardShell {
+        shell: &'static [&'static str],
+        folder: tempfile::TempDir,
+    }
+
+    impl BoardShell {
+        /// One for each shell that there is here.
+        fn each() -> Vec<BoardShell> {
+            let shells: [&[&str]; 3] = [&["dash"], &["bash", "--posix"], &["busybox", "sh"]];
+            let there = shells.into_iter().filter(|shell| {
+                let there = Command::new(shell[0]).arg("--help").output().is_ok();
+                if !there {
+                    eprintln!("skipped: there is no {}", shell[0]);
+                }
+                there
+            });
+            there
+                .map(|shell| {
+                    let board = BoardShell {
+                        shell,
+                        folder: tempfile::tempdir().unwrap(),
+                    };
+                    for below in ["bin", "files", "plans", "runs"] {
+                        fs::create_dir_all(board.path().join(below)).unwrap();
+                    }
+                    board
+                })
+                .collect()
+        }
+
+        /// A name that echo would expand.
+        fn path(&self) -> PathBuf {
+            self.folder.path().join("board\\new")
+        }
+
+        fn call(&self, verb: &str, words: &[&str]) -> Command {
+            let mut command = Command::new(self.shell[0]);
+            command
+                .args(&self.shell[1..])
+                .args(["src/deploy/board.sh", verb])
+                .arg(self.path())
+                .args(words);
+            command
+        }
+
+        fn state(&self, run: &str) -> Option<State> {
+            let answer = self.call("state", &[run]).output().unwrap();
+            state_of(&String::from_utf8_lossy(&answer.stdout))
+        }
+
+        fn wait_for_end(&self, run: &str) -> Option<State> {
+            while self.state(run) == Some(State::Running) {
+                std::thread::sleep(LOOK);
+            }
+            self.state(run)
+        }
+    }
+
+    #[test]
+    fn of_starts_at_once_one_begins_and_the_others_are_told_which() {
+        for board in BoardShell::each() {
+            // What a start leaves that was killed: nobody has this number, the highest there is being 2^22.
+            let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+            std::os::unix::fs::symlink(
+                "4194305",
+                board.path().join(format!("starting.{}.1", boot.trim())),
+            )
+            .unwrap();
+            let names = ["a", "b", "c", "d", "e"];
+            let until = "until [ -e ../../end ]; do sleep 0.05; done";
+            let command = ["sh", "-c", until].map(quote).join(" ");
+            let starts = names.map(|name| {
+                board
+                    .call("start", &[name, "0", "0", &command])
+                    .stdout(Stdio::piped())
+                    .spawn()
+                    .unwrap()
+            });
+            let answers = starts.map(|start| {
+                let output = start.wait_with_output().unwrap();
+                assert!(output.status.success(), "{output:?}");
+                String::from_utf8(output.stdout).unwrap()
+            });
+            let begun: Vec<&str> = names
+                .into_iter()
+                .zip(&answers)
+                .filter(|(_, said)| said.is_empty())
+                .map(|(name, _)| name)
+                .collect();
+            fs::write(board.path().join("end"), "").unwrap();
+            let [run] = begun[..] else {
+                panic!("{:?}: {answers:?}", board.shell)
+            };
+            let busy = format!("busy {run}\n");
+            assert_eq!(
+                answers.iter().filter(|said| **said == busy).count(),
+                4,
+                "{answers:?}"
+            );
+            assert_eq!(board.wait_for_end(run), Some(State::Ended(0)));
+            assert_eq!(fs::read_dir(board.path().join("runs")).unwrap().count(), 1);
+            // And the next one can.
+            let next = board.call("start", &["f", "0", "0", "true"]).output().unwrap();
+            assert!(next.status.success() && next.stdout.is_empty(), "{next:?}");
+            assert_eq!(board.wait_for_end("f"), Some(State::Ended(0)));
+        }
+    }
+
+    #[test]
+    fn a_request_to_end_that_comes_before_the_run_is_not_lost() {
+        for board in BoardShell::each() {
+            // A terminal for the run that takes its time.
+            let bin = board.folder.path().join("programs");
+            fs::create_dir(&bin).unwrap();
+            let script = bin.join("script");
+            fs::write(
+                &script,
+                "#!/bin/sh\nuntil [ -e ../../go ]; do sleep 0.05; done\nexec sh ./go\n",
+            )
+            .unwrap();
+            fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+            let started = board
+                .call("start", &["r", "24", "80", "touch ../../ran"])
+                .env("PATH", path)
+                .output()
+                .unwrap();
+            assert!(started.status.success(), "{started:?}");
+            // It has no process yet that could be told.
+            let stopped = board.call("stop", &["r"]).output().unwrap();
+            assert_eq!(stopped.status.code(), Some(75), "{stopped:?}");
+            fs::write(board.path().join("go"), "").unwrap();
+            assert_eq!(
+                board.wait_for_end("r"),
+                Some(State::Ended(130)),
+                "{:?}",
+                board.shell
+            );
+            assert!(!board.path().join("ran").exists());
+            assert!(board.call("stop", &["r"]).status().unwrap().success());
+        }
+    }
+
+    #[test]
+    fn what_lies_at_a_place_is_never_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::write(&from, "new").unwrap();
+        fs::write(&to, "old").unwrap();
+        assert!(matches!(place(&from, &to), Ok(Placed::Another)));
+        assert_eq!(fs::read(&to).unwrap(), b"old");
+        fs::write(&to, "new").unwrap();
+        assert!(matches!(place(&from, &to), Ok(Placed::Same)));
+        fs::remove_file(&to).unwrap();
+        assert!(matches!(place(&from, &to), Ok(Placed::New)));
+        assert!(!from.exists());
+    }
+
     #[test]
     fn every_character_of_an_argument_arrives_whatever_shell_the_board_has() {
         let all: String = (1..=127u8).map(char::from).collect();
         let word = format!("{all}\\0047$(touch owned)\\0047`touch owned`\\n\\c%s'\"");
-        let shells: [&[&str]; 3] = [&["dash"], &["bash", "--posix"], &["busybox", "sh"]];
-        for shell in shells {
-            if Command::new(shell[0]).arg("--help").output().is_err() {
-                eprintln!("skipped: there is no {}", shell[0]);
-                continue;
-            }
-            let folder = tempfile::tempdir().unwrap();
-            // A name that echo would expand.
-            let board = folder.path().join("board\\new");
-            for below in ["bin", "files", "plans", "runs"] {
-                fs::create_dir_all(board.join(below)).unwrap();
-            }
+        for board in BoardShell::each() {
             let run = ["printf", "%s", &word].map(quote).join(" ");
-            let started = Command::new(shell[0])
-                .args(&shell[1..])
-                .args(["src/deploy/board.sh", "start"])
-                .arg(&board)
-                .args(["r", "0", "0", &run])
-                .output()
-                .unwrap();
-            assert!(started.status.success(), "{shell:?}: {started:?}");
-            let state = || {
-                let answer = Command::new(shell[0])
-                    .args(&shell[1..])
-                    .args(["src/deploy/board.sh", "state"])
-                    .arg(&board)
-                    .arg("r")
-                    .output()
-                    .unwrap();
-                state_of(&String::from_utf8_lossy(&answer.stdout))
-            };
-            while state() == Some(State::Running) {
-                std::thread::sleep(LOOK);
-            }
-            assert_eq!(state(), Some(State::Ended(0)), "{shell:?}");
-            let summary = fs::read_to_string(board.join("runs/r/summary")).unwrap();
-            assert_eq!(summary, word, "{shell:?}");
-            assert!(!board.join("runs/r/owned").exists() && !Path::new("owned").exists());
+            let started = board.call("start", &["r", "0", "0", &run]).output().unwrap();
+            assert!(started.status.success(), "{:?}: {started:?}", board.shell);
+            assert_eq!(
+                board.wait_for_end("r"),
+                Some(State::Ended(0)),
+                "{:?}",
+                board.shell
+            );
+            let summary = fs::read_to_string(board.path().join("runs/r/summary")).unwrap();
+            assert_eq!(summary, word, "{:?}", board.shell);
+            assert!(!board.path().join("runs/r/owned").exists() && !Path::new("owned").exists());
         }
     }
 }

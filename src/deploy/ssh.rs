@@ -4,16 +4,16 @@
 //! goes through a file, since a shared connection that stays in the background would hold a pipe open.
 
 use std::ffi::OsString;
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{Read, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
-use super::DeployError;
+use tempfile::TempDir;
+
+use super::{DeployError, Stop};
 use crate::units::Bytes;
 
 /// What is asked of the board's shell.
@@ -36,10 +36,9 @@ pub struct Host {
     name: String,
     options: Vec<OsString>,
     /// Socket of the shared connection, and what ssh says; removed in the end.
-    private: PathBuf,
+    private: TempDir,
     calls: AtomicU32,
-    /// Set where this program is to end.
-    stop: Arc<AtomicBool>,
+    stop: Stop,
 }
 
 impl Host {
@@ -48,18 +47,15 @@ impl Host {
     ///
     /// # Errors
     /// [`DeployError::File`] where no private folder can be made for the connection.
-    pub fn new(name: &str, options: &[String], stop: Arc<AtomicBool>) -> Result<Host, DeployError> {
-        // A process id comes again; what an earlier one left is not ours.
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let private =
-            std::env::temp_dir().join(format!("jetlag-{}-{}", std::process::id(), now.subsec_nanos()));
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&private)
+    pub fn new(name: &str, options: &[String], stop: Stop) -> Result<Host, DeployError> {
+        // Of a name that nobody can guess, and for this user alone.
+        let private = tempfile::Builder::new()
+            .prefix("jetlag-")
+            .tempdir()
             .map_err(|error| DeployError::File {
-                path: private.display().to_string(),
+                path: std::env::temp_dir().display().to_string(),
                 problem: format!(
-                    "cannot make this folder for the connection: {error}; set TMPDIR to another"
+                    "cannot make a folder there for the connection: {error}; set TMPDIR to another"
                 ),
             })?;
         let mut arguments = Vec::new();
@@ -67,7 +63,7 @@ impl Host {
         // The first value that ssh sees for an option is the one that counts: the user's come before ours.
         options.iter().for_each(|value| option(value.into()));
         let mut path = OsString::from("ControlPath=");
-        path.push(private.join("c"));
+        path.push(private.path().join("c"));
         option(path);
         for ours in [
             "ControlMaster=auto",
@@ -86,6 +82,11 @@ impl Host {
             calls: AtomicU32::new(0),
             stop,
         })
+    }
+
+    /// When this program is to end.
+    pub(super) fn stop(&self) -> &Stop {
+        &self.stop
     }
 
     /// The name as given.
@@ -122,7 +123,7 @@ impl Host {
     /// [`DeployError::NoProgram`] where there is no ssh here.
     pub fn start(&self, remote: &[&str], stdin: Stdio, stdout: Stdio) -> Result<Call<'_>, DeployError> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        let said = self.private.join(format!("said-{number}"));
+        let said = self.private.path().join(format!("said-{number}"));
         let log = File::create(&said).map_err(|error| DeployError::File {
             path: said.display().to_string(),
             problem: format!("cannot keep what ssh says: {error}"),
@@ -155,7 +156,7 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        if self.private.join("c").exists() {
+        if self.private.path().join("c").exists() {
             let _ = Command::new("ssh")
                 .args(&self.options)
                 .args(["-O", "exit", "--"])
@@ -165,7 +166,6 @@ impl Drop for Host {
                 .stderr(Stdio::null())
                 .status();
         }
-        let _ = std::fs::remove_dir_all(&self.private);
     }
 }
 
@@ -177,7 +177,7 @@ pub struct Output {
     pub ended: Result<(), DeployError>,
 }
 
-/// A program that runs on the board.
+/// A program that runs on the board. Dropped before its end, the local ssh ends; what runs on the board goes on.
 pub struct Call<'a> {
     host: &'a Host,
     /// The local ssh.
@@ -258,7 +258,7 @@ impl Call<'_> {
                     waited: patience.as_secs(),
                 });
             }
-            if self.stopped() && (!ending || waited > GRACE) {
+            if self.at_once() || self.stopped() && (!ending || waited > GRACE) {
                 self.kill();
                 return Err(DeployError::Interrupted { what });
             }
@@ -273,7 +273,12 @@ impl Call<'_> {
 
     /// Whether this program is to end.
     pub(super) fn stopped(&self) -> bool {
-        self.host.stop.load(Ordering::Relaxed)
+        self.host.stop.asked.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is to end without waiting for anything.
+    pub(super) fn at_once(&self) -> bool {
+        self.host.stop.at_once.load(Ordering::Relaxed)
     }
 
     /// Ends the local ssh; what runs on the board goes on.
@@ -325,6 +330,14 @@ impl Call<'_> {
             Some(found) => DeployError::DiskFull { host, found },
             None => DeployError::Board { what, host, said },
         })
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        // An ssh that was waited for is not signalled: std knows that it has ended.
+        self.kill();
+        let _ = std::fs::remove_file(&self.said);
     }
 }
 

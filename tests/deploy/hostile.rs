@@ -11,12 +11,20 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::board::stderr;
 
 /// Answers like a board whose last run is called what `$NAME` says, and sends what `$ARCHIVE` makes.
+/// At the verb `$HANGS_AT` it says nothing more, at `$BREAKS_AT` the connection is lost.
 const SSH: &str = r#"#!/bin/sh
-case "$*" in
-  *"'probe'"*)
-    printf 'machine x86_64\nprocessors 4\nglibc glibc 2.36\nfolder /home/x/jetlag\nfree_kib 100000\nlast %s\nstate ended 0\n' "$NAME" ;;
-  *"'state'"*) echo 'ended 0' ;;
-  *"'bring'"*) echo begun >"$HERE/bringing"; sh -c "$ARCHIVE" ;;
+verb=$(printf %s "$*" | sed -n "s/.*'--' '\([a-z]*\)'.*/\1/p")
+if [ -n "$verb" ] && [ "$verb" = "$HANGS_AT" ]; then echo $$ >"$HERE/hangs"; exec sleep 3600; fi
+if [ -n "$verb" ] && [ "$verb" = "$BREAKS_AT" ]; then echo 'Connection reset' >&2; exit 255; fi
+case $verb in
+  probe)
+    printf 'machine x86_64\nprocessors 4\nglibc glibc 2.36\nfolder /home/x/jetlag\nfree_kib 100000\n'
+    [ -z "$NAME" ] || printf 'last %s\nstate %s\n' "$NAME" "$(cat "$HERE/state" 2>/dev/null || echo 'ended 0')" ;;
+  start) printf '%s\n' "$STARTED" ;;
+  follow) echo $$ >"$HERE/follows"; exec sh -c "$FOLLOW" ;;
+  stop) echo asked >"$HERE/asked"; [ -n "$DEAF" ] && exit 75; echo 'ended 130' >"$HERE/state" ;;
+  state) cat "$HERE/state" 2>/dev/null || echo 'ended 0' ;;
+  bring) echo begun >"$HERE/bringing"; sh -c "$ARCHIVE" || exit ;;
 esac
 cat >/dev/null
 "#;
@@ -42,6 +50,12 @@ impl Hostile {
     }
 
     fn fetch(&self, name: &str, archive: &str) -> Command {
+        let mut command = self.deploy(&["--fetch", "--quiet"]);
+        command.env("NAME", name).env("ARCHIVE", archive);
+        command
+    }
+
+    fn deploy(&self, arguments: &[&str]) -> Command {
         let path = format!(
             "{}:{}",
             self.path("bin").display(),
@@ -49,12 +63,11 @@ impl Hostile {
         );
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
         command
-            .args(["deploy", "board", "--fetch", "--quiet", "--out"])
+            .args(["deploy", "board", "--out"])
             .arg(self.path("out"))
+            .args(arguments)
             .current_dir(self.here.path())
             .env("PATH", path)
-            .env("NAME", name)
-            .env("ARCHIVE", archive)
             .env("HERE", self.here.path())
             .env_remove("RUST_LOG");
         command
@@ -185,4 +198,234 @@ fn a_board_that_sends_nothing_is_left_by_one_signal() {
         assert_eq!(fetch.wait().unwrap().code(), Some(130), "to all: {to_all}");
         assert!(below(&board.path("out")).is_empty());
     }
+}
+
+/// A terminal of `script`, on which jetlag follows a run that draws; what came on it.
+struct Terminal {
+    script: std::process::Child,
+    jetlag: Pid,
+    shown: PathBuf,
+}
+
+impl Terminal {
+    fn follow(board: &Hostile, draws: &str, deaf: bool) -> Terminal {
+        fs::write(board.path("state"), "running\n").unwrap();
+        let deploy = board.deploy(&["--fetch"]);
+        let words: Vec<String> = std::iter::once(deploy.get_program())
+            .chain(deploy.get_args())
+            .map(|word| format!("'{}'", word.to_str().unwrap()))
+            .collect();
+        let shown = board.path("shown");
+        let script = Command::new("script")
+            .args(["-q", "-f", "-e", "-c"])
+            .arg(format!(
+                "exec sh -c 'echo $$ >pid.new; mv pid.new pid; exec \"$@\"' sh {}",
+                words.join(" ")
+            ))
+            .arg(&shown)
+            .current_dir(board.here.path())
+            .envs(deploy.get_envs().filter_map(|(key, value)| Some((key, value?))))
+            .env("NAME", "r")
+            .env("ARCHIVE", "cd $(mktemp -d) && echo said >log && tar -c ./log")
+            .env("FOLLOW", format!("printf '{draws}'; exec sleep 3600"))
+            .env("DEAF", if deaf { "yes" } else { "" })
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let drawn = || fs::read_to_string(&shown).is_ok_and(|text| text.contains("camera"));
+        super::under_way::wait_until("the run is shown", drawn);
+        let pid: i32 = fs::read_to_string(board.path("pid"))
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
+        Terminal {
+            script,
+            jetlag: Pid::from_raw(pid).unwrap(),
+            shown,
+        }
+    }
+
+    fn ended(mut self) -> (Option<i32>, String) {
+        let status = self.script.wait().unwrap();
+        (status.code(), fs::read_to_string(&self.shown).unwrap())
+    }
+}
+
+const DRAWS: &str = "\\033[?1049h\\033[?25l\\033[2J\\033]0;owned\\007camera";
+
+#[test]
+fn a_terminal_is_given_back_after_ctrl_c_and_obeys_nothing_but_a_dashboard() {
+    let board = Hostile::new();
+    let terminal = Terminal::follow(&board, DRAWS, false);
+    kill_process_group(terminal.jetlag, Signal::INT).unwrap();
+    let (code, shown) = terminal.ended();
+    assert_eq!(code, Some(130), "{shown:?}");
+    assert!(board.path("asked").exists(), "the run was not asked to end");
+    let (drawn, after) = shown.split_once("camera").unwrap();
+    assert!(drawn.contains("\x1b[?1049h\x1b[?25l\x1b[2J"), "{shown:?}");
+    assert!(drawn.contains("\\u001b]0;owned\\u0007"), "{shown:?}");
+    assert!(!shown.contains("\x1b]"), "{shown:?}");
+    assert!(after.contains("\x1b[?1049l\x1b[?25h"), "{shown:?}");
+    assert!(after.contains("ended before it had a run file"), "{shown:?}");
+}
+
+#[test]
+fn a_second_signal_ends_at_once_and_gives_the_terminal_back() {
+    let board = Hostile::new();
+    let terminal = Terminal::follow(&board, DRAWS, true);
+    kill_process(terminal.jetlag, Signal::TERM).unwrap();
+    super::under_way::wait_until("the run is asked to end", || board.path("asked").exists());
+    kill_process(terminal.jetlag, Signal::TERM).unwrap();
+    let (code, shown) = terminal.ended();
+    assert_eq!(code, Some(130), "{shown:?}");
+    let (_, after) = shown.split_once("camera").unwrap();
+    assert!(after.contains("\x1b[?1049l\x1b[?25h"), "{shown:?}");
+    assert!(
+        after.contains("the run there was asked to end; fetch it with"),
+        "{shown:?}"
+    );
+    // Nothing is left that follows the run.
+    let follower = fs::read_to_string(board.path("follows")).unwrap();
+    let line = fs::read_to_string(format!("/proc/{}/cmdline", follower.trim())).unwrap_or_default();
+    assert!(!line.contains("3600"), "{line:?}");
+}
+
+#[test]
+fn where_it_breaks_off_it_is_said_how_the_run_stands() {
+    let board = Hostile::new();
+    let scenario = board.path("s.ron");
+    fs::write(&scenario, "(tenants: [(name: \"a\", backend: Null)])").unwrap();
+    let scenario = scenario.display().to_string();
+    let run = [&scenario, "--no-doctor", "--binary", "/bin/true"];
+    let run = &run[..];
+    let fetch = &["--fetch"][..];
+    for (arguments, verb, state, sentence) in [
+        (run, "list", "", "nothing was started there"),
+        (run, "start", "", "the run may have begun there"),
+        (
+            run,
+            "follow",
+            "running",
+            "unless the board went down, the run goes on there",
+        ),
+        (
+            fetch,
+            "follow",
+            "running",
+            "unless the board went down, the run goes on there",
+        ),
+        (
+            fetch,
+            "bring",
+            "ended 0",
+            "the run there has ended and its files stay",
+        ),
+    ] {
+        fs::write(board.path("state"), format!("{state}\n")).unwrap();
+        let name = if arguments == fetch { "r" } else { "" };
+        let lost = board
+            .deploy(arguments)
+            .env("NAME", name)
+            .env("BREAKS_AT", verb)
+            .output()
+            .unwrap();
+        let said = stderr(&lost);
+        assert_eq!(lost.status.code(), Some(1), "{verb}: {said}");
+        assert!(said.contains(sentence), "{verb}: {said}");
+        assert!(
+            said.contains("the connection to board was lost"),
+            "{verb}: {said}"
+        );
+        if verb == "follow" {
+            continue;
+        }
+        let _ = fs::remove_file(board.path("hangs"));
+        let stopped = board
+            .deploy(arguments)
+            .env("NAME", name)
+            .env("HANGS_AT", verb)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        super::under_way::wait_until(verb, || board.path("hangs").exists());
+        kill_process(Pid::from_child(&stopped), Signal::INT).unwrap();
+        let stopped = stopped.wait_with_output().unwrap();
+        let said = stderr(&stopped);
+        assert_eq!(stopped.status.code(), Some(130), "{verb}: {said}");
+        assert!(said.contains(sentence), "{verb}: {said}");
+    }
+    let busy = board.deploy(run).env("STARTED", "busy other-1").output().unwrap();
+    assert!(
+        stderr(&busy).contains("the run other-1 is still under way on board"),
+        "{}",
+        stderr(&busy)
+    );
+}
+
+#[test]
+fn what_a_board_says_of_itself_reaches_no_terminal_as_a_command() {
+    let board = Hostile::new();
+    let ssh = board.path("bin/ssh");
+    let text = fs::read_to_string(&ssh).unwrap();
+    fs::write(
+        &ssh,
+        text.replace("machine x86_64", "machine x\\033]0;owned\\007"),
+    )
+    .unwrap();
+    let output = board.fetched("r", "printf 'no \\033[2J such \\302\\233 file' >&2; exit 66");
+    let said = stderr(&output);
+    assert!(
+        said.contains("x\\u001b]0;owned\\u0007") && said.contains("no \\u001b[2J such \\u009b"),
+        "{said}"
+    );
+    assert!(!said.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{said:?}");
+}
+
+#[test]
+fn two_fetches_at_once_both_bring_the_run() {
+    let board = Hostile::new();
+    // Each sends its log once the other has begun.
+    let archive = "cd $(mktemp -d) && touch \"$HERE/begun-$$\" && echo run >log && \
+                   until [ $(ls \"$HERE\" | grep -c begun-) = 2 ]; do sleep 0.05; done; tar -c ./log";
+    let fetches = [(); 2].map(|()| board.fetch("r", archive).stderr(Stdio::piped()).spawn().unwrap());
+    for fetch in fetches {
+        let output = fetch.wait_with_output().unwrap();
+        let said = stderr(&output);
+        // There is no run file, which is said with the log.
+        assert!(said.contains("left no run file"), "{said}");
+    }
+    assert_eq!(below(&board.path("out")), [board.path("out/r.log")]);
+}
+
+#[test]
+fn manifests_that_came_since_are_added_and_none_is_replaced() {
+    let board = Hostile::new();
+    let send = |files: &str| {
+        let archive = format!("cd $(mktemp -d) && {files} echo said >log && tar -c ./log ./*.plan.json");
+        stderr(&board.fetched("r", &archive))
+    };
+    let first = send("echo 1 >a.plan.json; echo 1 >b.plan.json;");
+    assert!(first.contains("manifests of its plans: "), "{first}");
+    assert!(!first.contains("there already"), "{first}");
+    let second = send("echo 1 >a.plan.json; echo 2 >b.plan.json; echo 3 >c.plan.json;");
+    assert!(
+        second.contains(
+            "(1 new, 1 there already); not what the board has now, and left as they were: b.plan.json"
+        ),
+        "{second}"
+    );
+    let read = |name: &str| fs::read_to_string(board.path("out/r.plans").join(name)).unwrap();
+    assert_eq!(
+        ["a", "b", "c"].map(|name| read(&format!("{name}.plan.json"))),
+        ["1\n", "1\n", "3\n"]
+    );
+    // Not through a link that somebody put there.
+    fs::remove_dir_all(board.path("out/r.plans")).unwrap();
+    std::os::unix::fs::symlink(board.path("victim"), board.path("out/r.plans")).unwrap();
+    let third = send("echo 1 >a.plan.json;");
+    assert!(third.contains("is no folder"), "{third}");
+    board.assert_kept();
 }
