@@ -3,7 +3,7 @@
 //! Two halves meet only in the run record ([`record`]): a live half that touches device, clock and board,
 //! and an offline half that is pure. docs/architecture.md has the map and the reasons; the import rules are:
 //!
-//! - [`units`], [`clock`], [`nearest`], [`shown`] and [`built`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
+//! - [`units`], [`clock`], [`nearest`], [`shown`], [`files`] and [`built`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
 //! - [`source`], [`detector`] ← tensor; [`engine`] ← units; `gpu` (a feature) ← units, clock, tensor
 //! - [`backend`] ← engine, tensor, clock, gpu, scenario (settings), record (findings); only `backend/tensorrt` sees the
 //!   crate `tensorrt-dyn`, and only `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
@@ -27,6 +27,7 @@ pub mod device_step;
 #[cfg_attr(not(feature = "cpu"), path = "without_embedded.rs")]
 pub mod embedded;
 pub mod engine;
+pub mod files;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod nearest;

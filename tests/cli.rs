@@ -8,6 +8,8 @@ mod bad_input;
 mod ends;
 #[path = "cli/files.rs"]
 mod files;
+#[path = "cli/hostile.rs"]
+mod hostile;
 #[path = "cli/limits.rs"]
 mod limits;
 #[path = "cli/output.rs"]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Roots;
+use crate::files;
 
 /// Where libraries of CUDA and TensorRT are, besides what the loader's cache lists.
 const FOLDERS: [&str; 8] = [
@@ -59,7 +60,7 @@ fn in_folder(folder: &Path, stem: &str) -> Option<PathBuf> {
 /// The loader's cache holds each library's name and path between zeros; its tables of numbers, which
 /// changed over the years, are not needed to find them.
 fn in_cache(roots: &Roots, stem: &str) -> Option<PathBuf> {
-    let cache = std::fs::read(roots.file(CACHE)).ok()?;
+    let cache = files::read(&roots.file(CACHE), files::TEXT).ok()?;
     cache
         .split(|byte| *byte == 0)
         .filter_map(|text| std::str::from_utf8(text).ok())

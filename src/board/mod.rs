@@ -13,6 +13,8 @@ pub mod modules;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::files;
+
 pub use checks::{Check, Status, examine};
 pub use facts::{Fact, read};
 
@@ -76,7 +78,7 @@ impl Roots {
 
     /// Its text without closing zeros and white space; none if it cannot be read or is empty.
     pub(crate) fn text(&self, absolute: &str) -> Option<String> {
-        let bytes = std::fs::read(self.file(absolute)).ok()?;
+        let bytes = files::read(&self.file(absolute), files::KERNEL).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
         (!text.is_empty()).then(|| text.to_owned())

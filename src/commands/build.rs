@@ -26,8 +26,10 @@ use crate::backend::tensorrt::{self, BuildProgress, Library};
 use crate::cli::{BuildArgs, Format};
 use crate::engine::cache::{self, CacheError, CachedPlan, PlanCache, PlanKey};
 use crate::engine::manifest::{PlanManifest, Target};
+use crate::files;
 use crate::gpu;
 use crate::report::plan::{self as show, Finished};
+use crate::shown::shown;
 use jobs::{Job, detector_of, jobs, options, plan_name};
 
 /// Builds what the arguments ask for.
@@ -162,7 +164,8 @@ impl Session<'_> {
                 manifest,
             });
         };
-        let plan = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let plan =
+            files::read(&path, files::NETWORK).with_context(|| format!("cannot read {}", path.display()))?;
         write(&output, &plan, &manifest)?;
         Ok(Finished {
             path: output,
@@ -175,7 +178,7 @@ impl Session<'_> {
         let timings = self.timing_cache();
         let earlier = timings
             .as_ref()
-            .map(|file| std::fs::read(file).unwrap_or_default());
+            .map(|file| files::read(file, files::NETWORK).unwrap_or_default());
         let (calibrator, calibration) = self.calibrator(&job)?.unzip();
         let bar = progress_bar(&job.identity.name, self.args.quiet);
         let shown = bar.clone();
@@ -304,7 +307,7 @@ fn progress_bar(name: &str, quiet: bool) -> ProgressBar {
     let short = Path::new(name)
         .file_name()
         .map_or_else(|| name.to_owned(), |name| name.to_string_lossy().into_owned());
-    bar.set_prefix(short);
+    bar.set_prefix(shown(&short).into_owned());
     bar
 }
 
@@ -312,5 +315,5 @@ fn show_progress(bar: &ProgressBar, progress: &BuildProgress) {
     // A phase that was not announced makes the fraction fall; a bar that goes back tells nobody anything.
     let position = (progress.fraction * 1000.0) as u64;
     bar.set_position(bar.position().max(position));
-    bar.set_message(progress.phase.clone());
+    bar.set_message(shown(&progress.phase).into_owned());
 }

@@ -32,6 +32,7 @@ use crate::deploy::screen::{self, Screen};
 use crate::deploy::session::{self, Board, Manifests, RemoteRun, State};
 use crate::deploy::ssh::Host;
 use crate::deploy::{DeployError, RunThere, Stop};
+use crate::files;
 use crate::scenario::{self, ResolveEnv, Scenario};
 use crate::units::Bytes;
 
@@ -268,7 +269,7 @@ fn version(text: &str) -> Vec<u32> {
 /// The machine that an ELF file is for, as `uname -m` has it and as it is shown; none where it is no ELF file.
 fn elf_machine(path: &Path) -> anyhow::Result<Option<(&'static str, &'static str)>> {
     let mut head = [0; 20];
-    let mut file = std::fs::File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut file = files::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let elf = file.read_exact(&mut head).is_ok() && head.starts_with(b"\x7fELF");
     // e_machine of the ELF header, little-endian on all machines that jetlag is built for.
     Ok(elf.then(|| match u16::from_le_bytes([head[18], head[19]]) {

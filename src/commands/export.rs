@@ -16,6 +16,7 @@ use anyhow::Context;
 use super::{Outcome, WrongUse, print, report, say, spare_run_files};
 use crate::analysis::cvcuda::{self, Input, from_run::Gatherer};
 use crate::cli::{ExportArgs, ExportFormat};
+use crate::files;
 use crate::record::{Event, Manifest, RunReader};
 use crate::report::export::{
     self as formats, Export, csv::CsvExport, perfetto::PerfettoExport, tables::TABLES,
@@ -172,7 +173,7 @@ fn cvcuda(run: &Path, folder: &Path, args: &ExportArgs) -> anyhow::Result<Outcom
 }
 
 fn expand(path: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
-    let text = fs::read_to_string(path)
+    let text = files::read_given_text(path, files::MEASUREMENTS)
         .map_err(|error| WrongUse(format!("cannot read {}: {error}", path.display())))?;
     let input = cvcuda::read(&text).with_context(|| format!("cannot expand {}", path.display()))?;
     let warmup = |of_file: Option<u64>| args.warmup_batches.or(of_file).unwrap_or(WARMUP_BATCHES);

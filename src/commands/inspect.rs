@@ -15,6 +15,7 @@ use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec
 use crate::cli::{Format, InspectArgs};
 use crate::engine::manifest;
 use crate::engine::network::{self, NetworkFacts, Port};
+use crate::files;
 use crate::report::inspect as show;
 use crate::report::plan;
 use crate::scenario::DetectorRef;
@@ -218,7 +219,8 @@ fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<Tenso
 }
 
 fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
-    let bytes = std::fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
+    let bytes = files::read(&args.file, files::NETWORK)
+        .with_context(|| format!("cannot read {}", args.file.display()))?;
     let manifest = manifest::read(&args.file);
     let loaded = tensorrt::load(args, &bytes, manifest.as_ref().ok());
     let (manifest, loaded) = (

@@ -40,13 +40,15 @@ mod without_gpu;
 #[cfg(not(feature = "gpu"))]
 use without_gpu::{build, tensorrt};
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Context;
+use signal_hook::consts::SIGXFSZ;
 
 use crate::cli::{Cli, Command, DataCommand};
+use crate::files;
 use crate::shown::shown;
 
 /// How a command ended; its number is the exit code.
@@ -76,7 +78,7 @@ pub struct WrongUse(pub String);
 /// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
 fn spare_run_files(output: &Path) -> anyhow::Result<()> {
     let mut magic = [0; mcap::MAGIC.len()];
-    let read = File::open(output).and_then(|mut file| file.read_exact(&mut magic));
+    let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
     if read.is_ok() && magic == *mcap::MAGIC {
         let problem = format!(
             "{} is a run file and would be written over; name another file for the output",
@@ -107,6 +109,9 @@ pub fn run(cli: Cli) -> u8 {
             )
         })
         .init();
+    // A file that has grown too long is then told as such (EFBIG): nobody has to be ended for it. If that cannot be had, the
+    // signal ends the program as it always did.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let outcome = match cli.command {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),

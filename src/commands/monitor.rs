@@ -22,6 +22,7 @@ use crate::analysis::live::LiveView;
 use crate::board::{self, Roots};
 use crate::cli::{Format, MonitorArgs};
 use crate::clock::{Clock, RealClock};
+use crate::files;
 use crate::record::writer::RunWriter;
 use crate::record::{
     Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR,
@@ -273,8 +274,7 @@ fn sensors(roots: &Roots, interval: Nanos) -> anyhow::Result<Source> {
 
 fn log_of_tegrastats(path: &Path, interval: Nanos, speed: f64) -> anyhow::Result<Source> {
     // Opened here too, so that a wrong name is said at once.
-    std::fs::File::open(path)
-        .map_err(|error| WrongUse(format!("cannot read {}: {error}", path.display())))?;
+    files::open_given(path).map_err(|error| WrongUse(format!("cannot read {}: {error}", path.display())))?;
     let (sender, more) = std::sync::mpsc::sync_channel(64);
     let name = path.file_name().unwrap_or(path.as_os_str()).display();
     let mut source = Source::over(format!("{name} (tegrastats log)"), false, more);

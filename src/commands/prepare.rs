@@ -17,6 +17,7 @@ use crate::backend::sim::{SharedDevice, SimBackend};
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::detector::{Detector, spec};
 use crate::embedded;
+use crate::files;
 use crate::record::{NetworkManifest, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, DetectorRef, Scenario, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
@@ -271,8 +272,8 @@ fn networks(program: &Program) -> Result<Vec<NetworkManifest>, String> {
         .map(|network| {
             let (hash, bytes) = match network {
                 NetworkSource::File(path) => {
-                    let content =
-                        std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+                    let content = files::read(path, files::NETWORK)
+                        .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
                     (blake3::hash(&content), content.len())
                 }
                 NetworkSource::Embedded { bytes, .. } => (blake3::hash(bytes), bytes.len()),

@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::clock::{Clock, RealClock};
 use crate::record::{Event, FrameRecord, OVERHEAD_TENANT, Outcome, Phase};
+use crate::shown::shown;
 use crate::tenant::recorder::Watcher;
 use crate::units::{Nanos, Stamp};
 
@@ -118,7 +119,7 @@ impl Watcher for Progress {
             self.total.as_secs_f64()
         ));
         self.bar.set_position((share * 1000.0) as u64);
-        self.bar.set_message(self.message());
+        self.bar.set_message(shown(&self.message()).into_owned());
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::WrongUse;
+use crate::files;
 use crate::record::Manifest;
 use crate::record::writer::{RecordError, RunWriter};
 
@@ -158,7 +159,7 @@ enum Contents {
 fn contents(path: &Path) -> Contents {
     let mut start = Vec::new();
     let magic = mcap::MAGIC;
-    match File::open(path).and_then(|file| file.take(magic.len() as u64).read_to_end(&mut start)) {
+    match files::open(path).and_then(|file| file.take(magic.len() as u64).read_to_end(&mut start)) {
         Ok(0) => Contents::Nothing,
         Ok(_) if start == magic => Contents::Run,
         _ => Contents::Other,

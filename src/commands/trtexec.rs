@@ -15,6 +15,7 @@ use anyhow::Context;
 use super::{Outcome, WrongUse, print, report, say};
 use crate::analysis::trtexec::{self, Gatherer, Performance, Version};
 use crate::cli::{Compat, Format, TrtexecArgs};
+use crate::files;
 
 /// Prints one summary for each tenant of the run, and one for the file of times.
 pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyhow::Result<Outcome> {
@@ -31,7 +32,7 @@ pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyho
         }
     }
     if let Some(times) = &args.from_trtexec {
-        let text = std::fs::read_to_string(times)
+        let text = files::read_given_text(times, files::MEASUREMENTS)
             .map_err(|error| WrongUse(format!("cannot read {}: {error}", times.display())))?;
         let performance = trtexec::of_times(&text, version)
             .with_context(|| format!("cannot sum up {}", times.display()))?;

@@ -12,6 +12,7 @@ use super::DeployError;
 use crate::backend::NetworkSource;
 use crate::detector::spec;
 use crate::engine::network;
+use crate::files;
 use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec};
 
 /// A file to bring.
@@ -119,7 +120,7 @@ impl Payload {
             path: path.display().to_string(),
             problem: error.to_string(),
         })?;
-        let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+        let text = files::read_text(path, files::TEXT).map_err(|error| unreadable(path, &error))?;
         for engine in &detector.program.engines {
             let NetworkSource::File(network) = engine else {
                 continue;

@@ -1,7 +1,8 @@
 //! What runs on the board: its facts, a run that outlives the connection, and bringing its files back.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Stdio};
 use std::sync::Arc;
@@ -287,6 +288,7 @@ impl<'a> RemoteRun<'a> {
         let work = tempfile::Builder::new()
             .prefix(&format!(".{}.", self.name))
             .suffix(".part")
+            .permissions(Permissions::from_mode(0o700))
             .tempdir_in(out)
             .map_err(cannot(out))?;
         let moved = self
@@ -740,7 +742,7 @@ mod tests {
                 "#!/bin/sh\nuntil [ -e ../../go ]; do sleep 0.05; done\nexec sh ./go\n",
             )
             .unwrap();
-            fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
             let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
             let started = board
                 .call("start", &["r", "24", "80", "touch ../../ran"])

@@ -4,8 +4,9 @@
 //! goes through a file, since a shared connection that stays in the background would hold a pipe open.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,6 +52,7 @@ impl Host {
         // Of a name that nobody can guess, and for this user alone.
         let private = tempfile::Builder::new()
             .prefix("jetlag-")
+            .permissions(Permissions::from_mode(0o700))
             .tempdir()
             .map_err(|error| DeployError::File {
                 path: std::env::temp_dir().display().to_string(),

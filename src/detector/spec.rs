@@ -4,7 +4,6 @@
 //! kind and their meaning are in [`camera::spec`](super::camera::spec) and
 //! [`lidar::spec`](super::lidar::spec).
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -15,6 +14,7 @@ use super::camera::spec::CameraSpec;
 use super::lidar::spec::LidarSpec;
 use super::{Detector, DetectorError};
 use crate::backend::NetworkSource;
+use crate::files;
 use crate::nearest::nearest;
 
 /// A spec as written: the kind of detector, and its fields.
@@ -38,7 +38,7 @@ pub fn load(path: &Path) -> Result<Detector, DetectorError> {
         problem: format!("cannot read the detector spec: {problem}"),
     };
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    let file = files::open_given(path).map_err(|error| unreadable(error.to_string()))?;
     file.take(LONGEST_SPEC + 1)
         .read_to_string(&mut text)
         .map_err(|error| unreadable(error.to_string()))?;
@@ -243,7 +243,7 @@ mod tests {
     fn a_file_that_is_too_long_for_a_spec_is_not_read_whole() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spec.ron");
-        File::create(&path).unwrap().set_len(3 << 30).unwrap();
+        std::fs::File::create(&path).unwrap().set_len(3 << 30).unwrap();
         let error = load(&path).map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("longer than 4194304 bytes"), "{error}");
     }

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::manifest::{self, BuilderIdentity, ManifestError, PlanManifest, Target};
 use super::options::BuildOptions;
+use crate::files;
 
 /// A file that is written is renamed within moments; what is older was left by a builder that was cut off.
 const UNFINISHED: std::time::Duration = std::time::Duration::from_secs(60);
@@ -45,7 +46,7 @@ impl PlanKey {
             plugins: Vec<Option<String>>,
         }
         let hash = |path: &PathBuf| {
-            fs::read(path)
+            files::read(path, files::NETWORK)
                 .ok()
                 .map(|bytes| blake3::hash(&bytes).to_hex().to_string())
         };
@@ -211,7 +212,7 @@ impl PlanCache {
                 return None;
             }
         };
-        let bytes = match fs::read(&path) {
+        let bytes = match files::read(&path, files::NETWORK) {
             Ok(bytes) => bytes,
             Err(error) => {
                 log::warn!("the cached plan {} cannot be read: {error}", path.display());

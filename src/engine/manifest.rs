@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::options::BuildOptions;
+use crate::files;
 
 /// Version of the manifest's form. A reader refuses a newer one.
 pub const SCHEMA: u32 = 1;
@@ -164,7 +165,7 @@ pub fn path_of(plan: &Path) -> PathBuf {
 /// There is none, it is not JSON of this form, or it is of a newer schema.
 pub fn read(plan: &Path) -> Result<PlanManifest, ManifestError> {
     let path = path_of(plan);
-    let bytes = match std::fs::read(&path) {
+    let bytes = match files::read(&path, files::TEXT) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Err(ManifestError::Absent { path });

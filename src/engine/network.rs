@@ -1,13 +1,13 @@
 //! Facts of an ONNX file: inputs, outputs, operators, parameters. Reads the file and executes nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::File;
 use std::io::{BufReader, Cursor};
 use std::path::{Path, PathBuf};
 
 use rten_onnx::onnx::{DataType, GraphProto, ModelProto, TensorProto, ValueInfoProto};
 
 use super::protobuf::{self, Claims, Fault};
+use crate::files;
 
 /// What a network file says of itself.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -122,7 +122,7 @@ pub fn check(path: &Path) -> Result<(), NetworkError> {
             path: path.to_owned(),
         });
     }
-    let file = File::open(path).map_err(failed)?;
+    let file = files::open(path).map_err(failed)?;
     let claims = protobuf::check(BufReader::new(file), facts.len()).map_err(|fault| match fault {
         Fault::Io(error) => failed(error),
         fault @ Fault::Outside { .. } => NetworkError::WeightsOutside {
@@ -175,7 +175,7 @@ pub fn check_bytes(bytes: &[u8]) -> Result<(), String> {
 /// Reads the facts of a network file.
 pub fn read(path: &Path) -> Result<NetworkFacts, NetworkError> {
     check(path)?;
-    let bytes = std::fs::read(path).map_err(|error| NetworkError::Io {
+    let bytes = files::read(path, files::NETWORK).map_err(|error| NetworkError::Io {
         path: path.to_owned(),
         error,
     })?;
@@ -196,7 +196,7 @@ pub fn identity(path: &Path) -> Result<(String, u64), NetworkError> {
     let mut bytes = facts.file_bytes;
     for name in &facts.external_data {
         let file = path.parent().unwrap_or(Path::new("")).join(name);
-        let weights = std::fs::read(&file).map_err(|error| NetworkError::ExternalData {
+        let weights = files::read(&file, files::NETWORK).map_err(|error| NetworkError::ExternalData {
             path: path.to_owned(),
             file,
             error,

@@ -15,6 +15,7 @@ pub use super::container::{Damage, Place};
 use super::ledger::Ledger;
 use super::schema::{self, Kind, SCHEMA_MAJOR};
 use super::{Event, Manifest, message, strings};
+use crate::files;
 use crate::units::{Bytes, Stamp};
 
 /// Message records start with channel (2), sequence (4), log time (8) and publish time (8).
@@ -162,7 +163,7 @@ impl RunReader {
             path: path.to_owned(),
             error,
         };
-        let file = File::open(path).map_err(io)?;
+        let file = files::open(path).map_err(io)?;
         let bytes = file.metadata().map_err(io)?.len();
         RunReader::over(file, bytes, path)
     }

@@ -6,7 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::units::Nanos;
+use crate::files;
+use crate::units::{Bytes, Nanos};
 
 use super::copies;
 use super::file::{self, ScenarioFile};
@@ -65,22 +66,8 @@ pub fn load(path: &Path, sets: &[String], env: &ResolveEnv) -> Result<Scenario, 
         let place = Place::File;
         Problems::new(&name, vec![Problem { place, kind }])
     };
-    let size = std::fs::metadata(path)
-        .map_err(|error| unreadable(error.to_string()))?
-        .len();
-    if size > tree::LARGEST_TEXT as u64 {
-        return Err(unreadable(format!(
-            "{size} bytes is too long for a scenario (at most {}): is this the right file?",
-            tree::LARGEST_TEXT
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        unreadable(format!(
-            "it is not text (UTF-8) from byte {} on",
-            error.utf8_error().valid_up_to()
-        ))
-    })?;
+    let text = files::read_given_text(path, Bytes(tree::LARGEST_TEXT as u64))
+        .map_err(|error| unreadable(error.to_string()))?;
     from_str(&text, &name, path.parent().unwrap_or(Path::new("")), sets, env)
 }
 

@@ -3,11 +3,11 @@
 //! Files are listed once, when the folder is opened, and read whole at each frame (stage *acquire*), into memory that is
 //! used again, so that decoding never waits for the disk. What a file's bytes mean is the affair of its [`FileKind`].
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo, position_after};
+use crate::files;
 
 /// What the files of a folder hold.
 pub trait FileKind: Send {
@@ -93,7 +93,7 @@ impl<K: FileKind> Source for Folder<K> {
             path: path.clone(),
             error,
         };
-        let file = File::open(path).map_err(unreadable)?;
+        let file = files::open(path).map_err(unreadable)?;
         let (longest, field) = self.kind.longest(path);
         let bytes = file.metadata().map_err(unreadable)?.len();
         if bytes > longest {

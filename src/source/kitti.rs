@@ -14,7 +14,6 @@
 //! [`Label::counts_for_camera`], and for the LiDAR, whether enough points lie in its box.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -22,6 +21,7 @@ use super::SourceError;
 use super::calibration::{Affine, Calibration};
 use super::synthetic::{MAX_TRUNCATED, MIN_HEIGHT, MIN_VISIBLE, Object, Observation};
 use crate::detector::{Box2d, Box3d};
+use crate::files;
 
 /// One row of a label file.
 #[derive(Clone, Debug, PartialEq)]
@@ -216,7 +216,7 @@ fn read(path: &Path) -> Result<String, SourceError> {
         path: path.to_owned(),
         error,
     };
-    let file = File::open(path).map_err(unreadable)?;
+    let file = files::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     let read = file.take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
     read.map_err(unreadable)?;

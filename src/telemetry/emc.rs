@@ -5,6 +5,7 @@
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
 use crate::board::Roots;
+use crate::files;
 use crate::record::{Averaging, SignalRecord};
 use crate::units::Nanos;
 
@@ -26,7 +27,7 @@ const SHORTEST: Nanos = Nanos::from_millis(100);
 /// The sampler; none where nothing can be read, as without root.
 pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
     // What cannot be opened now is left out: without root, debugfs cannot even be looked into.
-    let readable = |path: &str| std::fs::File::open(roots.file(path)).is_ok();
+    let readable = |path: &str| files::open(&roots.file(path)).is_ok();
     let clock = CLOCKS.into_iter().find(|(path, _)| readable(path));
     let activity = ACTIVITIES.into_iter().find(|path| readable(path));
     let signal = |name: &str, unit: &str, origin: &str, averaging| SignalRecord {

@@ -8,6 +8,7 @@ use std::io::ErrorKind;
 use super::{Sampler, emc, fan, gpu, nvml, power_mode, rails, rapl, thermal};
 use crate::board::modules::{self, Total};
 use crate::board::{Check, Roots, Status, facts, jetpack};
+use crate::files;
 use crate::record::{Event, RailRole, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
@@ -74,9 +75,8 @@ fn rights(roots: &Roots) -> Check {
         return check;
     }
     // Only what is there and closed is missed.
-    let closed = |path: &str| {
-        std::fs::File::open(roots.file(path)).is_err_and(|e| e.kind() == ErrorKind::PermissionDenied)
-    };
+    let closed =
+        |path: &str| files::open(&roots.file(path)).is_err_and(|e| e.kind() == ErrorKind::PermissionDenied);
     let mut missed = Vec::new();
     if closed("/sys/class/powercap/intel-rapl:0/energy_uj") {
         missed.push("the processor's energy (RAPL)");
@@ -339,7 +339,7 @@ fn rapl_of(roots: &Roots) -> Check {
     let zones = signals.iter().filter(|s| s.unit == "mw");
     check.found = Some(zones.map(|s| s.signal.as_str()).collect::<Vec<_>>().join(", "));
     let path = signals.first().map_or(String::new(), |s| s.origin.clone());
-    match std::fs::File::open(&path) {
+    match files::open(path.as_ref()) {
         Ok(_) => check.meaning = "energy of the processor by its counters".to_owned(),
         Err(error) => {
             check.status = Status::Gap;

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::fstat;
 
+use crate::files;
+
 /// Longer than any number that the kernel writes.
 const LONGEST: usize = 64;
 
@@ -63,7 +65,7 @@ impl NumberFile {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            closed => closed.insert(File::open(&self.path).map_err(|error| why(&error))?),
+            closed => closed.insert(files::open(&self.path).map_err(|error| why(&error))?),
         };
         match file.read_at(buffer, 0) {
             Ok(length) => {

@@ -13,6 +13,7 @@ use super::children::Children;
 use super::file::NumberFile;
 use super::host_idle::{IdleStates, SHORTEST};
 use super::{Sampler, SamplerError};
+use crate::files;
 use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
@@ -71,7 +72,7 @@ impl Host {
             idle_due: Stamp(i64::MIN),
             described: Default::default(),
             asides: Vec::new(),
-            meminfo: fs::File::open(proc.join("meminfo")).ok(),
+            meminfo: files::open(&proc.join("meminfo")).ok(),
             statm: fs::File::open("/proc/self/statm").ok(),
             text: String::new(),
             switches_due: Stamp(i64::MIN),
@@ -86,7 +87,7 @@ impl Host {
         let io = |source| SamplerError::Io { path: path(), source };
         let file = match &mut self.stat {
             Some(file) => file,
-            closed => closed.insert(fs::File::open(&self.stat_path).map_err(io)?),
+            closed => closed.insert(files::open(&self.stat_path).map_err(io)?),
         };
         let mut text = std::mem::take(&mut self.text);
         read_from_start(file, &mut text).map_err(io)?;
@@ -246,7 +247,7 @@ fn read_from_start(file: &mut fs::File, text: &mut String) -> std::io::Result<()
     use std::io::{Read, Seek};
     text.clear();
     file.rewind()?;
-    file.read_to_string(text).map(|_| ())
+    file.take(files::KERNEL.0).read_to_string(text).map(|_| ())
 }
 
 /// Whether `signal` is `<cpu>_load`.

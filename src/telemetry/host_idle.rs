@@ -10,6 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use super::file::NumberFile;
+use crate::files;
 use crate::units::{Nanos, Stamp};
 
 /// Between two readings, at least.
@@ -45,7 +46,7 @@ impl IdleStates {
         for number in numbers.iter().step_by(every) {
             let folder = cpus.join(format!("cpu{number}/cpuidle"));
             for (depth, state) in folders(&folder) {
-                let Ok(name) = fs::read_to_string(state.join("name")) else {
+                let Ok(name) = files::read_text(&state.join("name"), files::KERNEL) else {
                     continue;
                 };
                 let latency = NumberFile::new(state.join("latency")).read();

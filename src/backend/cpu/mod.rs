@@ -29,6 +29,7 @@ use super::host_slot::{HostSlot, HostWork};
 use super::null::host_tensors;
 use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Step};
 use crate::engine::network;
+use crate::files;
 use crate::record::Device;
 use crate::tensor::{ElementType, HostTensor, Shape, TensorSet};
 
@@ -125,7 +126,7 @@ fn load(network: &NetworkSource) -> Result<Model, String> {
 /// The network as its file has it, without what lies in other files; `None` where it cannot be read.
 fn read(network: &NetworkSource) -> Option<ModelProto> {
     match network {
-        NetworkSource::File(path) => ModelProto::parse_file(std::fs::File::open(path).ok()?),
+        NetworkSource::File(path) => ModelProto::parse_file(files::open(path).ok()?),
         NetworkSource::Embedded { bytes, .. } => ModelProto::parse_buf(bytes),
     }
     .ok()
@@ -172,7 +173,7 @@ fn give_weights(
     };
     for name in names {
         let file = path.parent().unwrap_or(Path::new("")).join(&name);
-        let weights = std::fs::read(&file).map_err(|error| {
+        let weights = files::read(&file, files::NETWORK).map_err(|error| {
             format!(
                 "its weights are kept in {}, which cannot be read: {error}; put it beside the network",
                 file.display()

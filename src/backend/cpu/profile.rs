@@ -14,6 +14,7 @@ use rten_onnx::onnx::ModelProto;
 
 use crate::backend::{NetworkSource, NodeTime};
 use crate::clock::{Clock, RealClock};
+use crate::files;
 
 /// The nodes of an ONNX graph in the order of the file.
 pub struct NodeList {
@@ -49,7 +50,7 @@ impl NodeList {
         network.check()?;
         let model = match network {
             NetworkSource::File(path) => {
-                let file = std::fs::File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
+                let file = files::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
                 ModelProto::parse_file(file)
             }
             NetworkSource::Embedded { bytes, .. } => ModelProto::parse_buf(bytes),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::cache;
+use crate::files;
 use crate::gpu::{Gpu, GpuError, KernelSource, Module, Nvrtc, NvrtcError};
 
 /// Length of the hash before the code.
@@ -67,7 +68,7 @@ fn keep(path: &Path, code: &[u8]) -> std::io::Result<()> {
 
 /// The code in a file, if it is there and whole.
 fn kept(path: &Path) -> Option<Vec<u8>> {
-    let content = std::fs::read(path).ok()?;
+    let content = files::read(path, files::NETWORK).ok()?;
     let (hash, code) = content.split_at_checked(HASH_BYTES)?;
     if blake3::hash(code).as_bytes() != hash {
         log::warn!("{} is damaged; it is made again", path.display());

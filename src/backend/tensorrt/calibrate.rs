@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tensorrt_dyn::Calibrator;
 
 use crate::engine::cache::write_whole;
+use crate::files;
 use crate::gpu::Uploads;
 
 /// Representative frames as a network's input tensors.
@@ -113,7 +114,7 @@ impl Calibrator for FrameCalibrator {
     }
 
     fn read_cache(&mut self) -> Option<Vec<u8>> {
-        std::fs::read(&self.cache).ok()
+        files::read(&self.cache, files::NETWORK).ok()
     }
 
     fn write_cache(&mut self, cache: &[u8]) {

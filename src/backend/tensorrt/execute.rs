@@ -17,6 +17,7 @@ use crate::backend::gpu::{
 };
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
 use crate::engine::manifest::{self, PlanManifest};
+use crate::files;
 use crate::gpu::{DeviceMemory, Gpu, Stream};
 use crate::record::Device;
 use crate::scenario;
@@ -105,7 +106,7 @@ impl TensorRtBackend {
                 "a network in the binary has to be built into a plan first".to_owned(),
             ));
         };
-        let plan = std::fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let plan = files::read(path, files::NETWORK).map_err(|error| refused(error.to_string()))?;
         let manifest = manifest::read(path).ok();
         let needs = self.needs(manifest.as_ref()).map_err(&refused)?;
         for plugins in &needs.plugins {

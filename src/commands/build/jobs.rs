@@ -9,6 +9,7 @@ use crate::cli::BuildArgs;
 use crate::engine::manifest::NetworkIdentity;
 use crate::engine::network::{self, NetworkFacts, Port};
 use crate::engine::options::{BuildOptions, Profile, ShapeRange, profiles};
+use crate::files;
 use crate::scenario::DetectorRef;
 use crate::source::ContentKind;
 
@@ -131,7 +132,7 @@ fn calibration(args: &BuildArgs) -> Result<Option<String>, WrongUse> {
         ));
     }
     let spec = match detector_of(&args.input) {
-        Some(DetectorRef::File(path)) => std::fs::read(&path).unwrap_or_default(),
+        Some(DetectorRef::File(path)) => files::read(&path, files::TEXT).unwrap_or_default(),
         Some(DetectorRef::Builtin(name)) => {
             format!("{name} of jetlag {}", env!("CARGO_PKG_VERSION")).into_bytes()
         }

@@ -4,9 +4,13 @@
 //! has to be done to use it. Whether the daemon serves this user, and the server that it starts comes up, only the driver
 //! sees: what is told here is that a daemon answered.
 
+use std::fs::Permissions;
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 
 use crate::commands::WrongUse;
 use crate::scenario::{Mps, Scenario};
@@ -67,7 +71,7 @@ impl Service {
     /// What a process's pipe directory must be, where it is not ours.
     pub(super) fn pipe_directory(&self) -> Option<&Path> {
         match self {
-            Service::Hidden(folder) => Some(&folder.path),
+            Service::Hidden(folder) => Some(folder.0.path()),
             Service::NoGpu | Service::TimeSliced | Service::Running(_) => None,
         }
     }
@@ -92,34 +96,24 @@ fn daemon(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// A folder without a daemon's socket, removed with this.
+/// A folder without a daemon's socket, removed with this. Its name cannot be guessed and it is this user's alone, so that nobody
+/// puts a socket into it.
 #[derive(Debug)]
-pub(super) struct EmptyFolder {
-    path: PathBuf,
-}
+pub(super) struct EmptyFolder(tempfile::TempDir);
 
 impl EmptyFolder {
     fn make() -> anyhow::Result<EmptyFolder> {
-        use anyhow::Context;
-        let path = std::env::temp_dir().join(format!("jetlag-no-mps-{}", std::process::id()));
-        match std::fs::create_dir(&path) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
-        }
-        .with_context(|| {
-            format!(
-                "`mps: Off` needs an empty folder, and cannot make {}",
-                path.display()
-            )
-        })?;
-        Ok(EmptyFolder { path })
-    }
-}
-
-impl Drop for EmptyFolder {
-    fn drop(&mut self) {
-        // Only an empty one goes; what somebody else put there stays.
-        let _ = std::fs::remove_dir(&self.path);
+        let folder = tempfile::Builder::new()
+            .prefix("jetlag-no-mps-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()
+            .with_context(|| {
+                format!(
+                    "`mps: Off` needs an empty folder, and cannot make one in {}; set TMPDIR to another",
+                    std::env::temp_dir().display()
+                )
+            })?;
+        Ok(EmptyFolder(folder))
     }
 }
 
@@ -139,5 +133,20 @@ mod tests {
         drop(listening);
         let left = daemon(folder.path()).unwrap_err();
         assert!(left.contains("has ended"), "{left}");
+    }
+
+    #[test]
+    fn the_folder_without_a_daemon_is_new_and_private_and_goes() {
+        let usual = std::env::temp_dir().join(format!("jetlag-no-mps-{}", std::process::id()));
+        let (one, two) = (EmptyFolder::make().unwrap(), EmptyFolder::make().unwrap());
+        let paths = [one.0.path().to_owned(), two.0.path().to_owned()];
+        assert_ne!(paths[0], paths[1]);
+        for path in &paths {
+            assert_ne!(*path, usual);
+            let mode = path.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700);
+        }
+        drop((one, two));
+        assert!(!paths.iter().any(|path| path.exists()));
     }
 }

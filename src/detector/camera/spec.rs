@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::classes::COCO80;
 use super::fit::FitSpec;
@@ -19,7 +19,7 @@ use crate::source::ContentKind;
 use crate::tensor::ElementType;
 
 /// A camera detector as written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CameraSpec {
     /// Shown in results; the spec's own name where it is left out.
@@ -46,7 +46,7 @@ fn usual_threshold() -> f32 {
 }
 
 /// Class names: a known set, or a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(
     untagged,
     expecting = "classes are the name of a known set (Coco80) or a list of names, such as [\"car\", \"person\"]"
@@ -59,7 +59,7 @@ pub enum Classes {
 }
 
 /// Sets of classes that many networks share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum KnownClasses {
     /// The 80 of COCO.
     Coco80,
@@ -76,7 +76,7 @@ impl Classes {
 }
 
 /// What the network wants of its input, as written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InputSpec {
     /// Name of the input.
@@ -116,8 +116,8 @@ fn ones() -> Fixed<3> {
 }
 
 /// So many numbers, written `[1, 2, 3]` (RON's own form for them is a tuple, which nobody expects).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<f32>", into = "Vec<f32>")]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Vec<f32>")]
 pub struct Fixed<const N: usize>(pub [f32; N]);
 
 impl<const N: usize> TryFrom<Vec<f32>> for Fixed<N> {
@@ -126,12 +126,6 @@ impl<const N: usize> TryFrom<Vec<f32>> for Fixed<N> {
         let found = list.len();
         let wrong = |_| format!("expected {N} numbers in brackets, found {found}");
         list.try_into().map(Fixed).map_err(wrong)
-    }
-}
-
-impl<const N: usize> From<Fixed<N>> for Vec<f32> {
-    fn from(list: Fixed<N>) -> Self {
-        list.0.to_vec()
     }
 }
 

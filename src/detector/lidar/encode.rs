@@ -149,7 +149,7 @@ impl Encoder {
     /// A sweep without any pillar is given one row of padding, whose cell is −1: networks with a dynamic
     /// number of rows are seldom made for none.
     pub fn fill(&self, pillars: &Voxeliser, tensors: &mut TensorSet) -> Result<(), TensorError> {
-        let used = pillars.len();
+        let used = pillars.filled();
         let rows = if self.fixed { self.max_rows } else { used.max(1) };
         // Rows of a fixed shape that the frame before did not use are padding already.
         let before = tensors

@@ -16,13 +16,8 @@ pub(super) const NONE: u32 = u32::MAX;
 
 impl Grid {
     /// How many pillars there are.
-    pub fn len(&self) -> usize {
+    pub fn cell_count(&self) -> usize {
         self.cells[0] as usize * self.cells[1] as usize
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The middle of a pillar in metres, x, y and z.

@@ -61,7 +61,7 @@ impl Preprocess for PillarInput {
 
 impl CellInput {
     fn fill(&self, pillars: &Voxeliser, inputs: &mut TensorSet) -> Result<(), TensorError> {
-        let rows = self.fixed_rows.unwrap_or(pillars.len().max(1));
+        let rows = self.fixed_rows.unwrap_or(pillars.filled().max(1));
         let width = self.columns.len();
         let out = shaped(inputs, &self.tensor, dims([rows, width]))?.i32_mut()?;
         out.fill(0);
@@ -75,7 +75,7 @@ impl CellInput {
             }
         }
         if let Some(count) = &self.count {
-            shaped(inputs, count, dims([1]))?.i32_mut()?[0] = pillars.len() as i32;
+            shaped(inputs, count, dims([1]))?.i32_mut()?[0] = pillars.filled() as i32;
         }
         Ok(())
     }

@@ -72,9 +72,9 @@ impl Voxeliser {
             max_points,
             max_pillars,
             when_full,
-            pillar_at: vec![NONE; grid.len()],
-            cells: Vec::with_capacity(max_pillars.min(grid.len())),
-            ends: Vec::with_capacity(max_pillars.min(grid.len())),
+            pillar_at: vec![NONE; grid.cell_count()],
+            cells: Vec::with_capacity(max_pillars.min(grid.cell_count())),
+            ends: Vec::with_capacity(max_pillars.min(grid.cell_count())),
             pillar_of: Vec::new(),
             grouped: Vec::new(),
             grid,
@@ -86,29 +86,14 @@ impl Voxeliser {
         &self.grid
     }
 
-    /// Most points that a pillar keeps.
-    pub fn max_points(&self) -> usize {
-        self.max_points as usize
-    }
-
-    /// Most pillars that a sweep is given.
-    pub fn max_pillars(&self) -> usize {
-        self.max_pillars
-    }
-
     /// Whether points beyond the last pillar are passed over.
     pub fn skips(&self) -> bool {
         self.when_full == WhenFull::Skip
     }
 
     /// How many pillars the last sweep filled.
-    pub fn len(&self) -> usize {
+    pub fn filled(&self) -> usize {
         self.cells.len()
-    }
-
-    /// Whether the last sweep had no point within the range.
-    pub fn is_empty(&self) -> bool {
-        self.cells.is_empty()
     }
 
     /// Each pillar's cell `[ix, iy]` and points, in order of first appearance.

@@ -1,9 +1,8 @@
 //! Clocks that are files of the kernel's: processors, a Jetson's GPU and its memory controller.
 
-use std::fs;
-
 use super::{Change, ClockError, memory};
 use crate::board::Roots;
+use crate::files;
 use crate::telemetry::gpu;
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -130,5 +129,5 @@ pub(super) fn plan(roots: &Roots) -> Vec<Change> {
 /// Writes a setting.
 pub(super) fn write(roots: &Roots, path: &str, value: &str) -> Result<(), ClockError> {
     let file = roots.file(path);
-    fs::write(&file, value).map_err(|why| ClockError::Set { path: file, why })
+    files::overwrite(&file, value).map_err(|why| ClockError::Set { path: file, why })
 }

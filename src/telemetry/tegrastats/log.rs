@@ -11,6 +11,7 @@ use std::path::Path;
 use tegrastats_parser::Timestamp;
 
 use super::{LONGEST_LINE, Readings, SOURCE};
+use crate::files;
 use crate::record::{Event, Finding, LogRecord, SampleRecord};
 use crate::units::{Nanos, Stamp};
 
@@ -57,7 +58,7 @@ pub fn read_log(
     interval: Nanos,
     each: impl FnMut(Stamp, Vec<Event>, Vec<SampleRecord>),
 ) -> std::io::Result<Readings> {
-    let mut reader = BufReader::new(std::fs::File::open(path)?);
+    let mut reader = BufReader::new(files::open_given(path)?);
     let mut readings = Readings::default();
     let mut log = Log {
         interval,

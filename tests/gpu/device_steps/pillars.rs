@@ -116,7 +116,7 @@ fn pillars_are_the_same() {
                     points: sweep(points, spread, &mut state),
                 };
                 let tally = voxeliser.run(&cloud.points);
-                filled += usize::from(voxeliser.len() == rows);
+                filled += usize::from(voxeliser.filled() == rows);
                 crowded += tally.crowded;
                 encoder.fill(&voxeliser, &mut host).unwrap();
                 on_device::fill_block(&cloud, &mut block).unwrap();

@@ -11,7 +11,7 @@ mod yolo_anchor_free;
 mod yolo_anchors;
 mod yolox;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub use nanodet::{CellCentre, NanoDet, NanoDetLevel};
 pub use prior_boxes::PriorBoxes;
@@ -24,7 +24,7 @@ use crate::detector::DetectorError;
 use crate::tensor::{Shape, TensorError, TensorSet};
 
 /// The decode heads, under the names that the spec uses.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Head {
     /// YOLOX: one output of rows, boxes relative to grid cells.

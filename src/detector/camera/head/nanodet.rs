@@ -3,7 +3,7 @@
 //! A side's distance is the expectation of its softmax over `bins` bins, times the stride (generalised
 //! focal loss: Li et al. 2020). Boxes are clipped to the input, as NanoDet's own decoders do.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, check_strides, logit, output, sigmoid};
@@ -11,7 +11,7 @@ use crate::detector::Box2d;
 use crate::tensor::TensorSet;
 
 /// The NanoDet head.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NanoDet {
     /// One entry a stride.
@@ -32,7 +32,7 @@ fn usual_bins() -> usize {
 }
 
 /// One stride.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NanoDetLevel {
     /// Output of shape `[1, cells, classes]`.
@@ -44,7 +44,7 @@ pub struct NanoDetLevel {
 }
 
 /// Where a cell's centre is taken to be, in pixels of the input.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum CellCentre {
     /// `cell · stride + (stride − 1) / 2`: NanoDet.
     #[default]

@@ -1,6 +1,6 @@
 //! SSD-like networks that decode their prior boxes themselves: class scores, and corners in 0..1.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, output, rows};
@@ -8,7 +8,7 @@ use crate::detector::Box2d;
 use crate::tensor::TensorSet;
 
 /// The head of networks that decode their prior boxes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriorBoxes {
     /// Output of shape `[1, boxes, classes]`, plus one column if there is a background class; probabilities.

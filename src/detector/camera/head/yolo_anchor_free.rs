@@ -3,14 +3,14 @@
 //! Exports are `[1, 4 + classes, boxes]`; some tools turn them round to `[1, boxes, 4 + classes]`. Both are
 //! read; which one it is shows in the shape.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::super::nms::{Candidates, Labels};
 use super::{Decode, Geometry, HeadError, centred};
 use crate::tensor::TensorSet;
 
 /// The anchor-free YOLO head.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YoloAnchorFree {
     /// Output of shape `[1, 4 + classes, boxes]` or `[1, boxes, 4 + classes]`.

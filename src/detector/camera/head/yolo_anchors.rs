@@ -5,7 +5,7 @@
 //! `[1, anchors, h, w, 5 + classes]`. Raw values decode as `centre = (2σ(xy) − ½ + cell) · stride`,
 //! `size = (2σ(wh))² · anchor` (ultralytics/yolov5, `models/yolo.py`, `Detect`).
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, logit, output, rows, sigmoid};
@@ -13,7 +13,7 @@ use crate::detector::camera::spec::Fixed;
 use crate::tensor::TensorSet;
 
 /// The anchor-based YOLO head.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum YoloAnchors {
     /// One output, already in pixels: `Decoded(output: "output0")`.
@@ -26,7 +26,7 @@ pub enum YoloAnchors {
 }
 
 /// The maps of each scale.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnchorMaps {
     /// One entry a scale.
@@ -41,7 +41,7 @@ fn yes() -> bool {
 }
 
 /// One scale.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnchorLevel {
     /// Output of shape `[1, anchors · (5 + classes), h, w]` or `[1, anchors, h, w, 5 + classes]`.

@@ -3,14 +3,14 @@
 //! `centre = (cell + xy) · stride`, `size = exp(wh) · stride`; objectness and scores are sigmoid already.
 //! Ge et al., "YOLOX: Exceeding YOLO Series in 2021".
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, output};
 use crate::tensor::TensorSet;
 
 /// The YOLOX head.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YoloxGrid {
     /// Output of shape `[1, cells, 5 + classes]`.

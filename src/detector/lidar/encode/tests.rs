@@ -111,9 +111,9 @@ proptest! {
             for name in ["in", "mask", CELLS] {
                 prop_assert_eq!(used.get(name).unwrap().bytes(), new.get(name).unwrap().bytes());
             }
-            let rows = if fixed { ROWS } else { pillars.len().max(1) };
+            let rows = if fixed { ROWS } else { pillars.filled().max(1) };
             prop_assert_eq!(used.get("in").unwrap().shape().dims(), &[1, rows, POINTS, ALL.len()]);
-            let beyond = &floats(&used, "in")[pillars.len() * POINTS * ALL.len()..];
+            let beyond = &floats(&used, "in")[pillars.filled() * POINTS * ALL.len()..];
             prop_assert!(beyond.iter().all(|v| *v == 0.0));
         }
     }
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn the_layouts_differ_in_order_alone(sweep in sweep()) {
         let pillars = voxelised(&sweep);
-        let (rows, width) = (pillars.len().max(1), ALL.len());
+        let (rows, width) = (pillars.filled().max(1), ALL.len());
         let plain = points_features(false);
         let mut set = dirty(&plain);
         plain.fill(&pillars, &mut set).unwrap();
