@@ -2,7 +2,7 @@
 # Installs jetlag from a clone or from an unpacked release, on the machine that it is run on.
 #
 #   jetson/install.sh                 for this user, into ~/.local; takes no root
-#   sudo jetson/install.sh --system   for everybody, into /usr/local, with systemd units and udev rules
+#   sudo jetson/install.sh --system   for everybody, into /usr/local, with systemd units, their user and udev rules
 #
 # --binary FILE: the jetlag to install [default: what scripts/cross.sh or cargo built, for this machine's processors]
 # --prefix DIR:  another place than ~/.local or /usr/local
@@ -11,25 +11,63 @@
 # Nothing is enabled or started. jetson/uninstall.sh takes away what this put there; recordings stay.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
-system=false prefix='' binary='' root=''
+say() { printf 'install: %s\n' "$*" >&2; }
+# A path as the rest of this script needs it: absolute, without `.` and `..`, from where this was called.
+absolute() { # OPTION PATH
+  case "$2" in
+    '') say "$1 names no folder"; exit 2 ;;
+    *[[:cntrl:]]*) say "$1 has a character in it that no list of files can hold; name another folder"; exit 2 ;;
+    /*) all=$2 ;;
+    *) all=$PWD/$2 ;;
+  esac
+  set -f
+  IFS=/
+  out=
+  for part in $all; do
+    case "$part" in
+      '' | .) ;;
+      ..) out=${out%/*} ;;
+      *) out=$out/$part ;;
+    esac
+  done
+  printf '%s\n' "$out"
+}
+
+system=false prefix='' binary='' root='' given=''
 while [ $# -gt 0 ]; do
   case "$1" in
     --system) system=true ;;
-    --binary) binary=${2:-}; shift ;;
-    --prefix) prefix=${2:-}; shift ;;
-    --root) root=${2:-}; shift ;;
+    --binary | --prefix | --root)
+      [ $# -ge 2 ] || { echo "install: $1 names nothing" >&2; exit 2; }
+      case "$1" in
+        --binary) binary=$2 ;;
+        --prefix) prefix=$(absolute --prefix "$2") || exit ;;
+        --root) root=$(absolute --root "$2") || exit ;;
+      esac
+      given="$given $1"
+      shift
+      ;;
     *) sed -n '2,/^set -e/{/^set -e/d;s/^# \{0,1\}//;p;}' "$0" >&2; exit 2 ;;
   esac
   shift
 done
-say() { echo "install: $*" >&2; }
 
 if $system && [ -z "$root" ] && [ "$(id -u)" != 0 ]; then
   say "--system writes to /usr/local and /etc, which takes root; run it with sudo, or leave --system out"
   exit 1
 fi
-if [ -z "$prefix" ]; then
-  if $system; then prefix=/usr/local; else prefix=$HOME/.local; fi
+case "$given" in
+  *--prefix*) ;;
+  *) if $system; then prefix=/usr/local; else prefix=$(absolute HOME "$HOME/.local") || exit; fi ;;
+esac
+# systemd's units and the shell's words in them take a path as it is, and not all of its characters.
+if $system; then
+  case "$prefix" in
+    *[!A-Za-z0-9/._+-]*)
+      say "--system puts the prefix into systemd's units, which take letters, digits and / . _ + - alone; name another than $prefix"
+      exit 2
+      ;;
+  esac
 fi
 if [ -z "$binary" ]; then
   machine=$(uname -m)
@@ -57,7 +95,7 @@ put() { # MODE FROM TO
   mkdir -p "$(dirname "$root$3")"
   install -m "$1" "$2" "$root$3.jetlag-new"
   mv -f "$root$3.jetlag-new" "$root$3" # also over a jetlag that is running
-  echo "$3" >>"$manifest.new"
+  printf '%s\n' "$3" >>"$manifest.new" # echo would expand backslashes (dash)
 }
 filled() { sed "s|@BINDIR@|$prefix/bin|g; s|@SHAREDIR@|$share|g" "$1"; }
 
@@ -81,11 +119,14 @@ if $system; then
     filled "jetson/systemd/$unit" >"$work/$unit"
     put 644 "$work/$unit" "/etc/systemd/system/$unit"
   done
+  put 644 jetson/jetlag.sysusers /etc/sysusers.d/jetlag.conf
   put 644 jetson/60-jetlag.rules /etc/udev/rules.d/60-jetlag.rules
   # Settings that somebody changed stay.
   [ -f "$root/etc/default/jetlag" ] || put 644 jetson/default.env /etc/default/jetlag
   if [ -z "$root" ]; then
     getent group jetlag >/dev/null || groupadd --system jetlag
+    getent passwd jetlag >/dev/null ||
+      useradd --system --gid jetlag --home-dir /var/lib/jetlag --no-create-home --shell /usr/sbin/nologin jetlag
     if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi
     if command -v udevadm >/dev/null; then
       udevadm control --reload 2>/dev/null || true
@@ -100,6 +141,7 @@ case ":$PATH:" in
   *) say "$prefix/bin is not on your PATH; add it, or call $prefix/bin/jetlag" ;;
 esac
 if $system; then
+  [ -z "$root" ] || say "the image has no user jetlag yet, whom jetlag-scenario@ takes: systemd-sysusers --root=$root jetlag.conf"
   say "record this board from now on: systemctl enable --now jetlag-monitor"
   say "run a scenario at each boot:   put it into /etc/jetlag/NAME.ron; systemctl enable jetlag-scenario@NAME"
 fi

@@ -72,10 +72,13 @@ listing() {
 mkdir -p "$tree/etc/systemd/system/multi-user.target.wants"
 listing >"$work/before"
 cp "$tree/etc/group" "$work/group"
+cp "$tree/etc/passwd" "$work/passwd"
 
 step "install"
 cp "$package" "$tree/tmp/jetlag.deb"
 inside dpkg -i /tmp/jetlag.deb >"$work/dpkg" 2>&1 || { cat "$work/dpkg" >&2; fail "dpkg -i failed"; }
+
+inside getent passwd jetlag >/dev/null || fail "there is no user jetlag, which jetlag-scenario@ takes"
 
 step "run"
 inside jetlag --version
@@ -122,4 +125,5 @@ inside dpkg --purge jetlag >"$work/dpkg" 2>&1 || { cat "$work/dpkg" >&2; fail "d
 listing >"$work/after"
 diff "$work/before" "$work/after" >"$work/diff" || { cat "$work/diff" >&2; fail "purging left or took files"; }
 cmp -s "$work/group" "$tree/etc/group" || fail "purging left the group"
+cmp -s "$work/passwd" "$tree/etc/passwd" || fail "purging left the user"
 step "done: $(basename "$package") installs, runs and purges in a clean $suite"

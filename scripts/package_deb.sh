@@ -60,6 +60,7 @@ for unit in jetlag-monitor.service jetlag-scenario@.service; do
   put 644 "$tree/unit" "/usr/lib/systemd/system/$unit"
   rm "$tree/unit"
 done
+put 644 jetson/jetlag.sysusers /usr/lib/sysusers.d/jetlag.conf
 put 644 jetson/60-jetlag.rules /usr/lib/udev/rules.d/60-jetlag.rules
 put 644 jetson/default.env /etc/default/jetlag
 for page in "$documents"/man/*.1; do
@@ -107,8 +108,11 @@ cat >"$tree/DEBIAN/postinst" <<'END'
 #!/bin/sh
 set -e
 if [ "$1" = configure ]; then
-  # Who may read the processors' energy counters: see /usr/lib/udev/rules.d/60-jetlag.rules.
+  # The user of jetlag-scenario@, as in /usr/lib/sysusers.d/jetlag.conf; its group may read the processors' energy counters.
   if ! getent group jetlag >/dev/null && command -v groupadd >/dev/null; then groupadd --system jetlag; fi
+  if ! getent passwd jetlag >/dev/null && command -v useradd >/dev/null; then
+    useradd --system --gid jetlag --home-dir /var/lib/jetlag --no-create-home --shell /usr/sbin/nologin jetlag
+  fi
   if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 fi
 END
@@ -127,6 +131,7 @@ set -e
 if [ -d /run/systemd/system ]; then systemctl daemon-reload || true; fi
 if [ "$1" = purge ]; then
   rm -rf /var/lib/jetlag /var/lib/private/jetlag
+  if getent passwd jetlag >/dev/null && command -v userdel >/dev/null; then userdel jetlag 2>/dev/null || true; fi
   if getent group jetlag >/dev/null && command -v groupdel >/dev/null; then groupdel jetlag || true; fi
 fi
 END

@@ -72,7 +72,7 @@ fn a_system_install_has_units_that_name_what_was_installed() {
     let installed = script("install.sh", &["--system", "--root", &root, "--binary", JETLAG]);
     assert!(installed.status.success(), "{}", stderr(&installed));
     let unit = fs::read_to_string(folder.path().join("etc/systemd/system/jetlag-monitor.service")).unwrap();
-    assert!(!unit.contains('@'), "{unit}");
+    assert!(!unit.contains("DIR@"), "{unit}");
     for line in unit.lines() {
         let program = line
             .strip_prefix("ExecStart=")
@@ -187,4 +187,88 @@ fn a_disk_without_room_is_said_and_not_filled() {
         .unwrap();
     assert_eq!(full.status.code(), Some(1));
     assert!(stderr(&full).contains("no room"), "{}", stderr(&full));
+}
+
+#[test]
+fn a_prefix_is_taken_from_where_the_script_is_called_or_refused_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("a b/c");
+    fs::create_dir_all(&below).unwrap();
+    let call = |name: &str, arguments: &[&str]| {
+        Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("jetson").join(name))
+            .args(arguments)
+            .current_dir(&below)
+            .output()
+            .unwrap()
+    };
+    // Blanks and what a shell or sed would read otherwise are letters of a user's own folder.
+    for (prefix, place) in [
+        ("local", "a b/c/local"),
+        ("../x/./y/../z ", "a b/x/z "),
+        ("it's $HOME & \\n|*", "a b/c/it's $HOME & \\n|*"),
+    ] {
+        let installed = call("install.sh", &["--prefix", prefix, "--binary", JETLAG]);
+        assert!(installed.status.success(), "{prefix}: {}", stderr(&installed));
+        let place = folder.path().join(place);
+        assert!(
+            place.join("bin/jetlag").is_file(),
+            "{prefix}: {:?}",
+            files(folder.path())
+        );
+        assert!(place.join("share/jetlag/configs/demo.ron").is_file(), "{prefix}");
+        let removed = call("uninstall.sh", &["--prefix", prefix]);
+        assert!(removed.status.success(), "{prefix}: {}", stderr(&removed));
+        assert!(
+            files(folder.path()).is_empty(),
+            "{prefix}: {:?}",
+            files(folder.path())
+        );
+    }
+    let system = ["--system", "--root", "../root", "--binary", JETLAG];
+    let installed = call("install.sh", &system);
+    assert!(installed.status.success(), "{}", stderr(&installed));
+    let root = folder.path().join("a b/root");
+    assert!(
+        root.join("usr/local/bin/jetlag").is_file(),
+        "{:?}",
+        files(folder.path())
+    );
+    assert!(root.join("etc/sysusers.d/jetlag.conf").is_file());
+    assert!(
+        call("uninstall.sh", &["--system", "--root", "../root"])
+            .status
+            .success()
+    );
+    fs::remove_dir_all(&root).unwrap();
+
+    let there = || -> BTreeSet<PathBuf> {
+        let entries = fs::read_dir(&below).unwrap().map(|entry| entry.unwrap().path());
+        entries.collect()
+    };
+    let before = there();
+    for arguments in [
+        &["--prefix", ""][..],
+        &["--prefix", "a\nb"],
+        &["--prefix", "a\u{1b}b"],
+        &["--prefix"],
+        &["--root", ""],
+        &["--system", "--root", "r", "--prefix", "/opt/a b"],
+        &["--system", "--root", "r", "--prefix", "/opt/%n"],
+        &["--system", "--root", "r", "--prefix", "/opt/a|b&c"],
+        &["--system", "--root", "r", "--prefix", "/opt/\"$x\""],
+    ] {
+        let refused = call("install.sh", &[&["--binary", JETLAG], arguments].concat());
+        assert_eq!(
+            refused.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr(&refused)
+        );
+        assert!(
+            files(folder.path()).is_empty(),
+            "{arguments:?}: {:?}",
+            files(folder.path())
+        );
+        assert_eq!(there(), before, "{arguments:?}");
+    }
 }
