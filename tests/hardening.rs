@@ -19,8 +19,14 @@ mod cuda;
 mod damage;
 #[path = "hardening/faults.rs"]
 mod faults;
+#[path = "hardening/fuzz.rs"]
+mod fuzz;
+#[path = "hardening/inputs.rs"]
+mod inputs;
 #[path = "hardening/kill.rs"]
 mod kill;
+#[path = "hardening/promises.rs"]
+mod promises;
 #[path = "common/run_bytes.rs"]
 mod run_bytes;
 #[path = "gpu/scene.rs"]

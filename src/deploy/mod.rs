@@ -10,7 +10,7 @@ pub mod payload;
 pub mod screen;
 pub mod session;
 pub mod ssh;
-mod unpack;
+pub mod unpack;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -14,16 +14,19 @@ const NAME: u64 = 4096;
 
 /// What was written, below the folder that was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Unpacked {
-    pub(super) run: Option<PathBuf>,
-    pub(super) log: Option<PathBuf>,
+pub struct Unpacked {
+    /// The run file.
+    pub run: Option<PathBuf>,
+    /// Its log.
+    pub log: Option<PathBuf>,
     /// The folder of the manifests, where there is one at least.
-    pub(super) manifests: Option<PathBuf>,
+    pub manifests: Option<PathBuf>,
 }
 
 /// Why not all was unpacked.
+#[allow(missing_docs, reason = "the messages say it")]
 #[derive(Debug, thiserror::Error)]
-pub(super) enum UnpackError {
+pub enum UnpackError {
     #[error("it sent {name}, which is no regular file")]
     NotAFile { name: String },
     #[error("it sent {name} twice")]
@@ -37,12 +40,7 @@ pub(super) enum UnpackError {
 }
 
 /// Unpacks the run `name` into the folder `work`, which is empty.
-pub(super) fn unpack(
-    archive: impl Read,
-    name: &str,
-    work: &Path,
-    at_most: Bytes,
-) -> Result<Unpacked, UnpackError> {
+pub fn unpack(archive: impl Read, name: &str, work: &Path, at_most: Bytes) -> Result<Unpacked, UnpackError> {
     let mut archive = Archive::new(archive);
     let mut left = at_most.0;
     let mut found = Unpacked::default();

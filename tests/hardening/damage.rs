@@ -148,7 +148,7 @@ fn damaged_files() {
     fs::write(folder.path().join("whole.mcap"), &originals.last().unwrap().bytes).unwrap();
     let mut campaign = Campaign::new(8);
     let (mut calls, mut silent, mut codes) = (0u64, Vec::new(), [0u64; 5]);
-    while let Some((seed, mut random)) = campaign.next() {
+    for (seed, mut random) in campaign.by_ref() {
         let original = &originals[random.below(originals.len())];
         let damaged = damage(&original.bytes, &mut random);
         if is_silent_loss(&damaged, original) {

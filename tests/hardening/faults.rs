@@ -319,7 +319,7 @@ fn faults() {
         for (name, fault) in faults {
             scope.spawn(move || {
                 let mut campaign = Campaign::new(1);
-                while let Some((seed, mut random)) = campaign.next() {
+                for (seed, mut random) in campaign.by_ref() {
                     let round = std::panic::AssertUnwindSafe(|| fault(&mut random));
                     if let Err(panic) = std::panic::catch_unwind(round) {
                         eprintln!("{name}, seed {seed}:");

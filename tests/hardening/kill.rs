@@ -244,9 +244,9 @@ fn kill(mut victim: Victim, random: &mut Random, seen: &mut Seen) {
 
 /// Kills one kind of run again and again; answers a line of the table.
 fn campaign(name: &str, victim: impl Fn() -> Option<Victim>) -> Option<String> {
-    let mut campaign = Campaign::new(4);
+    let mut campaign = Campaign::new(3);
     let mut seen = Seen::default();
-    while let Some((seed, mut random)) = campaign.next() {
+    for (seed, mut random) in campaign.by_ref() {
         let victim = victim()?;
         let round = std::panic::AssertUnwindSafe(|| kill(victim, &mut random, &mut seen));
         if let Err(panic) = std::panic::catch_unwind(round) {
@@ -272,7 +272,8 @@ fn campaign(name: &str, victim: impl Fn() -> Option<Victim>) -> Option<String> {
 #[test]
 fn kills() {
     let gpu = |sharing: &'static str| move || on_a_gpu(sharing);
-    let kinds: Vec<(&str, Box<dyn Fn() -> Option<Victim> + Send>)> = vec![
+    type Make = Box<dyn Fn() -> Option<Victim> + Send>;
+    let kinds: Vec<(&str, Make)> = vec![
         ("sim, null", Box::new(|| Some(simulated("")))),
         (
             "sim, in processes",

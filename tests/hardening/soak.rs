@@ -58,14 +58,19 @@ fn soak() {
     };
     assert!(matches!(status.code(), Some(0 | 4)), "{status}");
 
-    // At the beginning everything is set up, and at the end the file is read again for the report.
+    // At the beginning everything is set up, and at the end the file is read again for the report. Files that are read once are
+    // open for a moment, so it is the least of a stretch that tells what is kept.
     let middle = &seen[seen.len() / 10..seen.len() * 9 / 10];
-    let first = middle.first().unwrap();
-    let most = middle.iter().fold(Has::default(), |most, now| Has {
-        kib: most.kib.max(now.kib),
-        files: most.files.max(now.files),
-        threads: most.threads.max(now.threads),
-    });
+    let (early, late) = middle.split_at(middle.len() / 2);
+    let least = |stretch: &[Has]| {
+        stretch.iter().copied().reduce(|least, now| Has {
+            kib: least.kib.min(now.kib),
+            files: least.files.min(now.files),
+            threads: least.threads.min(now.threads),
+        })
+    };
+    let (early, late) = (least(early).unwrap(), least(late).unwrap());
+    let most = middle.iter().map(|now| now.kib).max().unwrap();
     let (mut frames, mut lost, mut failed) = (0u64, 0, 0);
     let mut next = [0u64; 3];
     let mut reader = RunReader::open(&folder.path().join("run.mcap")).unwrap();
@@ -83,15 +88,16 @@ fn soak() {
     }
     assert_eq!(reader.completeness(), Completeness::Whole);
     println!(
-        "{duration} s, {frames} frames of {}, {lost} lost records, {failed} failed; memory {:.1} MiB after a tenth, {:.1} at most; \
-         files {} and {}; threads {} and {}",
+        "{duration} s, {frames} frames of {}, {lost} lost records, {failed} failed; at least, in the first half and in the second: \
+         memory {:.1} and {:.1} MiB ({:.1} at most), files {} and {}, threads {} and {}",
         next.iter().sum::<u64>(),
-        first.kib as f64 / 1024.0,
-        most.kib as f64 / 1024.0,
-        first.files,
-        most.files,
-        first.threads,
-        most.threads
+        early.kib as f64 / 1024.0,
+        late.kib as f64 / 1024.0,
+        most as f64 / 1024.0,
+        early.files,
+        late.files,
+        early.threads,
+        late.threads
     );
     assert_eq!(
         frames + lost,
@@ -100,10 +106,10 @@ fn soak() {
     );
     assert_eq!(failed, 0);
     assert!(
-        most.files <= first.files + 1 && most.threads <= first.threads,
-        "{first:?}, {most:?}"
+        late.files <= early.files + 2 && late.threads <= early.threads,
+        "{early:?}, {late:?}"
     );
-    // A chunk and the queues' depth come and go.
-    assert!(most.kib <= first.kib + 8 * 1024, "{first:?}, {most:?}");
+    // A sensor's file may be opened late; a chunk and the queues' depth come and go.
+    assert!(late.kib <= early.kib + 8 * 1024, "{early:?}, {late:?}");
     assert!(lost == 0 || seconds().is_none(), "{lost} lost records");
 }
