@@ -29,6 +29,14 @@ mkdir -p "$out"
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
+step "advisories on what is linked"
+# Only where there is no network is this passed over; a database that is there and says no ends the release.
+if cargo deny fetch db; then
+  cargo deny check advisories
+else
+  echo "release: the advisory database cannot be had: NOT CHECKED; run cargo deny check advisories before you publish" >&2
+fi
+
 step "man pages and completions"
 rm -rf target/documents
 cargo run --quiet --release --locked --example documents -- target/documents
