@@ -153,12 +153,16 @@ pub fn run(cli: Cli) -> u8 {
 
 /// Writes a result to stdout; what a terminal would obey in it is shown ([`shown`]). A reader that has gone away (`| head`) has all it wanted; any other failure is one.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    print_while_read(text).map(drop)
+}
+
+/// As [`print`], and says whether somebody still reads.
+pub(crate) fn print_while_read(text: &str) -> anyhow::Result<bool> {
     let mut out = std::io::stdout().lock();
     match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(error).context("cannot write the result to stdout; what came of it is not whole")
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error).context("cannot write the result to stdout; what came of it is not whole"),
     }
 }
 

@@ -17,7 +17,7 @@ use super::run_path::Reserved;
 use super::sampling::Sampling;
 use super::screen::{Key, Screen, Stream};
 use super::signals::stop_on_signals;
-use super::{Outcome, WrongUse, live, print, say};
+use super::{Outcome, WrongUse, live, print_while_read, say};
 use crate::analysis::live::LiveView;
 use crate::board::{self, Roots};
 use crate::cli::{Format, MonitorArgs};
@@ -75,6 +75,33 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         source.pace = source.pace.max(Pace::Time);
         source.look_every = POLL;
     }
+    let watched = watch(&mut source, &mut show, recorder.as_mut(), &stop, limit);
+    drop(show);
+    let problem = source.problem();
+    let hangs = source.end();
+    if let Some(finding) = &hangs {
+        say(&format!("{} {}", finding.message, finding.advice));
+    }
+    // Whatever came of the watching, what was recorded is closed.
+    let recorded = recorder.map(|recorder| recorder.finish(hangs)).transpose();
+    watched?;
+    if let Some(path) = recorded? {
+        say(&format!("recorded to {path}: jetlag report {path}"));
+    }
+    if let Some(problem) = problem {
+        bail!(problem);
+    }
+    Ok(Outcome::Done)
+}
+
+/// Shows and records what comes until it ends, the time is over, or nobody watches any more.
+fn watch(
+    source: &mut Source,
+    show: &mut Show,
+    mut recorder: Option<&mut Recording>,
+    stop: &AtomicBool,
+    limit: Option<Nanos>,
+) -> anyhow::Result<()> {
     let begun = Instant::now();
     let mut ended = false;
     while !stop.load(Ordering::Relaxed) && limit.is_none_or(|limit| begun.elapsed() <= limit.to_std()) {
@@ -87,8 +114,11 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
                 recorder.event(event)?;
             }
         }
-        if show.events(&batch, ended)? {
-            break;
+        // A recording goes on when nobody reads the lines any more.
+        match show.events(&batch, ended)? {
+            Watched::Left => return Ok(()),
+            Watched::ByNobody if recorder.is_none() => return Ok(()),
+            Watched::ByNobody | Watched::On => {}
         }
         // A screen stays until it is left; lines end with what they are of.
         if ended && !show.is_screen() {
@@ -96,26 +126,27 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         }
     }
     // What came since the last object.
-    if let Show::Json(lines) = &mut show {
+    if let Show::Json(lines) = show {
         lines.events(&[], true)?;
     }
-    drop(show);
-    let problem = source.problem();
-    let hangs = source.end();
-    if let Some(finding) = &hangs {
-        say(&format!("{} {}", finding.message, finding.advice));
+    Ok(())
+}
+
+/// Whether somebody watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watched {
+    /// Somebody does.
+    On,
+    /// Somebody pressed the key that ends it.
+    Left,
+    /// Who read the lines is gone.
+    ByNobody,
+}
+
+impl Watched {
+    fn by(reader: bool) -> Watched {
+        if reader { Watched::On } else { Watched::ByNobody }
     }
-    if let Some(mut recorder) = recorder {
-        if let Some(finding) = hangs {
-            recorder.event(&Event::Finding(finding))?;
-        }
-        let path = recorder.finish()?;
-        say(&format!("recorded to {path}: jetlag report {path}"));
-    }
-    if let Some(problem) = problem {
-        bail!(problem);
-    }
-    Ok(Outcome::Done)
 }
 
 /// When events are handed over.
@@ -383,8 +414,8 @@ impl Show {
         matches!(self, Show::Screen(..))
     }
 
-    /// Takes in events and shows them; true where the person wants to leave.
-    fn events(&mut self, batch: &[Event], ended: bool) -> anyhow::Result<bool> {
+    /// Takes in events and shows them.
+    fn events(&mut self, batch: &[Event], ended: bool) -> anyhow::Result<Watched> {
         match self {
             Show::Screen(screen, view, live) => {
                 if !screen.paused {
@@ -399,7 +430,7 @@ impl Show {
                 screen.draw(view, state)?;
                 let wait = if ended { POLL } else { Duration::ZERO };
                 match screen.key(wait)? {
-                    Some(Key::Quit) => return Ok(true),
+                    Some(Key::Quit) => return Ok(Watched::Left),
                     Some(Key::ResetPeaks) => view.reset_peaks(),
                     _ => {}
                 }
@@ -414,12 +445,13 @@ impl Show {
                 };
                 if due && view.current().next().is_some() {
                     *last = Some(Instant::now());
-                    print(&format!("{}\n", dashboard::line(view)))?;
+                    let reader = print_while_read(&format!("{}\n", dashboard::line(view)))?;
+                    return Ok(Watched::by(reader));
                 }
             }
-            Show::Json(lines) => lines.events(batch, ended)?,
+            Show::Json(lines) => return Ok(Watched::by(lines.events(batch, ended)?)),
         }
-        Ok(false)
+        Ok(Watched::On)
     }
 }
 
@@ -441,12 +473,14 @@ impl JsonLines {
         }
     }
 
-    fn events(&mut self, batch: &[Event], ended: bool) -> anyhow::Result<()> {
+    /// Prints what is due; false where nobody reads it any more.
+    fn events(&mut self, batch: &[Event], ended: bool) -> anyhow::Result<bool> {
+        let mut reader = true;
         for event in batch {
             match event {
                 Event::Sample(sample) => self.sample(sample),
                 Event::Finding(finding) => {
-                    print(&format!("{}\n", json!({ "finding": finding })))?;
+                    reader &= print_while_read(&format!("{}\n", json!({ "finding": finding })))?;
                 }
                 _ => {}
             }
@@ -455,12 +489,10 @@ impl JsonLines {
         if due && !self.signals.is_empty() {
             self.written = Instant::now();
             let signals = std::mem::take(&mut self.signals);
-            print(&format!(
-                "{}\n",
-                json!({ "at_ns": self.at.0, "signals": signals })
-            ))?;
+            let object = json!({ "at_ns": self.at.0, "signals": signals });
+            reader &= print_while_read(&format!("{object}\n"))?;
         }
-        Ok(())
+        Ok(reader)
     }
 
     fn sample(&mut self, sample: &SampleRecord) {
@@ -537,7 +569,11 @@ impl Recording {
         Ok(())
     }
 
-    fn finish(mut self) -> anyhow::Result<String> {
+    /// Closes the file; with the finding, where a sensor hangs.
+    fn finish(mut self, hangs: Option<Finding>) -> anyhow::Result<String> {
+        if let Some(finding) = hangs {
+            self.event(&Event::Finding(finding))?;
+        }
         if let Some((from, to)) = self.span {
             self.writer.window(&WindowRecord {
                 name: RECORDING_WINDOW.to_owned(),

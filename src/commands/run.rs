@@ -14,7 +14,7 @@ use super::phases::{announcement, phases};
 use super::prepare::{self, Prepared};
 use super::processes::Processes;
 use super::run_path::Reserved;
-use super::signals::stop_on_signals;
+use super::signals::{Preparing, stop_on_signals};
 use super::{Outcome, WrongUse, live, report, say};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
@@ -53,19 +53,23 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             log::info!("tenant {}: {reason}", tenant.name);
         }
     }
+    let preparing = Preparing::begin()?;
     let reserved = match &options.out {
         Some(path) => Reserved::asked(path, "--out", options.force)?,
         None => Reserved::named(&scenario.name)?,
     };
     let path = reserved.path().to_owned();
+    preparing.removes(reserved.made());
     let (prepared, processes) = match scenario.sharing {
         Sharing::Processes => (prepare::All::default(), Some(Processes::start(&scenario)?)),
         _ => (prepare_all(&scenario)?, None),
     };
+    // From here on a signal ends the run in good order.
+    let stop = stop_on_signals()?;
+    drop(preparing);
     let held = hold_clocks(&scenario)?;
     let manifest = manifest(&scenario, &prepared.tenants, processes.as_ref());
     let writer = reserved.record(&manifest)?;
-    let stop = stop_on_signals()?;
     if let Some(text) = announcement(&scenario, &phases(&scenario)) {
         say(&text);
     }

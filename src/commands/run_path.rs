@@ -61,6 +61,7 @@ impl Reserved {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(cannot_create(path, error).into()),
         }
+        refuse_what_is_no_file(path, option)?;
         if path.is_file() {
             match contents(path) {
                 Contents::Nothing => {}
@@ -114,6 +115,11 @@ impl Reserved {
         &self.path
     }
 
+    /// The path, where nothing was there before.
+    pub(super) fn made(&self) -> Option<&Path> {
+        self.new.then_some(&self.path)
+    }
+
     /// Empties it and writes the manifest.
     pub(super) fn record(mut self, manifest: &Manifest) -> anyhow::Result<RunWriter> {
         let file = self.file.take().context("a run file is recorded to once")?;
@@ -131,6 +137,37 @@ impl Drop for Reserved {
             let _ = std::fs::remove_file(&self.path);
         }
     }
+}
+
+/// What is there and would keep a run waiting, or be destroyed by it. A character device (`/dev/null`) takes what it is given.
+fn refuse_what_is_no_file(path: &Path, option: &str) -> Result<(), WrongUse> {
+    use std::os::unix::fs::FileTypeExt;
+    let is = match std::fs::metadata(path) {
+        Ok(there) => there.file_type(),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(WrongUse(format!(
+                "{} is a link to nothing; name another file with {option}",
+                path.display()
+            )));
+        }
+        // Opening it says what is wrong.
+        Err(_) => return Ok(()),
+    };
+    let what = if is.is_dir() {
+        "a folder"
+    } else if is.is_fifo() {
+        "a named pipe"
+    } else if is.is_socket() {
+        "a socket"
+    } else if is.is_block_device() {
+        "a disk"
+    } else {
+        return Ok(());
+    };
+    Err(WrongUse(format!(
+        "{} is {what}; name a file with {option}",
+        path.display()
+    )))
 }
 
 fn cannot_create(path: &Path, error: std::io::Error) -> RecordError {
@@ -225,6 +262,33 @@ mod tests {
         assert!(refused.contains("--force"), "{refused}");
         drop(Reserved::asked(&path, "--out", true).unwrap());
         assert!(std::fs::read(&path).unwrap().ends_with(b"older"));
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_and_a_device_that_takes_everything_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link.mcap");
+        std::os::unix::fs::symlink(folder.path().join("nothing"), &link).unwrap();
+        let pipe = folder.path().join("pipe.mcap");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let socket = folder.path().join("socket.mcap");
+        let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for (path, said) in [
+            (link.as_path(), "a link to nothing"),
+            (&pipe, "a named pipe"),
+            (&socket, "a socket"),
+            (folder.path(), "a folder"),
+        ] {
+            for replace in [false, true] {
+                let refused = Reserved::asked(path, "--out", replace).unwrap_err();
+                assert!(
+                    refused.is::<WrongUse>() && refused.to_string().contains(said),
+                    "{refused}"
+                );
+            }
+        }
+        Reserved::asked(Path::new("/dev/null"), "--out", false).unwrap();
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use std::io::Read;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
+use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
-use signal_hook::low_level::pipe;
+use signal_hook::low_level::{pipe, unregister};
 
 use crate::deploy::Stop;
 
@@ -69,6 +71,59 @@ pub(super) fn stop_in_order_on_signals() -> anyhow::Result<Stop> {
         })
         .context("cannot listen for Ctrl-C")?;
     Ok(stop)
+}
+
+/// While a run is prepared, which may take minutes in a library, Ctrl-C, SIGTERM and SIGHUP end the program at once, and the file
+/// that was made for the run goes with it. Until this is dropped.
+pub(super) struct Preparing {
+    remove: Arc<Mutex<Option<PathBuf>>>,
+    listeners: Vec<SigId>,
+}
+
+impl Preparing {
+    /// Listens from now on.
+    pub(super) fn begin() -> anyhow::Result<Preparing> {
+        let remove: Arc<Mutex<Option<PathBuf>>> = Arc::default();
+        let (mut told, tell) = UnixStream::pair().context("cannot listen for Ctrl-C")?;
+        let mut listeners = Vec::new();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            if signal == SIGHUP && is_ignored(signal) {
+                continue;
+            }
+            let listener = tell.try_clone().and_then(|tell| pipe::register(signal, tell));
+            listeners.push(listener.context("cannot listen for Ctrl-C")?);
+        }
+        let to_remove = remove.clone();
+        let listening = std::thread::Builder::new().name("signals".to_owned());
+        listening
+            .spawn(move || {
+                // Nothing comes where nobody listens any more.
+                if told.read_exact(&mut [0]).is_ok() {
+                    if let Some(path) = to_remove.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                        let _ = std::fs::remove_file(path);
+                    }
+                    // Without the exit handlers of libraries that are in the middle of something.
+                    signal_hook::low_level::exit(130)
+                }
+            })
+            .context("cannot listen for Ctrl-C")?;
+        Ok(Preparing { remove, listeners })
+    }
+
+    /// The file that goes with the program.
+    pub(super) fn removes(&self, path: Option<&Path>) {
+        *self.remove.lock().unwrap_or_else(PoisonError::into_inner) = path.map(Path::to_owned);
+    }
+}
+
+impl Drop for Preparing {
+    fn drop(&mut self) {
+        // First, so that no signal removes what is recorded from now on.
+        self.removes(None);
+        for listener in self.listeners.drain(..) {
+            unregister(listener);
+        }
+    }
 }
 
 /// Whether this process was started with the signal ignored.

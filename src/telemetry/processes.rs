@@ -31,6 +31,8 @@ pub(super) struct Processes {
 
 /// The sampler.
 pub(super) fn new(interval: Nanos) -> Processes {
+    // The library would keep a file open for each process of the machine, up to half of what this process may open.
+    sysinfo::set_open_files_limit(0);
     Processes {
         period: interval.max(SHORTEST),
         system: System::new(),

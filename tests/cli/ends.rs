@@ -159,3 +159,86 @@ fn a_run_file_is_never_written_over() {
         assert!(after == before, "{arguments:?}");
     }
 }
+
+#[test]
+fn a_run_that_is_interrupted_while_it_is_prepared_leaves_no_empty_file() {
+    for kind in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = scenario(
+            folder.path(),
+            "Scenario(name: \"slow\", duration: \"10min\", warmup: \"0s\", tenants: [Tenant(name: \"camera\", detector: \
+             \"builtin:camera\", source: Synthetic(sensor: Camera, scenes: 400), backend: Cpu(threads: 1), arrival: Periodic(1))])",
+        );
+        let child = Command::new("env")
+            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_jetlag")])
+            .args(["run", &path, "--quiet"])
+            .current_dir(folder.path())
+            .env_remove("RUST_LOG")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let files = || -> Vec<PathBuf> {
+            let entries = std::fs::read_dir(folder.path().join("runs"));
+            entries
+                .into_iter()
+                .flatten()
+                .map(|entry| entry.unwrap().path())
+                .collect()
+        };
+        wait_until("the name is taken", || !files().is_empty());
+        signal(&child, kind);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+        // Where the machine was so slow to tell it that the run had begun, there is a run.
+        for file in files() {
+            assert!(std::fs::metadata(&file).unwrap().len() > 0, "{file:?} is empty");
+        }
+    }
+}
+
+#[test]
+fn a_monitor_whose_reader_has_gone_ends() {
+    use std::io::BufRead;
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(["monitor", "--format", "json", "--interval", "20ms"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(child.stdout.take().unwrap());
+    lines.read_line(&mut String::new()).unwrap();
+    drop(lines);
+    let mut status = None;
+    wait_until("the monitor ends", || {
+        status = child.try_wait().unwrap();
+        status.is_some()
+    });
+    assert_eq!(status.unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_recording_is_closed_although_its_lines_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args([
+            "monitor",
+            "--format",
+            "json",
+            "--interval",
+            "20ms",
+            "--record",
+            "r.mcap",
+        ])
+        .current_dir(folder.path())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let mut reader = jetlag::record::RunReader::open(&folder.path().join("r.mcap")).unwrap();
+    assert!(reader.by_ref().all(|event| event.is_ok()));
+    assert_eq!(reader.completeness(), jetlag::record::Completeness::Whole);
+}
