@@ -57,9 +57,9 @@ fn a_file_that_is_no_log_is_an_error_that_says_what_to_name() {
     }
     fs::create_dir(folder.path().join("folder")).unwrap();
     let unreadable = run(folder.path(), &["monitor", "--from-tegrastats", "folder"]);
-    assert_eq!(unreadable.status.code(), Some(1));
+    assert_eq!(unreadable.status.code(), Some(2));
     assert!(
-        stderr(&unreadable).contains("cannot read folder: Is a directory"),
+        stderr(&unreadable).contains("cannot read folder: is a directory"),
         "{}",
         stderr(&unreadable)
     );
