@@ -8,8 +8,10 @@ use jetlag::record::{RunReader, wire};
 use jetlag::source::images::decode_image_of;
 use jetlag::source::{Frame, Image, Source, points};
 
+type Read = fn(&[u8]);
+
 /// By name: what reads them.
-pub(crate) const INPUTS: [(&str, fn(&[u8])); 14] = [
+pub(crate) const INPUTS: [(&str, Read); 14] = [
     ("run_file", run_file),
     ("messages", messages),
     ("scenario", scenario),
