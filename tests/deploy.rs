@@ -172,10 +172,9 @@ fn a_run_goes_on_when_the_connection_is_lost_and_is_fetched_later() {
     let fetched = board.run(&["--fetch", "--format", "json"]);
     assert!(fetched.status.success(), "{}", stderr(&fetched));
     let summary: Value = serde_json::from_slice(&fetched.stdout).unwrap();
-    assert_eq!(
-        summary["tenants"][0]["frames"]["offered"], 1250,
-        "the run was not cut: {summary}"
-    );
+    // On a busy machine the end may cut off a frame or two, which then count as unfinished.
+    let ended = &summary["phases"][0]["tenants"][0]["ended"];
+    assert_eq!(ended, "duration", "the run was not cut: {summary}");
     assert_eq!(board.brought().len(), 1);
 }
 
