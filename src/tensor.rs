@@ -254,7 +254,7 @@ impl HostTensor {
     /// As [`HostTensor::zeroed`], of a shape that somebody else decided.
     ///
     /// # Errors
-    /// More than [`MOST_BYTES`], or than there is.
+    /// More than 4 GiB, or than there is.
     pub fn try_zeroed(
         name: impl Into<String>,
         element: ElementType,
