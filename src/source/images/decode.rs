@@ -9,6 +9,7 @@
 //! through a buffer of their own.
 
 use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use image::{ColorType, DynamicImage, ImageBuffer, ImageDecoder, ImageFormat, ImageReader, Pixel};
 use libjpeg_turbo_rs::{ColorSpace, Decoder, JpegError, PixelFormat};
@@ -47,7 +48,11 @@ pub fn decode_image_of(bytes: &[u8], image: &mut Image, most_pixels: u64) -> Res
         return Err("the file is empty".to_owned());
     }
     let (size, orientation) = if bytes.starts_with(&JPEG_START) {
-        decode_jpeg(bytes, &mut image.rgb, most_pixels)?
+        // The decoder was seen to panic on damaged files; such a file is a frame that fails, like any other.
+        let decoded = catch_unwind(AssertUnwindSafe(|| {
+            decode_jpeg(bytes, &mut image.rgb, most_pixels)
+        }));
+        decoded.unwrap_or_else(|_| Err("the image cannot be decoded: its decoder panicked".to_owned()))?
     } else {
         decode_png(bytes, &mut image.rgb, most_pixels)?
     };
