@@ -25,6 +25,16 @@ struct Victim {
     clocks: Option<BTreeMap<PathBuf, Vec<u8>>>,
 }
 
+impl Victim {
+    fn new(folder: impl AsRef<Path> + 'static, command: Command) -> Victim {
+        Victim {
+            folder: Box::new(folder),
+            command,
+            clocks: None,
+        }
+    }
+}
+
 /// Every setting below a board's folder.
 fn settings(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
@@ -63,11 +73,7 @@ fn simulated(fields: &str) -> Victim {
     );
     fs::write(folder.path().join("s.ron"), text).unwrap();
     let command = jetlag(folder.path(), &RUN);
-    Victim {
-        folder: Box::new(folder),
-        command,
-        clocks: None,
-    }
+    Victim::new(folder, command)
 }
 
 /// The demo's detectors on the processor.
@@ -80,11 +86,7 @@ fn demo() -> Victim {
          backend: Cpu(threads: 1), arrival: Periodic(hz: 5))])";
     fs::write(folder.path().join("s.ron"), text).unwrap();
     let command = jetlag(folder.path(), &RUN);
-    Victim {
-        folder: Box::new(folder),
-        command,
-        clocks: None,
-    }
+    Victim::new(folder, command)
 }
 
 /// A run that holds a board's clocks.
@@ -93,12 +95,11 @@ fn held() -> Victim {
     let text = "Scenario(name: \"killed\", duration: \"10min\", warmup: \"0s\", clocks: Max, telemetry: (interval: \"50ms\"), \
          tenants: [Tenant(name: \"a\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 100))])";
     fs::write(folder.path().join("s.ron"), text).unwrap();
-    let clocks = Some(settings(folder.path()));
+    let clocks = settings(folder.path());
     let command = jetlag(folder.path(), &RUN);
     Victim {
-        folder: Box::new(folder),
-        command,
-        clocks,
+        clocks: Some(clocks),
+        ..Victim::new(folder, command)
     }
 }
 
@@ -114,11 +115,7 @@ fn monitor() -> Victim {
         "json",
     ];
     let command = jetlag(folder.path(), &arguments);
-    Victim {
-        folder: Box::new(folder),
-        command,
-        clocks: None,
-    }
+    Victim::new(folder, command)
 }
 
 /// An application that marks its own code: this program once more.
@@ -128,11 +125,7 @@ fn application() -> Victim {
     command
         .current_dir(folder.path())
         .args(["kill::an_application_with_ranges", "--exact", "--ignored"]);
-    Victim {
-        folder: Box::new(folder),
-        command,
-        clocks: None,
-    }
+    Victim::new(folder, command)
 }
 
 #[test]
@@ -161,11 +154,7 @@ fn on_a_gpu(sharing: &str) -> Option<Victim> {
     let text = fs::read_to_string(&path).unwrap().replace("\"1s\"", "\"10min\"");
     fs::write(scene.path("s.ron"), text).unwrap();
     let command = scene.command(&Control::default().with_priorities(), &RUN)?;
-    Some(Victim {
-        folder: Box::new(scene),
-        command,
-        clocks: None,
-    })
+    Some(Victim::new(scene, command))
 }
 
 /// What a kill left.
