@@ -8,11 +8,18 @@
     reason = "a test fails by panicking, and a campaign prints its table"
 )]
 
+use common::machine;
+
+#[path = "deploy/board.rs"]
+#[allow(dead_code, reason = "shared by test programs")]
+mod board;
 #[path = "common/boards.rs"]
 #[allow(dead_code, reason = "shared by test programs")]
 mod boards;
 #[path = "hardening/campaign.rs"]
 mod campaign;
+#[allow(dead_code, reason = "shared by test programs")]
+mod common;
 #[path = "common/cuda.rs"]
 mod cuda;
 #[path = "hardening/damage.rs"]
@@ -25,6 +32,8 @@ mod fuzz;
 mod inputs;
 #[path = "hardening/kill.rs"]
 mod kill;
+#[path = "hardening/kill_deploy.rs"]
+mod kill_deploy;
 #[path = "hardening/promises.rs"]
 mod promises;
 #[path = "common/run_bytes.rs"]

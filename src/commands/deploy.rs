@@ -129,16 +129,14 @@ fn start<'a>(
     *there = RunThere::NotBegun;
     let prepared = prepare(args, host, board, path)?;
     say(&format!("running {}", prepared.name));
-    *there = RunThere::Beginning;
-    let run = RemoteRun::start(
+    Ok(RemoteRun::start(
         host,
         &board.folder,
         &prepared.name,
         &prepared.words,
         prepared.terminal,
-    )?;
-    *there = RunThere::UnderWay;
-    Ok(run)
+        there,
+    )?)
 }
 
 /// Brings everything to the board and examines it.

@@ -105,7 +105,8 @@ case $verb in
       command -v "$program" >/dev/null || say "missing $program"
     done
     command -v script >/dev/null && say "pty yes"
-    if [ -s last ]; then
+    # A start that was killed may have made room of the run that was last, and not have begun its own.
+    if [ -s last ] && [ -d "runs/$(cat last)" ]; then
       say "last $(cat last)"
       say "state $(state "$(cat last)")"
     fi
@@ -128,9 +129,9 @@ case $verb in
       say "busy $before"
       exit
     fi
-    # What the PC has got already makes room.
+    # What the PC has got already makes room. One of this name was called off, and stays: it is not begun below.
     for old in "$folder"/runs/*/fetched; do
-      [ -f "$old" ] && rm -rf -- "${old%/fetched}"
+      [ -f "$old" ] && [ "${old%/fetched}" != "$run" ] && rm -rf -- "${old%/fetched}"
     done
     mkdir "$run" && cd "$run" || exit 73
     room || full
@@ -168,6 +169,12 @@ case $verb in
     ;;
   stop) # NAME: ends it also where it has only begun; 75 where it does not listen yet, to be asked again
     run=$folder/runs/$1
+    # Where there is no folder yet, this one keeps the run from beginning: a start makes its own.
+    if mkdir "$run" 2>/dev/null; then
+      : >"$run/fetched"
+      say never
+      exit
+    fi
     # Seen by the run, if it is not further than that.
     : >"$run/stop"
     rounds=0

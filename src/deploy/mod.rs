@@ -6,6 +6,7 @@
 //! and in which order is the command's ([`crate::commands::deploy`]).
 
 pub mod copy;
+pub mod part;
 pub mod payload;
 pub mod screen;
 pub mod session;

@@ -1,8 +1,7 @@
 //! What runs on the board: its facts, a run that outlives the connection, and bringing its files back.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Stdio};
 use std::sync::Arc;
@@ -11,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use super::DeployError;
+use super::part::Part;
 use super::screen::Screen;
 use super::ssh::{Call, Host, quote};
 use super::unpack::{self, UnpackError, Unpacked};
+use super::{DeployError, RunThere};
 use crate::scenario;
 use crate::units::Bytes;
 
@@ -28,6 +28,8 @@ const BESIDE: u64 = 64 << 20;
 const STALLED: Duration = Duration::from_secs(60);
 /// Between two requests to end, of a run that does not listen yet.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
+/// What the board answers where a run that is to end had not begun, and now never will.
+const NEVER: &str = "never";
 /// How long the last that a run showed may take to arrive once it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -152,7 +154,7 @@ impl<'a> RemoteRun<'a> {
     }
 
     /// Starts jetlag with these words, detached from the connection; on a terminal of its own where `terminal` says
-    /// its rows and columns.
+    /// its rows and columns. `there` is kept up to date: a start that is interrupted is called off, however far it came.
     ///
     /// # Errors
     /// A run that is under way there, a full disk, or a connection that was lost.
@@ -162,9 +164,12 @@ impl<'a> RemoteRun<'a> {
         name: &str,
         words: &[String],
         terminal: Option<(u16, u16)>,
+        there: &mut RunThere,
     ) -> Result<RemoteRun<'a>, DeployError> {
+        let run = RemoteRun::named(host, folder, name);
         let command: Vec<String> = words.iter().map(|word| quote(word)).collect();
         let (rows, columns) = terminal.unwrap_or((0, 0));
+        *there = RunThere::Beginning;
         let answer = host.ask(
             "starting the run",
             &[
@@ -175,7 +180,13 @@ impl<'a> RemoteRun<'a> {
                 &columns.to_string(),
                 &command.join(" "),
             ],
-        )?;
+        );
+        if let Err(DeployError::Interrupted { .. }) = &answer
+            && let Some(found) = run.call_off()
+        {
+            *there = found;
+        }
+        let answer = answer?;
         let answer = String::from_utf8_lossy(&answer);
         if let Some(other) = answer.trim_end().strip_prefix("busy ") {
             if !scenario::is_name(other) {
@@ -186,7 +197,27 @@ impl<'a> RemoteRun<'a> {
                 name: other.to_owned(),
             });
         }
-        Ok(RemoteRun::named(host, folder, name))
+        *there = RunThere::UnderWay;
+        Ok(run)
+    }
+
+    /// Keeps a run from beginning, or asks it to end where it has begun; none where the board did not hear it in time, or this
+    /// program is to end at once.
+    fn call_off(&self) -> Option<RunThere> {
+        let since = Instant::now();
+        while !self.host.stop().at_once.load(Ordering::Relaxed) && since.elapsed() < STALLED {
+            match self.ask_to_end() {
+                Ok(answer) if answer.trim_ascii() == NEVER.as_bytes() => return Some(RunThere::NotBegun),
+                Ok(_) => return Some(RunThere::Ending),
+                Err(_) => std::thread::sleep(LOOK * 4),
+            }
+        }
+        None
+    }
+
+    fn ask_to_end(&self) -> Result<Vec<u8>, DeployError> {
+        self.host
+            .ask("ending the run", &["stop", self.folder, &self.name])
     }
 
     /// Shows what the run says on `screen`, until it has ended. When this program is to end, the run is asked to end, and is
@@ -254,10 +285,7 @@ impl<'a> RemoteRun<'a> {
             return Err(unfinished());
         }
         if ending.ask.is_some_and(|at| at <= now) {
-            let asked = self
-                .host
-                .ask("ending the run", &["stop", self.folder, &self.name]);
-            ending.ask = match asked {
+            ending.ask = match self.ask_to_end() {
                 Ok(_) => None,
                 Err(_) => Some(Instant::now() + ASK_AGAIN),
             };
@@ -282,15 +310,8 @@ impl<'a> RemoteRun<'a> {
             let path = path.to_owned();
             move |error: io::Error| not_written(&path, &error)
         };
-        // Unpacked beside its place and then moved there, so that a fetch that breaks off leaves nothing half. The folder is this
-        // fetch's alone, and is removed in the end.
         fs::create_dir_all(out).map_err(cannot(out))?;
-        let work = tempfile::Builder::new()
-            .prefix(&format!(".{}.", self.name))
-            .suffix(".part")
-            .permissions(Permissions::from_mode(0o700))
-            .tempdir_in(out)
-            .map_err(cannot(out))?;
+        let work = Part::create(out, &self.name).map_err(cannot(out))?;
         let moved = self
             .unpack(work.path(), at_most)
             .and_then(|found| settle(&self.name, &found, out));

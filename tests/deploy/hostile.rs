@@ -22,7 +22,7 @@ case $verb in
     [ -z "$NAME" ] || printf 'last %s\nstate %s\n' "$NAME" "$(cat "$HERE/state" 2>/dev/null || echo 'ended 0')" ;;
   start) printf '%s\n' "$STARTED" ;;
   follow) echo $$ >"$HERE/follows"; exec sh -c "$FOLLOW" ;;
-  stop) echo asked >"$HERE/asked"; [ -n "$DEAF" ] && exit 75; echo 'ended 130' >"$HERE/state" ;;
+  stop) echo asked >"$HERE/asked"; [ -n "$DEAF" ] && exit 75; echo 'ended 130' >"$HERE/state"; printf %s "$NEVER" ;;
   state) cat "$HERE/state" 2>/dev/null || echo 'ended 0' ;;
   bring) echo begun >"$HERE/bringing"; sh -c "$ARCHIVE" || exit ;;
 esac
@@ -302,44 +302,40 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
     let run = [&scenario, "--no-doctor", "--binary", "/bin/true"];
     let run = &run[..];
     let fetch = &["--fetch"][..];
-    for (arguments, verb, state, sentence) in [
-        (run, "list", "", "nothing was started there"),
-        (run, "start", "", "the run may have begun there"),
+    let none = "nothing was started there";
+    let goes_on = "unless the board went down, the run goes on there";
+    let stays = "the run there has ended and its files stay";
+    for (arguments, verb, state, never, lost, interrupted) in [
+        (run, "list", "", "", none, none),
         (
             run,
-            "follow",
-            "running",
-            "unless the board went down, the run goes on there",
+            "start",
+            "",
+            "",
+            "the run may have begun there",
+            "the run there was asked to end",
         ),
-        (
-            fetch,
-            "follow",
-            "running",
-            "unless the board went down, the run goes on there",
-        ),
-        (
-            fetch,
-            "bring",
-            "ended 0",
-            "the run there has ended and its files stay",
-        ),
+        (run, "start", "", "never", "the run may have begun there", none),
+        (run, "follow", "running", "", goes_on, ""),
+        (fetch, "follow", "running", "", goes_on, ""),
+        (fetch, "bring", "ended 0", "", stays, stays),
     ] {
         fs::write(board.path("state"), format!("{state}\n")).unwrap();
         let name = if arguments == fetch { "r" } else { "" };
-        let lost = board
+        let broken = board
             .deploy(arguments)
             .env("NAME", name)
             .env("BREAKS_AT", verb)
             .output()
             .unwrap();
-        let said = stderr(&lost);
-        assert_eq!(lost.status.code(), Some(1), "{verb}: {said}");
-        assert!(said.contains(sentence), "{verb}: {said}");
+        let said = stderr(&broken);
+        assert_eq!(broken.status.code(), Some(1), "{verb}: {said}");
+        assert!(said.contains(lost), "{verb}: {said}");
         assert!(
             said.contains("the connection to board was lost"),
             "{verb}: {said}"
         );
-        if verb == "follow" {
+        if interrupted.is_empty() {
             continue;
         }
         let _ = fs::remove_file(board.path("hangs"));
@@ -347,6 +343,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
             .deploy(arguments)
             .env("NAME", name)
             .env("HANGS_AT", verb)
+            .env("NEVER", never)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -355,7 +352,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
         let stopped = stopped.wait_with_output().unwrap();
         let said = stderr(&stopped);
         assert_eq!(stopped.status.code(), Some(130), "{verb}: {said}");
-        assert!(said.contains(sentence), "{verb}: {said}");
+        assert!(said.contains(interrupted), "{verb}: {said}");
     }
     let busy = board.deploy(run).env("STARTED", "busy other-1").output().unwrap();
     assert!(

@@ -14,7 +14,7 @@ use jetlag::units::Stamp;
 use super::campaign::{Campaign, Random};
 use super::cuda::Control;
 use super::scene::Scene;
-use super::{boards, under_way};
+use super::{boards, kill_deploy, under_way};
 
 /// What is killed: a folder to run it in, and the command.
 struct Victim {
@@ -173,7 +173,7 @@ fn now() -> Stamp {
 }
 
 /// Processes in the group that `leader` began.
-fn group(leader: u32) -> usize {
+pub(super) fn group(leader: u32) -> usize {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let stat = fs::read_to_string(entry.ok()?.path().join("stat")).ok()?;
         // After the name, which may hold anything: state, parent, group.
@@ -260,26 +260,28 @@ fn campaign(name: &str, victim: impl Fn() -> Option<Victim>) -> Option<String> {
 
 #[test]
 fn kills() {
-    let gpu = |sharing: &'static str| move || on_a_gpu(sharing);
-    type Make = Box<dyn Fn() -> Option<Victim> + Send>;
-    let kinds: Vec<(&str, Make)> = vec![
-        ("sim, null", Box::new(|| Some(simulated("")))),
-        (
-            "sim, in processes",
-            Box::new(|| Some(simulated("sharing: Processes,"))),
-        ),
-        ("demo on the processor", Box::new(|| Some(demo()))),
-        ("clocks held", Box::new(|| Some(held()))),
-        ("monitor --record", Box::new(|| Some(monitor()))),
-        ("ranges", Box::new(|| Some(application()))),
-        ("Streams", Box::new(gpu("Streams"))),
-        ("SingleStream", Box::new(gpu("SingleStream"))),
-        ("Priority", Box::new(gpu("Priority"))),
-        ("Exclusive", Box::new(gpu("Exclusive"))),
-        ("RoundRobin", Box::new(gpu("RoundRobin"))),
-        ("Edf", Box::new(gpu("Edf"))),
-        ("Partition", Box::new(gpu("Partition"))),
-        ("Processes", Box::new(gpu("Processes"))),
+    let gpu = |sharing: &'static str| move || campaign(sharing, || on_a_gpu(sharing));
+    /// Answers a line of the table, where there is what it takes.
+    type Kind = Box<dyn FnOnce() -> Option<String> + Send>;
+    let kind = |name: &'static str, victim: fn() -> Victim| -> Kind {
+        Box::new(move || campaign(name, || Some(victim())))
+    };
+    let kinds: Vec<Kind> = vec![
+        kind("sim, null", || simulated("")),
+        kind("sim, in processes", || simulated("sharing: Processes,")),
+        kind("demo on the processor", demo),
+        kind("clocks held", held),
+        kind("monitor --record", monitor),
+        kind("ranges", application),
+        Box::new(gpu("Streams")),
+        Box::new(gpu("SingleStream")),
+        Box::new(gpu("Priority")),
+        Box::new(gpu("Exclusive")),
+        Box::new(gpu("RoundRobin")),
+        Box::new(gpu("Edf")),
+        Box::new(gpu("Partition")),
+        Box::new(gpu("Processes")),
+        Box::new(kill_deploy::campaign),
     ];
     // Four at a time: most of a round is waiting.
     let (queue, lines) = (std::sync::Mutex::new(kinds), std::sync::Mutex::new(Vec::new()));
@@ -288,8 +290,8 @@ fn kills() {
             scope.spawn(|| {
                 loop {
                     let next = queue.lock().unwrap().pop();
-                    let Some((name, victim)) = next else { return };
-                    let line = campaign(name, victim);
+                    let Some(kind) = next else { return };
+                    let line = kind();
                     lines.lock().unwrap().extend(line);
                 }
             });

@@ -1,5 +1,7 @@
 //! The states of a run, the board's shell, and what is brought.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use super::*;
@@ -182,6 +184,33 @@ fn a_request_to_end_that_comes_before_the_run_is_not_lost() {
         );
         assert!(!board.path().join("ran").exists());
         assert!(board.call("stop", &["r"]).status().unwrap().success());
+    }
+}
+
+#[test]
+fn a_start_that_still_waits_is_called_off() {
+    for board in BoardShell::each() {
+        // Somebody else's start is under way, and goes on as long as this process.
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let lock = board.path().join(format!("starting.{}.1", boot.trim()));
+        std::os::unix::fs::symlink(std::process::id().to_string(), &lock).unwrap();
+        let start = board
+            .call("start", &["r", "0", "0", "touch ../../ran"])
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let asked = board.call("stop", &["r"]).output().unwrap();
+        assert!(asked.status.success(), "{asked:?}");
+        assert_eq!(String::from_utf8_lossy(&asked.stdout), "never\n");
+        fs::remove_file(&lock).unwrap();
+        let started = start.wait_with_output().unwrap();
+        assert_eq!(started.status.code(), Some(73), "{:?}", board.shell);
+        assert!(!board.path().join("ran").exists() && !board.path().join("last").exists());
+        // The next one begins, and leaves no trace of this one.
+        let next = board.call("start", &["s", "0", "0", "true"]).output().unwrap();
+        assert!(next.status.success(), "{next:?}");
+        assert_eq!(board.wait_for_end("s"), Some(State::Ended(0)));
+        assert!(!board.path().join("runs/r").exists());
     }
 }
 
