@@ -5,7 +5,7 @@
 #   FOLDER/measure.sh host                there: host work of a frame beside a bare C++ loop; device steps against the host's
 #   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, processes time-sliced and under MPS
 #   FOLDER/measure.sh gates               there, with two GPUs: `Exclusive` has a gate a GPU
-#   FOLDER/measure.sh soak SECONDS        there: memory of host and device over a long run
+#   FOLDER/measure.sh soak SECONDS        there: memory of host and device, threads and files over a long run
 # and with ONNX Runtime's library in FOLDER/ort, its Python package in FOLDER/python:
 #   FOLDER/measure.sh two, four           there: real detectors under each way of sharing
 #   FOLDER/measure.sh processes           there: the same in processes, time-sliced and under MPS
@@ -279,7 +279,8 @@ soak() {
   ${SOAK:-./jetlag} run soak.ron --quiet --format json --out runs/soak.mcap --set "duration=\"$1s\"" >runs/soak.json 2>runs/soak.log &
   local pid=$!
   while sleep 10 && [ -e "/proc/$pid/status" ]; do
-    echo "$(awk '/VmRSS/ {print $2}' "/proc/$pid/status") $(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "$gpu")"
+    echo "$(awk '/VmRSS|Threads/ {print $2}' "/proc/$pid/status" | xargs) $(ls "/proc/$pid/fd" | wc -l)" \
+      "$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i "$gpu")"
   done >runs/soak.memory
   wait $pid || tail -n 3 runs/soak.log
   python3 table.py soak runs

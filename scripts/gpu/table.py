@@ -142,10 +142,14 @@ def peers():
 
 def soak():
     lines = [line.split() for line in (folder / "soak.memory").read_text().splitlines()]
+    # The last looks may find the process as it ends.
+    lines = [line for line in lines if len(line) == 4]
     for i in range(0, len(lines), max(1, len(lines) // 8)):
-        print(f"{i * 10 + 10:5d} s  host {int(lines[i][0]) / 1024:.1f} MiB  device {lines[i][1]} MiB")
+        host, threads, files, device = lines[i]
+        print(f"{i * 10 + 10:5d} s  host {int(host) / 1024:.1f} MiB  device {device} MiB  {threads} threads  {files} files")
     if run := summary("soak"):
         print([(t["name"], t["frames"]) for t in run["tenants"]])
+        print([phase["lost_records"] for phase in run["phases"]], "lost records;", run["verdict"])
 
 
 folder = Path(sys.argv[2])

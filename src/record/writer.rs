@@ -91,7 +91,10 @@ pub enum RecordError {
 fn advice(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::*;
     match error.kind() {
-        StorageFull | QuotaExceeded | FileTooLarge => " Free some space, or record to another disk.",
+        StorageFull | QuotaExceeded => " Free some space, or record to another disk.",
+        FileTooLarge => {
+            " Raise the limit on the size of files (ulimit -f), or record to a disk that takes larger ones."
+        }
         PermissionDenied | ReadOnlyFilesystem => " Record to a folder that you may write to.",
         NotFound | NotADirectory => " Make the folder first, or record to one that exists.",
         IsADirectory => " Name a file, not a folder.",
@@ -570,6 +573,7 @@ mod tests {
         for (error, wanted) in [
             (ErrorKind::StorageFull.into(), "Free some space"),
             (ErrorKind::QuotaExceeded.into(), "Free some space"),
+            (ErrorKind::FileTooLarge.into(), "ulimit -f"),
             (ErrorKind::PermissionDenied.into(), "that you may write to"),
             (ErrorKind::ReadOnlyFilesystem.into(), "that you may write to"),
             (ErrorKind::NotFound.into(), "Make the folder first"),

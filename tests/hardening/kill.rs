@@ -218,8 +218,8 @@ fn kill(mut victim: Victim, random: &mut Random, seen: &mut Seen) {
             let last = last.unwrap_or(anchor).max(anchor);
             seen.lost_ms.push((killed - last).0 / 1_000_000);
         }
-        // The name is taken while the run is prepared.
-        Err(ReadError::Empty { .. }) => seen.early += 1,
+        // The name is taken while the run is prepared, and the manifest is written at its end.
+        Err(ReadError::Empty { .. } | ReadError::NoManifest { .. }) => seen.early += 1,
         Err(ReadError::Io { error, .. }) if error.kind() == std::io::ErrorKind::NotFound => seen.early += 1,
         Err(other) => panic!("{other}"),
     }
