@@ -12,11 +12,12 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Its words hold the arguments as they were given, and those may be somebody else's.
-            let plain = error.render().to_string();
+            // Its words hold the arguments as they were given, and those may be somebody else's. On a terminal, only clap's own
+            // colours are obeyed: where an argument has anything of the kind, there are none.
+            let given = std::env::args_os().any(|argument| argument.to_string_lossy().contains(is_obeyed));
             // Help and version go to stdout with 0, wrong use to stderr with 2; clap knows which.
-            let printed = match plain.contains(is_obeyed) {
-                true => std::io::stderr().write_all(shown(&plain).as_bytes()),
+            let printed = match given && error.use_stderr() {
+                true => std::io::stderr().write_all(shown(&error.render().to_string()).as_bytes()),
                 false => error.print(),
             };
             return ExitCode::from(match (error.use_stderr(), printed) {

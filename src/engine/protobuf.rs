@@ -39,7 +39,7 @@ pub enum Fault {
         /// What is left.
         found: u64,
     },
-    /// A number of more than 64 bits.
+    /// A number of more than 64 bits, or only a part of one.
     #[error("at byte {at} stands a number that no ONNX file has")]
     Number {
         /// Where it begins.
@@ -303,7 +303,7 @@ impl<R: BufRead + Seek> Walk<R> {
         Ok(None)
     }
 
-    /// Text, bytes and packed numbers, of which few are looked at.
+    /// Text, bytes and packed numbers; few are looked at.
     fn content(&mut self, of: &mut Open, field: u64, length: u64) -> Result<(), Fault> {
         let end = self.at + length;
         match (of.kind, field) {
@@ -315,14 +315,39 @@ impl<R: BufRead + Seek> Walk<R> {
                 }
             }
             (Kind::Tensor, 9) => of.tensor.raw_bytes = length,
-            // An empty text counts too.
-            (Kind::Tensor, 4..=7 | 10 | 11) => of.tensor.typed_bytes += length.max(1),
+            (Kind::Tensor, 4..=7 | 10 | 11) => {
+                // An empty text counts too.
+                of.tensor.typed_bytes += length.max(1);
+                self.packed(of.kind, field, end)?;
+            }
+            (Kind::Attribute, 7 | 8) => self.packed(of.kind, field, end)?,
             // What is longer names no file.
             (Kind::Entry, 1) => of.entry.key = self.text(length.min(4096))?,
             (Kind::Entry, 2) => of.entry.value = self.text(length.min(4096))?,
             _ => {}
         }
         self.skip(end - self.at)
+    }
+
+    /// Packed numbers, each of which must be whole: the embedded backend's parser loses its place after one that is not, and
+    /// reads on without end in one of more than ten bytes.
+    fn packed(&mut self, kind: Kind, field: u64, end: u64) -> Result<(), Fault> {
+        let each = match (kind, field) {
+            (Kind::Tensor, 4) | (Kind::Attribute, 7) => 4,
+            (Kind::Tensor, 10) => 8,
+            (Kind::Tensor, 5 | 7 | 11) | (Kind::Attribute, 8) => {
+                while self.at < end {
+                    self.number(end)?;
+                }
+                return Ok(());
+            }
+            // Text.
+            _ => return Ok(()),
+        };
+        match (end - self.at) % each {
+            0 => Ok(()),
+            _ => Err(Fault::Number { at: self.at }),
+        }
     }
 
     /// What a whole message says.

@@ -93,7 +93,7 @@ fn names_of_files_and_what_stands_in_them_are_shown_and_not_obeyed() {
         &["report", name],
         &["inspect", name],
         &["run", "no\u{9b}2J.ron"],
-        &["run", "--no\u{1b}[2J-such"],
+        &["run", "--no\u{9b}2J-such"],
         &["report", "r.mcap", "--format", "\u{9b}2J"],
     ] {
         let output = run(arguments, folder.path());

@@ -1,11 +1,13 @@
 //! From records to numbers to what people read, on runs whose answers are known.
 
 mod advice;
+mod answers;
 mod causes;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare;
 mod cvcuda;
+mod drawn;
 mod export;
 mod findings;
 mod html;

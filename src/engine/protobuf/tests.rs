@@ -136,6 +136,29 @@ fn what_is_no_field_is_refused() {
 }
 
 #[test]
+fn packed_numbers_are_whole() {
+    let endless = [0xff; 12];
+    for (field, whole, parts) in [
+        (4, &[0; 8][..], &[0; 7][..]),
+        (10, &[0; 16], &[0; 2]),
+        (5, &[1, 0x81, 1], &[0x81]),
+        (7, &[0xff, 0xff, 3], &endless),
+        (11, &[], &endless),
+    ] {
+        let named = |data| [with_length(8, b"w"), with_length(field, data)].concat();
+        assert!(of_tensor(&named(whole)).is_ok(), "{field}");
+        let found = of_tensor(&named(parts)).unwrap_err();
+        assert!(matches!(found, Fault::Number { .. }), "{field}: {found}");
+    }
+    for (field, whole, parts) in [(7, [0; 8], &[0; 5][..]), (8, [1; 8], &endless)] {
+        let attribute = |data| with_length(7, &with_length(1, &with_length(5, &with_length(field, data))));
+        assert!(checked(&attribute(&whole)).is_ok(), "{field}");
+        let found = checked(&attribute(parts)).unwrap_err();
+        assert!(matches!(found, Fault::Number { .. }), "{field}: {found}");
+    }
+}
+
+#[test]
 fn a_tensor_has_the_data_that_its_dimensions_say() {
     assert!(of_tensor(&tensor(&[2], 1, &[0; 8])).is_ok());
     assert!(of_tensor(&tensor(&[], 7, &[0; 8])).is_ok());
