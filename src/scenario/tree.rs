@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use ron2::__internal::Lexer;
 use ron2::ast::{Document, Expr, StructBody, StructField, TupleElement, parse_document_lossy};
 use ron2::error::ErrorKind;
 
@@ -13,6 +14,10 @@ use super::problems::{Place, Problem, ProblemKind, shown};
 
 /// A scenario is a page or two; a text beyond this is something else, and not worth parsing.
 pub(super) const LARGEST_TEXT: usize = 1 << 20;
+
+/// As deep as brackets may lie within each other; half of what ron2 takes.
+const MOST_DEPTH: usize = 64;
+const TOO_DEEP: &str = "values are nested too deeply for a scenario";
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +104,15 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
     }
     // An editor's byte order mark is no mistake.
     let mut text = text.strip_prefix('\u{feff}').unwrap_or(text).to_owned();
+    if let Some(offset) = too_deep(&text) {
+        let problem = Problem {
+            place: Lines::new(&text).place(offset),
+            kind: ProblemKind::Syntax {
+                problem: TOO_DEEP.into(),
+            },
+        };
+        return (None, vec![problem]);
+    }
     let unquoted = quote_quantities(&mut text);
     let lines = Lines::new(&text);
     let (document, errors) = parse_document_lossy(&text);
@@ -146,11 +160,31 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
 
 /// Reads the value of an override; everything in it is at `place`.
 pub(super) fn parse_value(text: &str, place: &Place) -> Result<Node, String> {
+    if too_deep(text).is_some() {
+        return Err(TOO_DEEP.into());
+    }
     let (document, errors) = parse_document_lossy(text);
     match errors.first() {
         Some(error) => Err(worded(error.kind(), text, error.span().start_offset)),
         None => root(document, &|_| place.clone()).ok_or_else(|| "there is no value".into()),
     }
+}
+
+/// Where brackets lie too deep within each other, if they do. The parser has a limit too, and may never get beyond what stands
+/// there. It is asked for its own words, so that both see the same brackets; one that closes nothing counts as if it were not there.
+fn too_deep(text: &str) -> Option<usize> {
+    let mut open = Vec::new();
+    for token in Lexer::new(text) {
+        match (token.text, open.last()) {
+            ("(" | "[" | "{", _) => open.push(token.text),
+            (")", Some(&"(")) | ("]", Some(&"[")) | ("}", Some(&"{")) => drop(open.pop()),
+            _ => {}
+        }
+        if open.len() > MOST_DEPTH {
+            return Some(token.span.start_offset);
+        }
+    }
+    None
 }
 
 /// After this mistake the parser has seen the end of the file, and what else it says of it is not so.
@@ -299,7 +333,7 @@ fn worded(kind: &ErrorKind, text: &str, offset: usize) -> String {
             format!("`{c}` is a typographic quote; text is written in plain double quotes: \"")
         }
         ErrorKind::UnexpectedChar(c) => format!("unexpected `{}`", shown(&c.to_string())),
-        ErrorKind::ExceededRecursionLimit => "values are nested too deeply for a scenario".into(),
+        ErrorKind::ExceededRecursionLimit => TOO_DEEP.into(),
         other => shown(&other.to_string()).to_lowercase(),
     }
 }
@@ -388,6 +422,19 @@ mod tests {
         for open in ["(", "[", "Some(", "a(b: ", "{1:"] {
             assert!(!syntax(&open.repeat(100_000)).is_empty());
         }
+        // Here the parser stays at one place for ever.
+        let found = syntax(&format!("{}\")", "[".repeat(200)));
+        assert_eq!(found, ["1:65: values are nested too deeply for a scenario"]);
+        assert!(parse_value(&format!("{}\")", "[".repeat(200)), &Place::File).is_err());
+        // Brackets that close nothing are no way past it, and what stands in texts and comments is no bracket.
+        assert!(!syntax(&"[)".repeat(200)).is_empty());
+        let harmless = format!(
+            "(a: \"{}\", /* {} */ b: [{}])",
+            "[".repeat(200),
+            "(".repeat(200),
+            "[],".repeat(200)
+        );
+        assert_eq!(syntax(&harmless), [""; 0]);
     }
 
     #[test]
