@@ -149,7 +149,7 @@ def soak():
         print(f"{i * 10 + 10:5d} s  host {int(host) / 1024:.1f} MiB  device {device} MiB  {threads} threads  {files} files")
     if run := summary("soak"):
         print([(t["name"], t["frames"]) for t in run["tenants"]])
-        print([phase["lost_records"] for phase in run["phases"]], "lost records;", run["verdict"])
+        print(run["run"]["verdict"], [f["code"] for f in run["run"]["findings"]])
 
 
 folder = Path(sys.argv[2])
