@@ -1,5 +1,6 @@
 //! The folder that a fetch unpacks into, beside the place where the run goes, so that one that breaks off leaves nothing half.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -7,7 +8,12 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
+use super::unpack::UNPACKED;
+use crate::scenario;
+
 const SUFFIX: &str = ".part";
+/// Characters of a folder's name that nobody can guess.
+const RANDOM: usize = 6;
 /// Another fetch may take a folder for one that was left, between its making and its lock; more often than this in turn means
 /// that something else is wrong.
 const TRIES: usize = 8;
@@ -30,6 +36,7 @@ impl Part {
             let folder = tempfile::Builder::new()
                 .prefix(&format!(".{name}."))
                 .suffix(SUFFIX)
+                .rand_bytes(RANDOM)
                 .permissions(Permissions::from_mode(0o700))
                 .tempdir_in(out)?;
             let Ok(held) = File::open(folder.path()) else {
@@ -57,21 +64,37 @@ impl Part {
 fn remove_left(out: &Path) {
     let entries = fs::read_dir(out).into_iter().flatten().flatten();
     for entry in entries {
-        let name = entry.file_name();
-        let ours = name
-            .to_str()
-            .is_some_and(|name| name.starts_with('.') && name.ends_with(SUFFIX));
         // Of the entry itself: a link is no folder.
-        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            continue;
-        }
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let path = entry.path();
-        if let Ok(folder) = File::open(&path)
+        if is_folder
+            && entry.file_name().to_str().is_some_and(is_a_part)
+            && holds_a_run(&path)
+            && let Ok(folder) = File::open(&path)
             && folder.try_lock().is_ok()
         {
             let _ = fs::remove_dir_all(&path);
         }
     }
+}
+
+/// Whether a folder may be called so by [`Part::create`]. Somebody else's are not touched.
+fn is_a_part(name: &str) -> bool {
+    let within = name.strip_prefix('.').and_then(|name| name.strip_suffix(SUFFIX));
+    within
+        .and_then(|name| name.rsplit_once('.'))
+        .is_some_and(|(run, random)| {
+            scenario::is_name(run)
+                && random.len() == RANDOM
+                && random.bytes().all(|b| b.is_ascii_alphanumeric())
+        })
+}
+
+/// Whether there is nothing but what is unpacked of a run.
+fn holds_a_run(folder: &Path) -> bool {
+    let ours = |name: &OsStr| UNPACKED.iter().any(|ours| name == *ours);
+    fs::read_dir(folder)
+        .is_ok_and(|mut entries| entries.all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))))
 }
 
 #[cfg(test)]
@@ -85,13 +108,29 @@ mod tests {
         let held = Part::create(out.path(), "run-1").unwrap();
         fs::create_dir(path(".run-2.abcdef.part")).unwrap();
         fs::write(path(".run-2.abcdef.part/run"), "half").unwrap();
-        fs::create_dir(path("folder.part")).unwrap();
-        fs::write(path(".file.part"), "").unwrap();
-        std::os::unix::fs::symlink("folder.part", path(".link.part")).unwrap();
+        fs::write(path(".file.abcdef.part"), "").unwrap();
+        fs::create_dir(path("theirs")).unwrap();
+        std::os::unix::fs::symlink("theirs", path(".link.abcdef.part")).unwrap();
+        // Another program's.
+        let theirs = [
+            ".download.part",
+            ".a b.abcdef.part",
+            "run.abcdef.part",
+            ".run.abc-ef.part",
+            ".run.part",
+        ];
+        theirs.iter().for_each(|name| fs::create_dir(path(name)).unwrap());
+        fs::create_dir(path(".run-3.abcdef.part")).unwrap();
+        fs::write(path(".run-3.abcdef.part/thesis"), "precious").unwrap();
         let next = Part::create(out.path(), "run-1").unwrap();
         assert!(held.path().is_dir() && next.path().is_dir());
         assert!(!path(".run-2.abcdef.part").exists());
-        for kept in ["folder.part", ".file.part", ".link.part"] {
+        let kept = [
+            ".file.abcdef.part",
+            ".link.abcdef.part",
+            ".run-3.abcdef.part/thesis",
+        ];
+        for kept in kept.iter().chain(&theirs) {
             assert!(path(kept).exists(), "{kept}");
         }
     }

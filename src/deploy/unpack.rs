@@ -11,6 +11,11 @@ use crate::units::Bytes;
 
 /// The longest name that is read.
 const NAME: u64 = 4096;
+/// What is written below the folder that was given: the run file, its log, and the folder of manifests.
+pub(super) const UNPACKED: [&str; 3] = [RUN, LOG, PLANS];
+const RUN: &str = "run";
+const LOG: &str = "log";
+const PLANS: &str = "plans";
 
 /// What was written, below the folder that was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,15 +64,15 @@ pub fn unpack(archive: impl Read, name: &str, work: &Path, at_most: Bytes) -> Re
         };
         let sent = sent.strip_prefix("./").unwrap_or(&sent);
         let to = if sent == format!("{name}.mcap") {
-            let to = work.join("run");
+            let to = work.join(RUN);
             found.run = Some(to.clone());
             to
         } else if sent == "log" {
-            let to = work.join("log");
+            let to = work.join(LOG);
             found.log = Some(to.clone());
             to
         } else if is_manifest(sent) {
-            let folder = work.join("plans");
+            let folder = work.join(PLANS);
             fs::create_dir_all(&folder).map_err(|error| UnpackError::Here {
                 path: folder.clone(),
                 error,
