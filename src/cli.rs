@@ -440,6 +440,10 @@ pub struct BuildArgs {
     /// Streams beside its own that a context may use (8.6 and later).
     #[arg(long, value_name = "N")]
     pub max_aux_streams: Option<i32>,
+    /// Frames in flight that a plan with dynamic shapes is for: TensorRT 8.5 wants a profile for each [default: 1; in a
+    /// scenario, the tenant's `depth`].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub contexts: Option<u32>,
     /// Use structured sparsity of weights.
     #[arg(long)]
     pub sparsity: bool,
@@ -457,6 +461,9 @@ pub struct BuildArgs {
     /// How much of its layers the plan keeps for inspectors and profilers.
     #[arg(long, value_enum, default_value_t)]
     pub profiling_verbosity: Verbosity,
+    /// The GPU to build on and for, numbered from 0 [default: 0; in a scenario, the tenant's `gpu`].
+    #[arg(long, value_name = "N")]
+    pub gpu: Option<u16>,
     /// Build for a deep-learning accelerator, numbered from 0.
     #[arg(long, value_name = "CORE", alias = "use-dla-core")]
     pub dla_core: Option<i32>,

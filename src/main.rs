@@ -8,7 +8,16 @@ use jetlag::cli::Cli;
 use jetlag::commands;
 use jetlag::shown::{is_obeyed, shown};
 
+#[cfg_attr(
+    feature = "gpu",
+    allow(unsafe_code, reason = "a variable of the process is set")
+)]
 fn main() -> ExitCode {
+    #[cfg(feature = "gpu")]
+    // SAFETY: the first thing that the program does; there is no other thread.
+    unsafe {
+        jetlag::gpu::ask_for_all_queues();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

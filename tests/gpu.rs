@@ -11,6 +11,8 @@ mod boards;
 mod cuda;
 #[path = "gpu/device_steps.rs"]
 mod device_steps;
+#[path = "gpu/in_flight.rs"]
+mod in_flight;
 #[path = "gpu/kit.rs"]
 mod kit;
 #[path = "gpu/nvrtc.rs"]

@@ -9,6 +9,7 @@ pub(crate) mod facts;
 pub mod jetpack;
 pub(crate) mod libraries;
 pub mod modules;
+mod tpc_mask;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use crate::files;
 
 pub use checks::{Check, Status, examine};
 pub use facts::{Fact, read};
+pub use tpc_mask::tpc_mask;
 
 /// Where a machine's files are.
 #[derive(Clone, Debug)]

@@ -23,6 +23,7 @@ use super::{Outcome, WrongUse, prepare, print, say};
 use crate::backend::tensorrt::build::{self, BuildError, Built, Request};
 use crate::backend::tensorrt::calibrate::{FrameCalibrator, Problem};
 use crate::backend::tensorrt::{self, BuildProgress, Library};
+use crate::board;
 use crate::cli::{BuildArgs, Format};
 use crate::engine::cache::{self, CacheError, CachedPlan, PlanCache, PlanKey};
 use crate::engine::manifest::{PlanManifest, Target};
@@ -58,9 +59,15 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
 /// As [`run`]; an interrupted build is an error too.
 pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
     let options = options(args)?;
-    let jobs = jobs(args, &options)?;
+    let mut jobs = jobs(args, &options)?;
     let library = tensorrt::find(args.tensorrt.as_deref())?;
-    let device = gpu::first();
+    if !build::wants_a_profile_each(library) {
+        jobs.iter_mut().for_each(|job| job.options.contexts = 0);
+    }
+    let device = gpu::numbered(args.gpu.unwrap_or(0));
+    if let Err(error @ gpu::GpuError::NoSuchDevice { .. }) = &device {
+        return Err(WrongUse(error.to_string()).into());
+    }
     let mut problems = Vec::new();
     for job in &jobs {
         let of = if jobs.len() > 1 {
@@ -88,18 +95,28 @@ pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
         Ok(device) => Target::Gpu {
             name: device.name.clone(),
             compute_capability: device.compute_capability,
+            // All Orins have one name, and the power mode decides how much of one is on.
+            multiprocessors: device.is_integrated.then_some(device.multiprocessors),
+            off: match device.is_integrated {
+                true => board::tpc_mask(&board::Roots::system()),
+                false => None,
+            },
         },
         // The library will say that it needs one, in its own words.
         Err(_) => Target::Gpu {
             name: "no GPU".to_owned(),
             compute_capability: 0,
+            multiprocessors: None,
+            off: None,
         },
     };
     let cache = PlanCache::new(args.cache.clone().unwrap_or_else(cache::default_folder));
     let stop = stop_where_it_is_clean(library)?;
+    let ordinal = device.as_ref().ok().map(|device| device.ordinal);
     let session = Session {
         library,
         target,
+        ordinal,
         missing_gpu: device.err(),
         cache: &cache,
         args,
@@ -122,6 +139,8 @@ fn wrong_use(error: anyhow::Error) -> anyhow::Error {
 struct Session<'a> {
     library: Library,
     target: Target,
+    /// The GPU that is built on; none where there is none.
+    ordinal: Option<u16>,
     missing_gpu: Option<gpu::GpuError>,
     cache: &'a PlanCache,
     args: &'a BuildArgs,
@@ -189,6 +208,7 @@ impl Session<'_> {
             options: job.options,
             arguments: arguments(),
             target: self.target.clone(),
+            gpu: self.ordinal,
             timing_cache: earlier,
             watch: Some(Box::new(move |progress| show_progress(&shown, progress))),
             stop: Arc::clone(&self.stop),
@@ -231,7 +251,8 @@ impl Session<'_> {
             .first()
             .is_some_and(|first| first.to_string() == job.identity.name);
         let frames = DetectorFrames::open(source, self.args.calibration_frames, detector, !is_first)?;
-        let uploads = gpu::Uploads::open(0).context("calibration needs the GPU's memory")?;
+        let uploads =
+            gpu::Uploads::open(self.ordinal.unwrap_or(0)).context("calibration needs the GPU's memory")?;
         let lengths = build::calibration_lengths(&job.facts, &job.options);
         let key = serde_json::to_vec(&(&job.identity.blake3, description, &job.options.profiles))?;
         let file = self

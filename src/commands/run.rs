@@ -191,6 +191,12 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Proce
         }
     };
     let mut machine = board::facts(&board::Roots::system());
+    #[cfg(feature = "gpu")]
+    if scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu())
+        && let Some(queues) = crate::gpu::asked_queues()
+    {
+        machine.insert(crate::record::QUEUES_FACT.to_owned(), queues);
+    }
     if let Some(how) = processes.and_then(Processes::shared_how) {
         machine.insert(PROCESSES_FACT.to_owned(), how);
     }

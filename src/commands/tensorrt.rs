@@ -93,13 +93,9 @@ pub(super) fn load(
         !is_compatible || args.allow_host_code,
         "a version-compatible plan carries a runtime of its own, which loading it executes: trust it with --allow-host-code"
     );
-    let mut plugins = options.map(|options| options.plugins.clone()).unwrap_or_default();
-    plugins.extend(args.plugins.iter().cloned());
-    let needs = Needs {
-        plugins,
-        dla_core: options.and_then(|options| options.dla_core),
-        host_code: args.allow_host_code,
-    };
+    let mut needs = manifest.map(Needs::of).unwrap_or_default();
+    needs.plugins.extend(args.plugins.iter().cloned());
+    needs.host_code = args.allow_host_code;
     inspect(library, bytes, &needs).map_err(|error| match gpu::first() {
         Ok(_) => error.into(),
         Err(missing) => anyhow::anyhow!("{missing}; {error}"),

@@ -21,7 +21,7 @@ const KEY_DIGITS: usize = 32;
 /// Between two looks whether a lock is free.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(50);
 /// Raised when what a key covers changes.
-const KEY_VERSION: u32 = 1;
+const KEY_VERSION: u32 = 2;
 
 /// What decides a plan's content, hashed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -477,7 +477,19 @@ mod tests {
         let target = Target::Gpu {
             name: "Orin".into(),
             compute_capability: 87,
+            multiprocessors: None,
+            off: None,
         };
+        let in_another_mode = Target::Gpu {
+            name: "Orin".into(),
+            compute_capability: 87,
+            multiprocessors: Some(8),
+            off: Some("f0".into()),
+        };
+        assert_ne!(
+            PlanKey::new("n", &base, &made.builder, &target),
+            PlanKey::new("n", &base, &made.builder, &in_another_mode)
+        );
         assert_ne!(key, PlanKey::new("n", &base, &made.builder, &target));
     }
 

@@ -81,6 +81,12 @@ pub enum Target {
         name: String,
         /// As 87 for 8.7.
         compute_capability: u16,
+        /// Multiprocessors that were on when it was built, where the power mode decides that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        multiprocessors: Option<u32>,
+        /// Which of them were off, as the board has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        off: Option<String>,
     },
     /// Any GPU of these compute capabilities, as 89 for 8.9.
     ComputeCapabilities(Vec<u16>),
@@ -93,7 +99,18 @@ impl fmt::Display for Target {
             Self::Gpu {
                 name,
                 compute_capability,
-            } => write!(f, "{name} (compute capability {})", dotted(compute_capability)),
+                multiprocessors,
+                off,
+            } => {
+                write!(f, "{name} (compute capability {}", dotted(compute_capability))?;
+                if let Some(count) = multiprocessors {
+                    write!(f, ", {count} multiprocessors")?;
+                }
+                if let Some(mask) = off {
+                    write!(f, ", TPC mask {mask}")?;
+                }
+                f.write_str(")")
+            }
             Self::ComputeCapabilities(all) => {
                 let all: Vec<String> = all.iter().map(dotted).collect();
                 write!(f, "compute capability {}", all.join(", "))

@@ -162,6 +162,9 @@ pub struct BuildOptions {
     pub optimization_level: Option<i32>,
     /// Streams beside its own that a context may use.
     pub max_aux_streams: Option<i32>,
+    /// How many contexts have the plan at once, where the release wants a profile for each (before 8.6.1); 0 elsewhere.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub contexts: u32,
     /// Whether structured sparsity of weights is used.
     pub sparsity: bool,
     /// Whether later releases of the same major version can load the plan.
@@ -181,6 +184,10 @@ pub struct BuildOptions {
     pub plugins: Vec<PathBuf>,
     /// Where calibration takes its frames from, in words; `None` without calibration.
     pub calibration: Option<String>,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl BuildOptions {

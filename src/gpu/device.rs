@@ -13,6 +13,8 @@ pub struct Device {
     pub name: String,
     /// Compute capability, as 87 for 8.7.
     pub compute_capability: u16,
+    /// Streaming multiprocessors that are on: on a Jetson the power mode decides.
+    pub multiprocessors: u32,
     /// Whether it shares its memory with the processor (Jetson).
     pub is_integrated: bool,
     /// The newest CUDA that the driver serves, as 12040 for 12.4.
@@ -148,6 +150,10 @@ pub fn devices() -> Result<Vec<Device>, GpuError> {
             ordinal,
             name: result::device::get_name(device).map_err(driver_failed("cuDeviceGetName"))?,
             compute_capability: u16::try_from(major * 10 + minor).unwrap_or(0),
+            multiprocessors: u32::try_from(attribute(
+                sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+            )?)
+            .unwrap_or(0),
             is_integrated: attribute(sys::CUdevice_attribute::CU_DEVICE_ATTRIBUTE_INTEGRATED)? != 0,
             driver_cuda,
         });
@@ -169,6 +175,22 @@ pub(super) fn driver_failed(call: &'static str) -> impl Fn(result::DriverError) 
 /// As [`devices`], and if there is none.
 pub fn first() -> Result<Device, GpuError> {
     devices()?.into_iter().next().ok_or(GpuError::NoDevice)
+}
+
+/// The device of a number.
+///
+/// # Errors
+/// As [`devices`], and if there are not so many.
+pub fn numbered(ordinal: u16) -> Result<Device, GpuError> {
+    let devices = devices()?;
+    let found = devices.len();
+    let mut devices = devices.into_iter();
+    devices
+        .find(|device| device.ordinal == ordinal)
+        .ok_or(match found {
+            0 => GpuError::NoDevice,
+            _ => GpuError::NoSuchDevice { ordinal, found },
+        })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{Gpu, GpuError};
 #[derive(Debug)]
 pub struct Graph {
     raw: sys::CUgraphExec,
-    gpu: Arc<Gpu>,
+    _gpu: Arc<Gpu>,
 }
 
 // SAFETY: the driver lets any thread launch a graph, one at a time; `launch` takes it mutably.
@@ -37,6 +37,10 @@ impl Graph {
         // SAFETY: ends what was begun above, also where enqueueing failed.
         let graph =
             unsafe { result::stream::end_capture(raw_stream) }.map_err(driver_failed("cuStreamEndCapture"));
+        if let (Err(_), Ok(part)) = (&enqueued, &graph) {
+            // SAFETY: ours; what was captured before the failure is of no use.
+            let _ = unsafe { result::graph::destroy(*part) };
+        }
         enqueued?;
         let graph = graph.map_err(&of_driver)?;
         if graph.is_null() {
@@ -53,7 +57,7 @@ impl Graph {
         };
         Ok(Self {
             raw: made.map_err(|error| of_driver(driver_failed("cuGraphInstantiate")(error)))?,
-            gpu: Arc::clone(stream.gpu()),
+            _gpu: Arc::clone(stream.gpu()),
         })
     }
 
@@ -70,8 +74,8 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        let _ = self.gpu.synchronize();
-        // SAFETY: made by us, and no launch of it is under way.
+        // SAFETY: made by us. A launch that is under way goes on, and the driver frees it at its end; waiting for the whole
+        // device here would make one tenant wait for all others.
         let _ = unsafe { result::graph::exec_destroy(self.raw) };
     }
 }

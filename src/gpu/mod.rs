@@ -7,8 +7,8 @@
 //!
 //! # Who keeps whom alive
 //! [`Gpu`] is the device's primary context; every stream, event, block of memory, graph, module and partition holds it. A
-//! stream holds its partition, a kernel its module. Memory and graphs wait for the device before they are freed, so that whatever a stream still has
-//! under way finds its addresses; a hanging device hangs there, and the run's watchdog leaves such a tenant alone.
+//! stream holds its partition, a kernel its module. Memory waits for the device before it is freed, so that whatever a stream still has
+//! under way finds its addresses (a graph is freed by the driver when its last launch is done); a hanging device hangs there, and the run's watchdog leaves such a tenant alone.
 //!
 //! # Threads
 //! Everything here may move between threads and be shared. A thread binds the context ([`Gpu::bind`]) before it
@@ -30,12 +30,13 @@ mod memory;
 mod nvrtc;
 mod partition;
 mod pillars;
+mod queues;
 mod scatter;
 mod stream;
 
 pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
 pub use context::Gpu;
-pub use device::{Device, GpuError, devices, first};
+pub use device::{Device, GpuError, devices, first, numbered};
 pub use event::{Event, Sync};
 pub use fit::Fit;
 pub use graph::Graph;
@@ -45,5 +46,6 @@ pub use memory::{DeviceMemory, PinnedAddress, PinnedMemory, Uploads};
 pub use nvrtc::{Nvrtc, NvrtcError};
 pub use partition::Partition;
 pub use pillars::Pillars;
+pub use queues::{ask_for_all_queues, asked_queues};
 pub use scatter::{Scatter, Span};
 pub use stream::Stream;

@@ -521,6 +521,9 @@ pub struct Manifest {
 /// `under MPS` with the daemon's folder.
 pub const PROCESSES_FACT: &str = "processes";
 
+/// The machine's fact that says how many hardware queues the GPU's driver was asked for.
+pub const QUEUES_FACT: &str = "gpu_hardware_queues";
+
 /// What a tenant ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantManifest {

@@ -182,6 +182,14 @@ pub(crate) fn tensorrt(era: char) -> Option<PathBuf> {
     double::era(era).map(|double| double.folder.clone())
 }
 
+/// The double of a version that begins so, `trt 8.5`, if it can be made here.
+#[allow(dead_code, reason = "each test binary uses some")]
+pub(crate) fn of_version(version: &str) -> Option<&'static double::Double> {
+    double::eras()
+        .iter()
+        .find(|double| double.version.starts_with(version))
+}
+
 /// The folder for `JETLAG_NVRTC` with NVRTC's double, if it can be made here.
 #[allow(dead_code, reason = "each test binary uses some")]
 pub(crate) fn nvrtc() -> Option<PathBuf> {

@@ -1,6 +1,7 @@
 // Reads the variables, counts calls, and writes the log.
 #include "world.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -58,6 +59,8 @@ Control readControl()
     number("INTEGRATED", c.integrated);
     number("SMS", c.sms);
     number("MEMORY", c.memory);
+    if (char const* const queues = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"))
+        c.queues = static_cast<unsigned>(std::clamp(std::strtol(queues, nullptr, 10), 1L, 32L));
     number("H2D_BYTES_S", c.h2d_bytes_s);
     number("D2H_BYTES_S", c.d2h_bytes_s);
     number("HANG", c.hang);

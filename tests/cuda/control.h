@@ -43,6 +43,8 @@
 //                 "streams":0,"events":0,"graphs":0,"executable_graphs":0,"modules":0,"contexts":0},"operations":7,
 //                 "most_bytes":4096}. "live" is what was never given back by its own call: what a context took down with
 //                 it counts still. "contexts" counts retained and created ones.
+// and the driver's own CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to 32; 8. Streams are dealt out to them in the order in
+// which they are made, and in one queue an operation begins only when those before it have, whatever stream they are of.
 #pragma once
 
 #include <cstdint>
@@ -82,6 +84,7 @@ struct Control
     uint64_t h2d_bytes_s = 0;
     uint64_t d2h_bytes_s = 0;
     Sharing sharing = Sharing::fair;
+    unsigned queues = 8;
     uint64_t hang = 0;
     uint64_t fault = 0;
     int fault_code = 0;

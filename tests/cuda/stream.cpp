@@ -10,6 +10,15 @@ namespace cuda_double
 namespace
 {
 
+/// The hardware queue of a stream.
+Queue& queueOf(Stream const& stream)
+{
+    auto& queues = world().queues;
+    if (queues.empty())
+        queues.resize(control().queues);
+    return queues[stream.id % queues.size()];
+}
+
 /// A stream's thread: operations in order, each after what it waits for. Ends when the stream is destroyed and done.
 void work(std::shared_ptr<Stream> stream)
 {
@@ -29,11 +38,15 @@ void work(std::shared_ptr<Stream> stream)
             w.progress.wait(lock, [&] { return ticket->done || w.fault != CUDA_SUCCESS; });
             stream->clock = std::max(stream->clock, ticket->at);
         }
+        Queue& queue = queueOf(*stream);
+        w.progress.wait(lock, [&] { return queue.waiting.front() == operation.number || w.fault != CUDA_SUCCESS; });
+        queue.waiting.erase(std::find(queue.waiting.begin(), queue.waiting.end(), operation.number));
+        queue.begun = stream->clock = std::max({stream->clock, queue.begun, operation.enqueued});
+        w.progress.notify_all();
         if (operation.number == control().hang)
             w.progress.wait(lock, [&] { return w.fault != CUDA_SUCCESS; });
         if (operation.number == control().fault)
             fault(control().fault_code);
-        stream->clock = std::max(stream->clock, operation.enqueued);
         if (operation.action && w.fault == CUDA_SUCCESS)
         {
             Place const place{stream->context->sms, stream->priority};
@@ -173,6 +186,7 @@ CUresult enqueue(std::shared_ptr<Stream> const& stream, Action action, TicketPtr
     operation.ticket = std::make_shared<Ticket>();
     operation.enqueued = now();
     operation.number = ++w.operations;
+    queueOf(*stream).waiting.push_back(operation.number);
     stream->tail = operation.ticket;
     if (ticket != nullptr)
         *ticket = operation.ticket;

@@ -81,6 +81,13 @@ struct Stream
     std::vector<int> capture_after; // nodes that the next captured operation follows
 };
 
+/// A hardware queue: operations of some streams, in the order in which they may begin.
+struct Queue
+{
+    std::deque<uint64_t> waiting; // by their numbers
+    Time begun{};                 // when the last one began
+};
+
 struct Event
 {
     bool timing = true;
@@ -167,6 +174,7 @@ struct World
     std::map<std::string, uint64_t> calls;
     uint64_t operations = 0;
     uint64_t numbers = 0; // of streams and captures
+    std::vector<Queue> queues; // as many as there are connections
 
     std::vector<std::unique_ptr<Context>> primaries; // by device
     std::set<Context*> contexts;                     // made by cuCtxCreate and cuGreenCtxCreate

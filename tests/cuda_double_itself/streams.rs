@@ -40,6 +40,50 @@ fn streams_keep_their_order_and_events_order_streams() {
     );
 }
 
+/// A kernel behind another stream's second kernel: how long after the gate it begins, of queues that are so many.
+fn behind_another_stream(queues: &str) -> Control {
+    Control::default()
+        .without_interference()
+        .variable("CUDA_DEVICE_MAX_CONNECTIONS", queues)
+}
+
+#[test]
+fn streams_of_one_hardware_queue_wait_for_each_other() {
+    let name = "streams::streams_of_one_hardware_queue_wait_for_each_other";
+    beside(name, &behind_another_stream("1"), || {
+        assert!(
+            begun_beside() >= 99.0,
+            "behind a kernel that waits for its stream's first"
+        );
+    });
+}
+
+#[test]
+fn streams_of_different_hardware_queues_do_not() {
+    let name = "streams::streams_of_different_hardware_queues_do_not";
+    beside(name, &behind_another_stream("32"), || {
+        assert!(begun_beside() < 99.0);
+    });
+}
+
+/// Milliseconds from the gate to the begin of a second stream's kernel, which is enqueued behind two of the first stream, of
+/// 100 ms each.
+fn begun_beside() -> f32 {
+    let gpu = Gpu::open();
+    let (gate, one, two) = (stream(NON_BLOCKING), stream(NON_BLOCKING), stream(NON_BLOCKING));
+    gpu.busy(gate, GATE_MS);
+    let open = stamp(gate);
+    wait_event(one, open);
+    gpu.busy(one, 100);
+    gpu.busy(one, 100);
+    wait_event(two, open);
+    let begun = stamp(two);
+    for stream in [one, two] {
+        wait(stream);
+    }
+    between(open, begun)
+}
+
 /// Two kernels of 300 ms on two streams, begun at one moment: how long each takes.
 fn two_at_once() -> [f32; 2] {
     let gpu = Gpu::open();

@@ -1,17 +1,28 @@
 //! Plans of known duration, scenarios over them, and `jetlag run` beside the doubles.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use tensorrt_dyn::{Library, NetworkOptions, ProfileSelector};
+use tensorrt_dyn::{Library, NetworkOptions, PreviewFeature, ProfileSelector};
 
+use super::cuda::double::Double;
 use super::cuda::{self, Control};
 
 /// A folder with plans, scenarios and run files.
 pub(super) struct Scene {
     pub(super) folder: tempfile::TempDir,
-    era: char,
+    double: &'static Double,
+    built: Cell<Built>,
+}
+
+/// How plans are built, beside what each test says.
+#[derive(Clone, Copy)]
+struct Built {
+    profiles: usize,
+    shares_profiles: bool,
+    branches: i32,
 }
 
 /// Detectors that cost the host little: what is tested is on the device.
@@ -48,14 +59,14 @@ pub(super) fn launches(count: u64, launch_us: u64, kernel_us: u64) -> String {
     camera(0) + &format!("launches {count}\nlaunch_us {launch_us}\nkernel_us {kernel_us}\n")
 }
 
-fn encoder(compute_us: u64) -> String {
+pub(super) fn encoder(compute_us: u64) -> String {
     format!(
         "double-network\ninput pillar_points f32 1xpillarsx4x4\noutput pillar_features f32 1xpillarsx8 only\n\
          layer only Conv\ncompute_us {compute_us}\n"
     )
 }
 
-fn backbone(compute_us: u64) -> String {
+pub(super) fn backbone(compute_us: u64) -> String {
     format!(
         "double-network\ninput spatial_features f32 1x8x16x16\noutput box_preds f32 1x8x8x14 only\n\
          output cls_preds f32 1x8x8x2 only\nlayer only Conv\ncompute_us {compute_us}\n"
@@ -71,7 +82,15 @@ impl AsRef<Path> for Scene {
 impl Scene {
     /// With the double of an era; none where it cannot be made.
     pub(super) fn of_era(era: char) -> Option<Self> {
-        cuda::tensorrt(era)?;
+        Some(Scene::over(cuda::double::era(era)?))
+    }
+
+    /// With the double of a version that begins so; none where it cannot be made.
+    pub(super) fn of_version(version: &str) -> Option<Self> {
+        Some(Scene::over(cuda::of_version(version)?))
+    }
+
+    fn over(double: &'static Double) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("camera.ron"), CAMERA).unwrap();
         std::fs::write(folder.path().join("lidar.ron"), LIDAR).unwrap();
@@ -79,7 +98,16 @@ impl Scene {
             // Only its content is hashed: the plan is what is executed.
             std::fs::write(folder.path().join(format!("{network}.onnx")), network).unwrap();
         }
-        Some(Scene { folder, era })
+        let built = Cell::new(Built {
+            profiles: 1,
+            shares_profiles: false,
+            branches: 0,
+        });
+        Scene {
+            folder,
+            double,
+            built,
+        }
     }
 
     /// The newest TensorRT's whose headers are at hand.
@@ -93,8 +121,12 @@ impl Scene {
 
     /// Builds a plan from the double's text.
     pub(super) fn plan(&self, name: &str, network: &str) -> &Self {
-        let double = cuda::double::era(self.era).unwrap();
-        let library = Library::open(&double.infer).unwrap();
+        let library = Library::open(&self.double.infer).unwrap();
+        let Built {
+            profiles,
+            shares_profiles,
+            branches,
+        } = self.built.get();
         let builder = library.builder().unwrap();
         let mut parser = builder
             .network(NetworkOptions::default())
@@ -103,8 +135,19 @@ impl Scene {
             .unwrap();
         parser.parse(network.as_bytes(), name).unwrap();
         let config = builder.config().unwrap();
-        if network.contains("pillarsx") {
-            let profile = builder.optimization_profile().unwrap();
+        if branches > 0 {
+            config.set_max_aux_streams(branches).unwrap();
+        }
+        if shares_profiles {
+            config
+                .set_preview_feature(PreviewFeature::ProfileSharing0806, true)
+                .unwrap();
+        }
+        let made = if network.contains("pillarsx") { profiles } else { 0 };
+        let all: Vec<_> = (0..made)
+            .map(|_| builder.optimization_profile().unwrap())
+            .collect();
+        for profile in &all {
             for (selector, pillars) in [
                 (ProfileSelector::Min, 1),
                 (ProfileSelector::Opt, 100),
@@ -114,10 +157,37 @@ impl Scene {
                     .set_dimensions("pillar_points", selector, &[1, pillars, 4, 4])
                     .unwrap();
             }
-            config.add_optimization_profile(&profile).unwrap();
+            config.add_optimization_profile(profile).unwrap();
         }
         let plan = builder.build(&parser, &config).unwrap();
         std::fs::write(self.path(name), plan.bytes()).unwrap();
+        self
+    }
+
+    /// Plans from now on have so many equal profiles.
+    pub(super) fn profiles(&self, count: usize) -> &Self {
+        self.built.set(Built {
+            profiles: count,
+            ..self.built.get()
+        });
+        self
+    }
+
+    /// Plans from now on share their profiles (8.6.1 to 9.x).
+    pub(super) fn sharing_profiles(&self) -> &Self {
+        self.built.set(Built {
+            shares_profiles: true,
+            ..self.built.get()
+        });
+        self
+    }
+
+    /// Plans from now on have so many branches beside their stream.
+    pub(super) fn branches(&self, count: i32) -> &Self {
+        self.built.set(Built {
+            branches: count,
+            ..self.built.get()
+        });
         self
     }
 
@@ -152,7 +222,7 @@ impl Scene {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
         command
             .current_dir(self.folder.path())
-            .env("JETLAG_TENSORRT", cuda::tensorrt(self.era)?)
+            .env("JETLAG_TENSORRT", &self.double.folder)
             .env("JETLAG_NVRTC", cuda::nvrtc()?)
             .env("JETLAG_CACHE", self.path("cache"))
             .args(arguments);

@@ -41,6 +41,8 @@ struct Inner {
     parser: OnceLock<std::result::Result<ParserLibrary, ParserMissing>>,
     /// Held by a build.
     building: Mutex<()>,
+    /// Libraries of plugins that are loaded.
+    plugins: Mutex<Vec<PathBuf>>,
 }
 
 /// The ONNX parser's library that belongs to it.
@@ -131,6 +133,7 @@ impl Library {
             recorder: recorder(version, logger),
             parser: OnceLock::new(),
             building: Mutex::new(()),
+            plugins: Mutex::default(),
         };
         let library = Self(Box::leak(Box::new(inner)));
         library.tell_its_folder();
@@ -201,29 +204,62 @@ impl Library {
         Ok(Runtime::new(object))
     }
 
-    /// Loads a library of plugins and registers its layers.
+    /// Loads a library of plugins and registers its layers, once: a second time is no error, and does nothing.
+    ///
+    /// NVIDIA's own library (`libnvinfer_plugin`) registers its layers when it is asked to, those made for `loadLibrary` tell
+    /// what they have, and all others register themselves when they are opened.
     ///
     /// # Errors
-    /// The file cannot be loaded, or registers nothing.
+    /// The file cannot be loaded, or the library refuses what it registers.
+    #[doc(alias = "loadLibrary")]
+    #[doc(alias = "initLibNvInferPlugins")]
     pub fn load_plugins(self, file: &Path) -> Result<()> {
-        let mark = self.mark();
-        let version = self.version();
-        let Some(index) = plugin_registry::LOAD_LIBRARY.row().index(version) else {
-            // 8.5 has no loader of its own: plugins register themselves when they are opened, NVIDIA's own when asked.
-            let handle = open(file)?;
-            type Initialise = unsafe extern "C" fn(*mut c_void, *const c_char) -> bool;
-            // SAFETY: `initLibNvInferPlugins` has this type in every release.
-            if let Some(initialise) = unsafe { symbol::<Initialise>(&handle, "initLibNvInferPlugins") } {
-                // SAFETY: the logger is never freed; the namespace is a literal.
-                unsafe { initialise(self.logger(), c"".as_ptr()) };
-            }
-            std::mem::forget(handle);
+        // The registry refuses a plugin that it has, and so the library that it is in.
+        let mut loaded = self.0.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        if loaded.contains(&path) {
             return Ok(());
-        };
-        debug_assert!(
-            index > 0,
-            "the registry's first slots are its destructors or creators"
-        );
+        }
+        self.register_plugins(file)?;
+        loaded.push(path);
+        Ok(())
+    }
+
+    fn register_plugins(self, file: &Path) -> Result<()> {
+        type Initialise = unsafe extern "C" fn(*mut c_void, *const c_char) -> bool;
+        let mark = self.mark();
+        let handle = open(file)?;
+        // SAFETY: `initLibNvInferPlugins` has this type in every release.
+        let initialise = unsafe { symbol::<Initialise>(&handle, "initLibNvInferPlugins") };
+        // SAFETY: looked up, not called.
+        let tells = ["getCreators", "getPluginCreators"]
+            .iter()
+            .any(|name| unsafe { symbol::<*const c_void>(&handle, name) }.is_some());
+        // Its layers are used until the process ends.
+        std::mem::forget(handle);
+        if let Some(initialise) = initialise {
+            // SAFETY: the logger is never freed; the namespace is a literal.
+            return match unsafe { initialise(self.logger(), c"".as_ptr()) } {
+                true => Ok(()),
+                false => Err(self.failure(format!("initLibNvInferPlugins of {}", file.display()), mark)),
+            };
+        }
+        match tells
+            && plugin_registry::LOAD_LIBRARY
+                .row()
+                .index(self.version())
+                .is_some()
+        {
+            true => self.load_into_registry(file, mark),
+            false => {
+                log::debug!("{} registers its plugins by itself", file.display());
+                Ok(())
+            }
+        }
+    }
+
+    fn load_into_registry(self, file: &Path, mark: u64) -> Result<()> {
+        let version = self.version();
         // SAFETY: a C function without arguments in every release.
         let registry =
             unsafe { symbol::<unsafe extern "C" fn() -> This>(&self.0.handle, "getPluginRegistry") };

@@ -1,7 +1,7 @@
 //! The pipeline of a GPU tenant: pinned slots, copies, execution and stamps on CUDA streams, whoever executes.
 //!
-//! [`SharedGpu`] is one device as all tenants of a run see it: under each way of sharing it lends a tenant its streams
-//! ([`Lanes`]). [`Layout`] decides from the program and the engines' own words which tensor is copied when. A slot
+//! [`SharedGpu`] is one device as all tenants of a run see it; a [`Lender`] lends a tenant its streams under the way of
+//! sharing in force ([`Lanes`]). [`Layout`] decides from the program and the engines' own words which tensor is copied when. A slot
 //! ([`open`]) is one frame in flight. What executes an engine is a [`Network`]: TensorRT in `backend/tensorrt`,
 //! ONNX Runtime in `backend/onnxruntime`. Whose turn it is, where tenants take turns, is decided before submission
 //! (`tenant::gate`).
@@ -22,7 +22,7 @@ use crate::tensor::{ElementType, Shape};
 use device_steps::fold;
 
 pub use kernels::{KernelError, kernels};
-pub use lanes::Lanes;
+pub use lanes::{Lanes, Lender, Wanted};
 pub use layout::{EngineUse, Layout, Location, Segment, Tensor, Work};
 pub use shared::{Claim, SharedGpu};
 pub use slot::open;
@@ -62,6 +62,10 @@ pub trait Described {
 
 /// A loaded network, from which slots make what executes for them.
 pub trait Network: Described {
+    /// Streams beside the one that it is enqueued on.
+    fn branches(&self) -> usize {
+        0
+    }
     /// An execution of its own for one slot, over this memory (inputs, then outputs, in the order of the ports).
     fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError>;
 }
@@ -76,6 +80,14 @@ pub trait Execution: Send {
     /// Whether its enqueueing can be captured as a CUDA graph.
     fn can_be_captured(&self) -> bool {
         true
+    }
+    /// Whether what `enqueue` would put on `stream` now can be captured. Asked before each capture.
+    fn is_ready_for_capture(&self, _stream: &Stream) -> bool {
+        true
+    }
+    /// Streams for branches that run side by side, from now on: as many as [`Network::branches`] asked for, or more.
+    fn lend_branches(&mut self, _streams: &[std::sync::Arc<Stream>]) -> Result<(), BackendError> {
+        Ok(())
     }
     /// Whether `enqueue` may wait for the device before it returns.
     fn may_wait(&self) -> bool {

@@ -1,8 +1,7 @@
 //! One device as all tenants of a run see it: the streams that each way of sharing lends, and the clock's calibration.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::lanes::Lanes;
 use crate::gpu::{Calibration, Calibrator, ClockMap, Gpu, GpuError, Partition, Stream};
 use crate::scenario::Sharing;
 
@@ -12,8 +11,8 @@ pub struct SharedGpu {
     gpu: Arc<Gpu>,
     /// The ways of sharing that the run goes through.
     ways: Vec<Sharing>,
-    /// The one stream of `SingleStream`, if that is one of them.
-    single: Option<Arc<Stream>>,
+    /// The one stream of `SingleStream`, while a tenant has it.
+    single: Mutex<Weak<Stream>>,
     /// One for each of the device's tenants, if `Partition` is one of them.
     partitions: Vec<Arc<Partition>>,
     /// Distinct priorities of the device's tenants, the least urgent first.
@@ -39,10 +38,6 @@ impl SharedGpu {
     /// There is no such device, or it cannot be shared in one of these ways.
     pub fn open(ordinal: u16, ways: &[Sharing], claims: &[Claim]) -> Result<Self, GpuError> {
         let gpu = Gpu::open(ordinal)?;
-        let single = match ways.contains(&Sharing::SingleStream) {
-            true => Some(Arc::new(Stream::new(&gpu, 0)?)),
-            false => None,
-        };
         let partitions = match ways.contains(&Sharing::Partition) {
             true => Partition::divide(&gpu, &shares(claims))?,
             false => Vec::new(),
@@ -54,7 +49,7 @@ impl SharedGpu {
             calibrator: Calibrator::start(&gpu)?,
             gpu,
             ways: ways.to_vec(),
-            single,
+            single: Mutex::default(),
             partitions,
             priorities,
         })
@@ -65,46 +60,33 @@ impl SharedGpu {
         &self.gpu
     }
 
-    /// A tenant's streams under each way of sharing. A ring deeper than one has a stream a direction, where the way of
-    /// sharing allows more than one.
-    ///
-    /// # Errors
-    /// The driver fails.
-    pub fn lanes(&self, claim: Claim, depth: usize) -> Result<Vec<(Sharing, Lanes)>, GpuError> {
-        let lanes = |way: &Sharing| Ok((*way, self.lanes_of(*way, claim, depth)?));
-        self.ways.iter().map(lanes).collect()
+    /// The ways of sharing that the run goes through, the first phase's first.
+    pub fn ways(&self) -> &[Sharing] {
+        &self.ways
     }
 
-    fn lanes_of(&self, way: Sharing, claim: Claim, depth: usize) -> Result<Lanes, GpuError> {
+    /// A stream of its own for a tenant, of the priority and in the part of the device that a way of sharing gives it.
+    pub(super) fn stream(&self, way: Sharing, claim: Claim) -> Result<Stream, GpuError> {
         let priority = match way {
             Sharing::Priority => self.stream_priority(claim)?,
             _ => 0,
         };
-        let partition = self
-            .partitions
-            .get(claim.place)
-            .filter(|_| way == Sharing::Partition);
-        let stream = || {
-            match partition {
-                Some(partition) => Stream::within(partition, priority),
-                None => Stream::new(&self.gpu, priority),
-            }
-            .map(Arc::new)
-        };
-        let capture = stream()?;
-        if let Some(single) = self.single.as_ref().filter(|_| way == Sharing::SingleStream) {
-            return Ok(Lanes::one(Arc::clone(single), capture));
+        let partition = self.partitions.get(claim.place);
+        match partition.filter(|_| way == Sharing::Partition) {
+            Some(partition) => Stream::within(partition, priority),
+            None => Stream::new(&self.gpu, priority),
         }
-        let compute = stream()?;
-        if depth <= 1 {
-            return Ok(Lanes::one(compute, capture));
+    }
+
+    /// The stream that all tenants have under `SingleStream`.
+    pub(super) fn single(&self) -> Result<Arc<Stream>, GpuError> {
+        let mut known = self.single.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(single) = known.upgrade() {
+            return Ok(single);
         }
-        Ok(Lanes {
-            h2d: stream()?,
-            compute,
-            d2h: stream()?,
-            capture,
-        })
+        let single = Arc::new(Stream::new(&self.gpu, 0)?);
+        *known = Arc::downgrade(&single);
+        Ok(single)
     }
 
     fn stream_priority(&self, claim: Claim) -> Result<i32, GpuError> {

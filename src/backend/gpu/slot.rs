@@ -12,31 +12,31 @@
 //! one stream is not taken apart: a kernel that waits for multiprocessors is computing, and so is a device that waits for the
 //! host's next launch. Hence a stamp of the host when all is enqueued: what *compute* shares with submitting is told beside it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::layout::{Location, Work, allocate};
-use super::stretch::{Bound, Memory, Stretch};
-use super::{Lanes, Layout, Network, Options, SharedGpu, failed, fold};
+use super::stretch::{Bound, Memory, Stretch, Submitted};
+use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
 use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Sync};
 use crate::record::{Finding, Phase};
 use crate::scenario::{self, Sharing, Transfer};
 use crate::tensor::{HostTensor, TensorSet};
-use crate::units::{Nanos, Stamp};
+use crate::units::Nanos;
 
-/// Opens `slots` slots of a program whose networks are loaded, on the streams that [`SharedGpu::lanes`] lent.
+/// Opens `slots` slots of a program whose networks are loaded.
 ///
 /// # Errors
 /// The engines do not fit the program, or the device's memory is full.
 pub fn open(
-    shared: &Arc<SharedGpu>,
-    ways: Vec<(Sharing, Lanes)>,
+    lender: &Arc<Lender>,
     program: &Program,
     mut networks: Vec<Box<dyn Network>>,
     slots: usize,
     options: &Options,
 ) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    let shared = lender.shared();
     let (program, finding) = match options.gpu.preprocess {
         scenario::Preprocess::Host => (program.clone(), None),
         scenario::Preprocess::Gpu => fold(options.backend, shared.gpu(), program, &mut networks),
@@ -48,7 +48,11 @@ pub fn open(
     };
     let tenant = Tenant {
         layout: Layout::new(options.backend, &program, &networks, zero_copy)?,
-        ways,
+        lanes: lender
+            .first()
+            .map_err(|error| failed(options.backend, "the tenant's streams", error))?,
+        lender: Arc::clone(lender),
+        turn: Arc::default(),
         clock: shared.clock_map(),
         gpu: Arc::clone(shared.gpu()),
         zero_copy,
@@ -68,7 +72,9 @@ pub fn open(
 /// What all slots of one tenant have in common.
 struct Tenant {
     layout: Layout,
-    ways: Vec<(Sharing, Lanes)>,
+    lender: Arc<Lender>,
+    lanes: Arc<Lanes>,
+    turn: Arc<Mutex<()>>,
     clock: ClockMap,
     gpu: Arc<Gpu>,
     zero_copy: bool,
@@ -87,15 +93,18 @@ struct GpuSlot {
     tensors: TensorSet,
     pinned: Vec<Option<PinnedAddress>>,
     device: Vec<Option<DeviceMemory>>,
-    /// Streams under each way of sharing, and those of the phase at hand.
-    ways: Vec<(Sharing, Lanes)>,
-    lanes: Lanes,
+    /// Lends streams, and those of the phase at hand; what kept the tenant from having them.
+    lender: Arc<Lender>,
+    lanes: Arc<Lanes>,
+    without_lanes: Option<BackendError>,
+    /// Held while a segment of any of the tenant's slots is enqueued. One thread submits a frame while another goes on with
+    /// the one before, and on one stream: launches of two engines would be mixed, which share their working memory where the
+    /// scenario says so, and two captures would begin on the one stream for it.
+    turn: Arc<Mutex<()>>,
     clock: ClockMap,
     anchor: Arc<Anchor>,
-    /// When the host began to submit the segment at hand …
-    submitted: Stamp,
-    /// … and when it had.
-    enqueued: Stamp,
+    /// The submission of the segment at hand.
+    submitted: Submitted,
     sync: Sync,
     options: Options,
     layer_times: Vec<NodeTime>,
@@ -107,7 +116,9 @@ impl GpuSlot {
     fn new(tenant: &Tenant, program: &Program, networks: &[Box<dyn Network>]) -> Result<Self, BackendError> {
         let Tenant {
             layout,
-            ways,
+            lender,
+            lanes,
+            turn,
             clock,
             gpu,
             zero_copy,
@@ -185,24 +196,23 @@ impl GpuSlot {
             if options.gpu.graph == scenario::Graph::On && !can_be_captured {
                 findings.push(never_captured(options.backend));
             }
-            let stretch =
+            let mut stretch =
                 Stretch::new(gpu, segment, executions, wants_graph && can_be_captured).map_err(lacks)?;
+            stretch.lend_branches(lanes)?;
             pieces.push(Piece::Stretch(Box::new(stretch)));
         }
-        let Some((_, lanes)) = ways.first() else {
-            return Err(lacks(GpuError::NoDevice));
-        };
         Ok(GpuSlot {
             pieces,
             tensors,
             pinned,
             device,
-            lanes: lanes.clone(),
-            ways: ways.clone(),
+            lender: Arc::clone(lender),
+            lanes: Arc::clone(lanes),
+            without_lanes: None,
+            turn: Arc::clone(turn),
             anchor: clock.anchor(),
             clock: clock.clone(),
-            submitted: Stamp(0),
-            enqueued: Stamp(0),
+            submitted: Submitted::default(),
             sync: match options.gpu.sync {
                 scenario::Sync::Block => Sync::Block,
                 scenario::Sync::Spin => Sync::Spin,
@@ -228,6 +238,8 @@ impl GpuSlot {
         let Some(Piece::Stretch(stretch)) = self.pieces.get_mut(piece) else {
             return Ok(());
         };
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.submitted.begun = RealClock.now();
         self.anchor = self.clock.anchor();
         let mut memory = Memory {
             tensors: &mut self.tensors,
@@ -235,7 +247,7 @@ impl GpuSlot {
             device: &self.device,
         };
         stretch.enqueue(&self.lanes, &mut memory, &mut self.findings, self.options.backend)?;
-        self.enqueued = RealClock.now();
+        self.submitted.ended = RealClock.now();
         Ok(())
     }
 
@@ -248,9 +260,9 @@ impl GpuSlot {
             step.run(&mut self.tensors)?;
             piece += 1;
         }
-        self.submitted = RealClock.now();
+        self.submitted.asked = RealClock.now();
         if has_steps {
-            times.compute = sum(times.compute, Some(self.submitted - began));
+            times.compute = sum(times.compute, Some(self.submitted.asked - began));
         }
         if piece == self.pieces.len() {
             return Ok(None);
@@ -272,7 +284,7 @@ impl GpuSlot {
             };
             let stages = stretch
                 .wait(self.sync, self.options.watchdog)
-                .and_then(|()| stretch.stages(&self.lanes, &self.anchor, (self.submitted, self.enqueued)))
+                .and_then(|()| stretch.stages(&self.lanes, &self.anchor, &self.submitted))
                 .map_err(|error| failed(self.options.backend, "a frame", error))?;
             for bound in stretch.executions() {
                 bound.execution.layer_times(&mut self.layer_times);
@@ -331,7 +343,10 @@ impl Slot for GpuSlot {
     /// A detector whose first step is on the host has that in `wait`.
     fn submit(&mut self) -> Result<(), BackendError> {
         self.bind()?;
-        self.submitted = RealClock.now();
+        if let Some(error) = self.without_lanes.take() {
+            return Err(error);
+        }
+        self.submitted.asked = RealClock.now();
         self.enqueue(0).inspect_err(|_| self.settle())
     }
 
@@ -347,17 +362,26 @@ impl Slot for GpuSlot {
     }
 
     fn restart(&mut self, sharing: Sharing, _phase: Phase) {
-        let Some((_, lanes)) = self.ways.iter().find(|(way, _)| *way == sharing) else {
-            return;
+        let lanes = match self.lender.lanes(sharing) {
+            Ok(lanes) => lanes,
+            // The next frame says it; those that follow are on the streams that there are.
+            Err(error) => {
+                self.without_lanes = Some(failed(self.options.backend, "the tenant's streams", error));
+                return;
+            }
         };
-        if Arc::ptr_eq(&self.lanes.compute, &lanes.compute) {
+        if Arc::ptr_eq(&self.lanes, &lanes) {
             return;
         }
         self.settle();
-        self.lanes = lanes.clone();
+        self.lanes = lanes;
         for piece in &mut self.pieces {
             if let Piece::Stretch(stretch) = piece {
                 stretch.forget_graph();
+                self.without_lanes = stretch
+                    .lend_branches(&self.lanes)
+                    .err()
+                    .or(self.without_lanes.take());
             }
         }
     }

@@ -55,6 +55,17 @@ impl Stamps {
     }
 }
 
+/// When the host submitted a segment.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Submitted {
+    /// When it was ready to.
+    pub(super) asked: Stamp,
+    /// When it began, no other frame of the tenant being submitted.
+    pub(super) begun: Stamp,
+    /// When everything was enqueued.
+    pub(super) ended: Stamp,
+}
+
 /// How far a segment is with its CUDA graph.
 enum Captured {
     /// Not wanted, or given up.
@@ -113,6 +124,12 @@ impl Stretch {
     /// Whether one of its engines may wait for the device while it is enqueued.
     pub(super) fn may_wait(&self) -> bool {
         self.executions.iter().any(|bound| bound.execution.may_wait())
+    }
+
+    /// Streams of another way of sharing.
+    pub(super) fn lend_branches(&mut self, lanes: &Lanes) -> Result<(), BackendError> {
+        let mut executions = self.executions.iter_mut();
+        executions.try_for_each(|bound| bound.execution.lend_branches(&lanes.branches))
     }
 
     /// Puts everything on the streams and returns.
@@ -183,16 +200,16 @@ impl Stretch {
         last.wait(sync, limit)
     }
 
-    /// The stages of a segment that is done, which the host submitted from one stamp to the other.
+    /// The stages of a segment that is done.
     pub(super) fn stages(
         &self,
         lanes: &Lanes,
         anchor: &Anchor,
-        (submitted, enqueued): (Stamp, Stamp),
+        &Submitted { asked, begun, ended }: &Submitted,
     ) -> Result<StageTimes, GpuError> {
         let stamps = &self.stamps;
-        let begun = anchor.place(&stamps.begun)?;
-        let mut queue = (begun - submitted).max(Nanos::ZERO);
+        let on_device = anchor.place(&stamps.begun)?;
+        let mut queue = (on_device - asked).max(Nanos::ZERO);
         let mut began = |before: &Event, own: &Event| -> Result<Nanos, GpuError> {
             let waited = own.since(before)?.max(Nanos::ZERO);
             queue += waited;
@@ -202,7 +219,7 @@ impl Stretch {
             true => None,
             false => Some(stamps.uploaded.since(&stamps.begun)?),
         };
-        let mut executing_from = begun + h2d.unwrap_or(Nanos::ZERO);
+        let mut executing_from = on_device + h2d.unwrap_or(Nanos::ZERO);
         let (mut execution, mut download) = (self.uploaded(), &stamps.computed);
         if !lanes.is_one() {
             executing_from = executing_from + began(execution, &stamps.execution)?;
@@ -223,9 +240,9 @@ impl Stretch {
             compute: Some(compute),
             d2h,
             submission: Some(Submission {
-                took: enqueued - submitted,
+                took: ended - begun,
                 // Submission begins before the device does, so what it shares with computing ends with the first of the two.
-                in_compute: Some((enqueued - executing_from).min(compute).max(Nanos::ZERO)),
+                in_compute: Some((ended - executing_from).min(compute).max(Nanos::ZERO)),
             }),
         })
     }
@@ -278,6 +295,15 @@ impl Stretch {
             executions, graph, ..
         } = self;
         let fail = |error| failed(backend, "a CUDA graph", error);
+        let is_ready = |stream: &&Arc<Stream>| {
+            executions
+                .iter()
+                .all(|bound| bound.execution.is_ready_for_capture(stream))
+        };
+        let ready = match graph {
+            Captured::Wanted { is_warm: true } => lanes.capture.as_ref().filter(is_ready),
+            _ => None,
+        };
         let mut enqueue = |stream: &Stream| -> Result<(), BackendError> {
             executions
                 .iter_mut()
@@ -285,8 +311,8 @@ impl Stretch {
         };
         match graph {
             Captured::Yes(captured) if is_same => return captured.launch(&lanes.compute).map_err(fail),
-            Captured::Wanted { is_warm: true } if is_same => {
-                match Graph::capture(&lanes.capture, || enqueue(&lanes.capture), fail) {
+            Captured::Wanted { is_warm: true } if is_same && let Some(capture) = ready => {
+                match Graph::capture(capture, || enqueue(capture), fail) {
                     Ok(mut captured) => {
                         let launched = captured.launch(&lanes.compute).map_err(fail);
                         *graph = Captured::Yes(captured);
@@ -298,7 +324,7 @@ impl Stretch {
                     }
                 }
             }
-            // New shapes: executed once before they are captured.
+            // New shapes, or kernels that are still being compiled: executed before they are captured.
             Captured::Yes(_) | Captured::Wanted { .. } => *graph = Captured::Wanted { is_warm: true },
             Captured::No => {}
         }

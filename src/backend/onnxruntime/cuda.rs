@@ -21,12 +21,11 @@ use super::library::Library;
 use super::session::Session;
 use super::{failed, refused};
 use crate::backend::gpu::{
-    self, Claim, Described, Execution, Lanes, Location, Network, Options, Ports, SharedGpu,
+    self, Claim, Described, Execution, Lanes, Lender, Location, Network, Options, Ports, SharedGpu, Wanted,
 };
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::gpu::Stream;
 use crate::record::Device;
-use crate::scenario::Sharing;
 use crate::tensor::{ElementType, HostTensor, Shape};
 
 const NAME: &str = "onnxruntime-cuda";
@@ -55,21 +54,31 @@ impl Backend for CudaProvider {
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
         let lacks = |error| gpu::failed(NAME, "the tenant's streams", error);
         self.shared.gpu().bind().map_err(lacks)?;
-        let ways = self.shared.lanes(self.claim, slots).map_err(lacks)?;
+        let wanted = Wanted {
+            depth: slots,
+            captures: false,
+            branches: 0,
+        };
+        let lender = Lender::new(&self.shared, self.claim, wanted);
+        let ways = self.shared.ways().iter();
+        let lanes: Vec<Arc<Lanes>> = ways
+            .map(|way| lender.lanes(*way))
+            .collect::<Result<_, _>>()
+            .map_err(lacks)?;
         let load = |network| {
-            self.load(network, &ways)
+            self.load(network, &lanes)
                 .map(|loaded| Box::new(loaded) as Box<dyn Network>)
         };
         let networks: Vec<Box<dyn Network>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
-        gpu::open(&self.shared, ways, program, networks, slots, &self.options)
+        gpu::open(&lender, program, networks, slots, &self.options)
     }
 }
 
 impl CudaProvider {
-    fn load(&self, network: &NetworkSource, ways: &[(Sharing, Lanes)]) -> Result<Loaded, BackendError> {
+    fn load(&self, network: &NetworkSource, ways: &[Arc<Lanes>]) -> Result<Loaded, BackendError> {
         let device = i32::from(self.options.gpu.gpu);
         let mut sessions: Vec<OnStream> = Vec::new();
-        for (_, lanes) in ways {
+        for lanes in ways {
             let stream = &lanes.compute;
             if sessions.iter().any(|made| made.enqueues_on(stream)) {
                 continue;
@@ -86,7 +95,7 @@ impl CudaProvider {
                     Session::load(NAME, self.library, network, 1, Some(provider.build()))
                         .map_err(|error| of_provider(error, self.library))?,
                 ),
-                stream: Arc::clone(stream),
+                lanes: Arc::clone(lanes),
             });
         }
         if sessions.is_empty() {
@@ -131,12 +140,13 @@ fn of_provider(error: BackendError, library: &Library) -> BackendError {
 /// process makes as many as its tenants have streams.
 struct OnStream {
     session: ManuallyDrop<Session>,
-    stream: Arc<Stream>,
+    /// Kept, so that the tenant is lent these again when their way of sharing comes.
+    lanes: Arc<Lanes>,
 }
 
 impl OnStream {
     fn enqueues_on(&self, stream: &Stream) -> bool {
-        self.stream.raw() == stream.raw()
+        self.lanes.compute.raw() == stream.raw()
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{NAME, calibrate, failed};
-use crate::backend::gpu;
+use crate::backend::gpu::{self, Lanes, Lender, Wanted};
 use crate::backend::{BackendError, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
@@ -42,17 +42,14 @@ pub(super) fn open(
         work.bytes(count)
             .map_or(String::new(), |bytes| format!(" ({} MB)", bytes / 1_000_000))
     );
-    let ways = on.shared.lanes(on.claim, slots).map_err(lacks)?;
-    let ways: Vec<(Sharing, Arc<Stream>)> = ways
-        .into_iter()
-        .map(|(way, lanes)| match *work {
-            Work::Copies { .. } => (way, lanes.h2d),
-            Work::Kernel(_) => (way, lanes.compute),
-        })
-        .collect();
-    let Some((_, stream)) = ways.first() else {
-        return Err(lacks(GpuError::NoDevice));
+    let wanted = Wanted {
+        // A burst is one thing in one order.
+        depth: 1,
+        captures: false,
+        branches: 0,
     };
+    let lender = Lender::new(&on.shared, on.claim, wanted);
+    let lanes = lender.first().map_err(lacks)?;
     let clock = on.shared.clock_map();
     let slot = || -> Result<Box<dyn Slot>, GpuError> {
         Ok(Box::new(DeviceSlot {
@@ -60,8 +57,9 @@ pub(super) fn open(
             count,
             begun: Event::new(device)?,
             done: Event::new(device)?,
-            stream: Arc::clone(stream),
-            ways: ways.clone(),
+            lanes: Arc::clone(&lanes),
+            without_lanes: None,
+            lender: Arc::clone(&lender),
             anchor: clock.anchor(),
             clock: clock.clone(),
             submitted: Stamp(0),
@@ -146,8 +144,10 @@ struct DeviceSlot {
     count: u64,
     begun: Event,
     done: Event,
-    stream: Arc<Stream>,
-    ways: Vec<(Sharing, Arc<Stream>)>,
+    lanes: Arc<Lanes>,
+    /// What kept it from the streams of the phase at hand.
+    without_lanes: Option<GpuError>,
+    lender: Arc<Lender>,
     clock: ClockMap,
     anchor: Arc<Anchor>,
     submitted: Stamp,
@@ -160,12 +160,16 @@ struct DeviceSlot {
 
 impl DeviceSlot {
     fn enqueue(&mut self) -> Result<(), GpuError> {
+        if let Some(error) = self.without_lanes.take() {
+            return Err(error);
+        }
         self.gpu.bind()?;
         self.anchor = self.clock.anchor();
         self.submitted = RealClock.now();
-        self.stream.record(&self.begun)?;
-        self.work.enqueue(&self.stream, self.count)?;
-        self.stream.record(&self.done)?;
+        let stream = &self.lanes.compute;
+        stream.record(&self.begun)?;
+        self.work.enqueue(stream, self.count)?;
+        stream.record(&self.done)?;
         self.enqueued = RealClock.now();
         Ok(())
     }
@@ -202,7 +206,7 @@ impl DeviceSlot {
 
     /// Nothing of it may be under way when it is used again or dropped; what failed was reported already.
     fn settle(&self) {
-        let _ = self.stream.synchronize();
+        let _ = self.lanes.compute.synchronize();
     }
 }
 
@@ -236,12 +240,13 @@ impl Slot for DeviceSlot {
     }
 
     fn restart(&mut self, sharing: Sharing, _phase: Phase) {
-        let Some((_, stream)) = self.ways.iter().find(|(way, _)| *way == sharing) else {
-            return;
-        };
-        if !Arc::ptr_eq(&self.stream, stream) {
-            self.settle();
-            self.stream = Arc::clone(stream);
+        match self.lender.lanes(sharing) {
+            Ok(lanes) if Arc::ptr_eq(&self.lanes, &lanes) => {}
+            Ok(lanes) => {
+                self.settle();
+                self.lanes = lanes;
+            }
+            Err(error) => self.without_lanes = Some(error),
         }
     }
 }

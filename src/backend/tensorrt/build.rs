@@ -17,7 +17,7 @@ use crate::backend::NetworkSource;
 use crate::engine::manifest::{NetworkIdentity, PlanManifest, PlanTensor, SCHEMA, Target};
 use crate::engine::network::{NetworkFacts, Port};
 use crate::engine::options::BuildOptions;
-use crate::gpu::Device;
+use crate::gpu::{Device, Gpu};
 
 /// Sees how far a build is, from the library's threads.
 pub type OnProgress = Box<dyn Fn(&BuildProgress) + Send + Sync>;
@@ -36,6 +36,8 @@ pub struct Request<'a> {
     pub arguments: Vec<String>,
     /// For which GPU.
     pub target: Target,
+    /// Which of this machine's GPUs is built on; none where there is none.
+    pub gpu: Option<u16>,
     /// The bytes of an earlier timing cache; `None` builds without one.
     pub timing_cache: Option<Vec<u8>>,
     /// Sees how far the build is, several times a second.
@@ -151,6 +153,12 @@ pub fn calibration_lengths(facts: &NetworkFacts, options: &BuildOptions) -> BTre
     facts.inputs.iter().filter_map(length).collect()
 }
 
+/// Whether each context of a plan with dynamic shapes needs a profile of its own.
+pub fn wants_a_profile_each(library: Library) -> bool {
+    let version = library.version();
+    version.era() == tensorrt_dyn::Era::A && !version.at_least(8, 6, 1)
+}
+
 /// Whether a running build can be stopped: releases from 9.1 on and RTX have progress monitors.
 pub fn can_be_stopped(library: Library) -> bool {
     let version = library.version();
@@ -176,6 +184,9 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
         network: network.clone(),
         problem,
     })?;
+    // The builder times kernels on the GPU whose context is this thread's.
+    let bound = request.gpu.map(Gpu::open).transpose();
+    let _bound = bound.map_err(|error| refused(vec![error.to_string()]))?;
     for plugins in &request.options.plugins {
         library.load_plugins(plugins).map_err(failed)?;
     }

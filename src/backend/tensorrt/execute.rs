@@ -12,8 +12,9 @@ use tensorrt_dyn::{
 use super::build::type_name;
 use super::inspect::Needs;
 use super::matching;
+use super::profiles::Profiles;
 use crate::backend::gpu::{
-    self, Claim, Described, Execution, Location, Network, Options, Port, Ports, SharedGpu,
+    self, Claim, Described, Execution, Lender, Location, Network, Options, Port, Ports, SharedGpu, Wanted,
 };
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
 use crate::engine::manifest::{self, PlanManifest};
@@ -68,15 +69,22 @@ impl Backend for TensorRtBackend {
                 Box::new(plan) as Box<dyn Network>
             })
             .collect();
-        let ways = self
-            .shared
-            .lanes(self.claim, slots)
-            .map_err(|error| gpu::failed(NAME, "the tenant's streams", error))?;
-        gpu::open(&self.shared, ways, program, networks, slots, &self.options)
+        let wanted = Wanted {
+            depth: slots,
+            captures: self.options.gpu.graph != scenario::Graph::Off,
+            branches: networks
+                .iter()
+                .map(|network| network.branches())
+                .max()
+                .unwrap_or(0),
+        };
+        let lender = Lender::new(&self.shared, self.claim, wanted);
+        gpu::open(&lender, program, networks, slots, &self.options)
     }
 }
 
-/// One block for all contexts of a tenant, which never run at the same time: they are on one stream.
+/// One block for all contexts of a tenant, which never run at the same time: they are on one stream, and one is enqueued
+/// after another.
 fn shared_memory(device: &Arc<Gpu>, plans: &[Loaded]) -> Result<Arc<DeviceMemory>, BackendError> {
     let mut needed = 0;
     for plan in plans {
@@ -108,7 +116,10 @@ impl TensorRtBackend {
         };
         let plan = files::read(path, files::NETWORK).map_err(|error| refused(error.to_string()))?;
         let manifest = manifest::read(path).ok();
-        let needs = self.needs(manifest.as_ref()).map_err(&refused)?;
+        if let Some(problem) = manifest.as_ref().and_then(|manifest| self.mismatch(manifest)) {
+            return Err(refused(problem));
+        }
+        let needs = manifest.as_ref().map(Needs::of).unwrap_or_default();
         for plugins in &needs.plugins {
             let loaded = self.library.load_plugins(plugins);
             loaded.map_err(|error| refused(error.to_string()))?;
@@ -116,24 +127,13 @@ impl TensorRtBackend {
         let engine = self
             .deserialize(&plan, &needs)
             .map_err(|error| of_library(&name, &error))?;
-        Loaded::new(name.clone(), engine, self.profile)
+        Loaded::new(name.clone(), engine, self.shared.gpu(), self.profile)
     }
 
-    /// What the manifest says that the plan needs, and whether it fits this machine at all.
-    fn needs(&self, manifest: Option<&PlanManifest>) -> Result<Needs, String> {
-        let Some(manifest) = manifest else {
-            return Ok(Needs::default());
-        };
+    /// Why the plan does not fit this machine.
+    fn mismatch(&self, manifest: &PlanManifest) -> Option<String> {
         let device = self.shared.gpu().device();
-        if let Some(problem) = matching::mismatch(manifest, self.library.version(), Some(device)) {
-            return Err(problem);
-        }
-        Ok(Needs {
-            plugins: manifest.options.plugins.clone(),
-            dla_core: manifest.options.dla_core,
-            // Such a plan was built here or named by the user, who thereby trusts it.
-            host_code: manifest.options.version_compatible,
-        })
+        matching::mismatch(manifest, self.library.version(), Some(device))
     }
 
     fn deserialize(&self, plan: &[u8], needs: &Needs) -> Result<Engine, Error> {
@@ -173,13 +173,17 @@ struct Loaded {
     engine: Engine,
     ports: Ports,
     names: Vec<CString>,
+    profiles: Profiles,
+    /// Streams beside the one that it is enqueued on.
+    branches: usize,
+    gpu: Arc<Gpu>,
     /// Working memory that the contexts share; without it each has its own.
     memory: Option<Arc<DeviceMemory>>,
     profile: bool,
 }
 
 impl Loaded {
-    fn new(network: String, engine: Engine, profile: bool) -> Result<Self, BackendError> {
+    fn new(network: String, engine: Engine, gpu: &Arc<Gpu>, profile: bool) -> Result<Self, BackendError> {
         let all = engine.tensors().map_err(|error| of_library(&network, &error))?;
         let of = |mode| all.iter().filter(move |tensor| tensor.mode == Some(mode));
         let inputs: Vec<&TensorInfo> = of(TensorIoMode::Input).collect();
@@ -199,6 +203,12 @@ impl Loaded {
                 .chain(&outputs)
                 .map(|tensor| tensor.name.clone())
                 .collect(),
+            profiles: Profiles::of(&engine, &inputs).map_err(|error| of_library(&network, &error))?,
+            // Releases before 8.6 have none.
+            branches: engine
+                .aux_streams()
+                .map_or(0, |count| usize::try_from(count).unwrap_or(0)),
+            gpu: Arc::clone(gpu),
             engine,
             memory: None,
             profile,
@@ -211,6 +221,19 @@ impl Loaded {
 
     fn context(&self, memory: ContextMemory) -> Result<ExecutionContext, BackendError> {
         self.engine.context(memory).map_err(|error| self.failed(&error))
+    }
+
+    /// Gives a context the profile of its own slot, where the plan's shapes are dynamic.
+    fn choose_profile(&self, context: &mut ExecutionContext, slot: usize) -> Result<(), BackendError> {
+        let Some(profile) = self.profiles.of_slot(slot) else {
+            return Ok(());
+        };
+        let lacks = |error| gpu::failed(NAME, "a profile of shapes", error);
+        let stream = Stream::new(&self.gpu, 0).map_err(lacks)?;
+        // SAFETY: a stream of the engine's device; it is waited for before the context is used on another.
+        unsafe { context.set_optimization_profile(profile, stream.raw()) }
+            .map_err(|error| unusable(&self.ports.network, self.profiles.refused(slot, &error)))?;
+        stream.synchronize().map_err(lacks)
     }
 
     fn output_names(&self) -> &[CString] {
@@ -300,6 +323,7 @@ impl Described for Loaded {
     fn output_shapes(&self, inputs: &[Shape]) -> Result<Vec<Shape>, BackendError> {
         // Only asked for shapes, so it needs no working memory.
         let mut context = self.context(ContextMemory::FromOutside)?;
+        self.choose_profile(&mut context, 0)?;
         set_shapes(&mut context, &self.names, inputs).map_err(|error| self.failed(&error))?;
         let shape = |name: &CString| shape_of(&context, name, &self.ports.network);
         self.output_names().iter().map(shape).collect()
@@ -307,6 +331,10 @@ impl Described for Loaded {
 }
 
 impl Network for Loaded {
+    fn branches(&self) -> usize {
+        self.branches
+    }
+
     fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError> {
         let mut context = match &self.memory {
             None => self.context(ContextMemory::Own)?,
@@ -320,6 +348,7 @@ impl Network for Loaded {
                 context
             }
         };
+        self.choose_profile(&mut context, self.profiles.next_slot())?;
         let ports = self.ports.inputs.iter().chain(&self.ports.outputs);
         for ((name, location), port) in self.names.iter().zip(memory).zip(ports) {
             let address = match &location.host {
@@ -348,6 +377,8 @@ impl Network for Loaded {
             context,
             network: self.ports.network.clone(),
             names: self.names.clone(),
+            branches: self.branches,
+            lent: Vec::new(),
             times: self.profile.then_some(times),
             _memory: self.memory.clone(),
         }))
@@ -359,6 +390,9 @@ struct Running {
     context: ExecutionContext,
     network: String,
     names: Vec<CString>,
+    branches: usize,
+    /// Streams that the context holds; they go after it.
+    lent: Vec<Arc<Stream>>,
     times: Option<Arc<Mutex<Vec<NodeTime>>>>,
     _memory: Option<Arc<DeviceMemory>>,
 }
@@ -385,6 +419,26 @@ impl Execution for Running {
             backend: NAME,
             problem: error.to_string(),
         })
+    }
+
+    fn lend_branches(&mut self, streams: &[Arc<Stream>]) -> Result<(), BackendError> {
+        if self.branches == 0 {
+            return Ok(());
+        }
+        let lent: Vec<Arc<Stream>> = streams.iter().take(self.branches).cloned().collect();
+        let mut raw: Vec<_> = lent.iter().map(|stream| stream.raw()).collect();
+        // SAFETY: streams of the engine's device, none of which is enqueued on; they are kept, and those before were of work
+        // that was waited for.
+        unsafe { self.context.set_aux_streams(&mut raw) }
+            .map_err(|error| of_library(&self.network, &error))?;
+        self.lent = lent;
+        Ok(())
+    }
+
+    /// TensorRT-RTX compiles kernels for new shapes beside their first frames. Releases that do not tell can always.
+    fn is_ready_for_capture(&self, stream: &Stream) -> bool {
+        // SAFETY: a stream of the engine's device.
+        unsafe { self.context.is_stream_capturable(stream.raw()) }.unwrap_or(true)
     }
 
     /// A graph has no layers to time.

@@ -7,6 +7,7 @@ use tensorrt_dyn::{
 };
 
 use super::build::type_name;
+use crate::engine::manifest::PlanManifest;
 use crate::engine::options::ShapeRange;
 use crate::engine::plan::{PlanFacts, PlanPort};
 
@@ -19,6 +20,23 @@ pub struct Needs {
     pub dla_core: Option<i32>,
     /// Whether host code that the plan carries may run: version-compatible plans hold a runtime.
     pub host_code: bool,
+}
+
+impl Needs {
+    /// What a plan's manifest says.
+    pub fn of(manifest: &PlanManifest) -> Self {
+        let carries_plugins = manifest.options.version_compatible;
+        Needs {
+            // A version-compatible plan brings them along, and a plugin cannot be registered twice.
+            plugins: match carries_plugins {
+                true => Vec::new(),
+                false => manifest.options.plugins.clone(),
+            },
+            dla_core: manifest.options.dla_core,
+            // Such a plan was built here or named by the user, who thereby trusts it.
+            host_code: manifest.options.version_compatible,
+        }
+    }
 }
 
 /// Loads a plan and asks it everything.

@@ -23,6 +23,8 @@ pub fn mismatch(manifest: &PlanManifest, version: Version, device: Option<&Devic
         Target::Gpu {
             compute_capability,
             name,
+            multiprocessors,
+            ..
         } => match manifest.options.hardware_compatibility {
             Some(HardwareCompatibility::AmperePlus) => device.compute_capability >= 80,
             Some(HardwareCompatibility::SameComputeCapability) => {
@@ -34,6 +36,13 @@ pub fn mismatch(manifest: &PlanManifest, version: Version, device: Option<&Devic
                     log::warn!(
                         "the plan was tuned on {name}, and this is {}: it may be slower than it could be",
                         device.name
+                    );
+                }
+                if let Some(then) = multiprocessors.filter(|then| *then != device.multiprocessors) {
+                    log::warn!(
+                        "the plan was tuned with {then} multiprocessors, and in this power mode there are {}: it may be slower \
+                         than it could be",
+                        device.multiprocessors
                     );
                 }
                 true
@@ -144,6 +153,7 @@ mod tests {
             compute_capability: 87,
             is_integrated: true,
             driver_cuda: 12_060,
+            multiprocessors: 16,
         }
     }
 
@@ -151,6 +161,8 @@ mod tests {
         Target::Gpu {
             name: "Orin".into(),
             compute_capability: 87,
+            multiprocessors: None,
+            off: None,
         }
     }
 
@@ -212,6 +224,8 @@ mod tests {
             Target::Gpu {
                 name: "A100".into(),
                 compute_capability: 80,
+                multiprocessors: None,
+                off: None,
             },
             ampere,
         );

@@ -15,6 +15,7 @@ pub mod inspect;
 mod library;
 mod matching;
 mod options;
+mod profiles;
 mod progress;
 
 pub use execute::{TensorRtBackend, over_plans};

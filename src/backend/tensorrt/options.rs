@@ -5,7 +5,8 @@
 
 use tensorrt_dyn::{
     Builder, BuilderConfig, BuilderFlag, DeviceType, Era, Flavour, HardwareCompatibility as Level,
-    MemoryPool, Network, NetworkOptions, ProfileSelector, ProfilingVerbosity, Result, Version,
+    MemoryPool, Network, NetworkOptions, PreviewFeature, ProfileSelector, ProfilingVerbosity, Result,
+    Version,
 };
 
 use crate::engine::options::{
@@ -254,6 +255,10 @@ pub(super) fn apply(
     for (pool, bytes) in &options.pools {
         config.set_memory_pool_limit(pool_of(*pool), *bytes)?;
     }
+    // Every slot has a context of its own, and all have the same shapes. From 10 on profiles are always shared.
+    if version.era() == Era::A && PreviewFeature::ProfileSharing0806.value(version).is_some() {
+        config.set_preview_feature(PreviewFeature::ProfileSharing0806, true)?;
+    }
     if let Some(level) = options.optimization_level {
         config.set_optimization_level(level)?;
     }
@@ -388,7 +393,10 @@ pub(super) fn add_profiles(
             shape_inputs.push(input.name()?);
         }
     }
-    for (number, profile) in options.profiles.iter().enumerate() {
+    // The first slot's profiles, then the second's.
+    let slots = usize::try_from(options.contexts.max(1)).unwrap_or(1);
+    let all = std::iter::repeat_n(&options.profiles, slots).flatten();
+    for (number, profile) in all.enumerate() {
         let made = builder.optimization_profile()?;
         for (name, range) in profile {
             for (selector, shape) in [

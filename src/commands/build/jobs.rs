@@ -109,6 +109,7 @@ pub(super) fn options(args: &BuildArgs) -> Result<BuildOptions, WrongUse> {
         pools: args.pools.iter().map(|limit| (limit.0, limit.1)).collect(),
         optimization_level: args.optimization_level,
         max_aux_streams: args.max_aux_streams,
+        contexts: args.contexts.unwrap_or(1),
         sparsity: args.sparsity,
         version_compatible: args.version_compatible,
         hardware_compatibility: args.hardware_compatibility,

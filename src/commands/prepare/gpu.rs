@@ -132,7 +132,10 @@ pub(super) fn tensorrt(
         claim,
         options,
     } = on_device(scenario, number, devices, "tensorrt")?;
-    let args = build_args(tenant, words)?;
+    let mut args = build_args(tenant, words)?;
+    // The device and the slots that the plan is for are the tenant's.
+    args.gpu = Some(tenant.gpu.gpu);
+    args.contexts = args.contexts.or(u32::try_from(tenant.depth).ok());
     let library = tensorrt::find(args.tensorrt.as_deref()).map_err(|error| error.to_string())?;
     let program = if plans.is_empty() {
         let built = build::plans(&args).map_err(|error| format!("{error:#}"))?;

@@ -24,6 +24,8 @@ struct Frame
     /// The execution context, whose frames follow each other.
     void const* owner = nullptr;
     cudaStream_t stream = nullptr;
+    /// Streams for a small kernel each beside the frame's others; between the frame's begin and its end.
+    std::vector<cudaStream_t> aux;
     uint64_t compute_us = 0;
     uint64_t traffic_bytes = 0;
     uint64_t launches = 0;
@@ -37,6 +39,12 @@ struct Frame
 std::string compute(Frame const& frame);
 /// Of all bytes of an input in host memory.
 uint32_t hostSum(Buffer const& in);
+/// Streams of this library's own, as TensorRT makes them where the caller gives none: of the default priority, and on the whole
+/// device. Empty where there is no device.
+std::vector<cudaStream_t> ownStreams(std::size_t count);
+void giveBackStreams(std::vector<cudaStream_t> const& streams);
+/// Whether what is enqueued on the stream is being captured.
+bool isCapturing(cudaStream_t stream);
 /// Waits for device work of this library, if there was any.
 bool finishDevice();
 /// The same, and gives back what a frame's owner holds on the device.

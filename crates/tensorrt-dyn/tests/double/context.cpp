@@ -4,15 +4,62 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 namespace dbl
 {
 
 using namespace nvinfer1;
 
+namespace
+{
+
+/// Memory of the caller in which an enqueue is under way. Launches of two contexts in it would come in any order, each
+/// writing over what the other is about to read: "undefined" in NvInferRuntime.h.
+class Arena
+{
+public:
+    explicit Arena(void* memory) : own(memory)
+    {
+        std::lock_guard<std::mutex> const lock(guard());
+        is_free = own == nullptr || used().insert(own).second;
+    }
+    ~Arena()
+    {
+        std::lock_guard<std::mutex> const lock(guard());
+        if (is_free)
+            used().erase(own);
+    }
+    Arena(Arena const&) = delete;
+    Arena& operator=(Arena const&) = delete;
+    bool is_free;
+
+private:
+    static std::mutex& guard()
+    {
+        static std::mutex the;
+        return the;
+    }
+    static std::set<void*>& used()
+    {
+        static std::set<void*> the;
+        return the;
+    }
+    void* own;
+};
+
+/// RTX compiles kernels for shapes that it has not seen beside their first frames.
+constexpr uint64_t kFRAMES_OF_COMPILING = 2;
+
+} // namespace
+
 Context::Context(Engine* from, int32_t strategy) : engine(from), user_memory(strategy == Engine::kUSER_MANAGED)
 {
     parent = from;
+    // The first context of an engine begins with profile 0, all others with none, where profiles are not shared.
+    profile = -1;
+    useProfile(0);
     standard("EnqueueEmitsProfile", 1);
     standard("NvtxVerbosity", from->plan.option("ProfilingVerbosity", 0));
     keep<char const*>("Name", "");
@@ -27,6 +74,8 @@ Context::~Context()
 {
     // A graph or a stream may still hold work of this context; on the host all work is done.
     leaveDevice(this);
+    dropAuxStreams();
+    engine->leaveProfile(this);
 }
 
 bool Context::refuse(std::string const& method, ErrorCode code, std::string const& text)
@@ -73,6 +122,8 @@ bool Context::setInputShape(char const* name, Dims const& dims)
                     + " does not satisfy any optimization profiles. Valid range for profile " + std::to_string(profile)
                     + ": " + showDims(range->second.dims[0]) + ".." + showDims(range->second.dims[2]) + ".");
     }
+    if (!std::equal(dims.d, dims.d + dims.nbDims, one->dims.d))
+        frames_of_shapes = 0;
     one->dims = dims;
     return true;
 }
@@ -259,7 +310,10 @@ bool Context::setOptimizationProfileAsync(int32_t index, cudaStream_t)
     if (index < 0 || index >= engine->getNbOptimizationProfiles())
         return refuse("setOptimizationProfileAsync", ErrorCode::kINVALID_ARGUMENT,
             "profileIndex is " + std::to_string(index) + ", the engine has " + std::to_string(engine->getNbOptimizationProfiles()));
-    profile = index;
+    if (!useProfile(index))
+        return refuse("setOptimizationProfileAsync", ErrorCode::kINVALID_STATE,
+            "Profile " + std::to_string(index) + " has been chosen by another execution context of this engine, and each has to "
+            "have its own: build with more profiles, or with PreviewFeature::kPROFILE_SHARING_0806 (8.6.1 and later)");
     // A new profile forgets the shapes.
     for (auto& one : io)
         one.dims = one.text->dims;
@@ -279,9 +333,51 @@ void Context::setDeviceMemoryV2(void* given, int64_t size)
     memory_size = size;
 }
 
+bool Context::useProfile(int32_t index)
+{
+    if (!engine->takeProfile(this, index))
+        return false;
+    profile = index;
+    return true;
+}
+
+/// Whether kernels for the shapes at hand are still being compiled, so that a frame of them cannot be captured.
+bool Context::compiles() const
+{
+#if DOUBLE_RTX_AT_LEAST(5) // from where on the context can be asked
+    return engine->dynamic() && frames_of_shapes < kFRAMES_OF_COMPILING;
+#else
+    return false;
+#endif
+}
+
+void Context::dropAuxStreams()
+{
+    if (owns_aux_streams)
+        giveBackStreams(aux_streams);
+    owns_aux_streams = false;
+    aux_streams.clear();
+}
+
+/// As many as the plan uses: the caller's, else some of the double's own.
+bool Context::haveAuxStreams(char const* method, cudaStream_t stream)
+{
+    auto const wanted = static_cast<std::size_t>(engine->getNbAuxStreams());
+    if (wanted > 0 && aux_streams.empty())
+    {
+        aux_streams = ownStreams(wanted);
+        owns_aux_streams = true;
+    }
+    std::set<cudaStream_t> const distinct(aux_streams.begin(), aux_streams.end());
+    if (distinct.size() < aux_streams.size() || distinct.count(stream) > 0 || distinct.count(nullptr) > 0)
+        return refuse(method, ErrorCode::kINVALID_ARGUMENT,
+            "the auxiliary streams and the one given to enqueueV3 have to be different streams, none of them the default one");
+    return true;
+}
+
 void Context::setAuxStreams(cudaStream_t* streams, int32_t count)
 {
-    aux_streams.clear();
+    dropAuxStreams();
     if (streams != nullptr && count > 0)
         aux_streams.assign(streams, streams + count);
 }
@@ -327,14 +423,22 @@ bool Context::place(Io& output, [[maybe_unused]] cudaStream_t stream)
 
 bool Context::frame(char const* method, cudaStream_t stream)
 {
-    if (!ready(method))
+    if (!ready(method) || !haveAuxStreams(method, stream))
         return false;
+    if (compiles() && isCapturing(stream))
+        return refuse(method, ErrorCode::kINVALID_STATE, "the stream is captured while kernels of these shapes are being compiled");
+    Arena const arena(user_memory && engine->plan.network.device_memory > 0 ? memory : nullptr);
+    if (!arena.is_free)
+        return refuse(method, ErrorCode::kINVALID_STATE,
+            "another context is being enqueued in this one's device memory; what the two write there is undefined");
     for (auto& one : io)
         if (one.allocator != nullptr && !place(one, stream))
             return false;
     Frame frame;
     frame.owner = this;
     frame.stream = stream;
+    frame.aux.assign(aux_streams.begin(), aux_streams.begin()
+        + static_cast<std::ptrdiff_t>(std::min(aux_streams.size(), static_cast<std::size_t>(engine->getNbAuxStreams()))));
     frame.compute_us = engine->plan.network.compute_us;
     frame.traffic_bytes = engine->plan.network.traffic_bytes;
     frame.launches = engine->plan.network.launches;
@@ -349,6 +453,7 @@ bool Context::frame(char const* method, cudaStream_t stream)
     if (!problem.empty())
         return refuse(method, ErrorCode::kFAILED_EXECUTION, problem);
     settings().enqueued.fetch_add(1, std::memory_order_relaxed);
+    ++frames_of_shapes;
     unreported = true;
     if (keptNumber("EnqueueEmitsProfile", 1) != 0 && properties.count("Profiler") == 1)
         report();

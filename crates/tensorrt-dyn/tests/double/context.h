@@ -31,7 +31,11 @@ struct Context : Object
     bool user_memory;
     void* memory = nullptr;
     int64_t memory_size = -1;
+    /// Those of the caller, or else the double's own, made by the first frame.
     std::vector<cudaStream_t> aux_streams;
+    bool owns_aux_streams = false;
+    /// Frames of the shapes at hand.
+    uint64_t frames_of_shapes = 0;
     bool unreported = false;
 
     Context(Engine* from, int32_t strategy);
@@ -67,7 +71,7 @@ struct Context : Object
 #if DOUBLE_HAS_VRuntimeConfig
     nvinfer1::IRuntimeConfig* getRuntimeConfig() { return nullptr; }
 #endif
-    bool isStreamCapturable(cudaStream_t) { return !hasLateOutputs(); }
+    bool isStreamCapturable(cudaStream_t) { return !hasLateOutputs() && !compiles(); }
 
 private:
     Io* find(char const* name, char const* method);
@@ -76,6 +80,10 @@ private:
     nvinfer1::Dims late(Io const& io) const;
     std::vector<std::string> missing();
     bool hasLateOutputs() const;
+    bool compiles() const;
+    bool useProfile(int32_t index);
+    void dropAuxStreams();
+    bool haveAuxStreams(char const* method, cudaStream_t stream);
     bool ready(char const* method);
     bool place(Io& output, cudaStream_t stream);
     bool frame(char const* method, cudaStream_t stream);

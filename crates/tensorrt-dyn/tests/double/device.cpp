@@ -1,6 +1,7 @@
 // The driver is opened at run time and nothing of CUDA's headers is needed. A frame is: a word of scratch set to what the
 // host's inputs add up to, a sum kernel an input, a writing kernel an output, the small kernels of `launches` (a stamp and a
-// wait each, enqueued at the host's stated pace), the spinning kernel, all on the caller's stream. Scratch belongs to an execution context, whose frames are in order; its first frame allocates it, so a frame has
+// wait each, enqueued at the host's stated pace), the spinning kernel, all on the caller's stream, and a kernel on each of the
+// context's other streams between two events. Scratch belongs to an execution context, whose frames are in order; its first frame allocates it, so a frame has
 // to be enqueued once before it is captured into a graph (as TensorRT asks for, too). The kernels stay loaded.
 #include "device.h"
 
@@ -39,6 +40,13 @@ struct Driver
     int (*allocate)(Address*, std::size_t) = nullptr;
     int (*release)(Address) = nullptr;
     int (*name)(int, char const**) = nullptr;
+    int (*stream)(Handle*, unsigned) = nullptr;
+    int (*end_stream)(Handle) = nullptr;
+    int (*capturing)(Handle, int*) = nullptr;
+    int (*event)(Handle*, unsigned) = nullptr;
+    int (*end_event)(Handle) = nullptr;
+    int (*record)(Handle, Handle) = nullptr;
+    int (*wait)(Handle, Handle, unsigned) = nullptr;
 
     Driver()
     {
@@ -63,6 +71,13 @@ struct Driver
         get(allocate, "cuMemAlloc_v2");
         get(release, "cuMemFree_v2");
         get(name, "cuGetErrorName");
+        get(stream, "cuStreamCreate");
+        get(end_stream, "cuStreamDestroy_v2");
+        get(capturing, "cuStreamIsCapturing");
+        get(event, "cuEventCreate");
+        get(end_event, "cuEventDestroy_v2");
+        get(record, "cuEventRecord");
+        get(wait, "cuStreamWaitEvent");
         int devices = 0;
         there = all && init(0) == 0 && count(&devices) == 0 && devices > 0;
     }
@@ -89,6 +104,9 @@ struct Scratch
     Address sum = 0;
     Address traffic = 0;
     uint64_t traffic_bytes = 0;
+    /// Where the frame forks, and where each of its other streams ends; a word and a stamp for the kernels of each.
+    std::vector<Handle> forks;
+    Address aside = 0;
 };
 
 std::mutex guard;
@@ -116,7 +134,11 @@ struct DeviceFrame
     }
     bool launch(Handle kernel, unsigned blocks, unsigned threads, char const* what, void** arguments)
     {
-        return ok(driver().launch(kernel, blocks, 1, 1, threads, 1, 1, 0, frame.stream, arguments, nullptr), what);
+        return launchOn(frame.stream, kernel, blocks, threads, what, arguments);
+    }
+    bool launchOn(Handle stream, Handle kernel, unsigned blocks, unsigned threads, char const* what, void** arguments)
+    {
+        return ok(driver().launch(kernel, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, nullptr), what);
     }
     static unsigned blocks(uint64_t items) { return static_cast<unsigned>(std::clamp<uint64_t>((items + kBLOCK - 1) / kBLOCK, 1, 1024)); }
 
@@ -142,8 +164,37 @@ struct DeviceFrame
             driver().release(own.traffic); // waits for what uses it
             own.traffic_bytes = ok(driver().allocate(&own.traffic, wanted), "cuMemAlloc") ? wanted : 0;
         }
+        // An event for the fork, and one for the end of each stream.
+        std::size_t const events = frame.aux.empty() ? 0 : frame.aux.size() + 1;
+        if (problem.empty() && events > 0 && own.aside == 0)
+            ok(driver().allocate(&own.aside, 16 * frame.aux.size()), "cuMemAlloc");
+        while (problem.empty() && own.forks.size() < events)
+        {
+            Handle made = nullptr;
+            if (ok(driver().event(&made, 2), "cuEventCreate")) // without a stamp
+                own.forks.push_back(made);
+        }
         scratch = own;
         return problem.empty();
+    }
+
+    /// A small kernel on each of the other streams, after what the frame has enqueued and before what comes.
+    void runAside(Kernels const& kernels, Scratch const& scratch)
+    {
+        if (frame.aux.empty() || !ok(driver().record(scratch.forks[0], frame.stream), "cuEventRecord"))
+            return;
+        for (std::size_t n = 0; n < frame.aux.size(); ++n)
+        {
+            Handle const stream = frame.aux[n], end = scratch.forks[n + 1];
+            Address own = scratch.aside + 16 * n;
+            uint32_t nothing = 0;
+            void* begin[] = {&own, &nothing};
+            if (!ok(driver().wait(stream, scratch.forks[0], 0), "cuStreamWaitEvent")
+                || !launchOn(stream, kernels.begin, 1, 1, "dbl_begin", begin)
+                || !ok(driver().record(end, stream), "cuEventRecord")
+                || !ok(driver().wait(frame.stream, end, 0), "cuStreamWaitEvent"))
+                return;
+        }
     }
 
     /// One kernel of `launches`, whose stamp lies at `own` + 8.
@@ -190,6 +241,7 @@ struct DeviceFrame
             if (out.elements > 0 && !launch(kernels.write, blocks(out.elements), kBLOCK, "dbl_write", to))
                 return;
         }
+        runAside(kernels, scratch);
         for (uint64_t n = 0; n < frame.launches; ++n)
             if (!launchSmall(kernels, scratch.sum + 16))
                 return;
@@ -248,6 +300,31 @@ bool computeOnDevice(Frame const& frame, std::string& problem)
     return true;
 }
 
+std::vector<cudaStream_t> ownStreams(std::size_t count)
+{
+    std::vector<cudaStream_t> made;
+    while (driver().there && made.size() < count)
+    {
+        Handle stream = nullptr;
+        if (driver().stream(&stream, 1) != 0) // waits for no default stream
+            break;
+        made.push_back(static_cast<cudaStream_t>(stream));
+    }
+    return made;
+}
+
+void giveBackStreams(std::vector<cudaStream_t> const& streams)
+{
+    for (cudaStream_t stream : streams)
+        driver().end_stream(stream);
+}
+
+bool isCapturing(cudaStream_t stream)
+{
+    int status = 0;
+    return driver().there && driver().capturing(stream, &status) == 0 && status != 0;
+}
+
 bool finishDevice()
 {
     {
@@ -275,6 +352,9 @@ void leaveDevice(void const* owner)
         {
             driver().release(scratch.sum);
             driver().release(scratch.traffic);
+            driver().release(scratch.aside);
+            for (Handle event : scratch.forks)
+                driver().end_event(event);
         }
         driver().make_current(before);
         entry = scratch_of.erase(entry);

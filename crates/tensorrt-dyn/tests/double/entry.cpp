@@ -3,16 +3,19 @@
 
 #include <cstring>
 #include <dlfcn.h>
+#include <set>
 
 namespace dbl
 {
 
 using namespace nvinfer1;
 
-/// Plugins do not exist for the double; libraries are opened as the real registry does.
+/// Plugins do not exist for the double; libraries are opened as the real registry does, which refuses one whose plugins are
+/// registered, and one that does not tell them by `getCreators` (or by `getPluginCreators`, as libraries of 8.6 do).
 struct Registry : Object
 {
     bool parent_search = true;
+    std::set<void*> registered;
 
     bool isParentSearchEnabled() { return parent_search; }
     void setParentSearchEnabled(bool enabled) { parent_search = enabled; }
@@ -23,12 +26,25 @@ struct Registry : Object
         {
             char const* const why = path == nullptr ? "null" : dlerror();
             fail(this, "IPluginRegistry::loadLibrary", ErrorCode::kINVALID_ARGUMENT, why == nullptr ? "dlopen failed" : why);
+            return nullptr;
         }
+        char const* problem = nullptr;
+        if (dlsym(handle, "getCreators") == nullptr && dlsym(handle, "getPluginCreators") == nullptr)
+            problem = "Unable to load symbol: getCreators";
+        else if (registered.count(handle) > 0)
+            problem = "a plugin of the library is registered already";
+        if (problem != nullptr)
+        {
+            dlclose(handle);
+            fail(this, "IPluginRegistry::loadLibrary", ErrorCode::kINVALID_ARGUMENT, problem);
+            return nullptr;
+        }
+        registered.insert(handle);
         return handle;
     }
     void deregisterLibrary(void* handle)
     {
-        if (handle != nullptr)
+        if (registered.erase(handle) > 0)
             dlclose(handle);
     }
 };

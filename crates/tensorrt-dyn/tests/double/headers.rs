@@ -15,9 +15,9 @@ pub struct Headers {
 /// Folders of the package `trtx-sys` that are used: eras C, D and E.
 const SHIPPED: [&str; 3] = ["TRT-Enterprise-11.4", "TRT-RTX-1.4", "TRT-RTX-1.7"];
 /// Tables of which headers are made: eras A and B in the versions of JetPack.
-const TABLES: [&str; 2] = ["trt-8.6.1", "trt-10.3.0"];
+const TABLES: [&str; 3] = ["trt-8.6.1", "trt-8.5.3", "trt-10.3.0"];
 /// Tables that are used beside these where `JETLAG_DOUBLE_ALL_TABLES=1` asks: first and last of eras A and B.
-const MORE_TABLES: [&str; 3] = ["trt-8.5.3", "trt-10.0.1", "trt-10.16"];
+const MORE_TABLES: [&str; 2] = ["trt-10.0.1", "trt-10.16"];
 
 /// What was found.
 pub struct Found {

@@ -135,7 +135,9 @@ std::string Plan::bytes() const
 int64_t Plan::option(std::string const& key, int64_t fallback) const
 {
     auto const at = options.find(key);
-    return at == options.end() ? fallback : std::strtoll(at->second.c_str(), nullptr, 10);
+    if (at == options.end() || at->second == "true")
+        return at == options.end() ? fallback : 1;
+    return std::strtoll(at->second.c_str(), nullptr, 10);
 }
 
 bool readPlan(void const* blob, std::size_t size, Plan& plan, PlanError& error)

@@ -150,6 +150,33 @@ bool Engine::dynamic() const
         [](TensorText const& t) { return t.shape_input || isDynamic(t.dims); });
 }
 
+bool Engine::sharesProfiles() const
+{
+#if DOUBLE_ERA_A
+    // kPROFILE_SHARING_0806 is 2, from 8.6.1 on.
+    return !dynamic() || (DOUBLE_AT_LEAST(8, 6) && plan.option("PreviewFeature[2]", 0) != 0);
+#else
+    return true;
+#endif
+}
+
+bool Engine::takeProfile(void const* context, int32_t profile)
+{
+    std::lock_guard<std::mutex> const lock(profile_guard);
+    bool const is_taken = std::any_of(profile_of.begin(), profile_of.end(),
+        [&](auto const& one) { return one.first != context && one.second == profile; });
+    if (is_taken && !sharesProfiles())
+        return false;
+    profile_of[context] = profile;
+    return true;
+}
+
+void Engine::leaveProfile(void const* context)
+{
+    std::lock_guard<std::mutex> const lock(profile_guard);
+    profile_of.erase(context);
+}
+
 char const* Engine::getIOTensorName(int32_t index)
 {
     if (index >= 0 && index < getNbIOTensors())

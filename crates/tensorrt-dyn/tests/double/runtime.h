@@ -3,6 +3,8 @@
 
 #include "builder.h"
 
+#include <mutex>
+
 namespace dbl
 {
 
@@ -100,8 +102,16 @@ struct Engine : Object
     static constexpr int32_t kUSER_MANAGED = 2;
     TensorText const* tensor(char const* name, char const* method);
     bool dynamic() const;
+    /// Whether contexts may have one profile at the same time.
+    bool sharesProfiles() const;
+    /// A profile for a context; false if another has it and profiles are not shared.
+    bool takeProfile(void const* context, int32_t profile);
+    void leaveProfile(void const* context);
 
 private:
+    /// Contexts are made and deleted in several threads.
+    std::mutex profile_guard;
+    std::map<void const*, int32_t> profile_of;
     nvinfer1::IExecutionContext* context(int32_t strategy);
     Range const* range(char const* name, int32_t profile, char const* method);
     std::map<std::string, std::array<int32_t, 3>> narrow;

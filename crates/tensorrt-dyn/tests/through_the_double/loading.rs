@@ -284,22 +284,13 @@ pub fn runtime_configurations_and_caches_work_where_they_exist(double: &'static 
     }
 }
 
-pub fn plugins_are_loaded_or_refused_in_the_loaders_words(double: &'static Double) {
+pub fn plugins_are_refused_in_the_loaders_words(double: &'static Double) {
     let scene = Scene::new(double);
-    scene.library.load_plugins(&double.parser).unwrap();
     let error = scene
         .library
         .load_plugins(Path::new("/no/such/plugin.so"))
         .unwrap_err()
         .to_string();
     assert!(error.contains("/no/such/plugin.so"), "{error}");
-    if scene.has("IPluginRegistry::loadLibrary") {
-        let heard = scene.heard();
-        assert!(
-            heard
-                .iter()
-                .any(|line| line.contains("loadLibrary(\"/no/such/plugin.so\") -> null")),
-            "{heard:?}"
-        );
-    }
+    assert!(error.contains("cannot open shared object file"), "{error}");
 }

@@ -16,6 +16,7 @@ mod double;
 
 mod building;
 mod callbacks;
+mod contracts;
 mod failures;
 mod lifetimes;
 mod loading;
@@ -65,7 +66,11 @@ scenarios! {
     loading::what_is_no_plan_is_refused_in_the_librarys_words,
     loading::an_inspector_tells_of_layers,
     loading::runtime_configurations_and_caches_work_where_they_exist,
-    loading::plugins_are_loaded_or_refused_in_the_loaders_words,
+    loading::plugins_are_refused_in_the_loaders_words,
+    contracts::each_library_of_plugins_is_registered_once,
+    contracts::a_profile_serves_one_context_unless_profiles_are_shared,
+    contracts::two_contexts_that_are_enqueued_in_one_memory_are_noticed,
+    contracts::branches_have_streams_of_their_own,
     running::a_frame_is_computed_from_its_inputs,
     running::shapes_and_addresses_are_set_and_read_back,
     running::a_context_takes_every_option,

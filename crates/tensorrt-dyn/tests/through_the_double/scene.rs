@@ -173,6 +173,16 @@ impl Scene {
 
     /// A plan of [`NETWORK`] (batches of 1 to 4), [`STATIC`] or [`LATE`], with whatever else a configuration is given.
     pub fn plan_with(&self, text: &str, configure: impl FnOnce(&mut BuilderConfig)) -> Plan {
+        self.plan_of_profiles(text, 1, configure)
+    }
+
+    /// The same with so many equal profiles.
+    pub fn plan_of_profiles(
+        &self,
+        text: &str,
+        profiles: usize,
+        configure: impl FnOnce(&mut BuilderConfig),
+    ) -> Plan {
         let builder = self.library.builder().unwrap();
         let mut parser = builder
             .network(NetworkOptions::default())
@@ -181,12 +191,18 @@ impl Scene {
             .unwrap();
         parser.parse(text.as_bytes(), "a network").unwrap();
         let mut config = builder.config().unwrap();
-        let profile = builder.optimization_profile().unwrap();
-        for (selector, batch) in [
+        let profiles: Vec<_> = (0..profiles)
+            .map(|_| builder.optimization_profile().unwrap())
+            .collect();
+        let shapes = [
             (ProfileSelector::Min, 1),
             (ProfileSelector::Opt, 2),
             (ProfileSelector::Max, 4),
-        ] {
+        ];
+        for (profile, (selector, batch)) in profiles
+            .iter()
+            .flat_map(|profile| shapes.map(|shape| (profile, shape)))
+        {
             if text == NETWORK {
                 profile
                     .set_dimensions("images", selector, &[batch, 2, 2])
@@ -195,7 +211,9 @@ impl Scene {
                 profile.set_shape_values("size", selector, &[batch]).unwrap();
             }
         }
-        config.add_optimization_profile(&profile).unwrap();
+        for profile in &profiles {
+            config.add_optimization_profile(profile).unwrap();
+        }
         configure(&mut config);
         builder.build(&parser, &config).unwrap()
     }
