@@ -5,7 +5,9 @@
 //! on an idle stream, bracketed by two looks at the host's clock. Half of the bracket is the anchor's uncertainty; how
 //! far the anchor before would have been off at this one is the residual, which contains the drift.
 //!
-//! A frame takes the newest anchor along when it is submitted and is placed by it later.
+//! An event that had to wait on the device has a wide bracket. So the newest anchor is not always the best: the one before stays
+//! while its own bracket and what the clocks may have drifted since are less. A frame takes the best anchor along when it is
+//! submitted and is placed by it later.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,6 +23,8 @@ use crate::units::{Nanos, Stamp};
 const RENEWED: Duration = Duration::from_millis(500);
 /// Looks for one anchor; the closest bracket counts.
 const LOOKS: usize = 5;
+/// The most that the two clocks are taken to drift apart, per second: two crystals of 100 ppm.
+const DRIFT_PPM: i64 = 200;
 /// A device that does not answer for so long is the watchdog's affair.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -42,12 +46,12 @@ impl Anchor {
     }
 }
 
-/// One tenant's view of the newest anchor: a lock that only the tenant and, twice a second, the calibration take.
+/// One tenant's view of the best anchor: a lock that only the tenant and, twice a second, the calibration take.
 #[derive(Clone, Debug)]
 pub struct ClockMap(Arc<Mutex<Arc<Anchor>>>);
 
 impl ClockMap {
-    /// The newest anchor.
+    /// The best anchor.
     pub fn anchor(&self) -> Arc<Anchor> {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -109,7 +113,9 @@ impl Calibrator {
                     residual: predicted - next.host,
                     uncertainty: next.uncertainty,
                 };
-                newest = Arc::new(next);
+                if is_better((next.host, next.uncertainty), (newest.host, newest.uncertainty)) {
+                    newest = Arc::new(next);
+                }
                 let locked = |maps: &Mutex<Vec<ClockMap>>| {
                     let maps = maps.lock().unwrap_or_else(PoisonError::into_inner);
                     maps.iter().for_each(|map| map.renew(&newest));
@@ -156,6 +162,12 @@ impl Drop for Calibrator {
     }
 }
 
+/// Whether a new anchor places moments better than one of before, both with their brackets' halves.
+fn is_better((at, own): (Stamp, Nanos), (before, its): (Stamp, Nanos)) -> bool {
+    let drifted = Nanos((at - before).0.max(0) / 1_000_000 * DRIFT_PPM);
+    own <= its + drifted
+}
+
 /// The closest of several looks.
 fn anchor(stream: &Stream) -> Result<Anchor, GpuError> {
     stream.gpu().bind()?;
@@ -176,4 +188,20 @@ fn anchor(stream: &Stream) -> Result<Anchor, GpuError> {
         }
     }
     best.ok_or(GpuError::NoDevice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_anchor_of_a_busy_device_does_not_replace_a_close_one_until_that_may_have_drifted_as_far() {
+        let at = |ms: i64| Stamp(ms * 1_000_000);
+        let close = (at(0), Nanos(3_000));
+        let wide = Nanos(400_000);
+        assert!(!is_better((at(500), wide), close), "100 us of drift at most");
+        assert!(is_better((at(500), Nanos(50_000)), close));
+        assert!(is_better((at(2_500), wide), close), "503 us");
+        assert!(is_better((at(500), Nanos(3_000)), close), "as close and newer");
+    }
 }

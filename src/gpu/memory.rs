@@ -94,12 +94,24 @@ fn out_of_memory(gpu: &Gpu, wanted: usize) -> GpuError {
     }
 }
 
+/// How the device gets at host memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// By copies.
+    Copies,
+    /// By its own reads and writes of pinned memory, which the GPU of a Jetson does not cache.
+    Mapped,
+    /// As managed memory, which both sides cache and which is the host's or the device's at a time ([`super::Stream::lend`]).
+    Managed,
+}
+
 /// A block of pinned host memory, shared by the tensor that fills it and the slot that copies it.
 #[derive(Debug)]
 struct Pinned {
     at: NonNull<u8>,
     bytes: usize,
-    /// Where the device sees it, if it was asked for.
+    reach: Reach,
+    /// Where the device sees it, if it does.
     mapped: Option<u64>,
     gpu: Arc<Gpu>,
 }
@@ -114,7 +126,12 @@ impl Drop for Pinned {
     fn drop(&mut self) {
         let _ = self.gpu.synchronize();
         // SAFETY: made by us, and nothing that uses it is under way.
-        let _ = unsafe { result::free_host(self.at.as_ptr().cast()) };
+        let _ = unsafe {
+            match self.reach {
+                Reach::Managed => result::free_sync(self.at.as_ptr() as u64),
+                Reach::Copies | Reach::Mapped => result::free_host(self.at.as_ptr().cast()),
+            }
+        };
     }
 }
 
@@ -127,30 +144,44 @@ pub struct PinnedMemory(Arc<Pinned>);
 pub struct PinnedAddress(Arc<Pinned>);
 
 impl PinnedMemory {
-    /// `bytes` of zeros; with `mapped`, the device can read and write them without a copy.
+    /// `bytes` of zeros.
     ///
     /// # Errors
     /// The host has no such memory left ([`GpuError::PinnedFull`]), or the device cannot map it.
-    pub fn new(gpu: &Arc<Gpu>, bytes: usize, mapped: bool) -> Result<Self, GpuError> {
+    pub fn new(gpu: &Arc<Gpu>, bytes: usize, reach: Reach) -> Result<Self, GpuError> {
         gpu.bind()?;
         let bytes = bytes.max(1);
-        let flags = if mapped { sys::CU_MEMHOSTALLOC_DEVICEMAP } else { 0 };
+        let (call, pinned) = match reach {
+            Reach::Copies => ("cuMemHostAlloc", Some(0)),
+            Reach::Mapped => ("cuMemHostAlloc", Some(sys::CU_MEMHOSTALLOC_DEVICEMAP)),
+            Reach::Managed => ("cuMemAllocManaged", None),
+        };
         // SAFETY: the context is this thread's.
-        let at =
-            unsafe { result::malloc_host(bytes.min(LARGEST), flags) }.map_err(|error| match error.0 {
-                sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::PinnedFull { wanted: bytes as u64 },
-                _ => driver_failed("cuMemHostAlloc")(error),
-            })?;
-        let at = NonNull::new(at.cast::<u8>()).ok_or_else(|| driver_gave_nothing("cuMemHostAlloc", bytes))?;
+        let made = unsafe {
+            match pinned {
+                Some(flags) => result::malloc_host(bytes.min(LARGEST), flags),
+                // The host's, until a stream lends it to the device.
+                None => {
+                    result::malloc_managed(bytes.min(LARGEST), sys::CUmemAttach_flags::CU_MEM_ATTACH_HOST)
+                        .map(|address| address as *mut std::ffi::c_void)
+                }
+            }
+        };
+        let at = made.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::PinnedFull { wanted: bytes as u64 },
+            _ => driver_failed(call)(error),
+        })?;
+        let at = NonNull::new(at.cast::<u8>()).ok_or_else(|| driver_gave_nothing(call, bytes))?;
         // SAFETY: the block has that many bytes, and is nobody else's yet.
         unsafe { at.as_ptr().write_bytes(0, bytes) };
         let mut block = Pinned {
             at,
             bytes,
-            mapped: None,
+            reach,
+            mapped: (reach == Reach::Managed).then_some(at.as_ptr() as u64),
             gpu: Arc::clone(gpu),
         };
-        if mapped {
+        if reach == Reach::Mapped {
             let mut address = 0;
             // SAFETY: the block was allocated with the flag that this needs.
             unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut address, at.as_ptr().cast(), 0) }
@@ -190,7 +221,11 @@ impl PinnedAddress {
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
-    /// Where the device sees it; none if it was not mapped.
+    /// How the device gets at it.
+    pub fn reach(&self) -> Reach {
+        self.0.reach
+    }
+    /// Where the device sees it; none if it only copies.
     pub fn mapped(&self) -> Option<u64> {
         self.0.mapped
     }

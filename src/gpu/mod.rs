@@ -42,7 +42,7 @@ pub use fit::Fit;
 pub use graph::Graph;
 pub use kernels::{FIT, KernelSource, LOAD, Module, PILLARS, SCATTER, SOURCES};
 pub use load::{Load, LoadKernel};
-pub use memory::{DeviceMemory, PinnedAddress, PinnedMemory, Uploads};
+pub use memory::{DeviceMemory, PinnedAddress, PinnedMemory, Reach, Uploads};
 pub use nvrtc::{Nvrtc, NvrtcError};
 pub use partition::Partition;
 pub use pillars::Pillars;

@@ -121,6 +121,28 @@ impl Stream {
             .map_err(driver_failed("cuMemsetD8Async"))
     }
 
+    /// Gives managed memory to the device, in order with the stream: the host leaves it alone from now on.
+    ///
+    /// # Errors
+    /// The driver fails, or the memory is not managed.
+    pub fn lend(&self, memory: &PinnedAddress) -> Result<(), GpuError> {
+        self.attach(memory, sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL)
+    }
+
+    /// Gives managed memory back to the host, which may touch it when the stream has passed this point.
+    ///
+    /// # Errors
+    /// As [`Stream::lend`].
+    pub fn give_back(&self, memory: &PinnedAddress) -> Result<(), GpuError> {
+        self.attach(memory, sys::CUmemAttach_flags::CU_MEM_ATTACH_HOST)
+    }
+
+    fn attach(&self, memory: &PinnedAddress, to: sys::CUmemAttach_flags) -> Result<(), GpuError> {
+        // SAFETY: the block is alive, and the driver refuses what is not managed. A length of 0 is the whole of it.
+        unsafe { result::stream::attach_mem_async(self.raw, memory.as_ptr() as u64, 0, to) }
+            .map_err(driver_failed("cuStreamAttachMemAsync"))
+    }
+
     /// Waits until all of its work is done.
     ///
     /// # Errors

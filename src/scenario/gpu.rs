@@ -43,13 +43,16 @@ pub enum Preprocess {
 /// How inputs and outputs get across.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transfer {
-    /// Without a copy where the device shares the host's memory, by a copy elsewhere.
+    /// As `Copy`. A Jetson's GPU does not cache pinned memory, so that a copy is the safe choice there too; `jetlag doctor
+    /// --measure` compares them on the board at hand.
     #[default]
     Auto,
     /// Copied to and from device memory.
     Copy,
     /// Kernels read and write the pinned host memory.
     ZeroCopy,
+    /// Kernels and host read and write managed memory, which is the one's or the other's at a time.
+    Managed,
 }
 
 /// Whether the work of a frame is captured as a CUDA graph.
@@ -117,7 +120,7 @@ pub(super) struct GpuFile {
 static TRANSFERS: Choices = Choices {
     what: "transfer",
     default: "Auto",
-    all: &[plain("Auto"), plain("Copy"), plain("ZeroCopy")],
+    all: &[plain("Auto"), plain("Copy"), plain("ZeroCopy"), plain("Managed")],
 };
 
 static GRAPHS: Choices = Choices {
@@ -156,6 +159,7 @@ pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
             Some(match r.choice(node, &TRANSFERS)?.0 {
                 "Copy" => Transfer::Copy,
                 "ZeroCopy" => Transfer::ZeroCopy,
+                "Managed" => Transfer::Managed,
                 _ => Transfer::Auto,
             })
         }),

@@ -1,7 +1,8 @@
 // Device memory, page-locked host memory, copies and fills.
 //
 // Device memory is twice its size of address space: the first half, which is the device's address, cannot be touched; the
-// bytes lie in the second half.
+// bytes lie in the second half. So does managed memory, whose first half shows the same bytes: on an integrated device only
+// while it is attached to the host, and the device may not touch it then (cuStreamAttachMemAsync), as on a Jetson.
 #include "world.h"
 
 #include <algorithm>
@@ -32,10 +33,32 @@ Block* find(uintptr_t address, std::size_t size, uintptr_t* base = nullptr)
     return &after->second;
 }
 
+/// Flags of managed memory.
+constexpr unsigned kATTACH_GLOBAL = 1, kATTACH_HOST = 2, kATTACH_SINGLE = 4;
+
 bool onDevice(Block const* block) { return block != nullptr && block->kind == Memory::device; }
 
 /// Whether the bytes count against the device's memory.
 bool counts(Memory kind) { return kind == Memory::device || kind == Memory::managed || (kind == Memory::host && control().integrated); }
+
+/// Managed memory: the bytes of one file, seen at two places.
+void* twice(std::size_t reserved)
+{
+    int const file = memfd_create("managed", MFD_CLOEXEC);
+    if (file < 0)
+        return MAP_FAILED;
+    void* at = ftruncate(file, static_cast<off_t>(reserved)) == 0
+        ? mmap(nullptr, 2 * reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+    for (std::size_t half = 0; at != MAP_FAILED && half < 2; ++half)
+        if (mmap(static_cast<char*>(at) + half * reserved, reserved, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0)
+            == MAP_FAILED)
+        {
+            munmap(at, 2 * reserved);
+            at = MAP_FAILED;
+        }
+    close(file);
+    return at;
+}
 
 CUresult allocate(uintptr_t& into, std::size_t size, Memory kind)
 {
@@ -54,7 +77,8 @@ CUresult allocate(uintptr_t& into, std::size_t size, Memory kind)
     if (counts(kind) && used + reserved > control().memory)
         return CUDA_ERROR_OUT_OF_MEMORY;
     bool const hidden = kind == Memory::device;
-    void* const at = mmap(nullptr, hidden ? 2 * reserved : reserved, hidden ? PROT_NONE : PROT_READ | PROT_WRITE,
+    bool const managed = kind == Memory::managed;
+    void* const at = managed ? twice(reserved) : mmap(nullptr, hidden ? 2 * reserved : reserved, hidden ? PROT_NONE : PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -68,7 +92,8 @@ CUresult allocate(uintptr_t& into, std::size_t size, Memory kind)
         used += reserved;
         w.most_bytes = std::max(w.most_bytes, used);
     }
-    w.blocks[number(at)] = {size, reserved, kind, context, hidden ? static_cast<std::ptrdiff_t>(reserved) : 0, false, false};
+    w.blocks[number(at)] = {size, reserved, kind, context,
+        hidden || managed ? static_cast<std::ptrdiff_t>(reserved) : 0, false, false, managed};
     into = number(at);
     return CUDA_SUCCESS;
 }
@@ -228,7 +253,7 @@ void* bytesAt(CUdeviceptr address, std::size_t size)
 {
     Lock const held(world().lock);
     Block const* const block = find(address, size);
-    if (block == nullptr)
+    if (block == nullptr || (block->kind == Memory::managed && block->on_host && control().integrated))
     {
         fault(CUDA_ERROR_ILLEGAL_ADDRESS);
         return nullptr;
@@ -249,14 +274,43 @@ CUDA_API CUresult cuMemAlloc_v2(CUdeviceptr* into, std::size_t size)
     return answer;
 }
 
-CUDA_API CUresult cuMemAllocManaged(CUdeviceptr* into, std::size_t size, unsigned)
+CUDA_API CUresult cuMemAllocManaged(CUdeviceptr* into, std::size_t size, unsigned flags)
 {
     CALL("cuMemAllocManaged");
     uintptr_t at = 0;
-    CUresult const answer = into == nullptr ? CUDA_ERROR_INVALID_VALUE : allocate(at, size, Memory::managed);
+    CUresult const answer = into == nullptr || (flags != kATTACH_GLOBAL && flags != kATTACH_HOST)
+        ? CUDA_ERROR_INVALID_VALUE : allocate(at, size, Memory::managed);
     if (into != nullptr)
         *into = at;
+    if (answer == CUDA_SUCCESS)
+        world().blocks[at].on_host = flags == kATTACH_HOST;
     return answer;
+}
+
+CUDA_API CUresult cuStreamAttachMemAsync(CUstream on, CUdeviceptr address, std::size_t length, unsigned flags)
+{
+    CALL("cuStreamAttachMemAsync");
+    CUresult why = CUDA_SUCCESS;
+    auto const stream = streamOf(on, why);
+    if (stream == nullptr)
+        return why;
+    uintptr_t base = 0;
+    Block const* const block = find(address, length, &base);
+    if (block == nullptr || base != address || (length != 0 && length != block->size) || block->kind != Memory::managed
+        || (flags != kATTACH_GLOBAL && flags != kATTACH_HOST && flags != kATTACH_SINGLE))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (stream->capture != nullptr)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return enqueue(stream, [address, flags](Place const&, Time start) {
+        Lock const held(world().lock);
+        if (Block* const now = find(address, 0))
+        {
+            now->on_host = flags == kATTACH_HOST;
+            if (control().integrated)
+                mprotect(reinterpret_cast<void*>(address), now->reserved, now->on_host ? PROT_READ | PROT_WRITE : PROT_NONE);
+        }
+        return start;
+    });
 }
 
 CUDA_API CUresult cuMemFree_v2(CUdeviceptr address)

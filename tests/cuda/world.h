@@ -155,6 +155,7 @@ struct Block
     std::ptrdiff_t backing = 0; // from the address to the bytes
     bool freed = false;         // by cuMemFreeAsync, whose turn has not come
     bool abandoned = false;     // its context is gone
+    bool on_host = false;       // managed memory that is attached to the host
 };
 
 struct Function;

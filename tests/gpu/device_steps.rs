@@ -4,7 +4,7 @@ use jetlag::backend::gpu::kernels;
 use jetlag::backend::{DeviceStep, HostStep};
 use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::lidar::scatter::{FeatureLayout, Scatter as HostScatter};
-use jetlag::gpu::{DeviceMemory, Gpu, PinnedMemory, SCATTER, Scatter, Span, Stream};
+use jetlag::gpu::{DeviceMemory, Gpu, PinnedMemory, Reach, SCATTER, Scatter, Span, Stream};
 use jetlag::tensor::{ElementType, HostMemory, HostTensor, Shape, TensorSet};
 
 use super::cuda::{self, Control};
@@ -88,7 +88,7 @@ fn scatters_are_the_same() {
         );
         let mut device =
             Scatter::new(&module, step.shape, span(&features), span(&cells), span(&canvas)).unwrap();
-        let back = PinnedMemory::new(&gpu, canvas_bytes, false).unwrap();
+        let back = PinnedMemory::new(&gpu, canvas_bytes, Reach::Copies).unwrap();
         let mut state = 7;
         for pillars in [40, 3, 0, MOST - 2, 17] {
             let frame = cells_of(pillars, &mut state);

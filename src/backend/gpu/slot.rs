@@ -12,14 +12,15 @@
 //! one stream is not taken apart: a kernel that waits for multiprocessors is computing, and so is a device that waits for the
 //! host's next launch. Hence a stamp of the host when all is enqueued: what *compute* shares with submitting is told beside it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::layout::{Location, Work, allocate};
+use super::layout::{Location, Segment, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch, Submitted};
 use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
 use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
-use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Sync};
+use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Reach, Sync};
 use crate::record::{Finding, Phase};
 use crate::scenario::{self, Sharing, Transfer};
 use crate::tensor::{HostTensor, TensorSet};
@@ -41,13 +42,13 @@ pub fn open(
         scenario::Preprocess::Host => (program.clone(), None),
         scenario::Preprocess::Gpu => fold(options.backend, shared.gpu(), program, &mut networks),
     };
-    let zero_copy = match options.gpu.transfer {
-        Transfer::Auto => shared.gpu().device().is_integrated,
-        Transfer::ZeroCopy => true,
-        Transfer::Copy => false,
+    let reach = match options.gpu.transfer {
+        Transfer::Auto | Transfer::Copy => Reach::Copies,
+        Transfer::ZeroCopy => Reach::Mapped,
+        Transfer::Managed => Reach::Managed,
     };
     let tenant = Tenant {
-        layout: Layout::new(options.backend, &program, &networks, zero_copy)?,
+        layout: Layout::new(options.backend, &program, &networks, reach != Reach::Copies)?,
         lanes: lender
             .first()
             .map_err(|error| failed(options.backend, "the tenant's streams", error))?,
@@ -55,7 +56,7 @@ pub fn open(
         turn: Arc::default(),
         clock: shared.clock_map(),
         gpu: Arc::clone(shared.gpu()),
-        zero_copy,
+        reach,
         options: options.clone(),
     };
     let slot = |number: usize| -> Result<Box<dyn Slot>, BackendError> {
@@ -77,7 +78,7 @@ struct Tenant {
     turn: Arc<Mutex<()>>,
     clock: ClockMap,
     gpu: Arc<Gpu>,
-    zero_copy: bool,
+    reach: Reach,
     options: Options,
 }
 
@@ -121,11 +122,11 @@ impl GpuSlot {
             turn,
             clock,
             gpu,
-            zero_copy,
+            reach,
             options,
         } = tenant;
         let lacks = |error| failed(options.backend, "the tenant's memory", error);
-        let device = allocate(layout, gpu, *zero_copy).map_err(lacks)?;
+        let device = allocate(layout, gpu, *reach != Reach::Copies).map_err(lacks)?;
         let (mut tensors, mut pinned) = (TensorSet::default(), Vec::new());
         for tensor in &layout.tensors {
             if !tensor.is_on_host {
@@ -134,8 +135,13 @@ impl GpuSlot {
                 pinned.push(None);
                 continue;
             }
-            let is_mapped = *zero_copy && tensor.is_on_device;
-            let memory = PinnedMemory::new(gpu, tensor.bytes(), is_mapped).map_err(lacks)?;
+            // What only the host touches is copied by nobody.
+            let reach = if tensor.is_on_device {
+                *reach
+            } else {
+                Reach::Copies
+            };
+            let memory = PinnedMemory::new(gpu, tensor.bytes(), reach).map_err(lacks)?;
             pinned.push(Some(memory.address()));
             let (name, memory) = (tensor.name.clone(), Box::new(memory));
             tensors.push(HostTensor::over(name, tensor.element, tensor.max_shape, memory)?);
@@ -196,8 +202,14 @@ impl GpuSlot {
             if options.gpu.graph == scenario::Graph::On && !can_be_captured {
                 findings.push(never_captured(options.backend));
             }
-            let mut stretch =
-                Stretch::new(gpu, segment, executions, wants_graph && can_be_captured).map_err(lacks)?;
+            let mut stretch = Stretch::new(
+                gpu,
+                segment,
+                executions,
+                managed(segment, &pinned),
+                wants_graph && can_be_captured,
+            )
+            .map_err(lacks)?;
             stretch.lend_branches(lanes)?;
             pieces.push(Piece::Stretch(Box::new(stretch)));
         }
@@ -311,6 +323,19 @@ impl GpuSlot {
             let _ = stream.synchronize();
         }
     }
+}
+
+/// What a segment's engines read and write in managed memory, each once.
+fn managed(segment: &Segment, pinned: &[Option<PinnedAddress>]) -> Vec<PinnedAddress> {
+    let touched = segment
+        .engines
+        .iter()
+        .flat_map(|engine| engine.inputs.iter().chain(&engine.outputs));
+    let places: BTreeSet<usize> = touched.copied().collect();
+    let addresses = places.into_iter().filter_map(|place| pinned[place].clone());
+    addresses
+        .filter(|address| address.reach() == Reach::Managed)
+        .collect()
 }
 
 fn never_captured(backend: &'static str) -> Finding {

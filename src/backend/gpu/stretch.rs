@@ -17,6 +17,8 @@ use crate::units::{Nanos, Stamp};
 pub(super) struct Stretch {
     segment: Segment,
     executions: Vec<Bound>,
+    /// Managed memory that its engines read and write.
+    managed: Vec<PinnedAddress>,
     stamps: Stamps,
     graph: Captured,
 }
@@ -39,6 +41,8 @@ struct Stamps {
     /// Where copies out have a stream of their own: when that was free.
     download: Event,
     done: Event,
+    /// Managed memory is the host's again.
+    given_back: Event,
 }
 
 impl Stamps {
@@ -51,6 +55,7 @@ impl Stamps {
             computed: event()?,
             download: event()?,
             done: event()?,
+            given_back: event()?,
         })
     }
 }
@@ -97,6 +102,7 @@ impl Stretch {
         gpu: &Arc<Gpu>,
         segment: &Segment,
         executions: Vec<Bound>,
+        managed: Vec<PinnedAddress>,
         wants_graph: bool,
     ) -> Result<Self, GpuError> {
         Ok(Stretch {
@@ -106,6 +112,7 @@ impl Stretch {
                 false => Captured::No,
             },
             executions,
+            managed,
             stamps: Stamps::new(gpu)?,
         })
     }
@@ -162,12 +169,20 @@ impl Stretch {
             lanes.compute.wait_for(self.uploaded())?;
             lanes.compute.record(&stamps.execution)?;
         }
-        Ok(())
+        self.managed
+            .iter()
+            .try_for_each(|memory| lanes.compute.lend(memory))
     }
 
     fn copy_out(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
         let stamps = &self.stamps;
         lanes.compute.record(&stamps.computed)?;
+        if !self.managed.is_empty() {
+            self.managed
+                .iter()
+                .try_for_each(|memory| lanes.compute.give_back(memory))?;
+            lanes.compute.record(&stamps.given_back)?;
+        }
         if self.segment.downloads.is_empty() {
             return Ok(());
         }
@@ -193,9 +208,11 @@ impl Stretch {
 
     /// Waits for its last stamp.
     pub(super) fn wait(&self, sync: Sync, limit: std::time::Duration) -> Result<(), GpuError> {
-        let last = match self.segment.downloads.is_empty() {
-            true => &self.stamps.computed,
-            false => &self.stamps.done,
+        let last = match (self.segment.downloads.is_empty(), self.managed.is_empty()) {
+            (true, true) => &self.stamps.computed,
+            // Managed memory is never copied.
+            (true, false) => &self.stamps.given_back,
+            (false, _) => &self.stamps.done,
         };
         last.wait(sync, limit)
     }

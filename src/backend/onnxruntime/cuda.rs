@@ -11,6 +11,7 @@
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+use ort::ep::cuda::ConvAlgorithmSearch;
 use ort::ep::{ArenaExtendStrategy, CUDA};
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::{NoSelectedOutputs, RunOptions};
@@ -24,6 +25,7 @@ use crate::backend::gpu::{
     self, Claim, Described, Execution, Lanes, Lender, Location, Network, Options, Ports, SharedGpu, Wanted,
 };
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
+use crate::engine::network;
 use crate::gpu::Stream;
 use crate::record::Device;
 use crate::tensor::{ElementType, HostTensor, Shape};
@@ -78,6 +80,7 @@ impl CudaProvider {
     fn load(&self, network: &NetworkSource, ways: &[Arc<Lanes>]) -> Result<Loaded, BackendError> {
         let device = i32::from(self.options.gpu.gpu);
         let mut sessions: Vec<OnStream> = Vec::new();
+        let search = search_of(network);
         for lanes in ways {
             let stream = &lanes.compute;
             if sessions.iter().any(|made| made.enqueues_on(stream)) {
@@ -86,7 +89,8 @@ impl CudaProvider {
             let provider = CUDA::default()
                 .with_device_id(device)
                 // Other tenants need the memory that the default, the next power of two, would take and leave idle.
-                .with_arena_extend_strategy(ArenaExtendStrategy::SameAsRequested);
+                .with_arena_extend_strategy(ArenaExtendStrategy::SameAsRequested)
+                .with_conv_algorithm_search(search.clone());
             // SAFETY: a stream of this device. The session is never run after `OnStream`, which keeps the stream, is dropped.
             let provider = unsafe { provider.with_compute_stream(stream.raw().cast()) };
             sessions.push(OnStream {
@@ -109,6 +113,20 @@ impl CudaProvider {
             sessions: sessions.into(),
             device,
         })
+    }
+}
+
+/// How the library chooses its convolutions. Trying all is done once for each shape of the inputs, at the first frame that has it:
+/// before the run where shapes are fixed, and in the middle of it where they are not.
+fn search_of(source: &NetworkSource) -> ConvAlgorithmSearch {
+    let facts = match source {
+        NetworkSource::File(path) => network::read(path).ok(),
+        NetworkSource::Embedded { bytes, .. } => network::facts(bytes).ok(),
+    };
+    let is_fixed = |port: &network::Port| port.shape.iter().all(|extent| extent.parse::<usize>().is_ok());
+    match facts.is_some_and(|facts| facts.inputs.iter().all(is_fixed)) {
+        true => ConvAlgorithmSearch::Exhaustive,
+        false => ConvAlgorithmSearch::Heuristic,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::backend::{BackendError, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
     Anchor, ClockMap, DeviceMemory, Event, Gpu, GpuError, LOAD, Load, LoadKernel, PinnedAddress,
-    PinnedMemory, Stream, Sync,
+    PinnedMemory, Reach, Stream, Sync,
 };
 use crate::record::{Phase, Submission};
 use crate::scenario::{self, Resource, Sharing};
@@ -90,7 +90,7 @@ impl Work {
             Resource::Dram => Load::Dram,
             Resource::L2 => Load::L2,
             Resource::HostToDevice => {
-                let from = PinnedMemory::new(device, COPY_BYTES, false).map_err(lacks)?;
+                let from = PinnedMemory::new(device, COPY_BYTES, Reach::Copies).map_err(lacks)?;
                 let to = DeviceMemory::new(device, COPY_BYTES).map_err(lacks)?;
                 return Ok(Work::Copies {
                     to,

@@ -101,6 +101,16 @@ fn bullets(problems: &[String]) -> String {
         .collect()
 }
 
+/// Whether the network says how its numbers are scaled.
+fn is_quantised(facts: &NetworkFacts) -> bool {
+    // Also TRT_FP8QuantizeLinear and its kin, which Model Optimizer writes.
+    let is_quantiser = |operator: &String| {
+        (operator.contains("QuantizeLinear") || operator.contains("DequantizeLinear"))
+            && !operator.contains("DynamicQuantize")
+    };
+    facts.operators.keys().any(is_quantiser)
+}
+
 /// Everything in the options that this release, network or machine cannot do; empty if a build can be tried.
 pub fn refusals(
     library: Library,
@@ -108,13 +118,8 @@ pub fn refusals(
     facts: &NetworkFacts,
     gpu: Option<&Device>,
 ) -> Vec<String> {
-    // Also TRT_FP8QuantizeLinear and its kin, which Model Optimizer writes.
-    let is_quantiser = |operator: &String| {
-        (operator.contains("QuantizeLinear") || operator.contains("DequantizeLinear"))
-            && !operator.contains("DynamicQuantize")
-    };
     let network = NetworkTraits {
-        is_quantised: facts.operators.keys().any(is_quantiser),
+        is_quantised: is_quantised(facts),
     };
     let machine = MachineTraits {
         compute_capability: gpu.map(|gpu| gpu.compute_capability),
@@ -209,6 +214,7 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
         &config,
         library.version(),
         capability(&request.target),
+        is_quantised(request.facts) || request.calibrator.is_some(),
     )
     .map_err(failed)?;
     let problems = options::pools_not_taken(&request.options, &config).map_err(failed)?;

@@ -226,6 +226,7 @@ pub(super) fn apply(
     config: &BuilderConfig,
     version: Version,
     compute_capability: Option<u16>,
+    has_scales: bool,
 ) -> Result<()> {
     let set = |flag: BuilderFlag| config.set_flag(flag, true);
     let set_if_there = |flag: BuilderFlag| {
@@ -246,7 +247,14 @@ pub(super) fn apply(
         // As trtexec does: FP8 and INT8 exclude each other, BF16 where the GPU has it.
         Precision::Best => {
             set(BuilderFlag::Fp16)?;
-            set(BuilderFlag::Int8)?;
+            if has_scales {
+                set(BuilderFlag::Int8)?;
+            } else {
+                log::warn!(
+                    "`best` is without INT8 here: the network has no Q/DQ nodes and there is no calibration, so nothing says how \
+                     its numbers are scaled; --calibrate does"
+                );
+            }
             if compute_capability.is_some_and(|capability| capability >= FIRST_WITH_BF16) {
                 set_if_there(BuilderFlag::Bf16)?;
             }

@@ -4,7 +4,7 @@ use jetlag::backend::gpu::kernels;
 use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
 use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout, block};
 use jetlag::detector::{Carry, Preprocess};
-use jetlag::gpu::{DeviceMemory, FIT, Fit, Gpu, PinnedMemory, Stream};
+use jetlag::gpu::{DeviceMemory, FIT, Fit, Gpu, PinnedMemory, Reach, Stream};
 use jetlag::source::{Content, Frame, Image};
 use jetlag::tensor::{ElementType, HostMemory, HostTensor, TensorSet};
 
@@ -80,7 +80,7 @@ fn fits_are_the_same() {
         let mut host = TensorSet::default();
         host.push(HostTensor::zeroed("images", ElementType::F32, format.shape()));
         let bytes = step.block.max_shape.len();
-        let pinned = PinnedMemory::new(&gpu, bytes, false).unwrap();
+        let pinned = PinnedMemory::new(&gpu, bytes, Reach::Copies).unwrap();
         let address = pinned.address();
         let mut slot = TensorSet::default();
         let tensor = HostTensor::over(
@@ -93,7 +93,7 @@ fn fits_are_the_same() {
         let on_device = DeviceMemory::new(&gpu, bytes).unwrap();
         let input = DeviceMemory::new(&gpu, step.shape.input_bytes()).unwrap();
         let fit = Fit::new(&module, step.shape, span(&on_device), span(&input)).unwrap();
-        let back = PinnedMemory::new(&gpu, input.bytes(), false).unwrap();
+        let back = PinnedMemory::new(&gpu, input.bytes(), Reach::Copies).unwrap();
         let mut preprocess = CameraPreprocess::new(format.clone());
         let mut side = || random(&mut sizes) as usize % 150 + 1;
         for [width, height] in SIZES.into_iter().chain((0..30).map(|_| [side(), side()])) {

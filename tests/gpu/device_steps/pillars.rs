@@ -5,7 +5,7 @@ use jetlag::detector::lidar::encode::on_device::{self, MOST_POINTS};
 use jetlag::detector::lidar::encode::{CELLS, Encoder, Feature, Layout, Planes};
 use jetlag::detector::lidar::grid::Grid;
 use jetlag::detector::lidar::voxelise::{Voxeliser, WhenFull};
-use jetlag::gpu::{DeviceMemory, Gpu, PILLARS, Pillars, PinnedMemory, Stream};
+use jetlag::gpu::{DeviceMemory, Gpu, PILLARS, Pillars, PinnedMemory, Reach, Stream};
 use jetlag::source::PointCloud;
 use jetlag::tensor::{ElementType, HostMemory, HostTensor, TensorSet};
 
@@ -83,7 +83,7 @@ fn pillars_are_the_same() {
             let encoder = Encoder::new(layout.clone(), GRID, MOST_IN_A_PILLAR, rows, true);
             let step = encoder.on_device(&voxeliser);
             let mut host = tensors(&encoder);
-            let pinned = PinnedMemory::new(&gpu, step.rules.block_bytes(), false).unwrap();
+            let pinned = PinnedMemory::new(&gpu, step.rules.block_bytes(), Reach::Copies).unwrap();
             let address = pinned.address();
             let (name, shape) = (step.block.name.clone(), step.block.max_shape);
             let mut block = HostTensor::over(name, ElementType::F32, shape, Box::new(pinned)).unwrap();
@@ -123,7 +123,7 @@ fn pillars_are_the_same() {
                 stream.upload(&on_device, &address, block.bytes().len()).unwrap();
                 pillars.enqueue(&stream).unwrap();
                 let read = |memory: &DeviceMemory| {
-                    let back = PinnedMemory::new(&gpu, memory.bytes(), false).unwrap();
+                    let back = PinnedMemory::new(&gpu, memory.bytes(), Reach::Copies).unwrap();
                     stream.download(&back.address(), memory, memory.bytes()).unwrap();
                     stream.synchronize().unwrap();
                     back.bytes().to_vec()

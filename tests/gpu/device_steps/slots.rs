@@ -63,7 +63,7 @@ impl Open {
 /// Every way in which a frame can go to the device and through it.
 fn ways() -> Vec<GpuUse> {
     let mut ways = Vec::new();
-    for transfer in [Transfer::Copy, Transfer::ZeroCopy] {
+    for transfer in [Transfer::Copy, Transfer::ZeroCopy, Transfer::Managed] {
         for graph in [Graph::Off, Graph::On, Graph::Auto] {
             ways.push(GpuUse {
                 transfer,
