@@ -33,6 +33,9 @@ use crate::report::plan::{self as show, Finished};
 use crate::shown::shown;
 use jobs::{Job, detector_of, jobs, options, plan_name};
 
+/// Between two steps of a spinner.
+const SPINNING: std::time::Duration = std::time::Duration::from_millis(120);
+
 /// Builds what the arguments ask for.
 ///
 /// # Errors
@@ -200,6 +203,10 @@ impl Session<'_> {
             .map(|file| files::read(file, files::NETWORK).unwrap_or_default());
         let (calibrator, calibration) = self.calibrator(&job)?.unzip();
         let bar = progress_bar(&job.identity.name, self.args.quiet);
+        if !build::can_be_stopped(self.library) {
+            let last = self.cache.last_build_seconds(&job.identity.blake3);
+            without_progress(&bar, &self.library.version().to_string(), last);
+        }
         let shown = bar.clone();
         let request = Request {
             network: &job.source,
@@ -332,9 +339,48 @@ fn progress_bar(name: &str, quiet: bool) -> ProgressBar {
     bar
 }
 
+/// For releases that do not say how far they are: that something goes on, and how long it took the last time.
+fn without_progress(bar: &ProgressBar, version: &str, last_seconds: Option<f64>) {
+    if let Ok(style) = ProgressStyle::with_template("{prefix} {elapsed:>4} {spinner} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.set_message(no_progress(version, last_seconds));
+    bar.enable_steady_tick(SPINNING);
+}
+
+fn no_progress(version: &str, last_seconds: Option<f64>) -> String {
+    match last_seconds {
+        Some(seconds) => {
+            let whole = seconds.round() as u64;
+            let took = match (whole / 60, whole % 60) {
+                (0, _) => format!("{seconds:.0} s"),
+                (minutes, seconds) => format!("{minutes} min {seconds} s"),
+            };
+            format!("{version} tells no progress; the last build of this network took {took}")
+        }
+        None => format!("{version} tells no progress; a first build can take many minutes"),
+    }
+}
+
 fn show_progress(bar: &ProgressBar, progress: &BuildProgress) {
     // A phase that was not announced makes the fraction fall; a bar that goes back tells nobody anything.
     let position = (progress.fraction * 1000.0) as u64;
     bar.set_position(bar.position().max(position));
     bar.set_message(shown(&progress.phase).into_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_progress_says_how_long_the_last_one_took() {
+        let said = |last| no_progress("TensorRT 8.5.2", last);
+        assert_eq!(
+            said(Some(200.4)),
+            "TensorRT 8.5.2 tells no progress; the last build of this network took 3 min 20 s"
+        );
+        assert!(said(Some(41.6)).ends_with("took 42 s"));
+        assert!(said(None).ends_with("a first build can take many minutes"));
+    }
 }

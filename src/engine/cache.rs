@@ -281,6 +281,16 @@ impl PlanCache {
         Ok(listed.into_iter().map(|(_, entry)| entry).collect())
     }
 
+    /// How long the newest plan of a network took to build here, with whatever options; none if there is none.
+    pub fn last_build_seconds(&self, network_blake3: &str) -> Option<f64> {
+        let listed = self.list().ok()?;
+        let of_network = |entry: Listed| {
+            let manifest = entry.manifest.ok()?;
+            (manifest.network.blake3 == network_blake3).then_some(manifest.build_seconds)
+        };
+        listed.into_iter().find_map(of_network)
+    }
+
     /// Removes all entries that `unwanted` picks, and what builds that were cut off left behind; answers how many
     /// entries and bytes went. Files that are not the cache's stay.
     ///
@@ -503,6 +513,10 @@ mod tests {
             .store(&key, b"the plan", &manifest(b"the plan"))
             .expect("stored");
         assert_eq!(cache.find(&key).expect("found").path, stored.path);
+        let made = manifest(b"the plan");
+        let took = cache.last_build_seconds(&made.network.blake3);
+        assert_eq!(took, Some(made.build_seconds), "what a build without progress is shown with");
+        assert_eq!(cache.last_build_seconds("another network"), None);
         fs::write(&stored.path, b"the plqn").expect("damaged");
         assert!(cache.find(&key).is_none());
         assert!(!stored.path.exists(), "a damaged entry is removed");
