@@ -1,4 +1,7 @@
 //! Finding shared libraries and programs by looking, as the loader would, without loading them.
+//!
+//! Empty files are none: container images have them as places onto which the host's libraries are mounted, and without
+//! the NVIDIA runtime nothing is.
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +19,12 @@ const FOLDERS: [&str; 8] = [
     "/usr/local/cuda/lib64",
     "/usr/local/lib",
 ];
+/// Where JetPack 7.2 has its drivers' libraries: for Orin (nvgpu) and for Thor (openrm). Both may be there; at each start the
+/// one that fits is linked into the loader's folders, unless that is in a container.
+const DRIVERS: [&str; 2] = [
+    "/opt/nvidia/l4t-gpu-libs/nvgpu",
+    "/opt/nvidia/l4t-gpu-libs/openrm",
+];
 const CACHE: &str = "/etc/ld.so.cache";
 
 /// A library `<stem>.so` or `<stem>.so.<version>`, the most specific name first found.
@@ -25,9 +34,14 @@ pub(crate) fn library(roots: &Roots, stem: &str) -> Option<PathBuf> {
         .iter()
         .find_map(|folder| in_folder(folder, stem))
         .or_else(|| in_cache(roots, stem));
+    let mut drivers = DRIVERS;
+    if (roots.text("/proc/device-tree/compatible")).is_some_and(|text| text.contains("tegra264")) {
+        drivers.reverse();
+    }
     listed.or_else(|| {
         FOLDERS
             .iter()
+            .chain(&drivers)
             .find_map(|folder| in_folder(&roots.file(folder), stem))
             // Shown as the machine itself calls it.
             .map(|path| match path.strip_prefix(&roots.root) {
@@ -51,7 +65,7 @@ fn in_folder(folder: &Path, stem: &str) -> Option<PathBuf> {
         .ok()?
         .flatten()
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| is_version_of(name, stem))
+        .filter(|name| is_version_of(name, stem) && has_content(&folder.join(name)))
         .collect();
     names.sort_by_key(|name| name.len());
     names.pop().map(|name| folder.join(name))
@@ -71,8 +85,13 @@ fn in_cache(roots: &Roots, stem: &str) -> Option<PathBuf> {
             name.is_some_and(|name| is_version_of(name, stem))
         })
         // A cache can outlive what it lists.
-        .find(|path| roots.file(&path.to_string_lossy()).exists())
+        .find(|path| has_content(&roots.file(&path.to_string_lossy())))
         .map(Path::to_owned)
+}
+
+/// Whether there is more than an empty place of this name.
+fn has_content(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.len() > 0)
 }
 
 /// `libcuda.so`, `libcuda.so.1`, not `libcudart.so` nor `libcuda.so.backup`.
@@ -83,4 +102,36 @@ fn is_version_of(name: &str, stem: &str) -> bool {
             version.is_empty()
                 || (version.starts_with('.') && version.bytes().all(|b| b == b'.' || b.is_ascii_digit()))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(files: &[(&str, &str)]) -> Option<String> {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        library(&Roots::at(root.path()), "libcuda").map(|path| path.display().to_string())
+    }
+
+    #[test]
+    fn an_empty_stub_is_no_library_and_the_drivers_of_jetpack_7_2_are_found_beside_it() {
+        let stub = ("/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", "");
+        let cached = (
+            "/etc/ld.so.cache",
+            "\0/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1\0",
+        );
+        assert_eq!(found(&[stub, cached]), None);
+        let orin = ("/opt/nvidia/l4t-gpu-libs/nvgpu/libcuda.so.1.1", "ELF");
+        let thor = ("/opt/nvidia/l4t-gpu-libs/openrm/libcuda.so.1.1", "ELF");
+        assert_eq!(found(&[stub, cached, orin, thor]).as_deref(), Some(orin.0));
+        let chip = ("/proc/device-tree/compatible", "nvidia,p4071\0nvidia,tegra264\0");
+        assert_eq!(found(&[stub, orin, thor, chip]).as_deref(), Some(thor.0));
+        let linked = (stub.0, "ELF");
+        assert_eq!(found(&[linked, orin]).as_deref(), Some(stub.0));
+    }
 }

@@ -51,10 +51,10 @@ fn orin() -> tempfile::TempDir {
         ("/sys/class/hwmon/hwmon0/name", "pwmfan\n"),
         ("/sys/class/hwmon/hwmon3/name", "ina3221\n"),
         ("/sys/class/hwmon/hwmon4/name", "ina3221\n"),
-        ("/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", ""),
-        ("/usr/lib/aarch64-linux-gnu/libnvinfer.so.10", ""),
-        ("/usr/lib/aarch64-linux-gnu/libnvinfer.so.10.3.0", ""),
-        ("/usr/lib/aarch64-linux-gnu/libnvinfer_plugin.so.10", ""),
+        ("/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", "ELF"),
+        ("/usr/lib/aarch64-linux-gnu/libnvinfer.so.10", "ELF"),
+        ("/usr/lib/aarch64-linux-gnu/libnvinfer.so.10.3.0", "ELF"),
+        ("/usr/lib/aarch64-linux-gnu/libnvinfer_plugin.so.10", "ELF"),
         ("/usr/bin/tegrastats", ""),
     ])
 }
@@ -92,8 +92,8 @@ fn desktop() -> tempfile::TempDir {
             "glibc-ld.so.cache1.1\0\u{1}\0libcuda.so.1\0/lib/x86_64-linux-gnu/libcuda.so.1\0\
              libnvinfer.so.10\0/opt/gone/libnvinfer.so.10\0",
         ),
-        ("/lib/x86_64-linux-gnu/libcuda.so.1", ""),
-        ("/usr/lib/x86_64-linux-gnu/libcudart.so.12", ""),
+        ("/lib/x86_64-linux-gnu/libcuda.so.1", "ELF"),
+        ("/usr/lib/x86_64-linux-gnu/libcudart.so.12", "ELF"),
         ("/.dockerenv", ""),
     ])
 }

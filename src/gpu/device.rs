@@ -126,6 +126,7 @@ fn version(number: i32) -> String {
 /// # Errors
 /// There is no driver, no device, or the driver fails.
 pub fn devices() -> Result<Vec<Device>, GpuError> {
+    super::driver::load();
     // SAFETY: opens libcuda and looks; nothing is called.
     if !unsafe { sys::is_culib_present() } {
         return Err(GpuError::NoDriver);

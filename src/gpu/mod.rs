@@ -21,6 +21,7 @@
 mod clock_map;
 mod context;
 mod device;
+mod driver;
 mod event;
 mod fit;
 mod graph;

@@ -306,6 +306,9 @@ fn look_into(folder: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Place>) {
                 .filter_map(|entry| entry.ok().map(|entry| entry.path()))
                 .collect();
             there.retain(|file| STEMS.iter().any(|stem| has_stem(file, stem)));
+            let before = there.len();
+            there.retain(|file| file.metadata().is_ok_and(|facts| facts.len() > 0));
+            let stubs = before - there.len();
             there.sort_by_key(|file| order(file));
             // One file under several names (links) is tried once.
             let mut seen = Vec::new();
@@ -321,10 +324,11 @@ fn look_into(folder: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Place>) {
                 .filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()))
                 .collect();
             files.extend(there);
-            if names.is_empty() {
-                "none".to_owned()
-            } else {
-                names.join(", ")
+            match (names.is_empty(), stubs) {
+                (true, 0) => "none".to_owned(),
+                // Places in a container's image, onto which its runtime mounts the host's libraries.
+                (true, _) => "empty files only (start the container with --runtime nvidia)".to_owned(),
+                (false, _) => names.join(", "),
             }
         }
     };
@@ -385,7 +389,8 @@ mod tests {
         for file in files {
             let path = root.join(file);
             fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-            fs::write(path, b"").expect("written");
+            let content: &[u8] = if file.contains("stub") { b"" } else { b"ELF" };
+            fs::write(path, content).expect("written");
         }
         root
     }
@@ -430,6 +435,23 @@ mod tests {
                 format!("{lib}/libnvinfer_lean.so.8"),
             ]
         );
+        fs::remove_dir_all(root).expect("removed");
+    }
+
+    #[test]
+    fn empty_stubs_of_a_container_are_not_tried_and_the_error_says_what_they_are() {
+        let root = tree(&["stubs/libnvinfer.so.10", "stubs/libnvinfer.so.10.3.0"]);
+        let search = Search {
+            explicit: Some(("--tensorrt".to_owned(), root.join("stubs"))),
+            root: root.clone(),
+            python: Vec::new(),
+            loader: false,
+            hint: None,
+        };
+        let candidates = search.candidates();
+        assert!(candidates.found.is_empty());
+        let text = candidates.none_usable(Vec::new()).to_string();
+        assert!(text.contains("empty files only"), "{text}");
         fs::remove_dir_all(root).expect("removed");
     }
 

@@ -61,6 +61,8 @@ struct ParserMissing {
 
 /// How the loader says that it knows no file of a name.
 const UNKNOWN_NAME: &str = "cannot open shared object file";
+/// And for an empty file, as a container's image has them where its runtime is to mount the host's libraries.
+const EMPTY_FILE: &str = "file too short";
 
 /// Every library opened so far.
 static OPENED: Mutex<Vec<Library>> = Mutex::new(Vec::new());
@@ -79,7 +81,8 @@ impl Library {
                 Ok(library) => return Ok(library),
                 // A name that the loader does not know is no finding; one that lacks what it needs is.
                 Err(Error::Open { reason, .. })
-                    if search.explicit.is_none() && reason.starts_with(UNKNOWN_NAME) => {}
+                    if search.explicit.is_none()
+                        && (reason.starts_with(UNKNOWN_NAME) || reason.ends_with(EMPTY_FILE)) => {}
                 Err(error) => refused.push(error),
             }
         }
