@@ -112,6 +112,12 @@ fn memory_controllers_are_held_as_jetson_clocks_holds_them() {
         "2133000000".to_owned(),
     );
     let no_cap = (cap.0.clone(), "0".to_owned());
+    // R36 and later: what the clock may take, which is the highest rate where nothing caps it.
+    let cap_r36 = (
+        "sys/kernel/nvpmodel_clk_cap/emc".to_owned(),
+        "2133000000".to_owned(),
+    );
+    let no_cap_r36 = (cap_r36.0.clone(), "3199000000".to_owned());
     let with = |mut files: Vec<(String, String)>, more: &(String, String)| {
         files.push(more.clone());
         files
@@ -137,14 +143,39 @@ fn memory_controllers_are_held_as_jetson_clocks_holds_them() {
         // What is seen at its highest may fall before it is locked.
         (
             "agx-orin-r36",
-            bpmp("3199000000", "3199000000"),
+            with(bpmp("3199000000", "3199000000"), &no_cap_r36),
             held("3199000000"),
             3199.0,
         ),
         // A power mode caps it.
         (
+            "xavier-nx-r35",
+            with(
+                bpmp("1866000000", "665600000"),
+                &(cap.0.clone(), "1600000000".to_owned()),
+            ),
+            held("1600000000"),
+            1600.0,
+        ),
+        (
             "orin-nano-r36",
-            with(bpmp("3199000000", "665600000"), &cap),
+            with(bpmp("3199000000", "665600000"), &cap_r36),
+            held("2133000000"),
+            2133.0,
+        ),
+        (
+            "thor-r38",
+            with(
+                bpmp("4266000000", "665600000"),
+                &(cap_r36.0.clone(), "3199000000".to_owned()),
+            ),
+            held("3199000000"),
+            3199.0,
+        ),
+        // Both are there after an update: what is asked for exceeds neither.
+        (
+            "orin-nano-r36",
+            with(with(bpmp("3199000000", "665600000"), &cap), &no_cap_r36),
             held("2133000000"),
             2133.0,
         ),
@@ -159,6 +190,14 @@ fn memory_controllers_are_held_as_jetson_clocks_holds_them() {
         assert!(max.status.success(), "{board}: {}", stderr(&max));
         for (path, value) in &wanted {
             assert_eq!(read(root.path(), path), *value, "{board}: {path}");
+        }
+        if board == "thor-r38" {
+            let devfreq = "sys/class/devfreq/bwmgr/min_freq";
+            assert_eq!(
+                read(root.path(), devfreq),
+                "3199000000",
+                "its other way to the same clock"
+            );
         }
         let shown = clocks(root.path(), &["show", "--format", "json"]);
         let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
@@ -308,6 +347,116 @@ fn a_card_is_held_through_nvml_and_released() {
     assert!(stderr(&refused).contains("takes root"), "{}", stderr(&refused));
     assert_eq!(files(root.path()), before);
     // A file left behind would say that a person holds them, and runs would believe it.
+    assert!(!root.path().join(STATE).exists());
+}
+
+/// JetPack 5 without a screen: the GPU's clock is not there before the driver was woken.
+#[test]
+fn a_gpu_that_was_never_used_is_woken_for_its_clock_and_let_sleep_afterwards() {
+    const CONTROL: &str = "sys/devices/gpu.0/power/control";
+    const DEVFREQ: &str = "sys/class/devfreq/17000000.gv11b";
+    let root = boards::board("xavier-nx-r35");
+    let clock = root.path().join(DEVFREQ);
+    let aside = root.path().join("clock");
+    fs::rename(&clock, &aside).unwrap();
+    let control = root.path().join(CONTROL);
+    fs::create_dir_all(control.parent().unwrap()).unwrap();
+    fs::write(&control, "auto").unwrap();
+    let run = |verb: &str| clocks(root.path(), &[verb]);
+    // The driver: once the GPU is on it has a clock, and goes on having it.
+    let held = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            under_way::wait_until("the GPU is switched on", || {
+                fs::read_to_string(&control).is_ok_and(|text| text == "on")
+            });
+            fs::rename(&aside, &clock).unwrap();
+        });
+        run("max")
+    });
+    assert!(held.status.success(), "{}", stderr(&held));
+    assert_eq!(read(root.path(), &format!("{DEVFREQ}/min_freq")), "1109250000");
+    let restored = run("restore");
+    assert!(restored.status.success(), "{}", stderr(&restored));
+    assert_eq!(read(root.path(), &format!("{DEVFREQ}/min_freq")), "114750000");
+    assert_eq!(read(root.path(), CONTROL), "auto");
+}
+
+/// Thor's GPU is a PCI device that sleeps by itself, and its NVML sets a part of what is asked.
+#[test]
+fn what_thors_nvml_refuses_is_said_and_everything_else_is_held_and_given_back() {
+    const CONTROL: &str = "sys/bus/pci/devices/0000:01:00.0/power/control";
+    const MIN: &str = "sys/class/devfreq/gpu-gpc-0/min_freq";
+    for (answers, said, set) in [
+        (
+            "clock_max 1575\npersistence 0\nrefuses_lock 3\n",
+            "the clock's lock of GPU 0 by NVML: this card cannot be held",
+            "persistence 0 1 0\npersistence 0 0 0\n",
+        ),
+        (
+            "clock_max 1575\npersistence 0\nrefuses_persistence 999\n",
+            "persistence mode of GPU 0 by NVML",
+            "lock 0 1575 1575\nunlock 0 0 0\n",
+        ),
+        // No clocks at all, as its first releases.
+        ("persistence 0\n", "", "persistence 0 1 0\npersistence 0 0 0\n"),
+        (
+            "root 0\nclock_max 1575\n",
+            "the clock's lock of GPU 0 by NVML",
+            "",
+        ),
+    ] {
+        let root = boards::board("thor-r38");
+        let folder = root.path().join("nvml");
+        let Some(nvml) = boards::fake_nvml(&folder, answers) else {
+            return;
+        };
+        let run = |verb: &str| {
+            let mut command = command(root.path(), &["clocks", verb]);
+            command.env("JETLAG_NVML", &nvml).output().unwrap()
+        };
+        let before = files(root.path());
+        let held = run("max");
+        assert!(held.status.success(), "{}", stderr(&held));
+        assert!(stderr(&held).contains(said), "{}", stderr(&held));
+        assert_eq!(
+            stderr(&held).contains("could not be set"),
+            !said.is_empty(),
+            "{}",
+            stderr(&held)
+        );
+        assert_eq!(read(root.path(), MIN), "1575000000");
+        assert_eq!(read(root.path(), CONTROL), "on");
+        let bridge = "sys/bus/pci/devices/0000:00:00.0/power/control";
+        assert_eq!(read(root.path(), bridge), "auto", "no GPU");
+        let restored = run("restore");
+        assert!(restored.status.success(), "{}", stderr(&restored));
+        assert_eq!(files(root.path()), before);
+        assert_eq!(
+            fs::read_to_string(folder.join("state.set")).unwrap_or_default(),
+            set
+        );
+        assert!(!root.path().join(STATE).exists());
+    }
+}
+
+/// A run that was killed before it knew what NVML refuses left word that all of it is to be undone.
+#[test]
+fn what_nvml_never_did_is_no_reason_to_leave_the_clocks_held() {
+    let root = boards::board("thor-r38");
+    let folder = root.path().join("nvml");
+    let refuses = "refuses_unlock 3\nrefuses_persistence 3\n";
+    let Some(nvml) = boards::fake_nvml(&folder, refuses) else {
+        return;
+    };
+    fs::create_dir_all(root.path().join("run/jetlag")).unwrap();
+    fs::write(
+        root.path().join(STATE),
+        r#"{ "schema": 1, "owner": null, "mode": null, "changes": [], "cards": [{ "index": 0, "mhz": 1575, "persistence": false }] }"#,
+    )
+    .unwrap();
+    let mut command = command(root.path(), &["clocks", "restore"]);
+    let restored = command.env("JETLAG_NVML", &nvml).output().unwrap();
+    assert!(restored.status.success(), "{}", stderr(&restored));
     assert!(!root.path().join(STATE).exists());
 }
 

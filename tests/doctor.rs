@@ -91,6 +91,30 @@ fn a_jetson_without_gaps_ends_with_0_and_one_with_a_gap_with_1() {
 }
 
 #[test]
+fn an_orins_guard_is_shown_with_its_limits_and_a_hot_surface_slows_nothing_down() {
+    let root = boards::board("orin-nano-r36");
+    let (_, json) = doctor(root.path(), None);
+    let guard = "events since the start: under-voltage 0, average power 0, momentary power 37";
+    assert_eq!(found(&json, "Over-current"), guard);
+    assert_eq!(check(&json, "Over-current")["status"], "note");
+    let limits = meaning(&json, "Over-current");
+    // 163.8 mV at its shunt is what the sensor can measure at most: no limit for all of its rails together.
+    assert!(limits.ends_with("limits: VDD_IN 4.98 A"), "{limits}");
+    let rails = meaning(&json, "Power rails");
+    assert!(rails.contains("through a filter of"), "{rails}");
+    assert_eq!(check(&json, "Temperatures")["status"], "good");
+    let alert = root.path().join("sys/class/thermal/cooling_device2/cur_state");
+    std::fs::write(alert, "1").unwrap();
+    let (_, json) = doctor(root.path(), None);
+    assert_eq!(check(&json, "Temperatures")["status"], "note");
+    assert!(meaning(&json, "Temperatures").contains("nothing is slowed down"));
+    let agx = boards::board("agx-orin-r36");
+    let (_, json) = doctor(agx.path(), None);
+    let limits = meaning(&json, "Over-current");
+    assert!(limits.contains("all rails of one sensor 32.76 A"), "{limits}");
+}
+
+#[test]
 fn every_problem_has_its_fix() {
     for board in [
         "nano-r32",

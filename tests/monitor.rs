@@ -59,6 +59,10 @@ impl Watched {
         arguments.extend(more);
         let mut command = jetlag(root, &arguments);
         command.envs(nvml.map(|library| ("JETLAG_NVML", library)));
+        Watched::of(command)
+    }
+
+    fn of(mut command: Command) -> Watched {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Watched {
@@ -114,6 +118,115 @@ fn write_whole(path: &Path, text: &str) {
 
 const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) CPU [15%@729,off] EMC_FREQ 43%@2133 GR3D_FREQ 63%@[621] \
     cpu@53.968C gpu@-256C VDD_IN 12479mW/12479mW VDD_CPU_GPU_CV 0mW/0mW VDD_SOC 2817mW/2817mW";
+
+/// debugfs as the kernel has it: what cannot seek is read all the same, of each kind of file that tells of the memory
+/// controller, one generation after the other.
+#[test]
+fn memory_clock_and_load_are_read_from_files_of_debugfs_that_do_not_seek() {
+    const RATE: &str = "sys/kernel/debug/bpmp/debug/clk/emc/rate";
+    const NANO: &str = "sys/kernel/debug/clk/override.emc/clk_rate";
+    const CACTMON: &str = "sys/kernel/debug/cactmon/mc_all";
+    for (board, clock, activity) in [
+        ("nano-r32", NANO, "sys/kernel/actmon_avg_activity/mc_all"),
+        ("xavier-nx-r35", RATE, CACTMON),
+        ("agx-orin-r36", RATE, CACTMON),
+        (
+            "thor-r38",
+            RATE,
+            "sys/kernel/debug/bpmp/debug/actmon/mc_all_avg_activity",
+        ),
+    ] {
+        let root = boards::board(board);
+        let Some(library) = boards::unseekable_debugfs(root.path()) else {
+            return;
+        };
+        for (path, number) in [(clock, "1600000000"), (activity, "400000")] {
+            let file = root.path().join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, number).unwrap();
+        }
+        let mut command = jetlag(
+            root.path(),
+            &["monitor", "--duration", "5min", "--format", "json"],
+        );
+        command.env("LD_PRELOAD", &library);
+        let mut watched = Watched::of(command);
+        let value =
+            |object: &Value, signal: &str| object["signals"][signal]["value"].as_f64().map(f64::round);
+        watched.until("the memory controller", |object| has(object, "emc/emc_load"));
+        let object = watched.seen.last().unwrap();
+        assert_eq!(
+            value(object, "emc/emc_frequency"),
+            Some(1600.0),
+            "{board}: {object}"
+        );
+        assert_eq!(value(object, "emc/emc_load"), Some(25.0), "{board}: {object}");
+        // Each reading is a new one.
+        write_whole(&root.path().join(activity), "800000");
+        watched.until("a new load", |object| value(object, "emc/emc_load") == Some(50.0));
+        let (_, status) = watched.end();
+        assert!(status.success(), "{board}");
+        // What is read once is read too.
+        let mut shown = jetlag(root.path(), &["clocks", "show"]);
+        let shown = shown.env("LD_PRELOAD", &library).output().unwrap();
+        assert!(stdout(&shown).contains("1600"), "{board}: {}", stdout(&shown));
+    }
+}
+
+#[test]
+fn a_board_that_slows_itself_down_while_it_is_measured_is_told_first() {
+    let root = boards::board("orin-nano-r36");
+    let counter = root.path().join("sys/class/hwmon/hwmon5/oc3_event_cnt");
+    fs::write(
+        root.path().join("s.ron"),
+        "Scenario(name: \"oc\", duration: \"2s\", warmup: \"0s\", \
+         tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20))])",
+    )
+    .unwrap();
+    let mut running = jetlag(root.path(), &["run", "s.ron", "--quiet", "--out", "r.mcap"]);
+    let mut running = running
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // The firmware's count rises all the time.
+    let mut count = 37;
+    while running.try_wait().unwrap().is_none() {
+        count += 1;
+        write_whole(&counter, &count.to_string());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let report = run(root.path(), &["report", "r.mcap", "--format", "json"]);
+    let summary: Value = serde_json::from_slice(&report.stdout).unwrap();
+    let first = &summary["run"]["findings"][0];
+    assert_eq!(first["code"], "over-current", "{summary}");
+    let message = first["message"].as_str().unwrap();
+    assert!(message.contains("for a moment (OC3)"), "{message}");
+}
+
+/// The GPU's load is left alone while idle power is taken, and the run file says so.
+#[test]
+fn the_idle_baseline_is_taken_without_what_keeps_the_gpu_on() {
+    let root = boards::board("orin-nano-r36");
+    // A sensor that does not average needs no pause to speak of.
+    let rails = root.path().join("sys/class/hwmon/hwmon1");
+    fs::write(rails.join("samples"), "1").unwrap();
+    fs::write(rails.join("update_interval"), "7").unwrap();
+    fs::write(
+        root.path().join("s.ron"),
+        "Scenario(name: \"idle\", duration: \"1s\", warmup: \"0s\", baseline: (idle: \"500ms\"), telemetry: (interval: \"50ms\"), \
+         tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20))])",
+    )
+    .unwrap();
+    let ran = run(root.path(), &["run", "s.ron", "--quiet", "--out", "r.mcap"]);
+    assert!(matches!(ran.status.code(), Some(0 | 3)), "{}", stderr(&ran));
+    let shown = stdout(&run(root.path(), &["inspect", "r.mcap"]));
+    assert!(
+        shown.contains("sampler gpu: not read in the idle baseline"),
+        "{shown}"
+    );
+    assert!(!shown.contains("sampler rails: not read"), "{shown}");
+}
 
 #[test]
 fn what_is_recorded_can_be_reported_and_replayed() {

@@ -5,13 +5,15 @@
 use super::clocks::{self, Used};
 use super::findings::finding;
 use super::track::{Point, Track, Tracks};
-use crate::record::Finding;
+use crate::record::{Averaging, Finding};
 use crate::units::{Nanos, Stamp};
 
 /// NVML's throttle reasons (nvml.h), by what they mean.
 const THERMAL: u64 = 0x20 | 0x40;
 const POWER: u64 = 0x04 | 0x80;
 const HARDWARE: u64 = 0x08;
+/// The code of the finding that a board's guard of its supply slowed it down.
+pub(super) const OVER_CURRENT: &str = "over-current";
 /// Share of readings from which a limit of power is said; one of temperature always is.
 const LIMITED_SHARE: f64 = 0.01;
 /// How much a temperature may rise over the window, and over its last half, in °C.
@@ -21,7 +23,11 @@ const RISE_FAN: f64 = 5.0;
 
 /// Everything that the readings of a window say against it, on what tenants executed on.
 pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    // What slows a board down without any temperature or load that would tell comes first.
+    let mut findings: Vec<Finding> = tracks
+        .iter()
+        .filter_map(|track| over_current_events(track, window))
+        .collect();
     for track in tracks.iter() {
         findings.extend(throttled(track, window));
         findings.extend(cooled(track, window));
@@ -83,8 +89,18 @@ pub(super) fn is_throttle_reasons(track: &Track) -> bool {
     track.signal.unit == "bits" && track.signal.signal.ends_with("throttle_reasons")
 }
 
-/// Cooling devices of the kernel's that slow nothing down: fans, a screen's light, and a setting of the firmware's.
-const SLOWS_NOTHING: [&str; 7] = ["fan", "pwm", "lcd", "backlight", "video", "tcc", "iwlwifi"];
+/// Cooling devices of the kernel's that slow nothing down: fans, a screen's light, a setting of the firmware's, and a
+/// Jetson's warning that its surface is too hot to touch (from 70 °C on; clocks are held down from 99 °C on).
+const SLOWS_NOTHING: [&str; 8] = [
+    "fan",
+    "pwm",
+    "lcd",
+    "backlight",
+    "video",
+    "tcc",
+    "iwlwifi",
+    "hot-surface",
+];
 
 /// What a cooling device slows down.
 fn slowed_by_heat(track: &Track) -> Option<&str> {
@@ -166,8 +182,62 @@ fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
             raised * 100.0
         );
         let advice = "Use a stronger supply, or a lower power mode; the board slows down to protect itself.";
-        finding("over-current", None, message, advice.to_owned())
+        finding(OVER_CURRENT, None, message, advice.to_owned())
     })
+}
+
+/// Events of the guard that the board's firmware counts: it slows processors and GPU down at once, for a moment each.
+fn over_current_events(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+    let signal = &track.signal;
+    let guard = signal.signal.strip_suffix("_events")?;
+    if signal.unit != "count" || signal.averaging != Averaging::Counter {
+        return None;
+    }
+    let events = counted(track, window)?;
+    let seconds = (window.1 - window.0).as_secs_f64().max(1e-9);
+    // Limits by Jetson Linux's developer guide.
+    let (what, advice) = match guard {
+        "oc1" => (
+            "its input voltage fell too low (OC1)",
+            "Use a stronger supply and a shorter, thicker cable, and look at what else hangs off it.",
+        ),
+        "oc2" => (
+            "it drew too much power on average (OC2)",
+            "Use a power mode below the board's limit (`nvpmodel -q` tells the present one), or lower the load.",
+        ),
+        "oc3" => (
+            "it drew too much power for a moment (OC3)",
+            "Use a power mode with lower peaks, or lower clocks; in the unlimited modes (MAXN) these events are usual, and \
+             results hold only with them.",
+        ),
+        _ => (
+            "its over-current guard acted",
+            "Use a stronger supply, or a lower power mode.",
+        ),
+    };
+    let message = format!(
+        "The board slowed processors and GPU down {events:.0} times ({:.1} a second) while it was measured, because {what}.",
+        events / seconds
+    );
+    Some(finding(OVER_CURRENT, None, message, advice.to_owned()))
+}
+
+/// By how much a counter grew: from its last reading before a window, or the first in it, to the first after it, or the
+/// last in it. A counter that goes back was reset.
+fn counted(track: &Track, (from, to): (Stamp, Stamp)) -> Option<f64> {
+    let points = track.points();
+    let first = points.partition_point(|point| point.at <= from).max(1) - 1;
+    let last = points
+        .partition_point(|point| point.at < to)
+        .min(points.len().checked_sub(1)?);
+    let grown = points
+        .get(first..=last)?
+        .windows(2)
+        .map(|pair| match pair[1].value >= pair[0].value {
+            true => pair[1].value - pair[0].value,
+            false => pair[1].value,
+        });
+    Some(grown.sum::<f64>()).filter(|events| *events > 0.0)
 }
 
 fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
@@ -273,11 +343,13 @@ mod tests {
     fn a_cooling_device_in_use_is_throttling_and_a_fan_is_not() {
         let state = |name: &str| tracks("thermal", name, "state", |i| f64::from(i > 49));
         assert_eq!(codes(&state("cpufreq-cpu0_cooling")), ["throttled"]);
+        assert_eq!(codes(&state("gpu-throttle-alert_cooling")), ["throttled"]);
         for harmless in [
             "pwm-fan_cooling",
             "LCD_cooling",
             "TCC Offset_cooling",
             "iwlwifi_1_cooling",
+            "hot-surface-alert_cooling",
         ] {
             assert!(codes(&state(harmless)).is_empty(), "{harmless}");
         }
@@ -303,6 +375,51 @@ mod tests {
         assert_eq!(codes(&mode), ["power-mode-changed"]);
         let alarm = tracks("ina3221", "VDD_IN_over_current", "flag", |i| f64::from(i == 5));
         assert_eq!(codes(&alarm), ["over-current"]);
+    }
+
+    /// The count at each tenth of a second, from two seconds before the measured time to a second after it.
+    fn events(count: impl Fn(i64) -> f64) -> Vec<Finding> {
+        let mut tracks = Tracks::default();
+        tracks.signal(&SignalRecord {
+            source: "soctherm_oc".into(),
+            signal: "oc3_events".into(),
+            unit: "count".into(),
+            averaging: Averaging::Counter,
+            ..SignalRecord::default()
+        });
+        for i in -20..110 {
+            tracks.sample(&SampleRecord {
+                at: Stamp(i * 100_000_000 + 1),
+                source: "soctherm_oc".into(),
+                signal: "oc3_events".into(),
+                value: Some(count(i)),
+                unit: "count".into(),
+            });
+        }
+        let window = (Stamp(0), Stamp(10_000_000_000));
+        derive(&tracks.finish(), window, GPU)
+    }
+
+    #[test]
+    fn over_current_events_count_that_happen_while_it_is_measured() {
+        let rise = |at: i64| events(move |i| if i >= at { 27_417.0 } else { 27_390.0 });
+        let found = rise(50);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].code, "over-current");
+        assert!(
+            found[0].message.contains("27 times (2.7 a second)"),
+            "{}",
+            found[0].message
+        );
+        assert!(rise(-5).is_empty(), "before");
+        assert!(rise(105).is_empty(), "after");
+        assert!(events(|_| 27_390.0).is_empty(), "since the board was started");
+        // A counter that begins anew (the firmware was restarted) counted at least what it shows.
+        assert!(
+            events(|i| if i >= 50 { 3.0 } else { 27_390.0 })[0]
+                .message
+                .contains("3 times")
+        );
     }
 
     #[test]

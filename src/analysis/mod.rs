@@ -260,12 +260,14 @@ impl Summarizer {
             self.failures.cause(phase, tenant, name, None)
         };
         let of_phases = phases::findings(scenario, &phases, cause);
-        let derived = derived
+        let mut derived: Vec<Finding> = derived
             .into_iter()
             .chain(of_phases)
             .chain(conditions)
             .chain(power.findings)
             .collect();
+        // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
+        derived.sort_by_key(|finding| finding.code != conditions::OVER_CURRENT);
         let findings = merge(self.recorded, derived);
         let measured = facts
             .iter()

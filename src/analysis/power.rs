@@ -174,8 +174,11 @@ fn line(track: &Track, renewed: Option<Nanos>) -> Line<'_> {
         renewed: renewed.unwrap_or(Nanos::ZERO),
         sight: match (signal.averaging, signal.window) {
             (Averaging::Mean, Some(window)) => Sight::Mean(window),
+            (Averaging::Filter, Some(lag)) => Sight::Filter(lag),
             (Averaging::Instant, _) => Sight::Moment,
-            (Averaging::Mean | Averaging::Unknown | Averaging::Counter, _) => Sight::Unknown,
+            (Averaging::Mean | Averaging::Filter | Averaging::Unknown | Averaging::Counter, _) => {
+                Sight::Unknown
+            }
         },
         step: signal.step,
     }
@@ -205,7 +208,7 @@ fn rail<'t>(
     // A sensor that averages for a part of its refresh is blind for the rest of it; so is one that is read more seldom.
     let between = Nanos(spacing.0 / i64::from(track.each())).max(signal.refresh.unwrap_or(Nanos::ZERO));
     let seen = match (signal.averaging, signal.window) {
-        (Averaging::Mean, Some(window)) if between > Nanos::ZERO => {
+        (Averaging::Mean | Averaging::Filter, Some(window)) if between > Nanos::ZERO => {
             (window.0 as f64 / between.0 as f64).min(1.0)
         }
         _ => 1.0,
@@ -277,6 +280,7 @@ fn rail<'t>(
             Averaging::Instant => "instant",
             Averaging::Mean => "mean",
             Averaging::Counter => "counter",
+            Averaging::Filter => "filter",
         },
         window_ms: signal.window.map(|window| six_decimals(window.as_millis_f64())),
         step_mw: signal.step.map(six_decimals),
@@ -509,7 +513,10 @@ fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos
             // What is read more seldom than it is renewed is renewed, for us, when it is read; and where the renewal is not
             // known, it is renewed no more often than it is read.
             let read = length.as_millis_f64() / rail.readings.max(1) as f64;
-            (rail.readings > 0).then(|| (rail, rail.refresh_ms.map_or(read, |refresh| refresh.max(read))))
+            let refresh = rail.refresh_ms.map_or(read, |refresh| refresh.max(read));
+            // A filter's value is a new one when it has forgotten the one before.
+            let lag = rail.window_ms.filter(|_| rail.averaging == "filter");
+            (rail.readings > 0).then(|| (rail, refresh.max(lag.unwrap_or(0.0))))
         })
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
     let (rail, refresh) = slowest;

@@ -61,6 +61,8 @@ impl Withheld {
 pub(super) enum Sight {
     /// The mean over this time before it.
     Mean(Nanos),
+    /// A mean over all of the past, in which what lies a time back counts exp(−time ÷ this): a filter of the first order.
+    Filter(Nanos),
     /// The moment at which it was taken.
     Moment,
     /// Not known.
@@ -128,7 +130,7 @@ impl Line<'_> {
     /// Whether nothing of a load can hide from the readings of a window for good.
     fn sees(&self, window: (Stamp, Stamp)) -> Result<(), Withheld> {
         let over = match self.sight {
-            Sight::Mean(over) => over,
+            Sight::Mean(over) | Sight::Filter(over) => over,
             Sight::Moment => Nanos::ZERO,
             Sight::Unknown => return Err(Withheld::Window),
         };
@@ -169,6 +171,23 @@ impl Line<'_> {
     }
 }
 
+/// What a filter's lag leaves out of a window's energy or brings into it, mW × ns. Of power P it shows y, and
+/// lag × y′ = P − y, so that ∫ P = ∫ y + lag × (y at the end − y at the start). How long the lag is, is known as a bound only:
+/// the whole of it is an uncertainty, and no correction.
+fn lagged(line: &Line<'_>, (from, to): (Stamp, Stamp)) -> f64 {
+    let Sight::Filter(lag) = line.sight else {
+        return 0.0;
+    };
+    let at = |at: Stamp| {
+        let nearest = || line.points.iter().min_by_key(|point| (point.at - at).0.abs());
+        line.at(at).or_else(|| Some(nearest()?.value))
+    };
+    match (at(from), at(to)) {
+        (Some(first), Some(last)) => lag.0 as f64 * (last - first).abs(),
+        _ => 0.0,
+    }
+}
+
 /// Lines added up at the moments of the one that is read most seldom. What they do together is in their sum as it is: a
 /// load that all of them follow moves it by as much as all of them.
 fn added<'a>(lines: &'a [Line<'a>]) -> Option<Cow<'a, [Point]>> {
@@ -192,6 +211,7 @@ fn added<'a>(lines: &'a [Line<'a>]) -> Option<Cow<'a, [Point]>> {
 ///
 /// - the scatter of means over blocks of at least ten renewals each (Student's t);
 /// - at both ends what the readings next to them differ by, for as long as a reading may be behind;
+/// - for a filter, its time constant × the difference of its readings at both ends;
 /// - half a step of each sensor;
 /// - for time without readings anything from nothing to twice the highest reading of all;
 /// - where readings are a sample in time, what none of them may have met: the highest reading of all, for 3 ÷ n of the time.
@@ -199,12 +219,12 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
     let (from, to) = window;
     let length = (to - from).0;
     let (mut step, mut highest, mut unmet) = (0.0f64, 0.0f64, 0.0f64);
-    let (mut slowest, mut behind) = (Nanos::ZERO, Nanos::ZERO);
+    let (mut slowest, mut behind, mut lag) = (Nanos::ZERO, Nanos::ZERO, 0.0f64);
     for line in lines {
         line.sees(window)?;
         let spacing = line.spacing(window);
         let over = match line.sight {
-            Sight::Mean(over) => over,
+            Sight::Mean(over) | Sight::Filter(over) => over,
             Sight::Moment | Sight::Unknown => Nanos::ZERO,
         };
         if !line.covers(over, window) {
@@ -218,7 +238,11 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
         step += line.resolution()?;
         highest += line.points.iter().map(|point| point.high).fold(0.0, f64::max);
         slowest = slowest.max(spacing).max(line.renewed);
-        behind = behind.max(spacing).max(line.renewed).max(over);
+        lag += lagged(line, window);
+        behind = behind.max(spacing).max(line.renewed);
+        if !matches!(line.sight, Sight::Filter(_)) {
+            behind = behind.max(over);
+        }
     }
     let period = lines.iter().map(|line| line.period).max().unwrap_or(Nanos::ZERO);
     let points = added(lines).ok_or(Withheld::Short)?;
@@ -234,6 +258,7 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
         .sum();
     let half = scatter(&points, period, slowest, window)?
         + ends * behind.0 as f64 / length as f64
+        + lag / length as f64
         + step / 2.0
         + unseen.max(0.0) * (2.0 * highest - mean).max(mean)
         + unmet * (highest - mean).max(0.0);

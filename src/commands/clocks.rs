@@ -24,7 +24,11 @@ pub fn run(command: &ClocksCommand) -> anyhow::Result<Outcome> {
             print(&String::from_utf8(out)?)?;
         }
         ClocksCommand::Max { mode } => {
-            let changes = clocks::max(&roots, *mode, None)?.keep();
+            let held = clocks::max(&roots, *mode, None)?;
+            for unset in &held.unset {
+                say(&format!("could not be set: {unset}"));
+            }
+            let changes = held.keep();
             say(&format!(
                 "{changes} settings changed; the clocks are held at their highest. Give them back: jetlag clocks restore"
             ));

@@ -28,7 +28,7 @@ use crate::record::{
 };
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
-use crate::telemetry::SamplerReport;
+use crate::telemetry::{self, SamplerReport};
 use crate::tenant::failures::note;
 use crate::tenant::gate::{self, Order};
 use crate::tenant::pipeline::{PhasePlan, Runner};
@@ -38,8 +38,6 @@ use crate::units::Nanos;
 
 /// Frames of the null tenant.
 const OVERHEAD_FRAMES: u64 = 2_000;
-/// Between the last work and the beginning of the idle baseline.
-const IDLE_SETTLES: Nanos = Nanos::from_millis(500);
 /// Between the call to start and the common epoch: time for every thread to be there.
 const LEAD: Nanos = Nanos::from_millis(20);
 
@@ -180,7 +178,15 @@ pub(super) fn run(
         }
         measure_overhead(&mut overhead, stop, &notes);
         if let Some(idle) = scenario.baseline.idle {
-            idle_baseline(idle, stop, &notes);
+            let settle = telemetry::idle_settles(&Roots::system());
+            let hush = |on| {
+                if let Ok(sampling) = &sampling {
+                    sampling.hush(on);
+                }
+            };
+            hush(true);
+            idle_baseline((settle, idle), stop, &notes);
+            hush(false);
         }
         for phase in &phases {
             if let Some(processes) = &mut processes {
@@ -415,9 +421,9 @@ pub(super) fn report_line(report: &SamplerReport) -> LogRecord {
 }
 
 /// Waits with only the samplers running, and records when that was.
-fn idle_baseline(idle: Nanos, stop: &AtomicBool, notes: &Sender<Event>) {
+fn idle_baseline((settle, idle): (Nanos, Nanos), stop: &AtomicBool, notes: &Sender<Event>) {
     // Sensors average, and what ran just before is still in their first values.
-    pause(IDLE_SETTLES, stop);
+    pause(settle, stop);
     let from = RealClock.now();
     pause(idle, stop);
     let _ = notes.send(Event::Window(WindowRecord {

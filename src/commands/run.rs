@@ -122,6 +122,9 @@ fn hold_clocks(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
     }
     let held = clocks::max(&roots, None, Some(std::process::id()))
         .context("`clocks: Max` was asked for, and nothing was started")?;
+    for unset in &held.unset {
+        log::warn!("could not be set: {unset}");
+    }
     log::info!("{} clock settings changed", held.changes);
     Ok(Some(held))
 }

@@ -11,7 +11,7 @@ use crate::board::Roots;
 use crate::clock::{Clock, RealClock};
 use crate::record::{Event, Finding};
 use crate::scenario::Telemetry;
-use crate::telemetry::{self, NowReading};
+use crate::telemetry::{self, Hush, NowReading};
 
 /// Longest wait for the samplers' last readings. They take milliseconds, and on a machine that is very busy a second.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
@@ -20,6 +20,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(10);
 pub(super) struct Sampling {
     stop: Arc<AtomicBool>,
     reading: Arc<NowReading>,
+    hush: Arc<Hush>,
     ended: Receiver<()>,
 }
 
@@ -32,8 +33,9 @@ impl Sampling {
         mut emit: impl FnMut(Event) + Send + 'static,
     ) -> io::Result<Sampling> {
         let reading = Arc::new(NowReading::default());
+        let hush = Arc::new(Hush::default());
         let (end, ended) = channel();
-        let (flag, now_reading) = (stop.clone(), reading.clone());
+        let (flag, now_reading, hushed) = (stop.clone(), reading.clone(), hush.clone());
         named("samplers").spawn(move || {
             // Dropped with the thread, also where it panics.
             let _end = end;
@@ -44,13 +46,30 @@ impl Sampling {
                 }
             }
             let begun = RealClock.now();
-            let reports =
-                telemetry::sampler_loop(found.samplers, &RealClock, begun, &flag, &now_reading, &mut emit);
+            let reports = telemetry::sampler_loop(
+                found.samplers,
+                &RealClock,
+                begun,
+                &flag,
+                &now_reading,
+                &hushed,
+                &mut emit,
+            );
             for report in &reports {
                 emit(Event::Log(report_line(report)));
             }
         })?;
-        Ok(Sampling { stop, reading, ended })
+        Ok(Sampling {
+            stop,
+            reading,
+            hush,
+            ended,
+        })
+    }
+
+    /// Whether samplers that disturb what is measured are left out from now on.
+    pub(super) fn hush(&self, on: bool) {
+        self.hush.set(on);
     }
 
     /// Tells the samplers to end and waits for it; the finding where one hangs.

@@ -460,6 +460,7 @@ fn decode_signal(data: &[u8]) -> Result<SignalRecord, CdrError> {
             1 => Averaging::Instant,
             2 => Averaging::Mean,
             3 => Averaging::Counter,
+            4 => Averaging::Filter,
             // What a newer version may tell apart is not known here.
             _ => Averaging::Unknown,
         },

@@ -264,6 +264,8 @@ pub enum Averaging {
     Mean = 2,
     /// A sum that only grows.
     Counter = 3,
+    /// A filter of the first order, whose time constant is the window.
+    Filter = 4,
 }
 
 /// What a power line is to the whole; decides what may be added to what.
@@ -304,7 +306,7 @@ pub struct SignalRecord {
     pub refresh: Option<Nanos>,
     /// Whether it is of one moment, or a mean, or a sum.
     pub averaging: Averaging,
-    /// What a mean is over.
+    /// What a mean is over; a filter's time constant.
     pub window: Option<Nanos>,
     /// Smallest difference that the sensor tells, in the signal's unit.
     pub step: Option<f64>,

@@ -437,6 +437,7 @@ mod tests {
             Averaging::Instant,
             Averaging::Mean,
             Averaging::Counter,
+            Averaging::Filter,
         ];
         events.extend(averagings.map(|averaging| signal(averaging, RailRole::None)));
         let roles = [

@@ -11,9 +11,10 @@ use crate::units::Nanos;
 
 /// Files of the clock and what makes MHz of it.
 const CLOCKS: [(&str, f64); 3] = [
-    ("/sys/class/devfreq/bwmgr/cur_freq", 1e-6),
+    // The firmware's own; Thor's devfreq need not follow it.
     ("/sys/kernel/debug/bpmp/debug/clk/emc/rate", 1e-6),
     ("/sys/kernel/debug/clk/override.emc/clk_rate", 1e-6),
+    ("/sys/class/devfreq/bwmgr/cur_freq", 1e-6),
 ];
 /// Files of the activity, in kHz of the clock.
 const ACTIVITIES: [&str; 3] = [

@@ -9,7 +9,7 @@ use super::{Sampler, emc, fan, gpu, nvml, power_mode, rails, rapl, thermal};
 use crate::board::modules::{self, Total};
 use crate::board::{Check, Roots, Status, facts, jetpack};
 use crate::files;
-use crate::record::{Event, RailRole, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, RailRole, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// All checks of sensors, clocks and power mode, in the order in which they are shown.
@@ -23,6 +23,7 @@ pub fn examine(roots: &Roots) -> Vec<Check> {
         checks.push(power_mode_of(roots));
     }
     checks.push(rails_of(roots, jetson));
+    checks.extend(over_current_of(roots));
     checks.push(nvml_of(roots, jetson, gpu));
     if !jetson {
         checks.push(rapl_of(roots));
@@ -217,7 +218,13 @@ fn rails_of(roots: &Roots, jetson: bool) -> Check {
         fits.map(|rail| rail.signal.as_str()).collect()
     };
     let refresh = rails.iter().filter_map(|rail| rail.refresh).max();
-    let refresh = refresh.map_or("refresh not stated".to_owned(), |r| format!("renewed every {r}"));
+    let filter = rails.iter().filter(|rail| rail.averaging == Averaging::Filter);
+    let lag = filter.filter_map(|rail| rail.window).max();
+    let refresh = match (refresh, lag) {
+        (Some(refresh), Some(lag)) => format!("renewed every {refresh}, through a filter of {lag}"),
+        (Some(refresh), None) => format!("renewed every {refresh}"),
+        (None, _) => "refresh not stated".to_owned(),
+    };
     let (total, sum, input) = (
         with(RailRole::Total),
         with(RailRole::Summand),
@@ -244,6 +251,48 @@ fn rails_of(roots: &Roots, jetson: bool) -> Check {
         check.fix = Some("Rails are recorded, energy per frame is not. Report the board and its rails.");
     }
     check
+}
+
+/// The guard that slows an Orin or a Thor down when its supply gives way, where there is one.
+fn over_current_of(roots: &Roots) -> Option<Check> {
+    let (_, readings) = read(thermal::find(roots, Nanos::from_millis(100)))?;
+    let counts = [
+        ("under-voltage", "oc1_events"),
+        ("average power", "oc2_events"),
+        ("momentary power", "oc3_events"),
+    ];
+    let counts: Vec<(&str, f64)> = counts
+        .into_iter()
+        .filter_map(|(what, signal)| Some((what, value(&readings, signal)?)))
+        .collect();
+    if counts.is_empty() {
+        return None;
+    }
+    let mut check = check("Over-current", "/sys/class/hwmon/*/oc*_event_cnt (soctherm_oc)");
+    let shown: Vec<String> = counts
+        .iter()
+        .map(|(what, count)| format!("{what} {count:.0}"))
+        .collect();
+    check.found = Some(format!("events since the start: {}", shown.join(", ")));
+    let limits = rails::limits(roots);
+    let limits: Vec<String> = limits
+        .iter()
+        .map(|(rail, milliamperes)| format!("{rail} {:.2} A", milliamperes / 1e3))
+        .collect();
+    check.meaning = match limits.is_empty() {
+        true => "each slows processors and GPU down for a moment; a run says how many it met".to_owned(),
+        false => format!(
+            "each slows processors and GPU down for a moment; a run says how many it met; limits: {}",
+            limits.join(", ")
+        ),
+    };
+    if counts.iter().any(|(_, count)| *count > 0.0) {
+        check.status = Status::Note;
+        check.fix = Some(
+            "Under-voltage: a stronger supply, a shorter cable. Power: a mode with lower peaks (see: sudo nvpmodel -q).",
+        );
+    }
+    Some(check)
 }
 
 fn nvml_of(roots: &Roots, jetson: bool, gpu: bool) -> Check {
@@ -457,6 +506,14 @@ fn temperatures(roots: &Roots) -> Check {
                 None => format!("{} zones", zones.len()),
             });
             check.meaning = "throttling and heat that has not settled are seen".to_owned();
+            if value(&readings, "hot-surface-alert_cooling").is_some_and(|state| state > 0.0) {
+                check.status = Status::Note;
+                check.meaning =
+                    "its surface is too hot to touch (hot-surface-alert); nothing is slowed down by that"
+                        .to_owned();
+                check.fix =
+                    Some("Clocks are held down from about 99 °C on: improve cooling before long runs.");
+            }
         }
         None => {
             check.status = Status::Note;

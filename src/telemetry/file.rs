@@ -1,14 +1,18 @@
 //! One number in one file of the kernel's, read again and again.
 //!
 //! The file stays open: reading it from its start makes the kernel write it anew, at a third of the cost of
-//! opening it each time. Why a number could not be had is kept apart from any number: a sensor that is gated,
-//! forbidden or gone has no value, and never zero.
+//! opening it each time. Many files of debugfs cannot be read from a place that is asked for, though (the kernel's
+//! simple attributes are opened as files that do not seek, and answer `ESPIPE`): those are opened for each reading.
+//! Why a number could not be had is kept apart from any number: a sensor that is gated, forbidden or gone has no
+//! value, and never zero.
 
 use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::fstat;
+use rustix::io::Errno;
 
 use crate::files;
 
@@ -33,12 +37,18 @@ pub(super) enum Unread {
 pub(super) struct NumberFile {
     path: PathBuf,
     file: Option<File>,
+    /// Whether it can be read from its start again; taken so until it answers otherwise.
+    seeks: bool,
 }
 
 impl NumberFile {
     /// Opens it when it is first read.
     pub(super) fn new(path: PathBuf) -> Self {
-        NumberFile { path, file: None }
+        NumberFile {
+            path,
+            file: None,
+            seeks: true,
+        }
     }
 
     /// Where it is.
@@ -63,11 +73,7 @@ impl NumberFile {
         {
             self.file = None;
         }
-        let file = match &mut self.file {
-            Some(file) => file,
-            closed => closed.insert(files::open(&self.path).map_err(|error| why(&error))?),
-        };
-        match file.read_at(buffer, 0) {
+        match self.fill(buffer) {
             Ok(length) => {
                 let text = std::str::from_utf8(&buffer[..length]).map_err(|_| Unread::NoNumber)?;
                 Ok(text.trim_matches(|c: char| c == '\0' || c.is_whitespace()))
@@ -82,6 +88,23 @@ impl NumberFile {
             }
         }
     }
+
+    /// Its beginning into the buffer; how much that is.
+    fn fill(&mut self, buffer: &mut [u8; LONGEST]) -> std::io::Result<usize> {
+        if self.seeks {
+            let file = match &mut self.file {
+                Some(file) => file,
+                closed => closed.insert(files::open(&self.path)?),
+            };
+            match file.read_at(buffer, 0) {
+                Err(error) if Errno::from_io_error(&error) == Some(Errno::SPIPE) => {
+                    (self.seeks, self.file) = (false, None);
+                }
+                read => return read,
+            }
+        }
+        files::open(&self.path)?.read(buffer)
+    }
 }
 
 /// A number as the kernel and its drivers write them: some add a unit.
@@ -94,7 +117,6 @@ fn number(text: &str) -> Option<f64> {
 }
 
 fn why(error: &std::io::Error) -> Unread {
-    use rustix::io::Errno;
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::NXIO | Errno::NOTDIR) => Unread::Missing,
         Some(Errno::ACCESS | Errno::PERM) => Unread::Denied,
@@ -128,6 +150,24 @@ mod tests {
         assert_eq!(file.read(), Err(Unread::Missing));
         std::fs::write(&path, "7").unwrap();
         assert_eq!(file.read(), Ok(7.0), "it is there again");
+    }
+
+    #[test]
+    fn what_cannot_be_read_from_its_start_again_is_opened_for_each_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mc_all");
+        let mut file = NumberFile::new(path.clone());
+        file.seeks = false;
+        for number in ["533250", "7"] {
+            std::fs::write(&path, number).unwrap();
+            assert_eq!(file.read(), Ok(number.parse().unwrap()));
+        }
+        assert!(
+            file.file.is_none(),
+            "nothing stays open that would be read on from its end"
+        );
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(file.read(), Err(Unread::Missing));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Which files, and what their numbers mean, is said by the source that makes the list.
 
 use super::file::{NumberFile, Unread};
-use super::{Sampler, SamplerError};
+use super::{Disturbs, Sampler, SamplerError};
 use crate::record::{Event, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
@@ -39,6 +39,7 @@ pub(super) struct Files {
     asides: Vec<Event>,
     silent: u32,
     at_random: bool,
+    disturbs: Disturbs,
 }
 
 impl Files {
@@ -55,6 +56,7 @@ impl Files {
             asides,
             silent: 0,
             at_random: false,
+            disturbs: Disturbs::Nothing,
         })
     }
 
@@ -62,6 +64,14 @@ impl Files {
     pub(super) fn read_at_random(self) -> Files {
         Files {
             at_random: true,
+            ..self
+        }
+    }
+
+    /// The same, whose readings keep the GPU from being switched off.
+    pub(super) fn that_keeps_the_gpu_on(self) -> Files {
+        Files {
+            disturbs: Disturbs::WhileReading,
             ..self
         }
     }
@@ -103,6 +113,9 @@ impl Sampler for Files {
     }
     fn at_random(&self) -> bool {
         self.at_random
+    }
+    fn disturbs(&self) -> Disturbs {
+        self.disturbs
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
         let mut last = None;

@@ -3,6 +3,9 @@
 //! Its device is found by the name in its device tree, since paths moved with every release. The load is the
 //! driver's average, in thousandths. A clock that is set while the GPU is gated is not a running clock; the
 //! true clock per cluster takes root and debugfs. Thor has no load here: NVML tells it.
+//!
+//! The driver holds the GPU on while it reads its load, and a GPU is switched off 500 ms after it was last held: one whose
+//! load is read ten times a second never is. So the idle baseline is taken without.
 
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
@@ -40,7 +43,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
         };
         channels.push(channel(roots, &name, "mhz", &path, 1e-6, (0.0, 10_000.0)));
     }
-    Files::new("gpu", interval.max(Nanos::from_millis(10)), channels)
+    Files::new("gpu", interval.max(Nanos::from_millis(10)), channels).map(Files::that_keeps_the_gpu_on)
 }
 
 /// Folders of the GPU's clocks, the graphics clock first.

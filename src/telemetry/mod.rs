@@ -16,6 +16,7 @@ mod files;
 mod gpu;
 pub mod host;
 mod host_idle;
+mod ina3221;
 mod nvml;
 mod power_mode;
 mod probe;
@@ -31,10 +32,27 @@ mod thermal;
 pub use examine::examine;
 pub use nvml::open as open_nvml;
 pub use probe::{Found, Unfound, find};
-pub use schedule::{NowReading, SamplerReport, sampler_loop};
+pub use schedule::{Hush, NowReading, SamplerReport, sampler_loop};
 
 use crate::record::{Event, SampleRecord};
 use crate::units::{Nanos, Stamp};
+
+/// What a sampler does to the machine besides the time that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disturbs {
+    /// Nothing.
+    Nothing,
+    /// Each reading keeps the GPU from being switched off.
+    WhileReading,
+    /// As long as it is there, whether it is read or not.
+    Always,
+}
+
+/// How long after the last work the sensors of power may still tell of it: 500 ms in which a Jetson's GPU is switched off,
+/// and what its sensors average over.
+pub fn idle_settles(roots: &crate::board::Roots) -> Nanos {
+    Nanos::from_millis(500) + rails::settle(roots)
+}
 
 /// Reads some quantities each time it is asked.
 pub trait Sampler: Send {
@@ -46,6 +64,10 @@ pub trait Sampler: Send {
     /// at equal distances its readings would meet a load that repeats in step with them always at the same point.
     fn at_random(&self) -> bool {
         false
+    }
+    /// What reading it does to what is measured.
+    fn disturbs(&self) -> Disturbs {
+        Disturbs::Nothing
     }
     /// Reads everything once and appends it to `out`. What could not be read this time has no value;
     /// what a machine does not have is not there at all. An error ends the sampler.

@@ -19,7 +19,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
 use self::questions::{Look, QUERIES, Query, RARE_QUERIES, SLOW_QUERIES};
-use super::{Sampler, SamplerError};
+use super::{Disturbs, Sampler, SamplerError};
 use crate::board::{Roots, libraries};
 use crate::record::{Averaging, Event, Finding, LogRecord, RailRole, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
@@ -437,6 +437,13 @@ impl Sampler for NvmlSampler {
     }
     fn period(&self) -> Nanos {
         self.period
+    }
+    fn disturbs(&self) -> Disturbs {
+        // A Jetson's GPU sleeps by itself and is woken by a question; the board's own sensors tell its power.
+        match self.jetson {
+            true => Disturbs::WhileReading,
+            false => Disturbs::Nothing,
+        }
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
         let due @ (_, rare) = self.due.at(at, self.period);

@@ -1,15 +1,15 @@
 //! Power rails of Jetson boards: INA3221 and INA238 chips through hwmon (L4T R34 and later), INA3221 through
 //! the older driver (R28 to R32).
 //!
-//! Rails are found by their labels, never by number. The chip averages by itself and renews its values at the
-//! rate that its driver tells (`update_interval`), which is kept with the signal. The kernel's driver makes that of
-//! channels × `samples` × both conversion times, so the averaging is in it, and `samples` is not read: it would count
-//! twice. Channels without a label, or labelled NC, are not connected; channel 7 of newer drivers is a sum of shunt
+//! Rails are found by their labels, never by number. The chip averages by itself, as its driver's `samples` and
+//! `update_interval` tell; how is in [`super::ina3221`]. Its alarms (`currN_crit_alarm`, `currN_max_alarm`) are not read:
+//! reading them clears them, for everybody. Channels without a label, or labelled NC, are not connected; channel 7 of newer drivers is a sum of shunt
 //! voltages and no rail. Of rails with one label the first keeps it and the next are numbered: which of them is the
 //! one that the board's table means cannot be told, and added both would count twice.
 
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
+use super::ina3221;
 use super::thermal::Names;
 use crate::board::Roots;
 use crate::board::modules::{self, Rails};
@@ -90,8 +90,14 @@ fn hwmon(roots: &Roots) -> Vec<Channel> {
 }
 
 fn ina3221(roots: &Roots, folder: &str, names: &mut Names, channels: &mut Vec<Channel>) {
-    let refresh = number(roots, &format!("{folder}/update_interval")).filter(|ms| *ms > 0.0);
-    let refresh = refresh.map(|ms| Nanos((ms * 1e6) as i64));
+    let averages = averages(roots, folder);
+    let (averaging, refresh, window) = match averages {
+        None => (Averaging::Mean, None, None),
+        Some(averages) => match averages.lag {
+            None => (Averaging::Mean, Some(averages.cycle), Some(averages.cycle)),
+            Some(lag) => (Averaging::Filter, Some(averages.cycle), Some(lag)),
+        },
+    };
     for n in 1..=3 {
         let Some(label) = connected(roots, &format!("{folder}/in{n}_label")) else {
             continue;
@@ -105,8 +111,8 @@ fn ina3221(roots: &Roots, folder: &str, names: &mut Names, channels: &mut Vec<Ch
         });
         channels.push(Channel {
             signal: SignalRecord {
-                averaging: Averaging::Mean,
-                window: refresh,
+                averaging,
+                window,
                 ..rail(
                     "ina3221",
                     &label,
@@ -118,13 +124,62 @@ fn ina3221(roots: &Roots, folder: &str, names: &mut Names, channels: &mut Vec<Ch
             formula: Formula::Product(file(roots, &volts), file(roots, &amperes), 1e-3),
             plausible: PLAUSIBLE_MW,
         });
-        for (alarm, what) in [("crit_alarm", "over_current"), ("max_alarm", "current_warning")] {
-            let path = format!("{folder}/curr{n}_{alarm}");
-            if roots.file(&path).exists() {
-                channels.push(flag("ina3221", &format!("{label}_{what}"), roots, &path));
-            }
+    }
+}
+
+/// The critical limits of current that are set, in mA: of each rail, and of all rails of a chip together (`curr4_crit`).
+/// Reading a limit clears nothing, unlike reading its alarm.
+pub(super) fn limits(roots: &Roots) -> Vec<(String, f64)> {
+    // What the chip can measure at most, and holds where nothing was set: 163.8 mV at the shunt.
+    const NO_LIMIT_NV: f64 = 163e6;
+    let mut limits = Vec::new();
+    for folder in roots.names("/sys/class/hwmon") {
+        let folder = format!("/sys/class/hwmon/{folder}");
+        if roots.text(&format!("{folder}/name")).as_deref() != Some("ina3221") {
+            continue;
+        }
+        let shunts = (1..=3).filter_map(|n| number(roots, &format!("{folder}/shunt{n}_resistor")));
+        let shunt = shunts.fold(0.0, f64::max);
+        for n in 1..=4 {
+            let label = match n {
+                4 => Some("all rails of one sensor".to_owned()),
+                n => connected(roots, &format!("{folder}/in{n}_label")),
+            };
+            let limit = number(roots, &format!("{folder}/curr{n}_crit"));
+            let set = limit.filter(|milliamperes| *milliamperes > 0.0 && milliamperes * shunt < NO_LIMIT_NV);
+            limits.extend(label.zip(set));
         }
     }
+    limits
+}
+
+/// How this chip averages, as its driver tells.
+fn averages(roots: &Roots, folder: &str) -> Option<ina3221::Averages> {
+    let whole = |name: &str| {
+        let number = number(roots, &format!("{folder}/{name}"))?;
+        (number >= 0.0).then_some(number as u32)
+    };
+    let enabled = (1..=3).map(|n| whole(&format!("in{n}_enable")));
+    // What the driver does not tell may be all three.
+    let channels = match enabled.clone().any(|enable| enable.is_some()) {
+        true => enabled.filter(|enable| *enable == Some(1)).count() as u32,
+        false => 3,
+    };
+    ina3221::averages(channels, whole("samples").unwrap_or(1), whole("update_interval")?)
+}
+
+/// How long after a load has changed the rails' values may still tell of what was before; zero where nothing averages.
+pub(super) fn settle(roots: &Roots) -> Nanos {
+    let channels = match hwmon(roots) {
+        found if found.is_empty() => older(roots),
+        found => found,
+    };
+    let lag = |channel: &Channel| match (channel.signal.source.as_str(), channel.signal.averaging) {
+        (_, Averaging::Filter) => channel.signal.window,
+        ("ina3221x", _) => Some(ina3221::UNTOLD),
+        _ => channel.signal.window,
+    };
+    ina3221::settled(channels.iter().filter_map(lag).max().unwrap_or(Nanos::ZERO))
 }
 
 fn ina238(roots: &Roots, folder: &str, names: &mut Names, channels: &mut Vec<Channel>) {
@@ -203,21 +258,6 @@ fn rail(
     }
 }
 
-fn flag(source: &str, name: &str, roots: &Roots, path: &str) -> Channel {
-    Channel {
-        signal: SignalRecord {
-            source: source.to_owned(),
-            signal: name.to_owned(),
-            unit: "flag".to_owned(),
-            origin: path.to_owned(),
-            averaging: Averaging::Instant,
-            ..SignalRecord::default()
-        },
-        formula: Formula::Scaled(file(roots, path), 1.0),
-        plausible: (0.0, 1.0),
-    }
-}
-
 /// One step of the power that an INA3221 tells, in mW: a step of current at this voltage, and of voltage at the
 /// current that belongs to one step more.
 fn step_mw(micro_ohms: f64, millivolts: f64) -> Option<f64> {
@@ -259,6 +299,7 @@ mod tests {
             ("/sys/class/hwmon/hwmon3/in1_label", "VDD_GPU_SOC"),
             ("/sys/class/hwmon/hwmon3/in1_input", "19000"),
             ("/sys/class/hwmon/hwmon3/curr1_input", "120"),
+            // Reading it would clear it.
             ("/sys/class/hwmon/hwmon3/curr1_crit_alarm", "0"),
             ("/sys/class/hwmon/hwmon3/shunt1_resistor", "5000"),
             ("/sys/class/hwmon/hwmon3/in2_label", "VDD_CPU_CV"),
@@ -276,12 +317,13 @@ mod tests {
             .map(|s| (s.signal.as_str(), s.role, s.refresh, s.period))
             .collect();
         let ten = Some(Nanos::from_millis(10));
+        // The chip's own cycle, which its driver states as 7 ms.
+        let cycle = Some(Nanos(6_600_000));
         assert_eq!(
             roles,
             [
-                ("VDD_GPU_SOC", RailRole::Summand, Some(Nanos::from_millis(7)), ten),
-                ("VDD_GPU_SOC_over_current", RailRole::None, None, ten),
-                ("VDD_CPU_CV", RailRole::Summand, Some(Nanos::from_millis(7)), ten),
+                ("VDD_GPU_SOC", RailRole::Summand, cycle, ten),
+                ("VDD_CPU_CV", RailRole::Summand, cycle, ten),
                 ("VDDQ_VDD2_1V8AO", RailRole::Within, None, ten),
             ]
         );
@@ -294,6 +336,29 @@ mod tests {
             "no current to read: not measured, and not zero"
         );
         assert_eq!(values["VDDQ_VDD2_1V8AO"], Some(-20.0), "an offset of the sensor");
+    }
+
+    #[test]
+    fn a_chip_that_averages_over_many_samples_is_a_filter_as_either_driver_tells_it() {
+        // L4T R35 states the interval of all samples; R36 and later that of one.
+        for (update, lag_ms) in [("430", 430.08), ("1", 626.688)] {
+            let root = tree(&[
+                ("/sys/class/hwmon/hwmon1/name", "ina3221"),
+                ("/sys/class/hwmon/hwmon1/samples", "512"),
+                ("/sys/class/hwmon/hwmon1/update_interval", update),
+                ("/sys/class/hwmon/hwmon1/in1_label", "VDD_IN"),
+                ("/sys/class/hwmon/hwmon1/in1_input", "5000"),
+                ("/sys/class/hwmon/hwmon1/curr1_input", "1000"),
+            ]);
+            let roots = Roots::at(root.path());
+            let rails = find(&roots, Nanos::from_millis(100)).unwrap();
+            let signal = rails.signals().next().unwrap();
+            assert_eq!(signal.averaging, Averaging::Filter, "{update}");
+            let lag = signal.window.unwrap().as_millis_f64();
+            assert!((lag - lag_ms).abs() < 1e-6, "{update}: {lag}");
+            assert!((settle(&roots).as_millis_f64() - 5.0 * lag).abs() < 1e-6);
+        }
+        assert_eq!(settle(&Roots::at(tree(&[]).path())), Nanos::ZERO);
     }
 
     #[test]
@@ -347,21 +412,18 @@ mod tests {
             roles,
             [
                 ("ina3221", "VDD_IN", RailRole::Total),
-                ("ina3221", "VDD_IN_over_current", RailRole::None),
                 ("ina3221", "VDD_IN_2", RailRole::Unknown),
-                ("ina3221", "VDD_IN_2_over_current", RailRole::None),
                 ("ina238", "VIN", RailRole::Unknown),
                 ("ina238", "VIN_2", RailRole::Unknown),
             ]
         );
         let values = readings(&mut rails);
-        assert_eq!(values.len(), 6);
+        assert_eq!(values.len(), 4);
         assert_eq!(
             (values["VDD_IN"], values["VDD_IN_2"]),
             (Some(5000.0), Some(1500.0))
         );
         assert_eq!((values["VIN"], values["VIN_2"]), (Some(7000.0), Some(9000.0)));
-        assert_eq!(values["VDD_IN_2_over_current"], Some(1.0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::cost::{Costs, thread_time};
-use super::{Sampler, SamplerError};
+use super::{Disturbs, Sampler, SamplerError};
 use crate::clock::Clock;
 use crate::record::{Event, Finding, LogRecord, SampleRecord};
 use crate::units::{Nanos, Stamp};
@@ -52,6 +52,21 @@ impl NowReading {
     }
 }
 
+/// While it is on, samplers that disturb what is measured are not read.
+#[derive(Default)]
+pub struct Hush(AtomicBool);
+
+impl Hush {
+    /// Switches it.
+    pub fn set(&self, on: bool) {
+        self.0.store(on, Ordering::Relaxed);
+    }
+
+    fn is_on(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 struct Scheduled {
     sampler: Box<dyn Sampler>,
     period: Nanos,
@@ -63,7 +78,8 @@ struct Scheduled {
 }
 
 /// Runs the samplers from `epoch` until `stop`, on the calling thread, and hands their readings to
-/// `emit`; a sampler that fails leaves an error in the log and a finding. `reading` tells which one is at work. What the sampling itself takes goes to `emit`
+/// `emit`; a sampler that fails leaves an error in the log and a finding. `reading` tells which one is at work; while `hush` is
+/// on, those that disturb what is measured are left out. What the sampling itself takes goes to `emit`
 /// too. Returns how each kept its schedule, in the order given.
 pub fn sampler_loop(
     samplers: Vec<Box<dyn Sampler>>,
@@ -71,6 +87,7 @@ pub fn sampler_loop(
     epoch: Stamp,
     stop: &AtomicBool,
     reading: &NowReading,
+    hush: &Hush,
     emit: &mut dyn FnMut(Event),
 ) -> Vec<SamplerReport> {
     let mut scheduled: Vec<Scheduled> = samplers
@@ -95,7 +112,14 @@ pub fn sampler_loop(
         .collect();
     let mut costs = Costs::new(scheduled.iter().map(|s| s.sampler.name()), epoch);
     let (mut readings, mut asides) = (Vec::new(), Vec::new());
+    let mut hushed = false;
     while !stop.load(Ordering::Relaxed) {
+        if hush.is_on() != hushed {
+            hushed = !hushed;
+            if hushed {
+                say_hushed(&scheduled, clock.now(), emit);
+            }
+        }
         let running = scheduled
             .iter_mut()
             .enumerate()
@@ -106,6 +130,10 @@ pub fn sampler_loop(
         let now = clock.now();
         if now < next.due {
             clock.sleep_until(next.due.min(now + STOP_LATENCY));
+            continue;
+        }
+        if hushed && next.sampler.disturbs() == Disturbs::WhileReading {
+            next.advance(now);
             continue;
         }
         reading.set(&next.report.name);
@@ -120,6 +148,33 @@ pub fn sampler_loop(
         costs.state(clock.now(), true, emit);
     }
     scheduled.into_iter().map(|s| s.report).collect()
+}
+
+/// Which samplers are not read now, and which go on though they disturb.
+fn say_hushed(scheduled: &[Scheduled], at: Stamp, emit: &mut dyn FnMut(Event)) {
+    for one in scheduled.iter().filter(|one| one.report.ended.is_none()) {
+        let name = &one.report.name;
+        let (level, message) = match one.sampler.disturbs() {
+            Disturbs::Nothing => continue,
+            Disturbs::WhileReading => (
+                "info",
+                format!(
+                    "sampler {name}: not read in the idle baseline, as that would keep the GPU from being switched off"
+                ),
+            ),
+            Disturbs::Always => (
+                "warn",
+                format!(
+                    "sampler {name}: it goes on in the idle baseline and may keep the GPU from being switched off"
+                ),
+            ),
+        };
+        emit(Event::Log(LogRecord {
+            at,
+            level: level.to_owned(),
+            message,
+        }));
+    }
 }
 
 impl Scheduled {
@@ -277,6 +332,7 @@ mod tests {
             epoch,
             &stop,
             &NowReading::default(),
+            &Hush::default(),
             &mut |e| events.push(e),
         );
         (reports, events)
@@ -394,9 +450,83 @@ mod tests {
             Stamp(0),
             &stop,
             &NowReading::default(),
+            &Hush::default(),
             &mut |e| events.push(e),
         );
         (reports, events)
+    }
+
+    /// Counts its readings; the other one switches the hush on and off by its own.
+    struct Quiet {
+        disturbs: Disturbs,
+        readings: Arc<std::sync::atomic::AtomicU32>,
+        hush: Arc<Hush>,
+        stop: Arc<AtomicBool>,
+    }
+
+    impl Sampler for Quiet {
+        fn name(&self) -> &str {
+            match self.disturbs {
+                Disturbs::Nothing => "rails",
+                Disturbs::WhileReading => "gpu",
+                Disturbs::Always => "tegrastats",
+            }
+        }
+        fn period(&self) -> Nanos {
+            Nanos::from_millis(100)
+        }
+        fn disturbs(&self) -> Disturbs {
+            self.disturbs
+        }
+        fn sample(&mut self, _: Stamp, _: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+            let readings = self.readings.fetch_add(1, Ordering::Relaxed) + 1;
+            if self.disturbs == Disturbs::Nothing {
+                self.hush.set((10..20).contains(&readings));
+                self.stop.store(readings == 30, Ordering::Relaxed);
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_keeps_the_gpu_awake_is_not_read_while_it_is_hushed_and_the_record_says_so() {
+        let (hush, stop) = (Arc::new(Hush::default()), Arc::new(AtomicBool::new(false)));
+        let kinds = [Disturbs::Nothing, Disturbs::WhileReading, Disturbs::Always];
+        let counts = kinds.map(|_| Arc::default());
+        let samplers = kinds.into_iter().zip(&counts).map(|(disturbs, readings)| {
+            let (readings, hush, stop) = (Arc::clone(readings), hush.clone(), stop.clone());
+            let quiet = Quiet {
+                disturbs,
+                readings,
+                hush,
+                stop,
+            };
+            Box::new(quiet) as Box<dyn Sampler>
+        });
+        let mut logs = Vec::new();
+        let clock = VirtualClock::default();
+        let reports = sampler_loop(
+            samplers.collect(),
+            &clock,
+            Stamp(0),
+            &stop,
+            &NowReading::default(),
+            &hush,
+            &mut |event| {
+                if let Event::Log(log) = event {
+                    logs.push(log.message);
+                }
+            },
+        );
+        let counts = counts.map(|count: Arc<std::sync::atomic::AtomicU32>| count.load(Ordering::Relaxed));
+        assert_eq!(counts[0], 30);
+        // Ten periods without a reading; the first and the last are those of one that is due at the same time.
+        assert!((18..=20).contains(&counts[1]), "{counts:?}");
+        assert!(counts[2] >= 29, "{counts:?}");
+        assert_eq!(reports[1].missed, 0, "what is not wanted is not missed");
+        assert_eq!(logs.len(), 2, "{logs:?}");
+        assert!(logs[0].contains("gpu: not read in the idle baseline"), "{logs:?}");
+        assert!(logs[1].contains("tegrastats: it goes on"), "{logs:?}");
     }
 
     #[test]
@@ -451,6 +581,7 @@ mod tests {
                 Stamp(0),
                 &stop,
                 &NowReading::default(),
+                &Hush::default(),
                 &mut |_| ()
             )
             .is_empty()

@@ -21,7 +21,7 @@ use tegrastats_parser::{Activity, Core, LineError, Sample, Timestamp, parse_line
 
 use super::children::ticks;
 use super::rails::{by_names, role};
-use super::{Sampler, SamplerError};
+use super::{Disturbs, Sampler, SamplerError};
 use crate::board::modules::Rails;
 use crate::clock::{Clock, RealClock};
 use crate::record::{Averaging, Event, Finding, LogRecord, SampleRecord, SignalRecord};
@@ -206,6 +206,10 @@ impl Sampler for Tegrastats {
     }
     fn period(&self) -> Nanos {
         self.period
+    }
+    fn disturbs(&self) -> Disturbs {
+        // It reads the GPU's load by itself, whether its lines are taken or not.
+        Disturbs::Always
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
         if self.running.is_none() && self.not_before.is_none_or(|then| at >= then) {

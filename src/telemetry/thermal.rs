@@ -1,4 +1,8 @@
-//! Temperatures, and the cooling devices that slow a machine down when it is too hot.
+//! Temperatures, and what slows a machine down: cooling devices when it is too hot, and a Jetson's over-current guard.
+//!
+//! The guard's events are counted by the firmware since the board was started, and may be read by anyone (driver
+//! `soctherm_oc`, Orin and later). The alarms of the INA3221 are not read: they are flags of one register that are
+//! cleared by reading it, also for the board's own daemons.
 //!
 //! Zones are named by their type; numbers move. A zone whose domain is switched off answers with an error or
 //! with nonsense, and then has no value. The PMIC zones of older boards are a constant and left out.
@@ -43,7 +47,39 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
         let path = format!("{folder}/cur_state");
         channels.push(channel(roots, name, "state", &path, 1.0, (0.0, 1e6)));
     }
+    channels.extend(over_current(roots));
     Files::new("thermal", interval.max(SHORTEST), channels)
+}
+
+/// The guard's counters: under-voltage (1), too much power on average (2), for a moment (3).
+fn over_current(roots: &Roots) -> Vec<Channel> {
+    let Some(folder) = guard(roots) else {
+        return Vec::new();
+    };
+    let counters = (1..=3).map(|n| (n, format!("{folder}/oc{n}_event_cnt")));
+    let there = counters.filter(|(_, path)| roots.file(path).exists());
+    there
+        .map(|(n, path)| Channel {
+            signal: SignalRecord {
+                source: "soctherm_oc".to_owned(),
+                signal: format!("oc{n}_events"),
+                unit: "count".to_owned(),
+                origin: path.clone(),
+                averaging: Averaging::Counter,
+                ..SignalRecord::default()
+            },
+            formula: Formula::Scaled(NumberFile::new(roots.file(&path)), 1.0),
+            plausible: (0.0, 1e18),
+        })
+        .collect()
+}
+
+/// The folder of the over-current guard.
+fn guard(roots: &Roots) -> Option<String> {
+    let folders = roots.names("/sys/class/hwmon").into_iter();
+    folders
+        .map(|name| format!("/sys/class/hwmon/{name}"))
+        .find(|folder| roots.text(&format!("{folder}/name")).as_deref() == Some("soctherm_oc"))
 }
 
 /// The names that a source has given: what goes by one name is one signal, so equal ones must be told apart.
@@ -120,6 +156,28 @@ mod tests {
         let mut names = Names::default();
         let given = ["a", "a_2", "a", "b", "a"].map(|name| names.unique(name.to_owned()));
         assert_eq!(given, ["a", "a_2", "a_3", "b", "a_4"]);
+    }
+
+    #[test]
+    fn events_of_the_over_current_guard_are_counted() {
+        let root = tree(&[
+            ("/sys/class/hwmon/hwmon2/name", "soctherm_oc"),
+            ("/sys/class/hwmon/hwmon2/oc1_event_cnt", "0"),
+            ("/sys/class/hwmon/hwmon2/oc1_throt_en", "1"),
+            ("/sys/class/hwmon/hwmon2/oc3_event_cnt", "27390"),
+        ]);
+        let mut thermal = find(&Roots::at(root.path()), Nanos::from_millis(100)).unwrap();
+        assert!(
+            thermal
+                .signals()
+                .all(|s| s.averaging == Averaging::Counter && s.source == "soctherm_oc")
+        );
+        let values = readings(&mut thermal);
+        let wanted = [("oc1_events", Some(0.0)), ("oc3_events", Some(27_390.0))];
+        assert_eq!(
+            values,
+            wanted.map(|(name, value)| (name.to_owned(), value)).into()
+        );
     }
 
     #[test]

@@ -35,6 +35,28 @@ pub fn board(name: &str) -> tempfile::TempDir {
     root
 }
 
+/// Builds the library of tests/debugfs/unseekable.c into a folder. A program that it is preloaded into (`LD_PRELOAD`) finds
+/// the files below a made-up board's /sys/kernel/debug as the kernel has them there: they do not seek. `None`, with a line
+/// that says so, where there is no C compiler.
+#[allow(dead_code, unreachable_pub, reason = "shared by test binaries")]
+pub fn unseekable_debugfs(folder: &Path) -> Option<PathBuf> {
+    let library = folder.join("libunseekable.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/debugfs/unseekable.c");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
+        .arg(&library)
+        .args([source, "-ldl"])
+        .output();
+    match built {
+        Ok(output) if output.status.success() => Some(library),
+        Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
+        Err(_) => {
+            machine::skip("no C compiler (cc) to build tests/debugfs/unseekable.c");
+            None
+        }
+    }
+}
+
 /// Builds the stand-in of tests/nvml/nvml.c into a folder; what it answers is read from the file `state` there.
 /// `None`, with a line that says so, where there is no C compiler.
 #[allow(dead_code, unreachable_pub, reason = "shared by test binaries")]

@@ -1,7 +1,7 @@
 /* A stand-in for NVIDIA's management library, as far as jetlag asks it anything.
  *
  * What it answers is read from the file STATE at every call: lines "key value", such as "power 250000"; a key that is
- * not there is "Not Supported", and a value "error N" is that error. What is set is written to STATE.set, one line a
+ * not there is "Not Supported", and a value "error N" is that error; "refuses_lock N" refuses to set that. What is set is written to STATE.set, one line a
  * call; each question for the loads adds a line to STATE.loads. The layouts of structs are those of nvml.h. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +41,10 @@ static nvmlReturn_t set(const char *what, nvmlDevice_t device, unsigned a, unsig
     double root = 1;
     get("root", &root);
     if (root == 0) return NO_PERMISSION;
+    char key[64];
+    double refused = 0;
+    snprintf(key, sizeof key, "refuses_%s", what);
+    if (get(key, &refused) == SUCCESS && refused) return (nvmlReturn_t)refused;
     FILE *file = fopen(STATE ".set", "a");
     if (!file) return 999;
     fprintf(file, "%s %ld %u %u\n", what, (long)device - 1, a, b);

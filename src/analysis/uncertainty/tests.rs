@@ -88,6 +88,8 @@ struct Sensor {
     refresh: i64,
     period: i64,
     at_random: bool,
+    /// The time constant of a filter of the first order, in ms; 0: it is none, and averages over `window`.
+    lag: i64,
     /// From 30 s on it is read once a second.
     slower: bool,
     /// Nothing is read for so long.
@@ -99,8 +101,17 @@ const WHOLE: Sensor = Sensor {
     refresh: 100,
     period: 100,
     at_random: false,
+    lag: 0,
     slower: false,
     gap: 0,
+};
+/// An INA3221 as L4T R35 sets it: 512 samples in 430 ms.
+const FILTER: Sensor = Sensor {
+    window: 1,
+    refresh: 1,
+    at_random: true,
+    lag: 430,
+    ..WHOLE
 };
 const PART: Sensor = Sensor {
     window: 7,
@@ -113,6 +124,14 @@ fn read(sum: &[f64], sensor: Sensor, random: &mut Random) -> Line<'static> {
     let first = random.uniform(0.0, sensor.period as f64);
     let renewed = random.uniform(0.0, sensor.refresh.max(1) as f64) as i64;
     let gap = random.uniform(7_000.0, 14_000.0);
+    // What a filter shows at each millisecond, after it has settled on the idle load.
+    let mut shown = vec![5_000.0];
+    if sensor.lag > 0 {
+        for pair in sum.windows(2) {
+            let last: f64 = shown[shown.len() - 1];
+            shown.push(last + ((pair[1] - pair[0]) * 1e3 - last) / sensor.lag as f64);
+        }
+    }
     let mut points = Vec::new();
     let mut begun = first;
     while begun + 2_010.0 < sum.len() as f64 {
@@ -138,7 +157,10 @@ fn read(sum: &[f64], sensor: Sensor, random: &mut Random) -> Line<'static> {
         };
         let end = end.max(1) as usize;
         let start = end.saturating_sub(sensor.window.max(1) as usize);
-        let mw = (sum[end] - sum[start]) / (end - start) as f64 * 1e3 + random.normal(50.0);
+        let mw = match sensor.lag {
+            0 => (sum[end] - sum[start]) / (end - start) as f64 * 1e3,
+            _ => shown[end],
+        } + random.normal(50.0);
         let value = (mw / 40.0).round() * 40.0;
         points.push(Point {
             at: Stamp((at * MS as f64) as i64),
@@ -153,9 +175,10 @@ fn read(sum: &[f64], sensor: Sensor, random: &mut Random) -> Line<'static> {
         each: 1,
         refresh,
         renewed: refresh,
-        sight: match sensor.window {
-            0 => Sight::Moment,
-            window => Sight::Mean(Nanos(window * MS)),
+        sight: match (sensor.lag, sensor.window) {
+            (0, 0) => Sight::Moment,
+            (0, window) => Sight::Mean(Nanos(window * MS)),
+            (lag, _) => Sight::Filter(Nanos(lag * MS)),
         },
         step: Some(40.0),
     }
@@ -223,6 +246,7 @@ fn intervals_hold_the_energy_of_loads_in_step_with_the_readings_and_of_others() 
         ("sees all", WHOLE, &[1.0][..]),
         ("sees a part, read at random", PART, &[1.0]),
         ("three rails of one load", PART, &[1.0, 0.6, 0.3]),
+        ("a filter of 430 ms", FILTER, &[1.0]),
         (
             "a mean of a second",
             Sensor {
@@ -272,7 +296,7 @@ fn table_of_held_energies() {
         refresh: 0,
         ..PART
     };
-    let rows: [(&str, Sensor, &[f64], i64); 10] = [
+    let rows: [(&str, Sensor, &[f64], i64); 12] = [
         ("means of 100 ms", WHOLE, &[1.0], 12),
         ("means of 100 ms", WHOLE, &[1.0], 60),
         ("means of 1 s", seconds, &[1.0], 12),
@@ -281,6 +305,8 @@ fn table_of_held_energies() {
         ("7 ms in each 50 ms", Sensor { period: 50, ..PART }, &[1.0], 60),
         ("a moment in each 100 ms", moments, &[1.0], 60),
         ("three rails, 7 ms in each 100 ms", PART, &[1.0, 0.6, 0.3], 60),
+        ("a filter of 430 ms", FILTER, &[1.0], 12),
+        ("a filter of 430 ms", FILTER, &[1.0], 60),
         ("half a second unread", Sensor { gap: 500, ..WHOLE }, &[1.0], 60),
         (
             "1 s, then once a second",
@@ -310,6 +336,45 @@ fn table_of_held_energies() {
             worst.printed
         );
         assert!(worst.share() >= 0.93, "{what}, {seconds} s: {load:?} {worst:?}");
+    }
+}
+
+/// A load of 25 W ends, and the baseline of 5 W begins a pause later.
+#[test]
+fn an_idle_baseline_behind_a_filter_holds_the_idle_power_once_it_has_settled() {
+    let baseline = |pause_ms: i64, seed: u64| {
+        let mut random = Random(Pcg64::seed_from_u64(seed));
+        let lag = 430.0;
+        let points = (-20..160).map(|n: i64| {
+            let ms = n as f64 * 100.0 + random.uniform(0.0, 100.0);
+            let missing = if ms < 0.0 { 1.0 } else { (-ms / lag).exp() };
+            let mw = 5_000.0 + 20_000.0 * missing + random.normal(20.0);
+            Point {
+                at: Stamp((ms * MS as f64) as i64),
+                value: mw,
+                high: mw,
+            }
+        });
+        let line = Line {
+            points: Cow::Owned(points.collect()),
+            period: Nanos(100 * MS),
+            each: 1,
+            refresh: Nanos(MS),
+            renewed: Nanos(MS),
+            sight: Sight::Filter(Nanos((lag * MS as f64) as i64)),
+            step: Some(40.0),
+        };
+        let window = (Stamp(pause_ms * MS), Stamp((pause_ms + 10_000) * MS));
+        let mean = integrate(&line.points, line.period, window).unwrap().mean_mw;
+        (mean - 5_000.0, half_mw(&[line], window).unwrap())
+    };
+    for seed in 0..20 {
+        // 500 ms until the GPU is off, and five lags.
+        let (off, half) = baseline(2_650, seed);
+        assert!(off.abs() <= half && half < 100.0, "{seed}: {off} ± {half}");
+        // The pause of earlier versions: a twentieth too much, and the interval says so.
+        let (off, half) = baseline(500, seed);
+        assert!(off > 200.0 && off <= half, "{seed}: {off} ± {half}");
     }
 }
 

@@ -1,4 +1,9 @@
 //! Clocks that are files of the kernel's: processors, a Jetson's GPU and its memory controller.
+//!
+//! A GPU whose rail may be switched off is held on too: by `railgate_enable` up to Orin, by the runtime power management
+//! of its PCI device (`power/control`) on Thor.
+
+use std::time::Duration;
 
 use super::{Change, ClockError, memory};
 use crate::board::Roots;
@@ -95,6 +100,63 @@ fn devices(roots: &Roots) -> Vec<String> {
     devices
 }
 
+/// Where a Jetson's GPU can be switched on that was not used since the start: nvpmodel writes `on` there before it sets the
+/// GPU's clock, too.
+const GPU_POWER: [&str; 8] = [
+    "/sys/devices/gpu.0/power/control",
+    "/sys/devices/platform/gpu.0/power/control",
+    "/sys/devices/platform/bus@0/17000000.gpu/power/control",
+    "/sys/devices/platform/17000000.ga10b/power/control",
+    "/sys/devices/platform/17000000.gv11b/power/control",
+    "/sys/devices/17000000.ga10b/power/control",
+    "/sys/devices/17000000.gv11b/power/control",
+    "/sys/devices/17000000.gp10b/power/control",
+];
+/// Longest wait for a GPU's clock after it was switched on. It takes about a tenth of a second.
+const WAKES_WITHIN: Duration = Duration::from_secs(5);
+
+/// What switches a Jetson's GPU on whose driver has not made its clock yet (JetPack 5 without a screen, before the first
+/// use); none where there is a clock, or no such GPU.
+pub(super) fn wake(roots: &Roots) -> Option<Change> {
+    if !gpu::devices(roots).is_empty() {
+        return None;
+    }
+    GPU_POWER.into_iter().find_map(|path| {
+        let earlier = roots.text(path).filter(|control| control != "on")?;
+        Some(Change {
+            path: path.to_owned(),
+            earlier,
+            value: "on".to_owned(),
+        })
+    })
+}
+
+/// Waits for the GPU's clock; whether it came.
+pub(super) fn has_woken(roots: &Roots) -> bool {
+    let begun = std::time::Instant::now();
+    while gpu::devices(roots).is_empty() {
+        if begun.elapsed() > WAKES_WITHIN {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// Runtime power management of Thor's GPU, which is a PCI device.
+fn pci_power(roots: &Roots) -> Vec<String> {
+    const PCI: &str = "/sys/bus/pci/devices";
+    let text = |device: &str, file: &str| roots.text(&format!("{PCI}/{device}/{file}"));
+    let is_gpu = |device: &String| {
+        text(device, "vendor").as_deref() == Some("0x10de")
+            && text(device, "class").is_some_and(|class| class.starts_with("0x03"))
+    };
+    let devices = roots.names(PCI).into_iter().filter(is_gpu);
+    devices
+        .map(|device| format!("{PCI}/{device}/power/control"))
+        .collect()
+}
+
 /// Everything that is to be set, with what it holds now; what already is as it should be is left out.
 pub(super) fn plan(roots: &Roots) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -117,8 +179,20 @@ pub(super) fn plan(roots: &Roots) -> Vec<Change> {
     }
     for folder in devices(roots) {
         let highest = roots.text(&format!("{folder}/max_freq"));
+        let highest = match folder == BWMGR {
+            true => highest.and_then(|hz| Some(memory::capped(roots, hz.parse().ok()?).to_string())),
+            false => highest,
+        };
         set(format!("{folder}/device/railgate_enable"), Some("0".to_owned()));
         set(format!("{folder}/min_freq"), highest);
+    }
+    if gpu::devices(roots)
+        .iter()
+        .any(|folder| folder.contains("gpu-gpc"))
+    {
+        for path in pci_power(roots) {
+            set(path, Some("on".to_owned()));
+        }
     }
     if let Some(memory) = memory::find(roots) {
         changes.extend(memory.plan(roots));

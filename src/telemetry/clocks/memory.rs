@@ -1,12 +1,17 @@
 //! The clock of a Jetson's memory controller, up to Orin: held by a lock and a rate in debugfs, as jetson_clocks does.
 //!
-//! Thor's is a devfreq device like any other, and is left to [`super::kernel`].
+//! Thor's is a devfreq device, which is left to [`super::kernel`]; where its firmware shows the clock in debugfs too, that is
+//! held as well.
 
 use super::state::Change;
 use crate::board::Roots;
 
-/// What caps it in the present power mode, Hz; 0 means nothing does.
-const CAP: &str = "/sys/kernel/nvpmodel_emc_cap/emc_iso_cap";
+/// What caps it in the present power mode, Hz; 0 means nothing does. The first is of R36 and later (the highest rate that
+/// the clock may take), the second of the releases before.
+const CAPS: [&str; 2] = [
+    "/sys/kernel/nvpmodel_clk_cap/emc",
+    "/sys/kernel/nvpmodel_emc_cap/emc_iso_cap",
+];
 
 /// The files of one generation.
 pub(super) struct Memory {
@@ -45,16 +50,20 @@ pub(super) fn find(roots: &Roots) -> Option<Memory> {
         .find(|memory| roots.file(memory.current).exists())
 }
 
+/// This rate, or the cap of the power mode where that is lower.
+pub(super) fn capped(roots: &Roots, hz: u64) -> u64 {
+    let caps = CAPS.into_iter().filter_map(|path| number(roots, path));
+    caps.filter(|cap| *cap > 0).fold(hz, u64::min)
+}
+
+fn number(roots: &Roots, path: &str) -> Option<u64> {
+    roots.text(path)?.parse().ok()
+}
+
 impl Memory {
     /// The highest rate that the power mode allows, Hz.
     pub(super) fn highest(&self, roots: &Roots) -> Option<u64> {
-        let number = |path: &str| -> Option<u64> { roots.text(path)?.parse().ok() };
-        let highest = number(self.max)?;
-        Some(
-            number(CAP)
-                .filter(|cap| *cap > 0)
-                .map_or(highest, |cap| cap.min(highest)),
-        )
+        Some(capped(roots, number(roots, self.max)?))
     }
 
     pub(super) fn held(&self, roots: &Roots) -> bool {

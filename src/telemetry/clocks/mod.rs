@@ -2,7 +2,8 @@
 //!
 //! What jetson_clocks does through the kernel's files is done here through the same files (processor and GPU
 //! clocks, the memory controller, idle states), because only then every earlier value is known and can be put
-//! back. A desktop's card is held through NVML. The power mode is nvpmodel's: it is set by that program, and only
+//! back. A desktop's card is held through NVML; on a Jetson (Thor) NVML answers a part, and what it refuses is said and is no
+//! reason to give the rest back. The power mode is nvpmodel's: it is set by that program, and only
 //! where a mode is asked for. Fans are left alone.
 //!
 //! Before anything is changed, the earlier values are written to a state file ([`STATE`]); after all is given
@@ -18,7 +19,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::board::{Roots, libraries};
-use crate::telemetry::power_mode;
+use crate::telemetry::{gpu, power_mode};
 pub use kernel::{ClockRow, rows};
 use state::State;
 pub use state::{Change, STATE};
@@ -115,6 +116,8 @@ pub struct Held {
     roots: Roots,
     /// Settings that were changed.
     pub changes: usize,
+    /// What could not be set, and why; everything else is held.
+    pub unset: Vec<String>,
     release: bool,
 }
 
@@ -153,6 +156,7 @@ pub fn max(roots: &Roots, mode: Option<u32>, owner: Option<u32>) -> Result<Held,
             (None, Some(_)) => Ok(Held {
                 roots: roots.clone(),
                 changes: 0,
+                unset: Vec::new(),
                 release: false,
             }),
             (None, None) => {
@@ -171,29 +175,53 @@ pub fn max(roots: &Roots, mode: Option<u32>, owner: Option<u32>) -> Result<Held,
             return Err(error);
         }
     }
-    state.changes = kernel::plan(roots);
-    let cards = card::plan(roots);
+    let mut held = Held {
+        roots: roots.clone(),
+        changes: 0,
+        unset: Vec::new(),
+        release: false,
+    };
+    // A GPU that was not used since the start has no clock yet that could be set.
+    if let Some(change) = kernel::wake(roots) {
+        state.changes.push(change.clone());
+        state.save(roots)?;
+        held.release = true;
+        kernel::write(roots, &change.path, &change.value)?;
+        if !kernel::has_woken(roots) {
+            held.unset.push(format!(
+                "the GPU's clock: it was switched on ({}), and has none below /sys/class/devfreq",
+                change.path
+            ));
+        }
+    }
+    let woken = state.changes.len();
+    state.changes.extend(kernel::plan(roots));
+    // A Jetson's clocks are files, and what NVML sets there besides is no loss.
+    let board = !gpu::devices(roots).is_empty();
+    let cards = card::plan(roots, board);
     state.cards = cards.as_ref().map(|(_, cards)| cards.clone()).unwrap_or_default();
     if state.changes.is_empty() && state.cards.is_empty() && mode.is_none() {
         return Err(ClockError::Nothing);
     }
     state.save(roots)?;
-    let held = Held {
-        roots: roots.clone(),
-        changes: state.changes.len() + state.cards.len() + usize::from(mode.is_some()),
-        release: true,
-    };
     // From here on an error drops `held`, which gives back what was set.
-    for change in &state.changes {
+    held.release = true;
+    for change in state.changes.iter().skip(woken) {
         kernel::write(roots, &change.path, &change.value)?;
     }
-    if let Some((nvml, cards)) = cards {
-        card::hold(&nvml, &cards).map_err(|(touched, error)| {
-            // What was not touched is not to be given back: the rights that it takes may be missing again.
-            state.cards.truncate(touched);
-            state.save(roots).err().unwrap_or(error)
-        })?;
+    if let Some((nvml, _)) = cards {
+        if board {
+            held.unset.extend(card::hold_what_can_be(&nvml, &mut state.cards));
+            state.save(roots)?;
+        } else {
+            card::hold(&nvml, &state.cards).map_err(|(touched, error)| {
+                // What was not touched is not to be given back: the rights that it takes may be missing again.
+                state.cards.truncate(touched);
+                state.save(roots).err().unwrap_or(error)
+            })?;
+        }
     }
+    held.changes = state.changes.len() + state.cards.len() + usize::from(mode.is_some());
     Ok(held)
 }
 

@@ -33,6 +33,13 @@ pub(super) struct Card {
     pub(super) mhz: u32,
     /// Whether the driver stayed loaded without users; none where the card does not say.
     pub(super) persistence: Option<bool>,
+    /// Whether its clock is locked; files of earlier versions do not say, and it was.
+    #[serde(default = "is_locked")]
+    pub(super) locked: bool,
+}
+
+fn is_locked() -> bool {
+    true
 }
 
 /// Everything that was changed.
