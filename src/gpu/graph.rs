@@ -12,7 +12,7 @@ use super::{Gpu, GpuError};
 #[derive(Debug)]
 pub struct Graph {
     raw: sys::CUgraphExec,
-    _gpu: Arc<Gpu>,
+    gpu: Arc<Gpu>,
 }
 
 // SAFETY: the driver lets any thread launch a graph, one at a time; `launch` takes it mutably.
@@ -57,7 +57,7 @@ impl Graph {
         };
         Ok(Self {
             raw: made.map_err(|error| of_driver(driver_failed("cuGraphInstantiate")(error)))?,
-            _gpu: Arc::clone(stream.gpu()),
+            gpu: Arc::clone(stream.gpu()),
         })
     }
 
@@ -74,6 +74,7 @@ impl Graph {
 
 impl Drop for Graph {
     fn drop(&mut self) {
+        let _ = self.gpu.bind();
         // SAFETY: made by us. A launch that is under way goes on, and the driver frees it at its end; waiting for the whole
         // device here would make one tenant wait for all others.
         let _ = unsafe { result::graph::exec_destroy(self.raw) };
