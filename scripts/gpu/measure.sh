@@ -4,6 +4,7 @@
 #   scripts/gpu/measure.sh kit FOLDER     here: binary (with ONNX Runtime), the double of TensorRT, plans of known duration
 #   FOLDER/measure.sh host                there: host work of a frame beside a bare C++ loop; device steps against the host's
 #   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, processes time-sliced and under MPS
+#   FOLDER/measure.sh flight              there: frames in flight: engines in one memory, captures, transfers, hardware queues
 #   FOLDER/measure.sh gates               there, with two GPUs: `Exclusive` has a gate a GPU
 #   FOLDER/measure.sh soak SECONDS        there: memory of host and device, threads and files over a long run
 # and with ONNX Runtime's library in FOLDER/ort, its Python package in FOLDER/python:
@@ -247,6 +248,34 @@ outputs() {
       run "outputs-$name-${where%%:*}" outputs.ron
     done
   done
+}
+
+# What the doubles hold a tenant with frames in flight to, on a real device: engines of many launches in one memory at depth 3,
+# as they are and captured, with branches; each transfer; and a tenant beside five at depth 3 with few and with all hardware queues.
+flight() {
+  export JETLAG_TENSORRT=$here/tensorrt
+  local graph way queues others=() number round
+  for graph in Off On; do
+    scenario "flight-shared-$graph" '' "$(lidar "arrival: Closed, depth: 3, context_memory: Shared, graph: $graph" |
+      sed 's/encoder.plan/encoder-many.plan/; s/backbone.plan/backbone-many.plan/')"
+    run "flight-shared-$graph" "flight-shared-$graph.ron"
+  done
+  for round in 1 2 3; do
+    for way in Copy ZeroCopy Managed; do
+      scenario flight-transfer '' "$(camera camera.plan "arrival: Periodic(100), depth: 2, transfer: $way")"
+      run "flight-transfer-$way-$round" flight-transfer.ron
+    done
+  done
+  for number in 1 2 3 4 5; do
+    others+=("$(camera traffic.plan 'arrival: Closed, depth: 3' | sed "s/\"camera\", det/\"other-$number\", det/")")
+  done
+  scenario flight-queues 'sharing: Priority,' "$(camera launches.plan 'arrival: Periodic(50), priority: 2, graph: On')" "${others[@]}"
+  for round in 1 2 3; do
+    for queues in 1 8 32; do
+      CUDA_DEVICE_MAX_CONNECTIONS=$queues run "flight-queues-$queues-$round" flight-queues.ron
+    done
+  done
+  python3 table.py flight runs
 }
 
 several() {

@@ -140,6 +140,23 @@ def peers():
             print(f"{network}: throughput {spread(ratios)}, median {spread(medians)}, {len(ratios)} rounds")
 
 
+def flight():
+    """Frames in flight: completed, failed, what compute takes, response."""
+    print("case                          completed  failed  h2d p50  compute p50  response p50  p99")
+    for path in sorted(folder.glob("flight-*.json")):
+        run = summary(path.stem)
+        if not run:
+            continue
+        front = run["tenants"][0]
+        failed = sum(t["frames"]["failed"] for t in run["tenants"])
+        stages, response = front["stages_ms"], front["response_ms"]
+        h2d = stages.get("h2d") or {}
+        print(
+            f"{path.stem:28s}  {front['frames']['completed']:9d}  {failed:6d}  {ms(h2d.get('p50'))}  "
+            f"{ms(stages['compute']['p50']):>11s}  {ms(response['p50']):>12s}  {ms(response.get('p99'))}"
+        )
+
+
 def soak():
     lines = [line.split() for line in (folder / "soak.memory").read_text().splitlines()]
     # The last looks may find the process as it ends.
@@ -153,5 +170,5 @@ def soak():
 
 
 folder = Path(sys.argv[2])
-tables = {"known": known, "ways": ways, "stages": stages, "stressors": stressors, "submission": submission, "peers": peers, "soak": soak}
+tables = {"known": known, "ways": ways, "stages": stages, "stressors": stressors, "submission": submission, "peers": peers, "soak": soak, "flight": flight}
 tables[sys.argv[1]](*sys.argv[3:])

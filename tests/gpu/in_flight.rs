@@ -9,7 +9,7 @@ use jetlag::gpu::{Event, Gpu, GpuError, Graph, Stream, Sync};
 use serde_json::Value;
 
 /// Two engines of many small launches, each of which takes the host a while: threads that enqueue at the same time meet.
-const MANY: &str = "launches 12\nlaunch_us 300\nkernel_us 20\n";
+pub(super) const MANY: &str = "launches 12\nlaunch_us 300\nkernel_us 20\n";
 
 /// No frame failed, and nothing was given up.
 fn no_failures(summary: &Value) {

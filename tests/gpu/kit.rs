@@ -2,7 +2,8 @@
 //! device, and plans of known duration. scripts/gpu/measure.sh makes it and takes it from there.
 
 use super::cuda;
-use super::scene::{Scene, camera, launches};
+use super::in_flight::MANY;
+use super::scene::{Scene, backbone, camera, encoder, launches};
 
 #[test]
 #[ignore = "writes the kit into the folder JETLAG_GPU_KIT names"]
@@ -12,6 +13,8 @@ fn make_the_kit() {
     scene
         .demo(3_000, 6_000)
         .plan("camera5.plan", &camera(5_000))
+        .plan("encoder-many.plan", &(encoder(0) + MANY))
+        .plan("backbone-many.plan", &(backbone(0) + MANY))
         .plan("launches.plan", &launches(300, 20, 2))
         .plan("traffic.plan", &(camera(2_000) + "traffic_bytes 268435456\n"));
     let copy = |from: &std::path::Path, to: &std::path::Path| {
