@@ -57,6 +57,15 @@ fn each_jetson_is_known_with_its_release_its_mode_and_what_its_rails_tell() {
         ),
         ("orin-nano-r36", "6.2.1", "25W (id 1)", "VDD_IN is all"),
         ("thor-r38", "7.0", "120W (id 1)", "VIN is the board's input"),
+        ("t4000-r38", "7.1", "id 1", "VIN is the board's input"),
+        ("orin-nx-super-r36", "6.2.1", "40W (id 4)", "VDD_IN is all"),
+        ("orin-nx-r36", "6.2.1", "25W (id 3)", "VDD_IN is all"),
+        (
+            "agx-xavier-industrial-r35",
+            "5.1.1 to 5.1.6",
+            "MODE_40W_ALL (id 2)",
+            "GPU + CPU + SOC + CV + VDDRQ + SYS5V",
+        ),
     ] {
         let root = boards::board(board);
         let (_, json) = doctor(root.path(), None);
@@ -66,6 +75,57 @@ fn each_jetson_is_known_with_its_release_its_mode_and_what_its_rails_tell() {
         assert!(found(&json, "Clocks").contains("MHz"), "{board}");
         assert!(found(&json, "Temperatures").contains("hottest"), "{board}");
     }
+}
+
+#[test]
+fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_own_flash() {
+    for (board, module, mode) in [
+        (
+            "t4000-r38",
+            "L4T R38.4.0, Jetson T4000 (p3834-0000)",
+            "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's table does not have \
+             this mode; results hold for it only",
+        ),
+        (
+            "thor-r38",
+            "L4T R38.2.0, Jetson T5000 (p3834-0008)",
+            "a preset of clocks and cores, and what it caps is not known (by jetlag's table for Jetson T5000; \
+             /etc/nvpmodel.conf cannot be read)",
+        ),
+        (
+            "orin-nx-super-r36",
+            "L4T R36.4.4, Jetson Orin NX 16GB (p3767-0000-super), flashed as Super",
+            "a preset of clocks and cores: GPU up to 1173 MHz, 8 of 8 SMs, 8 of 8 cores up to 1497.6 MHz (by \
+             /etc/nvpmodel.conf)",
+        ),
+        (
+            "orin-nx-r36",
+            "L4T R36.4.4, Jetson Orin NX 16GB (p3767-0000), flashed without Super",
+            "a preset of clocks and cores: GPU up to 408 MHz, 8 of 8 cores up to 1497.6 MHz (by jetlag's table for \
+             Jetson Orin NX 16GB, flashed without Super; /etc/nvpmodel.conf cannot be read)",
+        ),
+        (
+            "agx-xavier-industrial-r35",
+            "L4T R35.4.1, Jetson AGX Xavier Industrial (jetson-xavier-industrial)",
+            "a preset of clocks and cores: GPU up to 900 MHz, 8 of 8 cores up to 1200 MHz, memory up to 1600 MHz (by \
+             jetlag's table for Jetson AGX Xavier Industrial; /etc/nvpmodel.conf cannot be read)",
+        ),
+        (
+            "agx-orin-r36",
+            "L4T R36.4.4, Jetson AGX Orin 64GB (p3701-0005)",
+            "a preset of clocks and cores: GPU up to 612 MHz, 8 of 16 SMs, 8 of 12 cores up to 1728 MHz (by jetlag's \
+             table for Jetson AGX Orin 64GB; /etc/nvpmodel.conf cannot be read)",
+        ),
+    ] {
+        let root = boards::board(board);
+        let (_, json) = doctor(root.path(), None);
+        assert_eq!(meaning(&json, "Jetson"), module, "{board}");
+        assert_eq!(meaning(&json, "Power mode"), mode, "{board}");
+    }
+    // The set of the other flash has no mode 4, although the release is the same.
+    let root = boards::board("orin-nx-r36");
+    std::fs::write(root.path().join("var/lib/nvpmodel/status"), "pmode:0004").unwrap();
+    assert_eq!(found(&doctor(root.path(), None).1, "Power mode"), "id 4");
 }
 
 #[test]
@@ -122,6 +182,10 @@ fn every_problem_has_its_fix() {
         "agx-orin-r36",
         "orin-nano-r36",
         "thor-r38",
+        "t4000-r38",
+        "orin-nx-super-r36",
+        "orin-nx-r36",
+        "agx-xavier-industrial-r35",
         "desktop",
     ] {
         let root = boards::board(board);
@@ -187,5 +251,11 @@ fn unknown_boards_and_releases_are_no_crash_and_say_what_is_not_known() {
     let (output, json) = doctor(root.path(), None);
     assert_eq!(output.status.code(), Some(1));
     assert!(meaning(&json, "JetPack").contains("does not know"));
+    assert!(meaning(&json, "Jetson").contains("module p9999-0001, which this version does not know"));
+    assert_eq!(
+        found(&json, "Power mode"),
+        "id 2",
+        "a number means nothing without its module"
+    );
     assert!(meaning(&json, "Power rails").contains("is not known"));
 }

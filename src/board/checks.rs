@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Fact, Roots, read};
+use super::identity::Flash;
+use super::{Fact, Roots, modules, nvpmodel, read};
 
 /// How well something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -44,11 +45,7 @@ pub fn examine(roots: &Roots) -> Vec<Check> {
         }));
     }
     if jetson {
-        checks.push(facts.check("Jetson", "board", Status::Good, None, |_| {
-            let release = facts.value("l4t").unwrap_or("of unknown release");
-            let module = facts.value("module").unwrap_or("unknown");
-            format!("L4T {release}, module {module}")
-        }));
+        checks.push(module(&facts, roots));
     }
     checks.push(gpu(&facts, jetson));
     checks.push(facts.check(
@@ -58,13 +55,9 @@ pub fn examine(roots: &Roots) -> Vec<Check> {
         Some("Install NVIDIA's driver (on Jetson: the nvidia-l4t-cuda package), if there is a GPU to use."),
         |_| "the driver's library is there".to_owned(),
     ));
-    checks.push(facts.check(
-        "TensorRT",
-        "tensorrt",
-        gap_if_gpu(&facts, jetson),
-        Some("Install TensorRT 8.5 or later (on Jetson: the nvidia-jetpack package), if there is a GPU to use."),
-        |_| "TensorRT's library is there".to_owned(),
-    ));
+    let tensorrt = tensorrt(&facts, jetson, roots);
+    let tensorrt_loads = tensorrt.found.is_some() && tensorrt.status == Status::Good;
+    checks.push(tensorrt);
     if jetson {
         checks.push(facts.check(
             "tegrastats",
@@ -74,7 +67,7 @@ pub fn examine(roots: &Roots) -> Vec<Check> {
             |_| "NVIDIA's own sampler is there, for boards whose rails cannot be read otherwise".to_owned(),
         ));
     }
-    checks.push(backend(&facts, jetson));
+    checks.push(backend(&facts, jetson, tensorrt_loads));
     checks
 }
 
@@ -198,8 +191,77 @@ fn gap_if_gpu(facts: &Facts, jetson: bool) -> Status {
     }
 }
 
-fn backend(facts: &Facts, jetson: bool) -> Check {
-    let ready = (jetson || facts.has("gpu")) && facts.has("cuda") && facts.has("tensorrt");
+/// A Jetson's module and how it was flashed; one that the table does not have is said to be unknown.
+fn module(facts: &Facts, roots: &Roots) -> Check {
+    let mut check = facts.check("Jetson", "board", Status::Note, Some(""), |_| String::new());
+    let release = facts.value("l4t").unwrap_or("of unknown release");
+    let part = facts.value("module");
+    check.fix = None;
+    check.meaning = match (modules::of_machine(roots), part) {
+        (Some(module), Some(part)) => {
+            // Only where there are two ways is one worth a word.
+            let ways = module.configurations.len();
+            let flash = match nvpmodel::flash(roots) {
+                Some(flash) if ways > 1 || flash == Flash::Super => format!(", {}", flash.words()),
+                Some(_) => String::new(),
+                None => ", flashed in a way of its own".to_owned(),
+            };
+            check.status = Status::Good;
+            format!("L4T {release}, {} ({part}){flash}", module.name)
+        }
+        (None, part) => {
+            check.status = Status::Note;
+            check.fix = Some(
+                "Sensors and runs work by the board's own files. Report it: tr '\\0' ' ' < /proc/device-tree/compatible.",
+            );
+            let part = part.unwrap_or("that its device tree does not name");
+            format!(
+                "L4T {release}, module {part}, which this version does not know: its peaks and modes are unknown"
+            )
+        }
+        (Some(module), None) => format!("L4T {release}, {}", module.name),
+    };
+    check
+}
+
+/// The first release that jetlag can load.
+const OLDEST_TENSORRT: (u32, u32) = (8, 5);
+
+/// TensorRT's library, by its name alone: JetPack 4 and 5.0 have releases that are too old.
+fn tensorrt(facts: &Facts, jetson: bool, roots: &Roots) -> Check {
+    let mut check = facts.check(
+        "TensorRT",
+        "tensorrt",
+        gap_if_gpu(facts, jetson),
+        Some("Install TensorRT 8.5 or later (on Jetson: the nvidia-jetpack package), if there is a GPU to use."),
+        |_| "TensorRT's library is there".to_owned(),
+    );
+    let version = check.found.as_deref().and_then(|path| release(roots, path));
+    if let Some((version, numbers)) = version
+        && numbers < OLDEST_TENSORRT
+    {
+        check.status = Status::Gap;
+        check.meaning = format!("TensorRT {version} is older than 8.5, the first that jetlag loads");
+        check.fix = Some(
+            "JetPack 5.1 or later has 8.5 (Xavier, Orin). Where it does not exist (Nano, TX1, TX2), the cpu \
+             backend, the sensors and all reports work.",
+        );
+    }
+    check
+}
+
+/// `8.2.1` of `/usr/lib/…/libnvinfer.so.8.2.1`, also where the name found is a link to it; none where the name has only
+/// the first number.
+fn release(roots: &Roots, path: &str) -> Option<(String, (u32, u32))> {
+    let real = roots.file(path).canonicalize().ok()?;
+    let version = real.file_name()?.to_str()?.split(".so.").nth(1)?.to_owned();
+    let mut numbers = version.split('.').map_while(|number| number.parse().ok());
+    let first_two = (numbers.next()?, numbers.next()?);
+    Some((version, first_two))
+}
+
+fn backend(facts: &Facts, jetson: bool, tensorrt: bool) -> Check {
+    let ready = (jetson || facts.has("gpu")) && facts.has("cuda") && tensorrt;
     let (found, meaning) = match (ready, cfg!(feature = "gpu")) {
         (true, true) => ("tensorrt", "with `backend: Auto`, TensorRT executes on the GPU"),
         (true, false) => (

@@ -1,5 +1,6 @@
 //! The facts, each read from its file.
 
+use super::identity::Identity;
 use super::{Roots, libraries};
 use crate::units::Bytes;
 
@@ -158,18 +159,9 @@ fn container(roots: &Roots) -> (Option<String>, &'static str) {
     (kind.map(str::to_owned), "/proc/1/cgroup")
 }
 
-/// The module's part number, which decides the numbers; the model's text names the carrier too.
+/// The module as the device tree names it, which decides the numbers; the model's text names the carrier too.
 pub(crate) fn module(roots: &Roots) -> Option<String> {
-    let compatible = roots.text("/proc/device-tree/compatible")?;
-    compatible
-        .split('\0')
-        .filter_map(|entry| entry.strip_prefix("nvidia,"))
-        // The carrier comes first and the module after the plus; later entries name the chip.
-        .find_map(|board| {
-            let part = board.rsplit('+').next()?;
-            let numbered = part.strip_prefix('p')?.starts_with(|c: char| c.is_ascii_digit());
-            numbered.then(|| part.to_owned())
-        })
+    Identity::of_machine(roots).map(|identity| identity.text)
 }
 
 /// `R36.4.4` from `# R36 (release), REVISION: 4.4, …`.

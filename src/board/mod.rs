@@ -6,9 +6,11 @@
 
 mod checks;
 pub(crate) mod facts;
+pub mod identity;
 pub mod jetpack;
 pub(crate) mod libraries;
 pub mod modules;
+pub mod nvpmodel;
 mod tpc_mask;
 
 use std::collections::BTreeMap;

@@ -1,13 +1,14 @@
 //! What is known of NVIDIA's Jetson modules: the table of jetson/boards.ron, which the binary carries.
 //!
-//! Every figure stands with its source. What a module does at this moment (its power mode, its clocks) is not
-//! here: that is read from the machine.
+//! Every figure stands with its source, and what is not known is not there. What a module does at this moment (its
+//! power mode, its clocks) is not here: that is read from the machine.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::Roots;
+use super::identity::{Flash, Identity};
 use crate::record::RailRole;
 
 /// jetson/boards.ron.
@@ -37,51 +38,81 @@ pub struct Module {
     pub name: String,
     /// Its part numbers: `p3701-0005`.
     pub parts: Vec<String>,
+    /// What device trees call it; as its part numbers, if empty.
+    #[serde(default)]
+    pub tree: Vec<String>,
+    /// Beginnings of the carrier boards that tell it from another module of the same name.
+    #[serde(default)]
+    pub carriers: Vec<String>,
     /// Its chip: `tegra234`.
     pub soc: String,
     /// The architecture of its GPU.
     pub gpu: String,
     /// CUDA's number for it.
     pub compute_capability: String,
-    /// CUDA cores.
-    pub cuda_cores: Sourced<u32>,
-    /// Streaming multiprocessors.
-    pub sms: Sourced<u32>,
-    /// Tensor cores, as marketed.
-    pub tensor_cores: Sourced<u32>,
-    /// Deep-learning accelerators.
-    pub dlas: Sourced<u32>,
-    /// Highest clock of the GPU, MHz.
-    pub gpu_mhz: Sourced<f64>,
     /// The processor.
     pub cpu: String,
-    /// Its cores.
-    pub cpu_cores: Sourced<u32>,
-    /// Highest clock of the processor, MHz.
-    pub cpu_mhz: Sourced<f64>,
+    /// CUDA cores.
+    #[serde(default)]
+    pub cuda_cores: Option<Sourced<u32>>,
+    /// Streaming multiprocessors.
+    #[serde(default)]
+    pub sms: Option<Sourced<u32>>,
+    /// Tensor cores, as marketed.
+    #[serde(default)]
+    pub tensor_cores: Option<Sourced<u32>>,
+    /// Deep-learning accelerators.
+    #[serde(default)]
+    pub dlas: Option<Sourced<u32>>,
+    /// Processor cores.
+    #[serde(default)]
+    pub cpu_cores: Option<Sourced<u32>>,
     /// Memory, GB.
-    pub memory_gb: Sourced<u32>,
+    #[serde(default)]
+    pub memory_gb: Option<Sourced<u32>>,
     /// Width of the memory bus, bits.
-    pub bus_bits: Sourced<u32>,
-    /// Highest clock of the memory controller, MHz.
-    pub emc_mhz: Sourced<f64>,
-    /// Peak rate of the memory at that clock, GB/s (10⁹).
-    pub bandwidth_gb_s: Sourced<f64>,
-    /// From the smallest to the largest power mode, W.
-    pub watts: Sourced<(f64, f64)>,
-    /// Peak rates of the GPU at `gpu_mhz`.
-    pub peaks: Peaks,
-    /// The same before the "Super" releases raised the clocks.
     #[serde(default)]
-    pub before_super: Option<BeforeSuper>,
-    /// Power modes, as far as they are known.
+    pub bus_bits: Option<Sourced<u32>>,
+    /// The ways in which it can be flashed.
+    pub configurations: Vec<Configuration>,
+    /// Power rails, where they are known.
     #[serde(default)]
-    pub modes: Vec<PowerMode>,
-    /// Power rails.
-    pub rails: Rails,
+    pub rails: Option<Rails>,
     /// What to mind.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// What a module does as it is flashed.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    /// The way.
+    pub flash: Flash,
+    /// Highest clock of the GPU, MHz.
+    #[serde(default)]
+    pub gpu_mhz: Option<Sourced<f64>>,
+    /// Highest clock of the processor, MHz.
+    #[serde(default)]
+    pub cpu_mhz: Option<Sourced<f64>>,
+    /// Highest clock of the memory controller, MHz.
+    #[serde(default)]
+    pub emc_mhz: Option<Sourced<f64>>,
+    /// Peak rate of the memory at that clock, GB/s (10⁹).
+    #[serde(default)]
+    pub bandwidth_gb_s: Option<Sourced<f64>>,
+    /// From the smallest to the largest power mode, W.
+    #[serde(default)]
+    pub watts: Option<Sourced<(f64, f64)>>,
+    /// Peak rates of the GPU at `gpu_mhz`.
+    #[serde(default)]
+    pub peaks: Option<Peaks>,
+    /// The file that has the modes, and where it was read.
+    #[serde(default)]
+    pub modes_from: Option<String>,
+    /// Power modes; empty where they are not known.
+    #[serde(default)]
+    pub modes: Vec<PowerMode>,
 }
 
 /// Peak rates of a GPU, dense.
@@ -99,18 +130,7 @@ pub struct Peaks {
     pub fp4_tflops: Option<Sourced<f64>>,
 }
 
-/// Clocks and peaks of Orin Nano and Orin NX up to L4T 36.3.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "as in Module")]
-pub struct BeforeSuper {
-    pub gpu_mhz: Sourced<f64>,
-    pub emc_mhz: Sourced<f64>,
-    pub bandwidth_gb_s: Sourced<f64>,
-    pub peaks: Peaks,
-}
-
-/// One power mode: a preset of clocks and cores.
+/// One power mode: a preset of clocks and switched-off parts.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PowerMode {
@@ -120,40 +140,47 @@ pub struct PowerMode {
     pub name: String,
     /// The power that the preset is named after, W; not a limit.
     #[serde(default)]
-    pub watts: Option<Sourced<f64>>,
+    pub watts: Option<f64>,
     /// Whether the module starts in it.
     #[serde(default)]
     pub default: bool,
-    /// Cap of the GPU's clock as configured, MHz.
+    /// What it caps; none where only its name is known.
     #[serde(default)]
-    pub gpu_mhz: Option<Sourced<f64>>,
-    /// The cap that is in force, where the configured one is not in the table of clocks, MHz.
+    pub caps: Option<Caps>,
+    /// Where it comes from, if not from the configuration's file.
     #[serde(default)]
-    pub gpu_in_force_mhz: Option<Sourced<f64>>,
-    /// Cap of the memory controller, MHz.
-    #[serde(default)]
-    pub emc_mhz: Option<Sourced<f64>>,
-    /// Cap of the processor's clock, MHz.
-    #[serde(default)]
-    pub cpu_mhz: Option<Sourced<f64>>,
-    /// Cores that are on.
-    #[serde(default)]
-    pub cpu_cores: Option<Sourced<u32>>,
+    pub from: Option<String>,
+}
+
+/// What a power mode caps. What is not there is not capped, and parts that are not there are all on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Caps {
+    /// Processor cores that are on.
+    pub cores: Option<u32>,
+    /// The processor's clock, MHz.
+    pub cpu_mhz: Option<f64>,
     /// Streaming multiprocessors that are on.
-    #[serde(default)]
-    pub active_sms: Option<Sourced<u32>>,
-    /// Published sparse INT8 rate of the GPU, TOPS.
-    #[serde(default)]
-    pub gpu_sparse_tops: Option<Sourced<f64>>,
-    /// Published sparse INT8 rate of both DLAs, TOPS.
-    #[serde(default)]
-    pub dla_sparse_tops: Option<Sourced<f64>>,
-    /// Where the number and the name come from.
-    pub source: Origin,
+    pub sms: Option<u32>,
+    /// Whether it is not known how many are.
+    pub sms_unknown: bool,
+    /// The GPU's clock as configured, MHz.
+    pub gpu_mhz: Option<f64>,
+    /// The clock that is in force, where the configured one is not in the chip's table, MHz.
+    pub gpu_in_force_mhz: Option<f64>,
+    /// The memory controller's clock, MHz.
+    pub emc_mhz: Option<f64>,
+}
+
+impl Caps {
+    /// Whether no clock is capped, whatever is switched off.
+    pub fn is_nothing_but_parts(&self) -> bool {
+        self.cpu_mhz.is_none() && self.gpu_mhz.is_none() && self.emc_mhz.is_none()
+    }
 }
 
 /// The power rails of a module.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rails {
     /// All that the module takes.
@@ -197,8 +224,9 @@ pub enum Feeds {
 }
 
 static MODULES: LazyLock<Result<Vec<Module>, String>> = LazyLock::new(|| {
-    let options =
-        ron::Options::default().with_default_extension(ron::extensions::Extensions::UNWRAP_NEWTYPES);
+    let extensions =
+        ron::extensions::Extensions::UNWRAP_NEWTYPES | ron::extensions::Extensions::IMPLICIT_SOME;
+    let options = ron::Options::default().with_default_extension(extensions);
     options.from_str(TABLE).map_err(|error| error.to_string())
 });
 
@@ -208,45 +236,108 @@ pub fn modules() -> &'static [Module] {
     MODULES.as_deref().unwrap_or_default()
 }
 
-/// The module of a part number such as `p3701-0005`; kits and revisions that the table does not list are taken
-/// for the first module of the same number.
+impl Module {
+    /// What it does as it is flashed; none where the table does not have that.
+    pub fn configuration(&self, flash: Flash) -> Option<&Configuration> {
+        self.configurations.iter().find(|known| known.flash == flash)
+    }
+
+    /// What device trees call it.
+    fn tree(&self) -> &[String] {
+        match self.tree.is_empty() {
+            true => &self.parts,
+            false => &self.tree,
+        }
+    }
+}
+
+/// The module of a part number such as `p3701-0005`, on a Jetson's own carrier board; none where the table does not
+/// have that very number.
 pub fn find(part: &str) -> Option<&'static Module> {
-    // Some releases add a word: `p3767-0005-super`.
-    let part = part.get(..10).unwrap_or(part);
-    // The device tree of Nano kits up to R32 names only the kit; the 2GB kit has no power rails.
-    let part = match part {
-        "p3450-0000" | "p3449-0000" => "p3448-0000",
-        other => other,
-    };
-    let exact = modules().iter().find(|m| m.parts.iter().any(|p| p == part));
-    exact.or_else(|| {
-        let family = part.split_once('-').map_or(part, |(number, _)| number);
-        // Several modules share a number where the revision decides: then none is better than a wrong one.
-        let mut same = modules()
-            .iter()
-            .filter(|m| m.parts.iter().any(|p| p.split('-').next() == Some(family)));
-        let first = same.next()?;
-        same.next().is_none().then_some(first)
-    })
+    let has = |module: &&Module| module.parts.iter().any(|known| known == part);
+    modules()
+        .iter()
+        .filter(has)
+        .find(|module| module.carriers.is_empty())
 }
 
 /// This machine's module, by its device tree.
 pub fn of_machine(roots: &Roots) -> Option<&'static Module> {
-    super::facts::module(roots).as_deref().and_then(find)
+    let memory = roots.text("/proc/meminfo").and_then(|text| {
+        let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        total.trim().strip_suffix("kB")?.trim().parse().ok()
+    });
+    by_tree(&Identity::of_machine(roots)?, memory)
+}
+
+/// The modules that a device tree names, as far as their carrier tells.
+fn named(identity: &Identity) -> Vec<&'static Module> {
+    let carrier = identity.carrier.as_deref().unwrap_or_default();
+    let on_it = |module: &Module| {
+        module
+            .carriers
+            .iter()
+            .any(|known| carrier.starts_with(known.as_str()))
+    };
+    let named: Vec<&Module> = modules()
+        .iter()
+        .filter(|module| module.tree().contains(&identity.part))
+        .collect();
+    match named.iter().any(|module| on_it(module)) {
+        true => named.into_iter().filter(|module| on_it(module)).collect(),
+        false => named
+            .into_iter()
+            .filter(|module| module.carriers.is_empty())
+            .collect(),
+    }
+}
+
+/// The module that a device tree names; of several the one that fits the memory that the kernel has (KiB), which is less
+/// than the module's by what firmware and GPU keep.
+fn by_tree(identity: &Identity, memory_kib: Option<f64>) -> Option<&'static Module> {
+    let named = named(identity);
+    if let [only] = named.as_slice() {
+        return Some(only);
+    }
+    let gib = memory_kib? / f64::from(1 << 20);
+    let mut fits = named.into_iter().filter(|module| {
+        let all = module.memory_gb.map_or(0.0, |(gb, _)| f64::from(gb));
+        all / 2.0 < gib && gib <= all
+    });
+    let first = fits.next()?;
+    fits.next().is_none().then_some(first)
+}
+
+/// The rails of this machine's module, where they are known: also where it may be one of several, which have the same.
+pub fn rails_of_machine(roots: &Roots) -> Option<&'static Rails> {
+    let identity = Identity::of_machine(roots)?;
+    match of_machine(roots) {
+        Some(module) => module.rails.as_ref(),
+        None => {
+            let mut named = named(&identity).into_iter();
+            let first = named.next()?.rails.as_ref()?;
+            named
+                .all(|other| other.rails.as_ref() == Some(first))
+                .then_some(first)
+        }
+    }
 }
 
 /// The rails of a board by the names that its sensors show, for a module that is not known: the first in the
 /// table whose total can be had from them.
 pub fn rails_by_names<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Option<&'static Rails> {
     let has = |wanted: &str| names.clone().any(|name| name == wanted);
-    modules().iter().map(|module| &module.rails).find(|rails| {
-        let total = match &rails.total {
-            Total::One(rail) => has(rail),
-            Total::Sum(all) => all.iter().all(|rail| has(rail)),
-            Total::NotMeasured => rails.input.as_deref().is_some_and(has),
-        };
-        total && rails.parts.iter().all(|(rail, _)| has(rail))
-    })
+    modules()
+        .iter()
+        .filter_map(|module| module.rails.as_ref())
+        .find(|rails| {
+            let total = match &rails.total {
+                Total::One(rail) => has(rail),
+                Total::Sum(all) => all.iter().all(|rail| has(rail)),
+                Total::NotMeasured => rails.input.as_deref().is_some_and(has),
+            };
+            total && rails.parts.iter().all(|(rail, _)| has(rail))
+        })
 }
 
 impl Rails {
@@ -270,53 +361,176 @@ impl Rails {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     #[test]
     fn the_table_in_the_binary_is_whole() {
         MODULES.as_ref().unwrap();
-        assert_eq!(modules().len(), 14);
+        let mut names = HashSet::new();
+        let mut parts = HashSet::new();
         for module in modules() {
             let name = &module.name;
-            assert!(module.parts.iter().all(|p| p.starts_with('p')), "{name}");
-            assert!(module.watts.0.0 < module.watts.0.1, "{name}");
-            let ids: std::collections::HashSet<u32> = module.modes.iter().map(|m| m.id).collect();
-            assert_eq!(ids.len(), module.modes.len(), "{name}: a mode twice");
-            assert!(module.modes.iter().filter(|m| m.default).count() <= 1, "{name}");
+            assert!(names.insert(name), "{name}: twice");
+            for part in &module.parts {
+                assert!(part.len() == 10 && part.starts_with('p'), "{name}: {part}");
+                assert!(
+                    parts.insert((part, &module.carriers)),
+                    "{name}: {part} is of two modules"
+                );
+            }
+            assert!(
+                module.parts.iter().any(|part| module.tree().contains(part))
+                    || name == "Jetson Xavier NX 16GB"
+            );
+            assert!(module.sms.is_none_or(|(sms, _)| sms >= 1), "{name}");
+            let flashes: Vec<Flash> = module.configurations.iter().map(|c| c.flash).collect();
+            assert!(
+                flashes == [Flash::Plain] || flashes == [Flash::Plain, Flash::Super],
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_set_of_modes_has_a_source_one_default_and_each_id_and_name_once() {
+        let head = TABLE.split("\n[").next().unwrap();
+        for (module, configuration) in all() {
+            let name = format!("{} {:?}", module.name, configuration.flash);
+            let modes = &configuration.modes;
+            let Some(from) = &configuration.modes_from else {
+                assert!(modes.is_empty(), "{name}: modes of no source");
+                continue;
+            };
+            for tag in from.split(':').next().unwrap().split(" and ") {
+                assert!(
+                    head.contains(&format!("\n//   {tag} ")),
+                    "{name}: {tag} is not said at the head"
+                );
+            }
+            let ids: HashSet<u32> = modes.iter().map(|m| m.id).collect();
+            let names: HashSet<&str> = modes.iter().map(|m| m.name.as_str()).collect();
+            assert_eq!(
+                (ids.len(), names.len()),
+                (modes.len(), modes.len()),
+                "{name}: a mode twice"
+            );
+            assert_eq!(modes.iter().filter(|m| m.default).count(), 1, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_cap_is_above_what_the_module_has() {
+        for (module, configuration) in all() {
+            for mode in &configuration.modes {
+                let name = format!("{} {:?} {}", module.name, configuration.flash, mode.name);
+                let caps = mode.caps.unwrap_or_default();
+                let below = |cap: Option<f64>, most: Option<Sourced<f64>>| match (cap, most) {
+                    (Some(cap), Some((most, _))) => cap > 0.0 && cap <= most,
+                    _ => true,
+                };
+                let within = |part: Option<u32>, all: Option<Sourced<u32>>| match (part, all) {
+                    (Some(part), Some((all, _))) => part >= 1 && part <= all,
+                    (Some(_), None) => false,
+                    _ => true,
+                };
+                assert!(below(caps.gpu_mhz, configuration.gpu_mhz), "{name}");
+                assert!(below(caps.cpu_mhz, configuration.cpu_mhz), "{name}");
+                assert!(below(caps.emc_mhz, configuration.emc_mhz), "{name}");
+                assert!(
+                    caps.gpu_in_force_mhz.is_none_or(|mhz| Some(mhz) < caps.gpu_mhz),
+                    "{name}"
+                );
+                assert!(
+                    within(caps.cores, module.cpu_cores) && within(caps.sms, module.sms),
+                    "{name}"
+                );
+                assert!(!(caps.sms_unknown && caps.sms.is_some()), "{name}");
+                if mode.name.starts_with("MAXN") {
+                    assert!(
+                        caps.is_nothing_but_parts() && caps.cores.is_none() && caps.sms.is_none(),
+                        "{name}"
+                    );
+                }
+                let (least, most) = configuration.watts.map_or((0.0, f64::MAX), |(watts, _)| watts);
+                assert!(mode.watts.is_none_or(|w| least <= w && w <= most), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mode_of_more_watts_has_no_smaller_peak_and_super_no_smaller_one_than_plain() {
+        for (module, configuration) in all() {
+            let rate = |mode: &PowerMode| {
+                let caps = mode.caps.filter(|caps| !caps.sms_unknown)?;
+                let sms = caps.sms.or(module.sms.map(|(sms, _)| sms))?;
+                Some(f64::from(sms) * caps.gpu_mhz.or(configuration.gpu_mhz.map(|(mhz, _)| mhz))?)
+            };
+            let watts = |mode: &PowerMode| match mode.name.starts_with("MAXN") {
+                true => Some(f64::MAX),
+                false => mode.watts,
+            };
+            for a in &configuration.modes {
+                for b in &configuration.modes {
+                    if let (Some(a_w), Some(b_w), Some(a_r), Some(b_r)) =
+                        (watts(a), watts(b), rate(a), rate(b))
+                    {
+                        let climbs = a_w >= b_w || a_r <= b_r;
+                        // The desktop modes spare the GPU for the processors.
+                        let desktop = a.name.ends_with("DESKTOP") || b.name.ends_with("DESKTOP");
+                        assert!(climbs || desktop, "{}: {} and {}", module.name, a.name, b.name);
+                    }
+                }
+            }
+            if configuration.flash == Flash::Super {
+                let plain = module.configuration(Flash::Plain).unwrap();
+                let fp16 = |c: &Configuration| c.peaks.as_ref().map(|peaks| peaks.fp16_tflops.0);
+                assert!(fp16(configuration) > fp16(plain), "{}", module.name);
+                assert!(
+                    configuration.emc_mhz.map(|e| e.0) >= plain.emc_mhz.map(|e| e.0),
+                    "{}",
+                    module.name
+                );
+            }
         }
     }
 
     #[test]
     fn derived_peaks_follow_from_the_figures_before_them() {
         let close = |a: f64, b: f64| (a - b).abs() <= 0.01 * b.max(0.05);
-        for module in modules() {
-            let name = &module.name;
-            let mhz = module.gpu_mhz.0;
-            let fp32 = f64::from(module.cuda_cores.0) * 2.0 * mhz / 1e6;
-            assert!(close(module.peaks.fp32_tflops.0, fp32), "{name}: {fp32}");
-            let per_sm = match module.compute_capability.as_str() {
-                "7.2" => 1024.0,
-                "8.7" => 2048.0,
-                "11.0" => 8192.0,
-                _ => 0.0,
-            };
-            let fp16 = match per_sm {
-                0.0 => 2.0 * fp32,
-                rate => f64::from(module.sms.0) * rate * mhz / 1e6,
-            };
-            assert!(close(module.peaks.fp16_tflops.0, fp16), "{name}: {fp16}");
-            if let Some((int8, _)) = module.peaks.int8_tops {
-                assert!(close(int8, 2.0 * fp16), "{name}: {int8}");
+        for (module, configuration) in all() {
+            let name = format!("{} {:?}", module.name, configuration.flash);
+            if let (Some(peaks), Some((mhz, _))) = (&configuration.peaks, configuration.gpu_mhz) {
+                let fp32 = f64::from(module.cuda_cores.unwrap().0) * 2.0 * mhz / 1e6;
+                assert!(close(peaks.fp32_tflops.0, fp32), "{name}: {fp32}");
+                let per_sm = match module.compute_capability.as_str() {
+                    "7.2" => 1024.0,
+                    "8.7" => 2048.0,
+                    "11.0" => 8192.0,
+                    _ => 0.0,
+                };
+                let fp16 = match per_sm {
+                    0.0 => 2.0 * fp32,
+                    rate => f64::from(module.sms.unwrap().0) * rate * mhz / 1e6,
+                };
+                assert!(close(peaks.fp16_tflops.0, fp16), "{name}: {fp16}");
+                assert!(
+                    peaks.int8_tops.is_none_or(|(int8, _)| close(int8, 2.0 * fp16)),
+                    "{name}"
+                );
             }
-            let bandwidth = f64::from(module.bus_bits.0) / 8.0 * module.emc_mhz.0 * 2.0 / 1e3;
-            assert!(close(module.bandwidth_gb_s.0, bandwidth), "{name}: {bandwidth}");
+            if let (Some((rate, _)), Some((emc, _))) = (configuration.bandwidth_gb_s, configuration.emc_mhz) {
+                let bandwidth = f64::from(module.bus_bits.unwrap().0) / 8.0 * emc * 2.0 / 1e3;
+                assert!(close(rate, bandwidth), "{name}: {bandwidth}");
+            }
         }
     }
 
     #[test]
     fn every_rail_of_a_sum_feeds_something_and_rails_within_others_are_no_summands() {
         for module in modules() {
-            let rails = &module.rails;
+            let Some(rails) = &module.rails else { continue };
             if let Total::Sum(all) = &rails.total {
                 for rail in all {
                     assert!(
@@ -332,24 +546,80 @@ mod tests {
                 assert!(rails.parts.iter().any(|(name, _)| name == parent));
             }
         }
-        let orin = find("p3701-0005").unwrap();
-        assert_eq!(orin.rails.role("VDDQ_VDD2_1V8AO").0, RailRole::Within);
-        assert_eq!(orin.rails.role("VDD_NEW").0, RailRole::Unknown);
-        assert_eq!(find("p3834-0008").unwrap().rails.role("VIN").0, RailRole::Input);
-        assert_eq!(
-            find("p3310-1000").unwrap().rails.role("VDD_MUX").0,
-            RailRole::Input
-        );
+        let rails = |part: &str| find(part).unwrap().rails.as_ref().unwrap();
+        assert_eq!(rails("p3701-0005").role("VDDQ_VDD2_1V8AO").0, RailRole::Within);
+        assert_eq!(rails("p3701-0005").role("VDD_NEW").0, RailRole::Unknown);
+        assert_eq!(rails("p3834-0008").role("VIN").0, RailRole::Input);
+        assert_eq!(rails("p3310-1000").role("VDD_MUX").0, RailRole::Input);
     }
 
     #[test]
-    fn modules_are_found_by_part_number_and_not_guessed_where_the_revision_decides() {
+    fn modules_are_found_by_part_number_and_never_the_nearest() {
         assert_eq!(find("p3767-0003").unwrap().name, find("p3767-0005").unwrap().name);
-        assert!(find("p3767-9999").is_none(), "NX or Nano, 4 to 16 GB");
-        assert!(find("p3668-9999").is_some(), "all of that number are Xavier NX");
-        assert!(find("p9999-0000").is_none());
-        assert_eq!(find("p3767-0005-super").unwrap().parts[1], "p3767-0005");
-        assert_eq!(find("p3450-0000").unwrap().parts[0], "p3448-0000");
+        assert_eq!(find("p3834-0000").unwrap().name, "Jetson T4000");
+        assert_eq!(find("p3834-0008").unwrap().name, "Jetson T5000");
+        for unknown in [
+            "p3767-9999",
+            "p3668-9999",
+            "p3834-0005",
+            "p9999-0000",
+            "p3767",
+            "",
+        ] {
+            assert!(find(unknown).is_none(), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn carrier_and_memory_tell_modules_of_one_name_apart() {
+        let of = |part: &str, carrier: Option<&str>, gib: Option<f64>| {
+            let identity = Identity {
+                text: part.to_owned(),
+                part: part.to_owned(),
+                carrier: carrier.map(str::to_owned),
+                flash: Some(Flash::Plain),
+            };
+            by_tree(&identity, gib.map(|gib| gib * f64::from(1 << 20))).map(|module| module.name.as_str())
+        };
+        for (part, carrier, gib, name) in [
+            ("p2888-0001", None, Some(15.4), Some("Jetson AGX Xavier 16GB")),
+            ("p2888-0001", None, Some(31.2), Some("Jetson AGX Xavier 32GB")),
+            ("p2888-0001", None, Some(62.0), Some("Jetson AGX Xavier 64GB")),
+            ("p2888-0001", None, Some(3.0), None),
+            ("p2888-0001", None, None, None),
+            (
+                "p3701-0000",
+                None,
+                Some(29.8),
+                Some("Jetson AGX Orin developer kit of 32 GB"),
+            ),
+            ("p3701-0000", None, Some(61.4), Some("Jetson AGX Orin 64GB")),
+            ("p3668-0000", None, Some(6.5), Some("Jetson Xavier NX 8GB")),
+            ("p3668-0001", None, Some(14.7), Some("Jetson Xavier NX 16GB")),
+            (
+                "p3701-0008",
+                Some("p3737-0000"),
+                None,
+                Some("Jetson AGX Orin Industrial"),
+            ),
+            ("p3701-0008", Some("p3740-0002"), None, Some("IGX Orin")),
+            ("p3834-0008", Some("p4071-0000"), None, Some("Jetson T5000")),
+            ("p3834-0008", Some("p4071-0008"), None, Some("IGX Thor")),
+            ("p2371-2180", None, None, Some("Jetson TX1")),
+            ("jetson-nano", None, Some(1.9), Some("Jetson Nano 2GB")),
+            ("p3450-0000", None, Some(3.9), Some("Jetson Nano 4GB")),
+            (
+                "jetson-xavier-industrial",
+                None,
+                None,
+                Some("Jetson AGX Xavier Industrial"),
+            ),
+            ("p3489-0000", None, None, Some("Jetson TX2i")),
+            ("p3489-0888", None, None, Some("Jetson TX2 4GB")),
+            ("p3834-0005", None, Some(61.0), None),
+        ] {
+            assert_eq!(of(part, carrier, gib), name, "{part} {carrier:?} {gib:?}");
+        }
     }
 
     #[test]
@@ -358,5 +628,11 @@ mod tests {
         let rails = rails_by_names(names.into_iter()).unwrap();
         assert_eq!(rails.role("VDD_CPU_CV").0, RailRole::Summand);
         assert!(rails_by_names(["VDD_SOMETHING"].into_iter()).is_none());
+    }
+
+    fn all() -> impl Iterator<Item = (&'static Module, &'static Configuration)> {
+        modules()
+            .iter()
+            .flat_map(|module| module.configurations.iter().map(move |c| (module, c)))
     }
 }

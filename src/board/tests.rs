@@ -165,7 +165,10 @@ fn what_is_missing_is_a_gap_where_it_is_needed_and_has_a_fix() {
 
     let orin = orin();
     let checks = examine(&Roots::at(orin.path()));
-    assert_eq!(check(&checks, "Jetson").meaning, "L4T R36.4.4, module p3701-0005");
+    assert_eq!(
+        check(&checks, "Jetson").meaning,
+        "L4T R36.4.4, Jetson AGX Orin 64GB (p3701-0005)"
+    );
     assert_eq!(check(&checks, "tegrastats").status, Status::Good);
     assert_eq!(check(&checks, "CPU governor").status, Status::Note);
     assert!(check(&checks, "GPU").meaning.contains("the chip's own GPU"));
@@ -215,6 +218,156 @@ fn older_and_newer_boards_are_told_apart_by_module() {
         ("/sys/bus/i2c/drivers/ina3221x/bind", ""),
     ]);
     assert_eq!(facts(&Roots::at(r32.path()))["power_sensors"], "1 × ina3221x");
+}
+
+#[test]
+fn a_tensorrt_that_is_too_old_is_said_to_be_and_the_backend_is_then_the_processor() {
+    let library = "/usr/lib/aarch64-linux-gnu/libnvinfer.so.";
+    let of = |release: &str| {
+        let path = format!("{library}{release}");
+        let l4t = "# R32 (release), REVISION: 7.4, GCID: 1, BOARD: t210ref";
+        let root = tree(&[
+            (&path, "\x7fELF"),
+            ("/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", "\x7fELF"),
+            ("/etc/nv_tegra_release", l4t),
+        ]);
+        examine(&Roots::at(root.path()))
+    };
+    for (release, too_old) in [
+        ("7.1.3", true),
+        ("8.2.1", true),
+        ("8.4.1", true),
+        ("8.5.2", false),
+        ("10.3.0", false),
+        // The name does not say: only loading it tells.
+        ("8", false),
+    ] {
+        let checks = of(release);
+        let tensorrt = check(&checks, "TensorRT");
+        assert_eq!(tensorrt.status == Status::Gap, too_old, "{release}");
+        let backend = check(&checks, "Backend").found.as_deref();
+        if too_old {
+            assert!(
+                tensorrt.meaning.contains(release)
+                    && tensorrt.fix.is_some_and(|fix| fix.contains("JetPack 5.1"))
+            );
+            assert_eq!(backend, Some("cpu"), "{release}");
+        } else if cfg!(feature = "gpu") {
+            assert_eq!(backend, Some("tensorrt"), "{release}");
+        }
+    }
+    // As the loader's cache lists it: by the name of the link.
+    let root = tree(&[
+        (&format!("{library}8.4.1"), "\x7fELF"),
+        ("/etc/nv_tegra_release", "# R35 (release), REVISION: 1.0"),
+    ]);
+    let folder = root.path().join("usr/lib/aarch64-linux-gnu");
+    std::os::unix::fs::symlink("libnvinfer.so.8.4.1", folder.join("libnvinfer.so.8")).unwrap();
+    fs::write(root.path().join("etc/ld.so.cache"), format!("\0{library}8\0")).unwrap();
+    assert_eq!(
+        check(&examine(&Roots::at(root.path())), "TensorRT").status,
+        Status::Gap
+    );
+}
+
+#[test]
+fn a_module_that_is_not_known_is_said_to_be_unknown_and_a_flash_is_told_by_the_device_tree() {
+    let meaning = |compatible: &str| {
+        let root = tree(&[
+            ("/proc/device-tree/compatible", compatible),
+            ("/proc/device-tree/model", "NVIDIA Jetson\0"),
+            ("/etc/nv_tegra_release", "# R36 (release), REVISION: 4.4"),
+        ]);
+        check(&examine(&Roots::at(root.path())), "Jetson").meaning.clone()
+    };
+    for (compatible, words) in [
+        (
+            "nvidia,p3768-0000+p3767-0000-super\0nvidia,p3767-0000\0nvidia,tegra234",
+            "L4T R36.4.4, Jetson Orin NX 16GB (p3767-0000-super), flashed as Super",
+        ),
+        (
+            "nvidia,p3768-0000+p3767-0000\0nvidia,p3767-0000\0nvidia,tegra234",
+            "L4T R36.4.4, Jetson Orin NX 16GB (p3767-0000), flashed without Super",
+        ),
+        (
+            "nvidia,p3971-0080+p3834-0000\0nvidia,tegra264",
+            "L4T R36.4.4, Jetson T4000 (p3834-0000)",
+        ),
+        (
+            "nvidia,p3971-0050+p3834-0005\0nvidia,tegra264",
+            "L4T R36.4.4, module p3834-0005, which this version does not know: its peaks and modes are unknown",
+        ),
+        (
+            "nvidia,jetson-xavier-industrial\0nvidia,tegra194",
+            "L4T R36.4.4, Jetson AGX Xavier Industrial (jetson-xavier-industrial)",
+        ),
+        (
+            "nvidia,p3740-0002+p3701-0008-safety\0nvidia,tegra234",
+            "L4T R36.4.4, IGX Orin (p3701-0008-safety), flashed in a way of its own",
+        ),
+        (
+            "nvidia,tegra234",
+            "L4T R36.4.4, module that its device tree does not name, which this version does not know: its peaks and modes are unknown",
+        ),
+    ] {
+        assert_eq!(meaning(compatible), words, "{compatible}");
+    }
+}
+
+#[test]
+fn a_mode_is_known_by_number_and_name_of_the_flash_in_force() {
+    use super::identity::Flash;
+    use super::nvpmodel::{By, mode};
+    let file = "/etc/nvpmodel/nvpmodel_p3767_0000_super.conf";
+    let conf = "< POWER_MODEL ID=0 NAME=MAXN_SUPER >\nCPU_ONLINE CORE_0 1\nTPC_POWER_GATING TPC_PG_MASK 240\nGPU MAX_FREQ -1\n\
+                < POWER_MODEL ID=3 NAME=25W >\nTPC_POWER_GATING TPC_PG_MASK 240\nGPU MAX_FREQ 400000000\n";
+    let super_tree = (
+        "/proc/device-tree/compatible",
+        "nvidia,p3768-0000+p3767-0000-super\0nvidia,tegra234",
+    );
+    let plain_tree = (
+        "/proc/device-tree/compatible",
+        "nvidia,p3768-0000+p3767-0000\0nvidia,tegra234",
+    );
+
+    // The table, where the file cannot be read: by flash, not by release.
+    let root = tree(&[
+        super_tree,
+        ("/etc/nv_tegra_release", "# R36 (release), REVISION: 4.4"),
+    ]);
+    let found = mode(&Roots::at(root.path()), 4);
+    assert_eq!(found.name.as_deref(), Some("40W"));
+    assert_eq!(found.by, By::Table("Jetson Orin NX 16GB", Some(Flash::Super)));
+    assert!(mode(&Roots::at(root.path()), 0).is_full);
+    let root = tree(&[
+        plain_tree,
+        ("/etc/nv_tegra_release", "# R36 (release), REVISION: 4.4"),
+    ]);
+    assert_eq!(
+        mode(&Roots::at(root.path()), 4).by,
+        By::Nothing,
+        "the plain set has no mode 4"
+    );
+    assert_eq!(mode(&Roots::at(root.path()), 0).name.as_deref(), Some("MAXN"));
+
+    // The board's own file counts before the table, also where its link is absolute and the root is not ours.
+    let root = tree(&[super_tree, (file, conf)]);
+    std::os::unix::fs::symlink(file, root.path().join("etc/nvpmodel.conf")).unwrap();
+    let roots = Roots::at(root.path());
+    let found = mode(&roots, 3);
+    assert_eq!(found.by, By::File(file.to_owned()));
+    let caps = found.caps.unwrap();
+    assert_eq!(
+        (caps.gpu_mhz, caps.sms, found.is_full),
+        (Some(400.0), Some(8), false)
+    );
+    assert!(mode(&roots, 0).is_full);
+    assert_eq!(mode(&roots, 4).by, By::NotInFile(file.to_owned()));
+
+    // A link to itself ends.
+    let root = tree(&[super_tree, (file, conf)]);
+    std::os::unix::fs::symlink("nvpmodel.conf", root.path().join("etc/nvpmodel.conf")).unwrap();
+    assert!(matches!(mode(&Roots::at(root.path()), 3).by, By::Table(..)));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub fn examine(roots: &Roots) -> Vec<Check> {
     let mut checks = vec![rights(roots)];
     if jetson {
         checks.push(jetpack_of(l4t.as_deref()));
-        checks.push(power_mode_of(roots));
+        checks.push(power_mode::examine(roots));
     }
     checks.push(rails_of(roots, jetson));
     checks.extend(over_current_of(roots));
@@ -124,68 +124,6 @@ fn jetpack_of(l4t: Option<&str>) -> Check {
     check
 }
 
-fn power_mode_of(roots: &Roots) -> Check {
-    let mut check = check("Power mode", power_mode::STATUS);
-    let module = modules::of_machine(roots);
-    let Some(id) = power_mode::current(roots) else {
-        check.status = Status::Note;
-        check.fix =
-            Some("See: sudo nvpmodel -q. A container sees the mode where /var/lib/nvpmodel is mounted.");
-        return check;
-    };
-    let name = nvpmodel_name(roots, id);
-    let known = module.and_then(|module| module.modes.iter().find(|mode| mode.id == id));
-    let name = name.or_else(|| known.map(|mode| mode.name.clone()));
-    check.found = Some(match &name {
-        Some(name) => format!("{name} (id {id})"),
-        None => format!("id {id}"),
-    });
-    let caps = known.map(|mode| {
-        let mut caps = Vec::new();
-        if let Some((mhz, _)) = mode.gpu_in_force_mhz.or(mode.gpu_mhz) {
-            caps.push(format!("GPU up to {mhz} MHz"));
-        }
-        if let Some((sms, _)) = mode.active_sms {
-            caps.push(format!("{sms} of {} SMs", module.map_or(0, |m| m.sms.0)));
-        }
-        if let Some((cores, _)) = mode.cpu_cores {
-            caps.push(format!("{cores} cores"));
-        }
-        if let Some((mhz, _)) = mode.emc_mhz {
-            caps.push(format!("memory at {mhz:.0} MHz"));
-        }
-        caps.join(", ")
-    });
-    let full = name
-        .as_deref()
-        .is_some_and(|name| name.to_ascii_uppercase().starts_with("MAXN"));
-    check.meaning = match caps.filter(|caps| !caps.is_empty()) {
-        _ if full => "nothing is held back".to_owned(),
-        Some(caps) => format!("a preset of clocks and cores: {caps}"),
-        None => "a preset of clocks and cores; results hold for this mode only".to_owned(),
-    };
-    if !full {
-        check.status = Status::Note;
-        check.fix = Some(
-            "Results belong to this mode: name it with them. Others: sudo nvpmodel -m ID (see /etc/nvpmodel.conf).",
-        );
-    }
-    check
-}
-
-/// The name of a mode in the board's own configuration.
-fn nvpmodel_name(roots: &Roots, id: u32) -> Option<String> {
-    let text = roots.text("/etc/nvpmodel.conf")?;
-    let wanted = format!("ID={id}");
-    text.lines()
-        .map(str::trim)
-        .filter(|line| line.starts_with('<') && line.contains("POWER_MODEL"))
-        .find(|line| line.split_whitespace().any(|word| word == wanted))?
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix("NAME="))
-        .map(str::to_owned)
-}
-
 fn rails_of(roots: &Roots, jetson: bool) -> Check {
     let mut check = check("Power rails", "/sys/class/hwmon, /sys/bus/i2c/drivers/ina3221x");
     let Some((signals, readings)) = read(rails::find(roots, Nanos::from_millis(100))) else {
@@ -230,7 +168,7 @@ fn rails_of(roots: &Roots, jetson: bool) -> Check {
         with(RailRole::Summand),
         with(RailRole::Input),
     );
-    let wanted = modules::of_machine(roots).map(|module| &module.rails.total);
+    let wanted = modules::rails_of_machine(roots).map(|rails| &rails.total);
     let incomplete = matches!(wanted, Some(Total::Sum(all)) if all.len() > sum.len());
     check.meaning = match (total.as_slice(), sum.as_slice(), input.as_slice()) {
         ([total, ..], ..) => format!("{total} is all that the module takes; {refresh}"),

@@ -121,7 +121,7 @@ fn sampler(
                 program,
                 guard: guard.clone(),
             };
-            let known = modules::of_machine(roots).map(|module| &module.rails);
+            let known = modules::rails_of_machine(roots);
             Ok(Box::new(Tegrastats::new(start, interval, known)))
         }
     }

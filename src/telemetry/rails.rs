@@ -40,7 +40,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
         channels = older(roots);
     }
     let names: Vec<String> = channels.iter().map(|c| c.signal.signal.clone()).collect();
-    let known = modules::of_machine(roots).map(|module| &module.rails);
+    let known = modules::rails_of_machine(roots);
     let known = known.or_else(|| by_names(names.iter().map(String::as_str)));
     for channel in channels.iter_mut().filter(|c| c.signal.unit == "mw") {
         (channel.signal.role, channel.signal.within) = role(known, &channel.signal.signal);
@@ -437,7 +437,7 @@ mod tests {
             "VDD_SYS_CPU",
             "VDD_SYS_DDR",
         ];
-        let tx2 = modules::find("p3310-1000").map(|module| &module.rails);
+        let tx2 = modules::find("p3310-1000").and_then(|module| module.rails.as_ref());
         for names in [r28, r32] {
             for rails in [by_names(names.into_iter()), tx2] {
                 for name in names {
