@@ -38,6 +38,11 @@ impl TestBoard {
         }
         fs::copy(path("user.pub"), path("authorized")).unwrap();
         fs::create_dir(path("board")).unwrap();
+        fs::create_dir(path("programs")).unwrap();
+        // As on a board, a session starts at home: sshd itself takes the home that the machine has for the user. (A bash that
+        // sshd starts reads this.)
+        let at_home = "case $PWD in \"$HOME\"*) ;; *) cd ;; esac\n";
+        fs::write(path("board/.bashrc"), at_home).unwrap();
         // The folder where sshd confines what it does not trust yet; Debian's service makes it.
         let _ = fs::create_dir_all("/run/sshd");
         // A port that was free a moment ago may be taken by now, as by another test's connection.
@@ -52,6 +57,11 @@ impl TestBoard {
     /// A path of the test's own.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.here.path().join(name)
+    }
+
+    /// A folder whose programs the board finds before its own.
+    pub(super) fn programs(&self) -> PathBuf {
+        self.path("programs")
     }
 
     /// `jetlag deploy localhost` with these arguments, knowing the host and having its key.
@@ -214,10 +224,12 @@ fn listen(here: &Path) -> Option<(Child, u16)> {
         here.join("config"),
         format!(
             "ListenAddress 127.0.0.1:{port}\nHostKey {}\nAuthorizedKeysFile {}\nStrictModes no\nUsePAM no\n\
-             PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSetEnv HOME={}\n",
+             PidFile none\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nSetEnv HOME={} \
+             PATH={}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n",
             path("host"),
             path("authorized"),
-            path("board")
+            path("board"),
+            path("programs")
         ),
     )
     .unwrap();
