@@ -381,6 +381,26 @@ fn a_gpu_that_was_never_used_is_woken_for_its_clock_and_let_sleep_afterwards() {
     assert_eq!(read(root.path(), CONTROL), "auto");
 }
 
+#[test]
+fn a_gpu_that_was_woken_is_let_sleep_also_where_the_program_was_killed_meanwhile() {
+    const CONTROL: &str = "sys/devices/gpu.0/power/control";
+    let root = boards::board("xavier-nx-r35");
+    fs::remove_dir_all(root.path().join("sys/class/devfreq")).unwrap();
+    let control = root.path().join(CONTROL);
+    fs::create_dir_all(control.parent().unwrap()).unwrap();
+    fs::write(&control, "auto").unwrap();
+    let before = files(root.path());
+    // Its clock never comes, and the program waits for it.
+    let mut waiting = command(root.path(), &["clocks", "max"]).spawn().unwrap();
+    under_way::wait_until("the GPU is switched on", || {
+        fs::read_to_string(&control).is_ok_and(|text| text == "on")
+    });
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
+    assert!(clocks(root.path(), &["restore"]).status.success());
+    assert_eq!(files(root.path()), before);
+}
+
 /// Thor's GPU is a PCI device that sleeps by itself, and its NVML sets a part of what is asked.
 #[test]
 fn what_thors_nvml_refuses_is_said_and_everything_else_is_held_and_given_back() {

@@ -161,6 +161,8 @@ pub(super) fn gpu_name(signal: &str) -> String {
 
 fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
     let name = slowed_by_heat(track)?;
+    // Jetsons have a device of this name for each part of the chip, beside those that set its clocks.
+    let name = name.strip_suffix("-throttle-alert").unwrap_or(name);
     let used = share(track.within(window), |state| state > 0.0);
     (used > 0.0).then(|| {
         let message = format!(

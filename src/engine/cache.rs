@@ -515,7 +515,11 @@ mod tests {
         assert_eq!(cache.find(&key).expect("found").path, stored.path);
         let made = manifest(b"the plan");
         let took = cache.last_build_seconds(&made.network.blake3);
-        assert_eq!(took, Some(made.build_seconds), "what a build without progress is shown with");
+        assert_eq!(
+            took,
+            Some(made.build_seconds),
+            "what a build without progress is shown with"
+        );
         assert_eq!(cache.last_build_seconds("another network"), None);
         fs::write(&stored.path, b"the plqn").expect("damaged");
         assert!(cache.find(&key).is_none());
