@@ -12,8 +12,11 @@ pub fn tpc_mask(roots: &Roots) -> Option<String> {
     files.push("/sys/devices/gpu.0/tpc_pg_mask".to_owned());
     files.iter().find_map(|file| {
         let text = roots.text(file)?;
-        let digits = text.trim().trim_start_matches("0x");
-        let mask = u64::from_str_radix(digits, 16).ok()?;
+        // Decimal, as nvpmodel's files have it too, or with a prefix.
+        let mask = match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok()?,
+            None => text.parse().ok()?,
+        };
         Some(format!("{mask:x}"))
     })
 }
@@ -31,6 +34,8 @@ mod tests {
         std::fs::create_dir_all(&device).unwrap();
         std::fs::write(device.join("tpc_pg_mask"), "0x00fc\n").unwrap();
         assert_eq!(tpc_mask(&roots).as_deref(), Some("fc"));
+        std::fs::write(device.join("tpc_pg_mask"), "240\n").unwrap();
+        assert_eq!(tpc_mask(&roots).as_deref(), Some("f0"));
         std::fs::write(device.join("tpc_pg_mask"), "what\n").unwrap();
         assert_eq!(tpc_mask(&roots), None);
     }

@@ -67,6 +67,13 @@ pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
     if !build::wants_a_profile_each(library) {
         jobs.iter_mut().for_each(|job| job.options.contexts = 0);
     }
+    for job in jobs.iter_mut().filter(|job| !job.options.version_compatible) {
+        // As trtexec does; the plan's manifest then says that loading it needs them too.
+        let own = build::nvidias_plugins(library, &job.facts);
+        let given = &job.options.plugins;
+        let own = own.filter(|own| !given.iter().any(|file| file.file_name() == own.file_name()));
+        job.options.plugins.extend(own);
+    }
     let device = gpu::numbered(args.gpu.unwrap_or(0));
     if let Err(error @ gpu::GpuError::NoSuchDevice { .. }) = &device {
         return Err(WrongUse(error.to_string()).into());

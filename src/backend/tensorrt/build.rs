@@ -158,6 +158,20 @@ pub fn calibration_lengths(facts: &NetworkFacts, options: &BuildOptions) -> BTre
     facts.inputs.iter().filter_map(length).collect()
 }
 
+/// NVIDIA's library of plugins beside TensorRT, for a network that has layers of it (`EfficientNMS_TRT`); none where it has none, or
+/// there is no such library.
+pub fn nvidias_plugins(library: Library, facts: &NetworkFacts) -> Option<PathBuf> {
+    // Its layers, and no other operator, are named so.
+    let is_nvidias = |operator: &String| operator.ends_with("_TRT");
+    let version = library.version();
+    if version.flavour != Flavour::TensorRt || !facts.operators.keys().any(is_nvidias) {
+        return None;
+    }
+    let name = format!("libnvinfer_plugin.so.{}", version.major);
+    let file = library.path().parent()?.join(name);
+    file.is_file().then_some(file)
+}
+
 /// Whether each context of a plan with dynamic shapes needs a profile of its own.
 pub fn wants_a_profile_each(library: Library) -> bool {
     let version = library.version();
