@@ -109,17 +109,101 @@ A scenario does it by itself with `clocks: Max`."
     /// Run one tenant of a scenario for the process that started it, under `sharing: Processes`.
     #[command(hide = true)]
     TenantProcess(TenantProcessArgs),
-    /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means.
-    #[command(after_help = "Example:  jetlag doctor --format json
-Exit codes: 0 nothing is missing; 1 something is that limits what can be measured")]
-    Doctor {
-        /// Where TensorRT is [default: JETLAG_TENSORRT, else what is installed].
-        #[arg(long, value_name = "DIR")]
-        tensorrt: Option<PathBuf>,
-        /// For people or for programs.
-        #[arg(long, value_enum, default_value_t)]
-        format: Format,
+    /// Answer one question of `doctor --selftest` about a library or a sensor.
+    #[command(hide = true)]
+    SelftestProbe {
+        /// Which.
+        what: String,
     },
+    /// Say what was found of CPU, GPU, CUDA, TensorRT and power sensors, and what that means; or try all of it.
+    #[command(after_help = "Examples:  jetlag doctor --format json
+           sudo jetlag doctor --selftest               everything that runs here, in ten minutes, as one report
+           jetlag doctor --selftest --only tensorrt
+Exit codes: 0 nothing is missing; 1 something is that limits what can be measured;
+            with --selftest 0 nothing failed; 3 something did; 130 interrupted, after writing what there was")]
+    Doctor(DoctorArgs),
+}
+
+/// What `doctor` takes.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Where TensorRT is [default: JETLAG_TENSORRT, else what is installed].
+    #[arg(long, value_name = "DIR")]
+    pub tensorrt: Option<PathBuf>,
+    /// For people or for programs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Try everything that this machine can do and write a report to send back: plans built and run in every way and
+    /// compared with the cpu backend, sensors beside tegrastats, clocks held and given back.
+    #[arg(long)]
+    pub selftest: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub test: SelftestArgs,
+}
+
+/// What `doctor --selftest` takes.
+#[derive(Debug, Args)]
+pub struct SelftestArgs {
+    /// The self-test's report [default: jetlag-selftest-BOARD-TIME.txt].
+    #[arg(short, long, value_name = "FILE", requires = "selftest")]
+    pub out: Option<PathBuf>,
+    /// Replace the older report that --out names.
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Try the tenants of this scenario in place of the demo's; plans that it names are run as they are.
+    #[arg(long, value_name = "SCENARIO.ron", requires = "selftest")]
+    pub scenario: Option<PathBuf>,
+    /// Only these checks; may be given again.
+    #[arg(long, value_enum, value_name = "GROUP", requires = "selftest")]
+    pub only: Vec<SelftestGroup>,
+    /// The self-test takes no longer than this [default: 10min].
+    #[arg(long, value_name = "DURATION", requires = "selftest")]
+    pub within: Option<String>,
+    /// Whether clocks are held for three seconds and given back, which takes root.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t, requires = "selftest")]
+    pub clocks: ClocksWhen,
+}
+
+/// Groups of a self-test's checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SelftestGroup {
+    /// What `doctor` says, memory.
+    Machine,
+    /// CUDA, TensorRT and its plugins, ONNX Runtime, NVRTC, NVML, CUPTI: loaded and asked.
+    Libraries,
+    /// Each source of samples, over-current counters.
+    Sensors,
+    /// Ways of sharing under the virtual clock.
+    Sim,
+    /// The embedded backend: its boxes, ways of sharing.
+    Cpu,
+    /// ONNX Runtime on the processor.
+    OnnxruntimeCpu,
+    /// Plans built, loaded, and run in every way.
+    Tensorrt,
+    /// Sensors side by side with tegrastats.
+    Tegrastats,
+    /// How far the GPU's clock is off on the host's line.
+    GpuClock,
+    /// Clocks held and given back.
+    Clocks,
+    /// A Jetson's deep-learning accelerators.
+    Dla,
+    /// ONNX Runtime on the GPU, in every way.
+    OnnxruntimeCuda,
+}
+
+/// When a self-test holds the clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ClocksWhen {
+    /// As root on a Jetson.
+    #[default]
+    Auto,
+    /// As root, wherever they can be held.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 /// What `deploy` takes.

@@ -21,6 +21,8 @@ mod nvrtc;
 mod processes;
 #[path = "gpu/scene.rs"]
 mod scene;
+#[path = "gpu/selftest.rs"]
+mod selftest;
 #[path = "gpu/sharing.rs"]
 mod sharing;
 #[path = "gpu/stages.rs"]

@@ -27,6 +27,7 @@ pub mod run;
 mod run_path;
 mod sampling;
 mod screen;
+mod selftest;
 mod signals;
 pub mod tenant_process;
 #[cfg(feature = "gpu")]
@@ -136,7 +137,11 @@ pub fn run(cli: Cli) -> u8 {
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
         Command::TenantProcess(args) => tenant_process::run(&args),
-        Command::Doctor { tensorrt, format } => doctor::run(tensorrt.as_deref(), format),
+        Command::SelftestProbe { what } => selftest::probe(&what),
+        Command::Doctor(args) => match args.selftest {
+            true => selftest::run(&args.test, args.tensorrt.as_deref(), args.format),
+            false => doctor::run(args.tensorrt.as_deref(), args.format),
+        },
     };
     match outcome {
         Ok(outcome) => outcome as u8,

@@ -20,6 +20,7 @@
 
 mod clock_map;
 mod context;
+mod cupti;
 mod device;
 mod driver;
 mod event;
@@ -37,6 +38,7 @@ mod stream;
 
 pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
 pub use context::Gpu;
+pub use cupti::cupti_version;
 pub use device::{Device, GpuError, devices, first, numbered};
 pub use event::{Event, Sync};
 pub use fit::Fit;

@@ -14,6 +14,7 @@ pub mod json;
 pub mod log;
 pub mod manifest;
 pub mod plan;
+pub mod selftest;
 pub mod text;
 pub mod trtexec;
 

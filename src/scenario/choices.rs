@@ -48,6 +48,11 @@ pub(super) static SHARINGS: Choices = Choices {
     ],
 };
 
+/// The words for [`Sharing`](super::Sharing).
+pub fn sharings() -> impl Iterator<Item = &'static str> {
+    SHARINGS.all.iter().map(|choice| choice.name)
+}
+
 pub(super) static MPS: Choices = Choices {
     what: "way with MPS",
     default: "Auto",

@@ -129,6 +129,16 @@ static GRAPHS: Choices = Choices {
     all: &[plain("Off"), plain("On"), plain("Auto")],
 };
 
+/// The words for [`Transfer`].
+pub fn transfers() -> impl Iterator<Item = &'static str> {
+    TRANSFERS.all.iter().map(|choice| choice.name)
+}
+
+/// The words for [`Graph`].
+pub fn graphs() -> impl Iterator<Item = &'static str> {
+    GRAPHS.all.iter().map(|choice| choice.name)
+}
+
 static SYNCS: Choices = Choices {
     what: "sync",
     default: "Block",

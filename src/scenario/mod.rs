@@ -24,7 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
 
-pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
+pub use choices::sharings;
+pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer, graphs, transfers};
 pub use problems::{Place, Problem, ProblemKind, Problems};
 pub use resolve::{CheckExpectation, ResolveEnv, from_str, is_name, load};
 pub use stress::{Resource, Stress};

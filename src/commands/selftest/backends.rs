@@ -1,0 +1,605 @@
+//! Checks of what executes networks: each backend that is here, in each way that it can be used.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::boxes::{HALF_PRECISION, OTHER_LIBRARY, SAME_PLAN};
+use super::networks::{Base, On, Reference, Run, Way};
+use super::session::{Session, Tools};
+use crate::board::modules;
+use crate::cli::SelftestGroup as Group;
+use crate::detector::Place;
+use crate::detector::eval::{Evaluation, FrameTruth, Truth};
+use crate::report::selftest::{Outcome, Verdict};
+use crate::scenario::{self, Sensor};
+use crate::source::synthetic::{Class, World};
+use crate::units::Bytes;
+
+/// A run, with the start of the libraries and the loading of plans.
+const RUN: Duration = Duration::from_secs(60);
+/// A build; the demo's networks are small, and an old board's builder is slow.
+const BUILD: Duration = Duration::from_secs(240);
+/// Frames in flight that are tried.
+const DEPTHS: std::ops::RangeInclusive<u32> = 1..=4;
+/// What the demo's detectors find of what they should in the demo's scenes, at least.
+const RECALL: f64 = 0.6;
+const CPU: &str = "on the cpu backend";
+const PLAINEST: &str = "at depth 1, copied, without a graph";
+
+/// Runs that others are compared with, and why there are none.
+pub(super) struct Known {
+    pub(super) base: Result<Base, String>,
+    /// The cpu backend's.
+    cpu: Option<Result<Run, Verdict>>,
+    /// Whether TensorRT runs the tenants here; none where it was not tried.
+    pub(super) plans: Option<bool>,
+}
+
+impl Known {
+    pub(super) fn new(base: Result<Base, String>) -> Known {
+        Known {
+            base,
+            cpu: None,
+            plans: None,
+        }
+    }
+
+    /// What the cpu backend found, which is asked once.
+    fn cpu(&mut self, tools: &Tools<'_>, limit: Duration) -> Result<(), Verdict> {
+        let base = self
+            .base
+            .as_ref()
+            .map_err(|why| Verdict::not_applicable(why.clone()))?;
+        let run = self
+            .cpu
+            .get_or_insert_with(|| base.run(tools, &Way::new("boxes", On::Cpu), limit));
+        run.as_ref().map(|_| ()).map_err(Clone::clone)
+    }
+
+    fn cpu_reference(&self, closeness: super::boxes::Closeness) -> Option<Reference<'_>> {
+        let run = self.cpu.as_ref()?.as_ref().ok()?;
+        Some(Reference {
+            name: CPU,
+            run,
+            closeness,
+        })
+    }
+}
+
+/// The virtual clock's device: one way of sharing after another, whose answers are known.
+pub(super) fn sim(session: &mut Session<'_>) -> anyhow::Result<()> {
+    let text = "Scenario(name: \"sim\", duration: \"10s\", clock: Virtual, tenants: [\n\
+                Tenant(name: \"a\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(hz: 50)),\n\
+                Tenant(name: \"b\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(hz: 50, phase: \"10ms\")),\n])\n";
+    for way in scenario::sharings() {
+        let name = format!("sharing={way}");
+        session.check(Group::Sim, &name, RUN, |tools, limit| {
+            let path = tools.path("sim.ron");
+            if let Err(error) = std::fs::write(&path, text) {
+                return Verdict::fail(format!("its scenario cannot be written: {error}"));
+            }
+            let (file, set) = (tools.path("sim.mcap"), format!("sharing={way}"));
+            let (path, file) = (path.display().to_string(), file.display().to_string());
+            let arguments = [
+                "run", &path, "--quiet", "--format", "json", "--out", &file, "--force", "--set", &set,
+            ];
+            let ended = match tools.jetlag(&arguments, limit) {
+                Ok(ended) => ended,
+                Err(verdict) => return verdict,
+            };
+            let summary: Option<Value> = serde_json::from_str(&ended.out).ok();
+            let Some(summary) = summary.filter(|_| ended.code() == Some(0)) else {
+                let said = ended.said();
+                let cannot = said.contains("cannot be simulated under the Virtual clock");
+                return match ended.code() == Some(2) && cannot {
+                    true => Verdict::not_applicable(said),
+                    false => Verdict::fail(ended.words()),
+                };
+            };
+            let medians = summary["tenants"].as_array().into_iter().flatten();
+            let medians: Vec<f64> = medians
+                .filter_map(|tenant| tenant["response_ms"]["p50"].as_f64())
+                .collect();
+            // They never meet, so each takes as long as alone.
+            let seen = format!("5 ms of work each, never at once: response p50 {medians:?} ms");
+            match medians.len() == 2 && medians.iter().all(|ms| (ms - 5.0).abs() < 1e-6) {
+                true => Verdict::pass(seen),
+                false => Verdict::fail(seen),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The embedded backend: its boxes against the scenes' own truth, and the ways of sharing that need no GPU.
+pub(super) fn cpu(session: &mut Session<'_>, known: &mut Known) -> anyhow::Result<()> {
+    session.check(Group::Cpu, "boxes", RUN, |tools, limit| {
+        if let Err(verdict) = known.cpu(tools, limit) {
+            return not_of_this_scenario(verdict, known);
+        }
+        match (&known.base, &known.cpu) {
+            (Ok(base), Some(Ok(run))) => truth(base, run),
+            _ => Verdict::not_applicable("there is no run"),
+        }
+    })?;
+    let ways: Vec<Way> = scenario::sharings()
+        .map(|sharing| Way::new(format!("sharing={sharing}"), On::Cpu).with(format!("sharing={sharing}")))
+        .collect();
+    on_host(session, known, Group::Cpu, &ways)
+}
+
+/// ONNX Runtime on the processor.
+pub(super) fn onnxruntime_cpu(session: &mut Session<'_>, known: &mut Known) -> anyhow::Result<()> {
+    let ways = [Way::new("boxes", On::OnnxRuntimeCpu)];
+    let library = session.tools.probe("onnxruntime");
+    if library.outcome != Outcome::Pass {
+        return skip(session, Group::OnnxruntimeCpu, &ways, &library.seen);
+    }
+    on_host(session, known, Group::OnnxruntimeCpu, &ways)
+}
+
+/// Ways that need no GPU, each against the cpu backend's boxes.
+fn on_host(session: &mut Session<'_>, known: &mut Known, group: Group, ways: &[Way]) -> anyhow::Result<()> {
+    for way in ways {
+        session.check(group, &way.name, RUN, |tools, limit| {
+            if let Err(verdict) = known.cpu(tools, limit) {
+                return not_of_this_scenario(verdict, known);
+            }
+            let references: Vec<Reference<'_>> = known.cpu_reference(OTHER_LIBRARY).into_iter().collect();
+            match &known.base {
+                Ok(base) => base.judged(tools, way, &references, limit).0,
+                Err(why) => Verdict::not_applicable(why.clone()),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// A scenario of the user's may have networks, or plans, that the processor cannot execute; the demo has none.
+fn not_of_this_scenario(verdict: Verdict, known: &Known) -> Verdict {
+    match &known.base {
+        Ok(base) if !base.is_demo() => Verdict::not_applicable(format!(
+            "the cpu backend does not run this scenario: {}",
+            verdict.seen
+        )),
+        _ => verdict,
+    }
+}
+
+/// How much of the demo's scenes was found.
+fn truth(base: &Base, run: &Run) -> Verdict {
+    let mut seen = Vec::new();
+    let mut holds = true;
+    for (at, name, sensor) in base.sensors() {
+        let (Some(frames), Some(classes)) = (run.recorded.found.get(at), run.recorded.classes.get(at)) else {
+            continue;
+        };
+        let mut evaluation = Evaluation::new(classes.len(), 0.5, 0.0);
+        let mut boxes = 0;
+        for (content, found) in frames {
+            boxes += found.len();
+            evaluation.add(found, &truth_of(base.seed, *content, sensor, classes));
+        }
+        let all = evaluation.overall();
+        let (recall, precision) = (all.recall().unwrap_or(0.0), all.precision().unwrap_or(0.0));
+        holds &= recall >= RECALL && precision >= RECALL;
+        seen.push(format!(
+            "{name}: {} frames, {boxes} boxes, {:.0} % of the scenes' objects found, {:.0} % of the boxes right",
+            frames.len(),
+            recall * 100.0,
+            precision * 100.0
+        ));
+    }
+    if seen.is_empty() {
+        return Verdict::pass("executed; nothing is known of what is in the frames");
+    }
+    match holds {
+        true => Verdict::pass(seen.join("; ")),
+        false => Verdict::fail(format!(
+            "{}; each should be {:.0} % at least",
+            seen.join("; "),
+            RECALL * 100.0
+        )),
+    }
+}
+
+fn truth_of(seed: u64, content: u64, sensor: Sensor, classes: &[String]) -> FrameTruth {
+    let class_of = |class: Class| classes.iter().position(|name| name == class.name());
+    let objects = World::scene(seed, content).objects();
+    let objects = objects.iter().filter_map(|object| {
+        let (place, counts) = match sensor {
+            Sensor::Camera => (Place::Image(object.image), object.counts_for_camera()),
+            Sensor::Lidar => (Place::Space(object.place), object.counts_for_lidar()),
+        };
+        Some(Truth {
+            class: u16::try_from(class_of(object.class)?).ok()?,
+            place,
+            ignored: !counts,
+        })
+    });
+    FrameTruth {
+        objects: objects.collect(),
+        dont_care: Vec::new(),
+    }
+}
+
+/// The ways in which a GPU's tenants are run: first everything that differs from the plainest way in one thing, then what
+/// differs in several, so that little is lost where time is short.
+fn ways_on_gpu(on: &On) -> (Vec<Way>, Vec<Way>) {
+    let matrix = |depth: u32, transfer: &str, graph: &str| {
+        Way::new(
+            format!("depth={depth} transfer={transfer} graph={graph}"),
+            on.clone(),
+        )
+        .each(format!("depth={depth}"))
+        .each(format!("transfer={transfer}"))
+        .each(format!("graph={graph}"))
+    };
+    let transfers: Vec<&str> = scenario::transfers().filter(|way| *way != "Auto").collect();
+    let graphs: Vec<&str> = scenario::graphs().filter(|way| *way != "Auto").collect();
+    let (mut single, mut combined) = (Vec::new(), Vec::new());
+    for depth in DEPTHS {
+        for transfer in &transfers {
+            for graph in &graphs {
+                let differs =
+                    usize::from(depth != 1) + usize::from(*transfer != "Copy") + usize::from(*graph != "Off");
+                match differs {
+                    0 => single.insert(0, matrix(depth, transfer, graph)),
+                    1 => single.push(matrix(depth, transfer, graph)),
+                    _ => combined.push(matrix(depth, transfer, graph)),
+                }
+            }
+        }
+    }
+    for depth in DEPTHS.filter(|depth| *depth > 1) {
+        single.push(
+            Way::new(format!("context_memory=Shared depth={depth}"), on.clone())
+                .each("context_memory=Shared")
+                .each(format!("depth={depth}")),
+        );
+    }
+    for field in ["sync=Spin", "sync=Yield", "preprocess=Gpu"] {
+        single.push(Way::new(field, on.clone()).each(field).each("depth=2"));
+    }
+    for sharing in scenario::sharings() {
+        let way = Way::new(format!("sharing={sharing}"), on.clone());
+        single.push(way.with(format!("sharing={sharing}")).each("depth=2"));
+    }
+    (single, combined)
+}
+
+/// Runs ways of one GPU backend, the first of which is the plainest.
+fn on_gpu(
+    session: &mut Session<'_>,
+    known: &mut Known,
+    group: Group,
+    ways: &[Way],
+    plainest: &mut Option<Run>,
+) -> anyhow::Result<()> {
+    for way in ways {
+        session.check(group, &way.name, RUN, |tools, limit| {
+            // Where the processor cannot execute them, ways are compared with each other alone.
+            let cpu = known.cpu(tools, limit).err();
+            let base = match &known.base {
+                Ok(base) => base,
+                Err(why) => return Verdict::not_applicable(why.clone()),
+            };
+            let mut references: Vec<Reference<'_>> = known.cpu_reference(OTHER_LIBRARY).into_iter().collect();
+            references.extend(plainest.as_ref().map(|run| Reference {
+                name: PLAINEST,
+                run,
+                closeness: match group {
+                    // It chooses its kernels anew in every process.
+                    Group::OnnxruntimeCuda => OTHER_LIBRARY,
+                    _ => SAME_PLAN,
+                },
+            }));
+            let (mut verdict, run) = base.judged(tools, way, &references, limit);
+            drop(references);
+            if let Some(cpu) = cpu {
+                verdict.seen += &format!("; not compared with the cpu backend: {}", cpu.seen);
+            }
+            if plainest.is_none() && verdict.outcome == Outcome::Pass {
+                *plainest = run;
+            }
+            verdict
+        })?;
+    }
+    Ok(())
+}
+
+fn skip(session: &mut Session<'_>, group: Group, ways: &[Way], why: &str) -> anyhow::Result<()> {
+    ways.iter()
+        .try_for_each(|way| session.skip(group, &way.name, why))
+}
+
+/// Why nothing runs on TensorRT here.
+fn no_tensorrt(tools: &Tools<'_>, base: &Result<Base, String>) -> Option<String> {
+    match base {
+        Err(why) => Some(why.clone()),
+        Ok(base) if base.has_plans() => lacks(tools, &["cuda", "tensorrt"]),
+        Ok(_) => lacks(tools, &["cuda", "tensorrt", "tensorrt-builder"]),
+    }
+}
+
+/// Why nothing runs on ONNX Runtime's CUDA provider here.
+fn no_onnxruntime_cuda(tools: &Tools<'_>) -> Option<String> {
+    lacks(tools, &["cuda", "onnxruntime", "onnxruntime-cuda"])
+}
+
+/// What the first of these says that is not there, or does not answer.
+fn lacks(tools: &Tools<'_>, libraries: &[&str]) -> Option<String> {
+    let answers = libraries.iter().map(|library| tools.probe(library));
+    let mut missing = answers.filter(|verdict| verdict.outcome != Outcome::Pass);
+    missing.next().map(|verdict| verdict.seen)
+}
+
+/// On what a load is made: the best backend that runs the tenants here.
+pub(super) fn best(tools: &Tools<'_>, known: &Known) -> On {
+    if known.plans == Some(true) {
+        On::TensorRt(String::new())
+    } else if no_onnxruntime_cuda(tools).is_none() {
+        On::OnnxRuntimeCuda
+    } else {
+        On::Cpu
+    }
+}
+
+/// What of a GPU backend is left for when all else was tried.
+pub(super) struct Later {
+    group: Group,
+    ways: Vec<Way>,
+    why_not: Option<String>,
+    plainest: Option<Run>,
+}
+
+impl Later {
+    pub(super) fn run(mut self, session: &mut Session<'_>, known: &mut Known) -> anyhow::Result<()> {
+        match &self.why_not {
+            Some(why) => skip(session, self.group, &self.ways, why),
+            None => on_gpu(session, known, self.group, &self.ways, &mut self.plainest),
+        }
+    }
+}
+
+/// TensorRT: plans built, found again, loaded, and run in every way.
+pub(super) fn tensorrt(session: &mut Session<'_>, known: &mut Known) -> anyhow::Result<Later> {
+    let group = Group::Tensorrt;
+    let (single, ways) = ways_on_gpu(&On::TensorRt(String::new()));
+    let mut why_not = match session.wants(group) {
+        true => no_tensorrt(&session.tools, &known.base),
+        false => None,
+    };
+    let (detectors, given): (&[&str], bool) = match &known.base {
+        Ok(base) if base.is_demo() => (&["camera", "lidar"], false),
+        Ok(base) => (&[], base.has_plans()),
+        Err(_) => (&[], false),
+    };
+    let mut built = true;
+    for detector in detectors {
+        for (name, options) in [("build", ""), ("build fp16", "--precision fp16")] {
+            let name = format!("{name} {detector}");
+            if let Some(why) = &why_not {
+                session.skip(group, &name, why)?;
+                continue;
+            }
+            let outcome = session.check(group, &name, BUILD, |tools, limit| {
+                build(tools, detector, options, limit)
+            })?;
+            built &= outcome == Outcome::Pass || !options.is_empty();
+        }
+        let name = format!("load {detector}");
+        match &why_not {
+            Some(why) => session.skip(group, &name, why)?,
+            None => {
+                session.check(group, &name, RUN, |tools, limit| load(tools, detector, limit))?;
+            }
+        }
+    }
+    if given {
+        session.skip(group, "build", "the scenario brings its plans")?;
+    }
+    known.plans = Some(built && why_not.is_none());
+    if why_not.is_none() && !built {
+        why_not = Some("not every plan was built, which a line above says".to_owned());
+    }
+    let mut plainest = None;
+    match &why_not {
+        Some(why) => skip(session, group, &single, why)?,
+        None => on_gpu(session, known, group, &single, &mut plainest)?,
+    }
+    half_precision(session, known, why_not.as_deref())?;
+    Ok(Later {
+        group,
+        ways,
+        why_not,
+        plainest,
+    })
+}
+
+/// The demo's plans in 16 bits, as far as these were built.
+fn half_precision(session: &mut Session<'_>, known: &mut Known, why_not: Option<&str>) -> anyhow::Result<()> {
+    if !known.base.as_ref().is_ok_and(Base::is_demo) {
+        return Ok(());
+    }
+    let way = Way::new("precision=fp16", On::TensorRt("--precision fp16".to_owned())).each("depth=2");
+    loosely(session, known, Group::Tensorrt, &way, RUN, why_not)
+}
+
+/// One way, held against the cpu backend's boxes as closely as 16 bits allow.
+fn loosely(
+    session: &mut Session<'_>,
+    known: &mut Known,
+    group: Group,
+    way: &Way,
+    limit: Duration,
+    why_not: Option<&str>,
+) -> anyhow::Result<()> {
+    if let Some(why) = why_not {
+        return session.skip(group, &way.name, why);
+    }
+    session.check(group, &way.name, limit, |tools, limit| {
+        if let Err(verdict) = known.cpu(tools, limit) {
+            return not_of_this_scenario(verdict, known);
+        }
+        let references: Vec<Reference<'_>> = known.cpu_reference(HALF_PRECISION).into_iter().collect();
+        match &known.base {
+            Ok(base) => base.judged(tools, way, &references, limit).0,
+            Err(why) => Verdict::not_applicable(why.clone()),
+        }
+    })?;
+    Ok(())
+}
+
+/// A board's deep-learning accelerators.
+pub(super) fn dla(session: &mut Session<'_>, known: &mut Known) -> anyhow::Result<()> {
+    let group = Group::Dla;
+    if !session.wants(group) {
+        return Ok(());
+    }
+    let module = modules::of_machine(&session.tools.roots);
+    let cores = |module: &modules::Module| module.dlas.map(|(cores, _)| cores);
+    let why_not = match (module, &known.base) {
+        (None, _) => Some("no Jetson module that is known, so no accelerator".to_owned()),
+        (Some(module), _) if cores(module) == Some(0) => Some(format!("{} has none", module.name)),
+        (Some(module), _) if cores(module).is_none() => {
+            Some(format!("how many {} has is not known", module.name))
+        }
+        (Some(_), Ok(base)) if !base.is_demo() => Some("of the demo alone".to_owned()),
+        (Some(_), Err(why)) => Some(why.clone()),
+        (Some(_), Ok(_)) => no_tensorrt(&session.tools, &known.base),
+    };
+    for core in 0..module.and_then(cores).unwrap_or(1).max(1) {
+        let build = format!("--precision fp16 --dla-core {core} --gpu-fallback");
+        let way = Way::new(format!("core={core}"), On::TensorRt(build));
+        loosely(session, known, group, &way, BUILD, why_not.as_deref())?;
+    }
+    Ok(())
+}
+
+/// ONNX Runtime's CUDA provider, in every way.
+pub(super) fn onnxruntime_cuda(session: &mut Session<'_>, known: &mut Known) -> anyhow::Result<Later> {
+    let group = Group::OnnxruntimeCuda;
+    let (single, ways) = ways_on_gpu(&On::OnnxRuntimeCuda);
+    let why_not = match session.wants(group) {
+        true => no_onnxruntime_cuda(&session.tools),
+        false => None,
+    };
+    let mut plainest = None;
+    match &why_not {
+        Some(why) => skip(session, group, &single, why)?,
+        None => on_gpu(session, known, group, &single, &mut plainest)?,
+    }
+    Ok(Later {
+        group,
+        ways,
+        why_not,
+        plainest,
+    })
+}
+
+/// Builds a detector's plans, which the cache cannot have; a second call has to find them there.
+fn build(tools: &Tools<'_>, detector: &str, options: &str, limit: Duration) -> Verdict {
+    let input = format!("builtin:{detector}");
+    let mut arguments = vec!["build", &input, "--quiet", "--format", "json"];
+    arguments.extend(options.split_whitespace());
+    let mut seen = Vec::new();
+    for again in [false, true] {
+        let ended = match tools.jetlag(&arguments, limit) {
+            Ok(ended) => ended,
+            Err(verdict) => return verdict,
+        };
+        let answer: Option<Value> = serde_json::from_str(&ended.out).ok();
+        let Some(answer) = answer.filter(|_| ended.code() == Some(0)) else {
+            return Verdict::fail(ended.words());
+        };
+        for plan in answer["plans"].as_array().into_iter().flatten() {
+            let was_cached = plan["was_cached"] == true;
+            if again && !was_cached {
+                return Verdict::fail(format!("built again instead of found in the cache: {plan}"));
+            }
+            if !again {
+                let manifest = &plan["manifest"];
+                let name = manifest["network"]["name"].as_str().unwrap_or("a plan");
+                let bytes = manifest["plan_bytes"].as_u64().unwrap_or(0);
+                seen.push(match manifest["build_seconds"].as_f64() {
+                    Some(seconds) => format!("{name}: {} in {seconds:.1} s", Bytes(bytes)),
+                    None => format!("{name}: {}", Bytes(bytes)),
+                });
+            }
+        }
+    }
+    Verdict::pass(format!("{}; found in the cache the second time", seen.join(", ")))
+}
+
+/// Loads a detector's plans from the cache, as `jetlag inspect` does.
+fn load(tools: &Tools<'_>, detector: &str, limit: Duration) -> Verdict {
+    let input = format!("builtin:{detector}");
+    let found = match tools.jetlag(&["build", &input, "--quiet", "--format", "json"], limit) {
+        Ok(ended) => ended,
+        Err(verdict) => return verdict,
+    };
+    let answer: Option<Value> = serde_json::from_str(&found.out).ok();
+    let Some(answer) = answer.filter(|_| found.code() == Some(0)) else {
+        return Verdict::fail(found.words());
+    };
+    let mut seen = Vec::new();
+    for plan in answer["plans"].as_array().into_iter().flatten() {
+        let Some(file) = plan["file"].as_str() else {
+            continue;
+        };
+        let loaded = match tools.jetlag(&["inspect", file, "--format", "json"], limit) {
+            Ok(ended) => ended,
+            Err(verdict) => return verdict,
+        };
+        let facts: Option<Value> = serde_json::from_str(&loaded.out).ok();
+        let Some(facts) = facts.filter(|_| loaded.code() == Some(0)) else {
+            return Verdict::fail(loaded.words());
+        };
+        let engine = &facts["engine"];
+        if engine.is_null() {
+            return Verdict::fail(
+                facts["engine_error"]
+                    .as_str()
+                    .unwrap_or("it was not loaded")
+                    .to_owned(),
+            );
+        }
+        seen.push(format!(
+            "{} layers, {} of device memory",
+            engine["layers"],
+            Bytes(engine["device_memory_bytes"].as_u64().unwrap_or(0))
+        ));
+    }
+    match seen.is_empty() {
+        true => Verdict::fail("no plan was named"),
+        false => Verdict::pass(format!("loaded: {}", seen.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_depth_transfer_and_graph_is_tried_once_and_the_plainest_first() {
+        let (single, combined) = ways_on_gpu(&On::OnnxRuntimeCuda);
+        assert_eq!(single[0].name, "depth=1 transfer=Copy graph=Off");
+        let mut names: Vec<&str> = single
+            .iter()
+            .chain(&combined)
+            .map(|way| way.name.as_str())
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+        let transfers = scenario::transfers().count() - 1;
+        let matrix = names.iter().filter(|name| name.starts_with("depth=")).count();
+        assert_eq!(matrix, 4 * 2 * transfers);
+        for sharing in scenario::sharings() {
+            assert!(names.contains(&format!("sharing={sharing}").as_str()));
+        }
+    }
+}
