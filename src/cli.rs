@@ -119,6 +119,7 @@ A scenario does it by itself with `clocks: Max`."
     #[command(after_help = "Examples:  jetlag doctor --format json
            sudo jetlag doctor --selftest               everything that runs here, in ten minutes, as one report
            jetlag doctor --selftest --only tensorrt
+           jetlag doctor --measure                     copies, zero copy and managed memory, in turns
 Exit codes: 0 nothing is missing; 1 something is that limits what can be measured;
             with --selftest 0 nothing failed; 3 something did; 130 interrupted, after writing what there was")]
     Doctor(DoctorArgs),
@@ -137,6 +138,10 @@ pub struct DoctorArgs {
     /// compared with the cpu backend, sensors beside tegrastats, clocks held and given back.
     #[arg(long)]
     pub selftest: bool,
+    /// Compare the ways of `transfer` on this GPU, with the demo's detectors on TensorRT or a scenario's tenants: two to three
+    /// minutes.
+    #[arg(long, value_name = "SCENARIO.ron", num_args = 0..=1, conflicts_with_all = ["selftest", "tensorrt"])]
+    pub measure: Option<Option<PathBuf>>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "the options' own docs are shown")]
     pub test: SelftestArgs,

@@ -175,7 +175,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
 }
 
 /// The scenario as `jetlag run` understands it; what it says of a mistake is handed on.
-fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario> {
+pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario> {
     let output = jetlag(path, sets)?
         .arg("--dry-run")
         .output()
@@ -203,7 +203,7 @@ fn jetlag(scenario: &Path, sets: &[String]) -> anyhow::Result<Command> {
 }
 
 /// One run; false where it was interrupted.
-fn record(
+pub(super) fn record(
     scenario: &Path,
     sets: &[String],
     seed: u64,

@@ -17,6 +17,7 @@ pub mod export;
 pub mod inspect;
 mod live;
 mod live_screen;
+mod measure;
 pub mod monitor;
 mod phases;
 pub mod prepare;
@@ -138,9 +139,10 @@ pub fn run(cli: Cli) -> u8 {
         Command::WithParent(args) => with_parent::run(&args),
         Command::TenantProcess(args) => tenant_process::run(&args),
         Command::SelftestProbe { what } => selftest::probe(&what),
-        Command::Doctor(args) => match args.selftest {
-            true => selftest::run(&args.test, args.tensorrt.as_deref(), args.format),
-            false => doctor::run(args.tensorrt.as_deref(), args.format),
+        Command::Doctor(args) => match (&args.measure, args.selftest) {
+            (Some(scenario), _) => measure::run(scenario.as_deref(), args.format),
+            (None, true) => selftest::run(&args.test, args.tensorrt.as_deref(), args.format),
+            (None, false) => doctor::run(args.tensorrt.as_deref(), args.format),
         },
     };
     match outcome {

@@ -199,3 +199,37 @@ fn stages_and_queue_add_up_to_the_service() {
         assert!(sum <= service + 0.05, "{sum} of {service}: {tenant}");
     }
 }
+
+/// `jetlag doctor --measure` runs the tenants with each transfer in turns and compares them with copying.
+#[test]
+fn doctor_compares_the_ways_to_get_across() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(2_000, 2_000);
+    let scenario = scene.scenario("", "arrival: Periodic(50)", "");
+    let text = std::fs::read_to_string(&scenario).unwrap();
+    let text = text.replace(
+        "duration: \"1s\", warmup: \"200ms\"",
+        "duration: \"300ms\", warmup: \"0s\"",
+    );
+    std::fs::write(&scenario, text).unwrap();
+    let arguments = ["doctor", "--measure", "scenario.ron", "--format", "json"];
+    let Some(output) = scene.jetlag(&Control::default().integrated(), &arguments) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    let comparison: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let text = comparison.to_string();
+    for way in ["transfer: Copy", "transfer: ZeroCopy", "transfer: Managed"] {
+        assert!(text.contains(way), "{way}: {text}");
+    }
+    // A scenario without a GPU has nothing to compare.
+    std::fs::write(
+        &scenario,
+        "Scenario(tenants: [Tenant(name: \"a\", backend: Null)])",
+    )
+    .unwrap();
+    let output = scene.jetlag(&Control::default(), &arguments).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no tenant of this scenario runs on a GPU"));
+}
