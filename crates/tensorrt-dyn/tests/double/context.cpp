@@ -75,7 +75,7 @@ Context::~Context()
     // A graph or a stream may still hold work of this context; on the host all work is done.
     leaveDevice(this);
     dropAuxStreams();
-    engine->leaveProfile(this);
+    Engine::leaveProfile(this);
 }
 
 bool Context::refuse(std::string const& method, ErrorCode code, std::string const& text)

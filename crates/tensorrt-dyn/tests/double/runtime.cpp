@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <sstream>
 
 namespace dbl
@@ -27,6 +29,10 @@ template <class Read> std::string drain(Read&& some)
         all.append(buffer, static_cast<std::size_t>(got));
     }
 }
+
+/// Which engine's profile each context has. Contexts are made and deleted in several threads.
+std::mutex profile_guard;
+std::map<void const*, std::pair<Engine const*, int32_t>> profile_of;
 
 } // namespace
 
@@ -163,11 +169,12 @@ bool Engine::sharesProfiles() const
 bool Engine::takeProfile(void const* context, int32_t profile)
 {
     std::lock_guard<std::mutex> const lock(profile_guard);
-    bool const is_taken = std::any_of(profile_of.begin(), profile_of.end(),
-        [&](auto const& one) { return one.first != context && one.second == profile; });
+    bool const is_taken = std::any_of(profile_of.begin(), profile_of.end(), [&](auto const& one) {
+        return one.first != context && one.second.first == this && one.second.second == profile;
+    });
     if (is_taken && !sharesProfiles())
         return false;
-    profile_of[context] = profile;
+    profile_of[context] = {this, profile};
     return true;
 }
 

@@ -3,8 +3,6 @@
 
 #include "builder.h"
 
-#include <mutex>
-
 namespace dbl
 {
 
@@ -106,12 +104,10 @@ struct Engine : Object
     bool sharesProfiles() const;
     /// A profile for a context; false if another has it and profiles are not shared.
     bool takeProfile(void const* context, int32_t profile);
-    void leaveProfile(void const* context);
+    /// Also where the engine was deleted before its context, which is a violation and has to be survived.
+    static void leaveProfile(void const* context);
 
 private:
-    /// Contexts are made and deleted in several threads.
-    std::mutex profile_guard;
-    std::map<void const*, int32_t> profile_of;
     nvinfer1::IExecutionContext* context(int32_t strategy);
     Range const* range(char const* name, int32_t profile, char const* method);
     std::map<std::string, std::array<int32_t, 3>> narrow;
