@@ -198,7 +198,16 @@ fn setting(mode: &mut Configured, line: &str) {
     let (Some(about), Some(key), Some(value)) = (words.next(), words.next(), words.next()) else {
         return;
     };
-    let Ok(value) = value.parse::<i64>() else { return };
+    let number = match value.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => value.parse(),
+    };
+    // A mask that is there and cannot be read leaves unknown what is on.
+    let value = match number {
+        Ok(value) => value,
+        Err(_) if key == "TPC_PG_MASK" => i64::from(u32::MAX),
+        Err(_) => return,
+    };
     mode.names_first_core |= about == "CPU_ONLINE" && key == "CORE_0";
     let cap = (value > 0 && value != NO_CAP).then_some(value as f64);
     match (about, key) {
@@ -206,7 +215,7 @@ fn setting(mode: &mut Configured, line: &str) {
             mode.caps.cores = Some(mode.caps.cores.unwrap_or(0).saturating_add(1))
         }
         ("CPU_ONLINE", _) => mode.cores_off = mode.cores_off.saturating_add(1),
-        (_, "TPC_PG_MASK") => mode.tpc_mask = u32::try_from(value).ok(),
+        (_, "TPC_PG_MASK") => mode.tpc_mask = Some(u32::try_from(value).unwrap_or(u32::MAX)),
         ("GPU", "MAX_FREQ") => mode.caps.gpu_mhz = cap.map(|hz| hz / 1e6),
         ("EMC", "MAX_FREQ") => mode.caps.emc_mhz = cap.map(|hz| hz / 1e6),
         // Of several clusters, the one that may run fastest; kHz.

@@ -64,8 +64,13 @@ pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
     let options = options(args)?;
     let mut jobs = jobs(args, &options)?;
     let library = tensorrt::find(args.tensorrt.as_deref())?;
-    if !build::wants_a_profile_each(library) {
-        jobs.iter_mut().for_each(|job| job.options.contexts = 0);
+    // Without profiles, or where they are shared, one plan serves any number.
+    let shares = !build::wants_a_profile_each(library);
+    for job in jobs
+        .iter_mut()
+        .filter(|job| shares || job.options.profiles.is_empty())
+    {
+        job.options.contexts = 0;
     }
     for job in jobs.iter_mut().filter(|job| !job.options.version_compatible) {
         // As trtexec does; the plan's manifest then says that loading it needs them too.

@@ -34,6 +34,22 @@ fn without_a_driver_or_a_device_the_run_does_not_start() {
 }
 
 #[test]
+fn a_plan_for_a_gpu_that_is_not_there_is_not_built() {
+    let Some(scene) = Scene::new() else { return };
+    let network = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
+    let arguments = ["build", network, "--gpu", "2", "--no-cache"];
+    let Some(output) = scene.jetlag(&Control::default().devices(2), &arguments) else {
+        return;
+    };
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("there is no GPU 2: the driver lists 2, numbered from 0"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_driver_too_old_for_partitions_is_told() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(1_000, 1_000);

@@ -387,6 +387,7 @@ impl Slot for GpuSlot {
     }
 
     fn restart(&mut self, sharing: Sharing, _phase: Phase) {
+        self.without_lanes = None;
         let lanes = match self.lender.lanes(sharing) {
             Ok(lanes) => lanes,
             // The next frame says it; those that follow are on the streams that there are.

@@ -41,8 +41,6 @@ struct Stamps {
     /// Where copies out have a stream of their own: when that was free.
     download: Event,
     done: Event,
-    /// Managed memory is the host's again.
-    given_back: Event,
 }
 
 impl Stamps {
@@ -55,7 +53,6 @@ impl Stamps {
             computed: event()?,
             download: event()?,
             done: event()?,
-            given_back: event()?,
         })
     }
 }
@@ -149,9 +146,22 @@ impl Stretch {
     ) -> Result<(), BackendError> {
         let is_same = self.reshape(memory.tensors, backend)?;
         let fail = |error| failed(backend, "a frame", error);
-        self.copy_in(lanes, memory).map_err(fail)?;
-        self.execute(is_same, lanes, findings, backend)?;
-        self.copy_out(lanes, memory).map_err(fail)
+        let enqueued = self
+            .copy_in(lanes, memory)
+            .map_err(fail)
+            .and_then(|()| self.execute(is_same, lanes, findings, backend))
+            .and_then(|()| self.copy_out(lanes, memory).map_err(fail));
+        if enqueued.is_err() {
+            // The slot is filled again, and what the device has the host may not touch. What fails here failed already.
+            let _ = self.take_back(lanes);
+        }
+        enqueued
+    }
+
+    fn take_back(&self, lanes: &Lanes) -> Result<(), GpuError> {
+        self.managed
+            .iter()
+            .try_for_each(|memory| lanes.compute.give_back(memory))
     }
 
     fn copy_in(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
@@ -176,13 +186,9 @@ impl Stretch {
 
     fn copy_out(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
         let stamps = &self.stamps;
+        // What that costs is in *compute*: without copies there is no later stage.
+        self.take_back(lanes)?;
         lanes.compute.record(&stamps.computed)?;
-        if !self.managed.is_empty() {
-            self.managed
-                .iter()
-                .try_for_each(|memory| lanes.compute.give_back(memory))?;
-            lanes.compute.record(&stamps.given_back)?;
-        }
         if self.segment.downloads.is_empty() {
             return Ok(());
         }
@@ -208,11 +214,9 @@ impl Stretch {
 
     /// Waits for its last stamp.
     pub(super) fn wait(&self, sync: Sync, limit: std::time::Duration) -> Result<(), GpuError> {
-        let last = match (self.segment.downloads.is_empty(), self.managed.is_empty()) {
-            (true, true) => &self.stamps.computed,
-            // Managed memory is never copied.
-            (true, false) => &self.stamps.given_back,
-            (false, _) => &self.stamps.done,
+        let last = match self.segment.downloads.is_empty() {
+            true => &self.stamps.computed,
+            false => &self.stamps.done,
         };
         last.wait(sync, limit)
     }

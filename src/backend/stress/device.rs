@@ -240,6 +240,7 @@ impl Slot for DeviceSlot {
     }
 
     fn restart(&mut self, sharing: Sharing, _phase: Phase) {
+        self.without_lanes = None;
         match self.lender.lanes(sharing) {
             Ok(lanes) if Arc::ptr_eq(&self.lanes, &lanes) => {}
             Ok(lanes) => {

@@ -64,12 +64,19 @@ const WINDOW: (usize, Nanos) = (16, Nanos::from_millis(50));
 const SETTLING: Nanos = Nanos::from_millis(400);
 /// Then it is taken as it is.
 const LONGEST: Nanos = Nanos::from_secs(4);
+/// A clock that stands still does not keep it for ever.
+const MOST_WINDOWS: usize = 10_000;
 
 /// Work that takes `wanted` when the clocks have settled, from trials (`run` answers how long a piece of work took). What a
 /// resource does in a burst is taken as proportional to the work.
 fn calibrate<E>(wanted: Nanos, mut run: impl FnMut(u64) -> Result<Nanos, E>) -> Result<u64, E> {
     let (mut work, mut spent, mut close) = (64_u64, Nanos::ZERO, 0);
-    while spent < LONGEST {
+    // A long burst fills a window by itself, and three of them have to be close.
+    let longest = Nanos(LONGEST.0.max(wanted.0.saturating_mul(8)));
+    for _ in 0..MOST_WINDOWS {
+        if spent >= longest {
+            break;
+        }
         let (mut trials, mut took) = (0_usize, Nanos::ZERO);
         while trials < WINDOW.0 && took < WINDOW.1 {
             took += run(work)?.max(Nanos(1));

@@ -10,7 +10,7 @@ use tensorrt_dyn::{
 };
 
 use super::build::type_name;
-use super::inspect::Needs;
+use super::inspect::{Needs, plugins_here};
 use super::matching;
 use super::profiles::Profiles;
 use crate::backend::gpu::{
@@ -121,7 +121,7 @@ impl TensorRtBackend {
         }
         let needs = manifest.as_ref().map(Needs::of).unwrap_or_default();
         for plugins in &needs.plugins {
-            let loaded = self.library.load_plugins(plugins);
+            let loaded = self.library.load_plugins(&plugins_here(self.library, plugins));
             loaded.map_err(|error| refused(error.to_string()))?;
         }
         let engine = self

@@ -1,6 +1,6 @@
 //! What a plan holds, asked of the library that can load it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tensorrt_dyn::{
     Engine, Error, LayerInformationFormat, Library, ProfileSelector, TensorIoMode, TensorLocation,
@@ -39,13 +39,25 @@ impl Needs {
     }
 }
 
+/// A library of plugins where it is here: a plan that was built elsewhere names the place that it had there, and NVIDIA's own
+/// lies beside TensorRT wherever that is.
+pub(super) fn plugins_here(library: Library, file: &Path) -> PathBuf {
+    let beside = || Some(library.path().parent()?.join(file.file_name()?));
+    match file.exists() {
+        true => file.to_owned(),
+        false => beside()
+            .filter(|beside| beside.exists())
+            .unwrap_or_else(|| file.to_owned()),
+    }
+}
+
 /// Loads a plan and asks it everything.
 ///
 /// # Errors
 /// The library cannot load it here; in its own words.
 pub fn inspect(library: Library, plan: &[u8], needs: &Needs) -> Result<PlanFacts, Error> {
     for plugins in &needs.plugins {
-        library.load_plugins(plugins)?;
+        library.load_plugins(&plugins_here(library, plugins))?;
     }
     let runtime = library.runtime()?;
     if let Some(core) = needs.dla_core {

@@ -134,7 +134,13 @@ pub(super) fn tensorrt(
     } = on_device(scenario, number, devices, "tensorrt")?;
     let mut args = build_args(tenant, words)?;
     // The device and the slots that the plan is for are the tenant's.
-    args.gpu = Some(tenant.gpu.gpu);
+    let own = tenant.gpu.gpu;
+    if let Some(given) = args.gpu.filter(|given| *given != own) {
+        return Err(format!(
+            "`build` has `--gpu {given}`, and the tenant runs on GPU {own}; leave `--gpu` out, the plan is built there"
+        ));
+    }
+    args.gpu = Some(own);
     args.contexts = args.contexts.or(u32::try_from(tenant.depth).ok());
     let library = tensorrt::find(args.tensorrt.as_deref()).map_err(|error| error.to_string())?;
     let program = if plans.is_empty() {

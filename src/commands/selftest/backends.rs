@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::boxes::{HALF_PRECISION, OTHER_LIBRARY, SAME_PLAN};
-use super::networks::{Base, On, Reference, Run, Way};
+use super::networks::{Base, CONTEXTS, On, Reference, Run, Way};
 use super::session::{Session, Tools};
 use crate::board::modules;
 use crate::cli::SelftestGroup as Group;
@@ -504,6 +504,7 @@ fn build(tools: &Tools<'_>, detector: &str, options: &str, limit: Duration) -> V
     let input = format!("builtin:{detector}");
     let mut arguments = vec!["build", &input, "--quiet", "--format", "json"];
     arguments.extend(options.split_whitespace());
+    arguments.extend(CONTEXTS.split_whitespace());
     let mut seen = Vec::new();
     for again in [false, true] {
         let ended = match tools.jetlag(&arguments, limit) {
@@ -536,7 +537,9 @@ fn build(tools: &Tools<'_>, detector: &str, options: &str, limit: Duration) -> V
 /// Loads a detector's plans from the cache, as `jetlag inspect` does.
 fn load(tools: &Tools<'_>, detector: &str, limit: Duration) -> Verdict {
     let input = format!("builtin:{detector}");
-    let found = match tools.jetlag(&["build", &input, "--quiet", "--format", "json"], limit) {
+    let mut arguments = vec!["build", &input, "--quiet", "--format", "json"];
+    arguments.extend(CONTEXTS.split_whitespace());
+    let found = match tools.jetlag(&arguments, limit) {
         Ok(ended) => ended,
         Err(verdict) => return verdict,
     };

@@ -20,8 +20,10 @@ use crate::scenario::{BackendChoice, Scenario, Sensor, SourceSpec};
 const SCENES: u64 = 8;
 /// Frames of a tenant: each scene three times.
 pub(super) const FRAMES: u64 = 3 * SCENES;
+/// Plans are for as many frames in flight as any check has.
+pub(super) const CONTEXTS: &str = "--contexts 4";
 /// A run that was not done by then is cut by itself and says so.
-const LONGEST_RUN: &str = "60s";
+const LONGEST_RUN: &str = "40s";
 /// A frame that takes longer hangs.
 const WATCHDOG: &str = "20s";
 
@@ -215,7 +217,9 @@ impl Base {
                 }
                 On::OnnxRuntimeCuda => set(of("backend=OnnxRuntime(provider: Cuda)")),
                 On::TensorRt(build) if !tenant.has_plans => {
-                    set(of(&format!("backend=TensorRt(build: {build:?})")));
+                    // Built once for every depth, where TensorRT wants a profile for each frame in flight.
+                    let build = format!("{build} {CONTEXTS}");
+                    set(of(&format!("backend=TensorRt(build: {:?})", build.trim_start())));
                 }
                 On::TensorRt(_) => {}
             }
@@ -424,7 +428,7 @@ mod tests {
             "sharing=Edf",
             "tenants.camera.depth=3",
             "tenants.lidar.depth=3",
-            "tenants.camera.backend=TensorRt(build: \"--precision fp16\")",
+            "tenants.camera.backend=TensorRt(build: \"--precision fp16 --contexts 4\")",
             "tenants.camera.source=Synthetic(sensor: Camera, scenes: 8)",
             "tenants.lidar.frames=24",
         ] {

@@ -4,9 +4,19 @@ use std::path::Path;
 
 use crate::board::Roots;
 
-/// Names that every board has; a report may say them.
-const COMMON: [&str; 8] = [
+/// Names that every board has, and words of the report itself; a report may say them.
+const COMMON: [&str; 18] = [
     "root",
+    "orin",
+    "thor",
+    "xavier",
+    "nano",
+    "cuda",
+    "gpu",
+    "cpu",
+    "max",
+    "camera",
+    "lidar",
     "nvidia",
     "jetson",
     "ubuntu",
@@ -111,11 +121,11 @@ mod tests {
         let mut redact = Redact::default();
         redact.add("/tmp/x1", "…");
         redact.name("maria", "(user)");
-        redact.name("orin", "(host)");
+        redact.name("hangar", "(host)");
         redact.name("nvidia", "(user)");
         assert_eq!(
-            redact.text("/tmp/x1/run.mcap: /home/maria/net.onnx of maria@orin, /home/bob: Orin, orinoco, /usr/lib/nvidia"),
-            "…/run.mcap: ~/net.onnx of (user)@(host), ~: Orin, orinoco, /usr/lib/nvidia"
+            redact.text("/tmp/x1/run.mcap: /home/maria/net.onnx of maria@hangar, /home/bob: Hangar, hangars, /usr/lib/nvidia"),
+            "…/run.mcap: ~/net.onnx of (user)@(host), ~: Hangar, hangars, /usr/lib/nvidia"
         );
         assert_eq!(redact.text("/home/"), "~");
     }
