@@ -23,6 +23,8 @@ mod processes;
 mod scene;
 #[path = "gpu/selftest.rs"]
 mod selftest;
+#[path = "gpu/several_gpus.rs"]
+mod several_gpus;
 #[path = "gpu/sharing.rs"]
 mod sharing;
 #[path = "gpu/stages.rs"]

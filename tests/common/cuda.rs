@@ -73,6 +73,18 @@ impl Control {
         self.set("DEVICES", count.to_string())
     }
 
+    /// A device of each name and compute capability.
+    pub(crate) fn mixed(self, devices: &[(&str, u16)]) -> Self {
+        let names: Vec<&str> = devices.iter().map(|(name, _)| *name).collect();
+        let capabilities: Vec<String> = devices
+            .iter()
+            .map(|(_, capability)| capability.to_string())
+            .collect();
+        self.devices(u32::try_from(devices.len()).expect("few devices"))
+            .set("NAME", names.join(","))
+            .set("CAPABILITY", capabilities.join(","))
+    }
+
     pub(crate) fn name(self, name: &str) -> Self {
         self.set("NAME", name)
     }

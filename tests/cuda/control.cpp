@@ -55,7 +55,12 @@ Control readControl()
     Control c;
     number("DRIVER", c.driver);
     number("DEVICES", c.devices);
-    number("CAPABILITY", c.capability);
+    if (char const* const value = variable("CAPABILITY"))
+    {
+        c.capabilities.clear();
+        for (auto const& word : parts(value, ','))
+            c.capabilities.push_back(static_cast<int>(numberFrom("CAPABILITY", word)));
+    }
     number("INTEGRATED", c.integrated);
     number("SMS", c.sms);
     number("MEMORY", c.memory);
@@ -67,7 +72,7 @@ Control readControl()
     if (c.sms < 1 || c.sms > 1024)
         refuse("SMS", std::to_string(c.sms));
     if (char const* const value = variable("NAME"))
-        c.name = value;
+        c.names = parts(value, ',');
     if (char const* const value = variable("LOG"))
         c.log = value;
     if (char const* const value = variable("SHARING"))
@@ -127,7 +132,7 @@ std::string report(World& w)
         << ",\"host_bytes\":" << bytes[1] << ",\"streams\":" << w.streams.size() << ",\"events\":" << w.events.size()
         << ",\"graphs\":" << w.graphs.size() << ",\"executable_graphs\":" << w.executables.size()
         << ",\"modules\":" << w.modules.size() << ",\"contexts\":" << contexts << "},\"operations\":" << w.operations
-        << ",\"most_bytes\":" << w.most_bytes << "}\n";
+        << ",\"most_bytes\":" << w.most_bytes << ",\"hardware_queues\":" << control().queues << "}\n";
     return out.str();
 }
 

@@ -23,8 +23,8 @@
 //                 cuGreenCtxStreamCreate: cuGetProcAddress goes by this, and the exported symbols by the macro
 //                 DOUBLE_DRIVER that the library was compiled with.
 //   DEVICES       number of devices; 1. With 0, cuInit answers CUDA_ERROR_NO_DEVICE
-//   NAME          product name; "CUDA double"
-//   CAPABILITY    compute capability, as 87 for 8.7; 90
+//   NAME          product name; "CUDA double". With commas: one for each device, the last for those that are left
+//   CAPABILITY    compute capability, as 87 for 8.7; 90. With commas as NAME
 //   INTEGRATED    1: shares its memory with the processor (Jetson); 0
 //   SMS           multiprocessors, at most 1024; 16
 //   MEMORY        device memory in bytes; 8589934592. What goes beyond gets CUDA_ERROR_OUT_OF_MEMORY. On an integrated
@@ -41,7 +41,7 @@
 //   LOG           a file to which a line of JSON is added when the process exits by itself:
 //                 {"pid":1,"calls":{"cuInit":1},"live":{"allocations":0,"bytes":0,"host_allocations":0,"host_bytes":0,
 //                 "streams":0,"events":0,"graphs":0,"executable_graphs":0,"modules":0,"contexts":0},"operations":7,
-//                 "most_bytes":4096}. "live" is what was never given back by its own call: what a context took down with
+//                 "most_bytes":4096,"hardware_queues":8}. "live" is what was never given back by its own call: what a context took down with
 //                 it counts still. "contexts" counts retained and created ones.
 // and the driver's own CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to 32; 8. Streams are dealt out to them in the order in
 // which they are made, and in one queue an operation begins only when those before it have, whatever stream they are of.
@@ -76,8 +76,8 @@ struct Control
 {
     int driver = 12080;
     int devices = 1;
-    std::string name = "CUDA double";
-    int capability = 90;
+    std::vector<std::string> names = {"CUDA double"};
+    std::vector<int> capabilities = {90};
     bool integrated = false;
     int sms = 16;
     uint64_t memory = 8ULL << 30;
@@ -90,6 +90,17 @@ struct Control
     int fault_code = 0;
     std::vector<Failure> failures;
     std::string log;
+
+    std::string const& name(int device) const { return of(names, device); }
+    int capability(int device) const { return of(capabilities, device); }
+
+private:
+    /// What is said of a device: its own, or the last of the list.
+    template <class T> static T const& of(std::vector<T> const& all, int device)
+    {
+        auto const at = static_cast<std::size_t>(device);
+        return at < all.size() ? all[at] : all.back();
+    }
 };
 
 Control const& control();

@@ -63,8 +63,8 @@ int attributeOf(CUdevice device, int attribute)
     case 39: return 2048;               // threads of a multiprocessor
     case 40: return 2;                  // copy engines
     case 41: return 1;                  // one address space
-    case 75: return c.capability / 10;
-    case 76: return c.capability % 10;
+    case 75: return c.capability(device) / 10;
+    case 76: return c.capability(device) % 10;
     case 78: return 1;                  // stream priorities
     case 81: case 97: return 98304;     // shared memory of a multiprocessor
     case 83: return 1;                  // managed memory
@@ -275,7 +275,7 @@ CUDA_API CUresult cuDeviceGetName(char* name, int length, CUdevice device)
         return CUDA_ERROR_INVALID_VALUE;
     if (!isDevice(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    std::snprintf(name, static_cast<std::size_t>(length), "%s", control().name.c_str());
+    std::snprintf(name, static_cast<std::size_t>(length), "%s", control().name(device).c_str());
     return CUDA_SUCCESS;
 }
 

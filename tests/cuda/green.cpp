@@ -13,9 +13,9 @@ namespace
 constexpr unsigned kSM = 1;
 
 /// How many multiprocessors a share has at least, and by how many it grows, as CUDA's manual says of each architecture.
-std::pair<unsigned, unsigned> granularity()
+std::pair<unsigned, unsigned> granularity(int device)
 {
-    int const capability = control().capability;
+    int const capability = control().capability(device);
     return capability >= 90 ? std::pair{8U, 8U} : capability >= 80 ? std::pair{4U, 2U} : std::pair{2U, 2U};
 }
 
@@ -26,8 +26,9 @@ CUdevResource share(unsigned device, unsigned first, unsigned count)
     resource.device = device;
     resource.first_sm = first;
     resource.sm_count = count;
-    resource.min_partition = granularity().first;
-    resource.alignment = granularity().second;
+    auto const [smallest, step] = granularity(static_cast<int>(device));
+    resource.min_partition = smallest;
+    resource.alignment = step;
     return resource;
 }
 
@@ -79,7 +80,7 @@ CUDA_API CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* g
         return CUDA_ERROR_INVALID_VALUE;
     if (input->type != kSM)
         return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-    auto const [smallest, step] = granularity();
+    auto const [smallest, step] = granularity(static_cast<int>(input->device));
     unsigned const each = std::max(smallest, (least + step - 1) / step * step);
     unsigned const possible = input->sm_count / each;
     if (result == nullptr)

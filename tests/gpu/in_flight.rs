@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::cuda::{self, Control};
 use super::scene::{Scene, number};
 use jetlag::gpu::{Event, Gpu, GpuError, Graph, Stream, Sync};
+use jetlag::record::{QUEUES_FACT, RunReader};
 use serde_json::Value;
 
 /// Two engines of many small launches, each of which takes the host a while: threads that enqueue at the same time meet.
@@ -22,6 +23,14 @@ fn no_failures(summary: &Value) {
     for tenant in summary["tenants"].as_array().unwrap() {
         assert_eq!(tenant["frames"]["failed"], 0, "{}", tenant["name"]);
     }
+}
+
+/// What the process that did most on the device called.
+fn calls(log: &std::path::Path) -> Value {
+    cuda::read_log(log)
+        .into_iter()
+        .max_by_key(|entry| entry["operations"].as_u64())
+        .unwrap()
 }
 
 /// The pair of a LiDAR detector, which leaves nothing to a camera.
@@ -53,11 +62,7 @@ fn the_captures_of_a_tenant_begin_one_after_another() {
         return;
     };
     no_failures(&summary);
-    let log = cuda::read_log(&log);
-    let run = log
-        .iter()
-        .max_by_key(|entry| entry["operations"].as_u64())
-        .unwrap();
+    let run = calls(&log);
     assert!(run["calls"]["cuGraphLaunch"].as_u64().unwrap() > 4, "{run}");
     assert_eq!(run["live"]["graphs"], 0, "{run}");
 }
@@ -72,11 +77,7 @@ fn rtx_is_asked_before_a_capture() {
         return;
     };
     no_failures(&summary);
-    let log = cuda::read_log(&log);
-    let run = log
-        .iter()
-        .max_by_key(|entry| entry["operations"].as_u64())
-        .unwrap();
+    let run = calls(&log);
     assert!(run["calls"]["cuGraphLaunch"].as_u64().unwrap() > 0, "{run}");
 }
 
@@ -146,11 +147,7 @@ fn branches_run_on_streams_of_the_tenant() {
             return;
         };
         no_failures(&summary);
-        let log = cuda::read_log(&log);
-        let run = log
-            .iter()
-            .max_by_key(|entry| entry["operations"].as_u64())
-            .unwrap();
+        let run = calls(&log);
         assert!(run["calls"]["cuStreamCreate"].is_null(), "{sharing}: {run}");
         assert!(run["calls"][created].as_u64().unwrap() >= 4, "{sharing}: {run}");
         assert_eq!(run["live"]["streams"], 0, "{sharing}: {run}");
@@ -172,14 +169,32 @@ fn a_tenant_has_the_streams_of_the_way_of_sharing_in_force_alone() {
     let Some(_) = scene.run(&Control::default().log(&log), &scenario) else {
         return;
     };
-    let log = cuda::read_log(&log);
-    let run = log
-        .iter()
-        .max_by_key(|entry| entry["operations"].as_u64())
-        .unwrap();
+    let run = calls(&log);
     // The clock's, one of each tenant, and two for the profile of the encoder's contexts.
     let made = run["calls"]["cuStreamCreateWithPriority"].as_u64().unwrap();
     assert!(made <= 5, "ways that lend the same streams lend the same: {run}");
+}
+
+/// As many as the driver opens, if nobody said how many; and the run file says what was asked for.
+#[test]
+fn the_driver_is_asked_for_all_of_its_hardware_queues() {
+    for (said, wanted) in [(None, 32), (Some("12"), 12)] {
+        let Some(scene) = Scene::new() else { return };
+        scene.demo(1_000, 1_000);
+        let log = scene.path("cuda.log");
+        let mut control = Control::default().log(&log);
+        if let Some(said) = said {
+            control = control.variable("CUDA_DEVICE_MAX_CONNECTIONS", said);
+        }
+        let scenario = scene.scenario("", "arrival: Periodic(20)", "arrival: Periodic(20)");
+        let Some(_) = scene.run(&control, &scenario) else {
+            return;
+        };
+        assert_eq!(calls(&log)["hardware_queues"], wanted, "{said:?}");
+        let run = RunReader::open(&scene.path("run.mcap")).unwrap();
+        let kept = run.manifest().machine.get(QUEUES_FACT);
+        assert_eq!(kept, Some(&wanted.to_string()), "{said:?}");
+    }
 }
 
 const FULL_NAME: &str = "in_flight::";

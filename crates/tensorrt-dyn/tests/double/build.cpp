@@ -24,6 +24,10 @@ bool Build::check()
 {
     if (network.builder != &builder)
         violation(method + " was given a network of another builder");
+    auto const now = currentGpu();
+    if (builder.gpu && now && now->ordinal != builder.gpu->ordinal)
+        violation(method + " was called on GPU " + std::to_string(now->ordinal) + " of a builder that GPU "
+            + std::to_string(builder.gpu->ordinal) + " was current for");
     if (network.description_at != nullptr
         && std::memcmp(network.description_at, kMAGIC_LINE, std::strlen(kMAGIC_LINE)) != 0)
         violation("IParser was deleted before the build: the network's weights are gone");
@@ -229,6 +233,11 @@ Plan Build::plan() const
     plan.number = libraryVersion();
     plan.name = keptText(network, "Name");
     plan.network = whole;
+    if (builder.gpu)
+    {
+        plan.options["Gpu"] = builder.gpu->name;
+        plan.options["ComputeCapability"] = std::to_string(builder.gpu->capability);
+    }
     plan.profiles = profiles;
     for (auto const& entry : config.properties)
         if (entry.first.find(' ') == std::string::npos)

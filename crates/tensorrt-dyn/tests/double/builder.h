@@ -1,6 +1,7 @@
 // IBuilder, IBuilderConfig, IOptimizationProfile, ITimingCache, and the build itself.
 #pragma once
 
+#include "device.h"
 #include "network.h"
 #include "plan.h"
 
@@ -98,6 +99,8 @@ struct Builder : Object
 {
     std::vector<std::unique_ptr<OptimizationProfileObject>> profiles;
     nvinfer1::ILogger* given_logger;
+    /// What it was made on, and times kernels of.
+    std::optional<Gpu> gpu = currentGpu();
 
     explicit Builder(nvinfer1::ILogger* with);
     ~Builder();

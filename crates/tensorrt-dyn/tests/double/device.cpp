@@ -31,6 +31,9 @@ struct Driver
     int (*count)(int*) = nullptr;
     int (*current)(Handle*) = nullptr;
     int (*make_current)(Handle) = nullptr;
+    int (*current_device)(int*) = nullptr;
+    int (*device_name)(char*, int, int) = nullptr;
+    int (*device_attribute)(int*, int, int) = nullptr;
     int (*retain_primary)(Handle*, int) = nullptr;
     int (*synchronize)() = nullptr;
     int (*attribute)(void*, int, Address) = nullptr;
@@ -62,6 +65,9 @@ struct Driver
         get(count, "cuDeviceGetCount");
         get(current, "cuCtxGetCurrent");
         get(make_current, "cuCtxSetCurrent");
+        get(current_device, "cuCtxGetDevice");
+        get(device_name, "cuDeviceGetName");
+        get(device_attribute, "cuDeviceGetAttribute");
         get(retain_primary, "cuDevicePrimaryCtxRetain");
         get(synchronize, "cuCtxSynchronize");
         get(attribute, "cuPointerGetAttribute");
@@ -268,6 +274,27 @@ bool isDevices(void const* address, int& device)
 }
 
 } // namespace
+
+std::optional<Gpu> currentGpu()
+{
+    constexpr int kMAJOR = 75;
+    constexpr int kMINOR = 76;
+    Driver const& with = driver();
+    Gpu gpu;
+    char name[256] = "";
+    int major = 0;
+    int minor = 0;
+    if (!with.there)
+        return std::nullopt;
+    if (with.current_device(&gpu.ordinal) != 0)
+        gpu.ordinal = 0;
+    if (with.device_name(name, sizeof(name), gpu.ordinal) != 0 || with.device_attribute(&major, kMAJOR, gpu.ordinal) != 0
+        || with.device_attribute(&minor, kMINOR, gpu.ordinal) != 0)
+        return std::nullopt;
+    gpu.name = name;
+    gpu.capability = major * 10 + minor;
+    return gpu;
+}
 
 bool computeOnDevice(Frame const& frame, std::string& problem)
 {

@@ -3,11 +3,26 @@
 
 #include "compute.h"
 
+#include <optional>
+
 namespace dbl
 {
 
 /// False: this frame is the host's (no driver, or the memory is host memory). True: enqueued on the frame's stream,
 /// or `problem` says why not.
 bool computeOnDevice(Frame const& frame, std::string& problem);
+
+/// A GPU as the driver describes it.
+struct Gpu
+{
+    int ordinal = 0;
+    std::string name;
+    /// 87 for 8.7.
+    int capability = 0;
+};
+
+/// The GPU of this thread's context, or the first where the thread has none, as CUDA's runtime takes it. Nothing without a
+/// driver.
+std::optional<Gpu> currentGpu();
 
 } // namespace dbl

@@ -1,6 +1,6 @@
 // The ONNX parser's double: a library of its own, which reaches the network only through the network's public methods,
-// as the real parser does. It reads the text of description.h instead of ONNX; all other bytes are a parser error,
-// except none at all: the real parser finds no fault with an empty model.
+// as the real parser does. It reads the text of description.h instead of ONNX, or at its end; all other bytes are a parser
+// error, except none at all: the real parser finds no fault with an empty model.
 #include "core.h"
 #include "description.h"
 
@@ -62,6 +62,15 @@ bool knownOperator(std::string const& op)
         if (op == known)
             return true;
     return false;
+}
+
+/// The text of a model: all of it, or what an ONNX file carries as its last field (`doc_string`), so that whoever reads ONNX
+/// before TensorRT does finds a network too.
+std::string textOf(void const* model, std::size_t size)
+{
+    std::string const all(static_cast<char const*>(model), size);
+    std::size_t const at = all.rfind(std::string(kMAGIC_LINE) + "\n");
+    return at == std::string::npos ? all : all.substr(at);
 }
 
 /// Texts of deleted parsers: networks may still point into them, and the builder recognises them.
@@ -186,7 +195,7 @@ bool Parser::parse(void const* model, std::size_t size, char const* path)
     say(Severity::kINFO, "Producer name:    double");
     if (size == 0)
         return true;
-    auto text = std::make_unique<std::string>(static_cast<char const*>(model), size);
+    auto text = std::make_unique<std::string>(textOf(model, size));
     Description found;
     if (!check(*text, found, path))
         return false;
@@ -269,7 +278,7 @@ bool Parser::parseFromFile(char const* path, int32_t)
 bool Parser::supportsModelV2(void const* model, std::size_t size, char const* path)
 {
     Description found;
-    std::string const text = model == nullptr ? std::string() : std::string(static_cast<char const*>(model), size);
+    std::string const text = model == nullptr ? std::string() : textOf(model, size);
     return supported = text.empty() || check(text, found, path);
 }
 

@@ -73,6 +73,17 @@ ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, std::size_t size, 
         fail(this, kMETHOD, error.code, error.text);
         return nullptr;
     }
+    // TensorRT-RTX compiles for the GPU that it finds; the others' kernels are for one kind, if it was not said otherwise.
+    auto const gpu = DOUBLE_RTX || plan.option("HardwareCompatibilityLevel", 0) != 0 ? std::nullopt : currentGpu();
+    int64_t const built_for = plan.option("ComputeCapability", 0);
+    if (gpu && built_for != 0 && built_for != gpu->capability)
+    {
+        auto const shown = [](int64_t number) { return std::to_string(number / 10) + "." + std::to_string(number % 10); };
+        fail(this, kMETHOD, ErrorCode::kFAILED_INITIALIZATION,
+            "The engine plan file is generated on an incompatible device, expecting compute " + shown(gpu->capability)
+                + " got compute " + shown(built_for) + ", please rebuild.");
+        return nullptr;
+    }
     if (plan.option("VersionCompatible", 0) != 0 && !kept("EngineHostCodeAllowed", false))
     {
         fail(this, kMETHOD, ErrorCode::kINVALID_CONFIG,
