@@ -1,20 +1,23 @@
 //! jetlag: how late the detectors on one machine run when they share it, why, and at how many watts.
 //!
-//! Two halves meet only in the run record ([`record`]): a live half that touches device, clock and board,
-//! and an offline half that is pure. docs/architecture.md has the map and the reasons; the import rules are:
+//! Two halves meet only in the run record: a live half that touches device, clock and board (this crate), and an offline half
+//! that is pure and a crate of its own. Both stand on the crate `jetlag-record`, shown here as [`record`], [`units`],
+//! [`files`] and [`nearest`]; the offline half is `jetlag-report`, shown as [`analysis`] and [`report`].
+//! docs/architecture.md has the map and the reasons; the import rules are:
 //!
-//! - [`units`], [`clock`], [`nearest`], [`shown`], [`files`] and [`built`] ← everyone; [`scenario`], [`tensor`], [`record`] ← units
-//! - [`source`], [`detector`] ← tensor; [`engine`] ← units; `gpu` (a feature) ← units, clock, tensor
-//! - [`backend`] ← engine, tensor, clock, gpu, scenario (settings), record (findings); only `backend/tensorrt` sees the
-//!   crate `tensorrt-dyn`, and only `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
-//! - [`tenant`] ← backend's trait, detector, source, record, clock
-//! - [`range`] ← record, scenario, board, clock: for other people's applications, used by nothing of ours
-//! - [`deploy`] ← scenario, detector's specs, engine's network files
-//! - [`trace`] ← record; [`telemetry`], [`analysis`] ← record; [`report`] ← analysis; [`commands`] ← everything
+//! - [`record`], [`units`], [`files`], [`nearest`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
+//!   import nothing
+//! - [`scenario`], [`engine`], [`source`], [`board`] ← record; `gpu` (a feature) ← clock, tensor, device_step
+//! - [`detector`] ← tensor, device_step, backend's `Program`, source's `Frame`
+//! - [`backend`] ← engine, tensor, clock, gpu, device_step; only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
+//!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
+//! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock
+//! - [`range`] ← board, clock, trace: for other people's applications, used by nothing of ours
+//! - [`deploy`] ← scenario, detector's specs, engine's network files; [`show`] ← report and what it shows
+//! - [`commands`] ← everything
 //!
-//! `analysis` never reads a clock, `report` never computes, and only `main`, `commands` and `report` print.
+//! `analysis` never reads a clock, `report` never computes, and only `main` and `commands` print.
 
-pub mod analysis;
 pub mod backend;
 pub mod board;
 pub mod built;
@@ -27,18 +30,17 @@ pub mod device_step;
 #[cfg_attr(not(feature = "cpu"), path = "without_embedded.rs")]
 pub mod embedded;
 pub mod engine;
-pub mod files;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-pub mod nearest;
 pub mod range;
-pub mod record;
-pub mod report;
 pub mod scenario;
+pub mod show;
 pub mod shown;
 pub mod source;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
 pub mod trace;
-pub mod units;
+
+pub use jetlag_record::{self as record, files, nearest, units};
+pub use jetlag_report::{self as report, analysis};

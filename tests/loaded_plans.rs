@@ -16,7 +16,7 @@ mod double;
 
 use jetlag::backend::tensorrt::inspect::{Needs, inspect};
 use jetlag::engine::options::ShapeRange;
-use jetlag::report::plan::{PlanView, plan, plan_json};
+use jetlag::show::plan::{PlanView, plan, plan_json};
 use tensorrt_dyn::{Library, NetworkOptions, ProfileSelector, ProfilingVerbosity};
 
 /// A network as the double's parser reads it.

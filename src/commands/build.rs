@@ -29,7 +29,7 @@ use crate::engine::cache::{self, CacheError, CachedPlan, PlanCache, PlanKey};
 use crate::engine::manifest::{PlanManifest, Target};
 use crate::files;
 use crate::gpu;
-use crate::report::plan::{self as show, Finished};
+use crate::show::plan::{self as show, Finished};
 use crate::shown::shown;
 use jobs::{Job, detector_of, jobs, options, plan_name};
 

@@ -3,7 +3,7 @@
 use super::{Outcome, print};
 use crate::cli::{CacheCommand, Format};
 use crate::engine::cache::{self, PlanCache};
-use crate::report::plan as show;
+use crate::show::plan as show;
 
 /// Lists or cleans.
 ///

@@ -6,7 +6,7 @@
 use super::{Outcome, print, say};
 use crate::board::Roots;
 use crate::cli::{ClocksCommand, Format};
-use crate::report;
+use crate::show;
 use crate::telemetry::clocks;
 
 /// Does what was asked.
@@ -18,8 +18,8 @@ pub fn run(command: &ClocksCommand) -> anyhow::Result<Outcome> {
             let holder = clocks::holder(&roots)?;
             let mut out = Vec::new();
             match format {
-                Format::Text => report::clocks::text(&rows, holder, &mut out)?,
-                Format::Json => report::clocks::json(&rows, holder, &mut out)?,
+                Format::Text => show::clocks::text(&rows, holder, &mut out)?,
+                Format::Json => show::clocks::json(&rows, holder, &mut out)?,
             }
             print(&String::from_utf8(out)?)?;
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::{Outcome, print, tensorrt};
 use crate::board::{self, Check, Roots, Status};
 use crate::cli::Format;
-use crate::{built, report, telemetry};
+use crate::{built, show, telemetry};
 
 /// Examines this machine and prints the answer.
 pub fn run(given: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
@@ -30,8 +30,8 @@ pub fn run(given: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     checks.extend(telemetry::examine(&roots));
     let mut out = Vec::new();
     match format {
-        Format::Text => report::doctor::text(&checks, &mut out)?,
-        Format::Json => report::doctor::json(&checks, &mut out)?,
+        Format::Text => show::doctor::text(&checks, &mut out)?,
+        Format::Json => show::doctor::json(&checks, &mut out)?,
     }
     print(&String::from_utf8(out)?)?;
     let gap = checks.iter().any(|check| check.status == Status::Gap);

@@ -16,9 +16,9 @@ use crate::cli::{Format, InspectArgs};
 use crate::engine::manifest;
 use crate::engine::network::{self, NetworkFacts, Port};
 use crate::files;
-use crate::report::inspect as show;
-use crate::report::plan;
 use crate::scenario::DetectorRef;
+use crate::show::inspect as show;
+use crate::show::plan;
 use crate::tensor::{ElementType, Shape};
 use crate::units::Nanos;
 

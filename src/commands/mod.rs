@@ -79,9 +79,9 @@ pub struct WrongUse(pub String);
 
 /// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
 fn spare_run_files(output: &Path) -> anyhow::Result<()> {
-    let mut magic = [0; mcap::MAGIC.len()];
+    let mut magic = [0; crate::record::MAGIC.len()];
     let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
-    if read.is_ok() && magic == *mcap::MAGIC {
+    if read.is_ok() && magic == *crate::record::MAGIC {
         let problem = format!(
             "{} is a run file and would be written over; name another file for the output",
             output.display()

@@ -28,8 +28,8 @@ use crate::record::{
     Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR,
     SampleRecord, WindowRecord,
 };
-use crate::report::dashboard;
-use crate::scenario::{Baseline, ClockKind, Clocks, Mps, Release, Scenario, Sharing, Telemetry};
+use crate::scenario::{Scenario, Telemetry};
+use crate::show::dashboard;
 use crate::telemetry::tegrastats;
 use crate::units::{Bytes, Nanos, Stamp, parse_duration};
 
@@ -523,26 +523,11 @@ impl Recording {
             jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
             command_line: crate::built::command_line(),
             scenario: Scenario {
-                name: "monitor".to_owned(),
-                duration: Nanos::ZERO,
-                warmup: Nanos::ZERO,
-                seed: 0,
-                clock: ClockKind::Real,
-                sharing: Sharing::Streams,
-                mps: Mps::Auto,
-                release: Release::Sleep,
-                baseline: Baseline::default(),
-                matrix: None,
-                sweep: None,
                 telemetry: Telemetry {
                     interval: interval.unwrap_or(Nanos::from_millis(250)),
                     sources: None,
                 },
-                clocks: Clocks::AsIs,
-                sim_contention: 0.0,
-                watchdog: Nanos::ZERO,
-                expect: Vec::new(),
-                tenants: Vec::new(),
+                ..Scenario::empty("monitor")
             },
             tenants: Vec::new(),
             machine: if source.live {

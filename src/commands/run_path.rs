@@ -195,7 +195,7 @@ enum Contents {
 
 fn contents(path: &Path) -> Contents {
     let mut start = Vec::new();
-    let magic = mcap::MAGIC;
+    let magic = crate::record::MAGIC;
     match files::open(path).and_then(|file| file.take(magic.len() as u64).read_to_end(&mut start)) {
         Ok(0) => Contents::Nothing,
         Ok(_) if start == magic => Contents::Run,
@@ -257,7 +257,7 @@ mod tests {
     fn an_older_run_stays_until_the_new_one_is_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.mcap");
-        std::fs::write(&path, [mcap::MAGIC, b"older"].concat()).unwrap();
+        std::fs::write(&path, [crate::record::MAGIC, b"older"].concat()).unwrap();
         let refused = Reserved::asked(&path, "--out", false).unwrap_err().to_string();
         assert!(refused.contains("--force"), "{refused}");
         drop(Reserved::asked(&path, "--out", true).unwrap());

@@ -15,7 +15,7 @@ use ratatui::crossterm::terminal::{
 };
 
 use crate::analysis::live::LiveView;
-use crate::report::dashboard;
+use crate::show::dashboard;
 
 /// Between two drawings.
 const REDRAW: Duration = Duration::from_millis(250);

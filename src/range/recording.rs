@@ -14,10 +14,7 @@ use super::writing::{Feed, Writing};
 use crate::board::{self, Roots};
 use crate::record::writer::{RecordError, RunWriter};
 use crate::record::{APPLICATION_BACKEND, Device, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
-use crate::scenario::{
-    self, Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, Mps, Overload, Release, Scenario,
-    Sharing, SourceSpec, Telemetry,
-};
+use crate::scenario::{self, Arrival, BackendChoice, Scenario};
 use crate::units::Nanos;
 
 /// Items that fit between two visits: six million a second.
@@ -206,25 +203,15 @@ impl Drop for Recording {
 fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH);
     let of_application = |tenant: &Tenant| scenario::Tenant {
-        name: tenant.name.clone(),
-        detector: None,
         // A scenario has no word for it; what executed is in the tenant's manifest.
-        backend: BackendChoice::Null,
         backend_reason: Some("an application's own code".to_owned()),
-        source: SourceSpec::Empty,
         arrival: tenant.hz.map_or(Arrival::Closed, |hz| Arrival::Periodic {
             hz,
             phase: Nanos::ZERO,
             jitter: Nanos::ZERO,
         }),
         deadline: tenant.deadline,
-        overload: Overload::Queue { capacity: 1 },
-        priority: 0,
-        depth: 1,
-        cpus: Vec::new(),
-        record_detections: false,
-        frames: None,
-        gpu: GpuUse::default(),
+        ..scenario::Tenant::of_backend(&tenant.name, BackendChoice::Null)
     };
     Manifest {
         schema_major: SCHEMA_MAJOR,
@@ -232,26 +219,8 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: crate::built::command_line(),
         scenario: Scenario {
-            name: name.to_owned(),
-            duration: Nanos::ZERO,
-            warmup: Nanos::ZERO,
-            seed: 0,
-            clock: ClockKind::Real,
-            sharing: Sharing::Streams,
-            release: Release::Sleep,
-            baseline: Baseline::default(),
-            telemetry: Telemetry {
-                interval: Nanos::from_millis(100),
-                sources: Some(Vec::new()),
-            },
-            clocks: Clocks::AsIs,
-            sim_contention: 0.0,
-            watchdog: Nanos::ZERO,
-            mps: Mps::Auto,
-            matrix: None,
-            sweep: None,
-            expect: Vec::new(),
             tenants: tenants.iter().map(of_application).collect(),
+            ..Scenario::empty(name)
         },
         tenants: tenants
             .iter()

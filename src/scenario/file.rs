@@ -10,13 +10,13 @@ use super::choices::{
     ARRIVALS, BACKENDS, CLOCKS, FORMATS, HELD_CLOCKS, LATENCIES, MPS, OVERLOADS, RELEASES, SENSORS, SHARINGS,
     SOURCES, TELEMETRY_SOURCES,
 };
-use super::gpu::{self, GpuFile, Provider};
+use super::gpu::{self, GpuFile};
 use super::problems::{Place, ProblemKind, Spot};
 use super::read::{Choices, Fields, Read, Reader};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stress::{self, StressFile};
 use super::tree::Node;
-use super::{ClockKind, Clocks, Mps, PointFormat, Release, Sensor, Sharing, TelemetrySource};
+use super::{ClockKind, Clocks, Mps, PointFormat, Provider, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::read::{Read, Reader};
 use super::resolve::{self, require};
 use super::tenant::{FASTEST_HZ, SLOWEST_HZ};
 use super::tree::Node;
-use super::{Arrival, BackendChoice, ClockKind, Matrix, Sharing, Sweep, Tenant};
+use super::{BackendChoice, ClockKind, Matrix, Sharing, Sweep, Tenant};
 use crate::nearest::nearest;
 
 /// `matrix: (sharing: [Streams, Exclusive], inputs: [["camera-clear", "camera-rain"], ["lidar-clear", "lidar-rain"]])`.
@@ -180,18 +180,6 @@ pub(super) fn sweep(
         hz,
         closed,
     })
-}
-
-impl Sweep {
-    /// The arrival of each step, in order.
-    pub fn arrivals(&self) -> impl Iterator<Item = Arrival> {
-        let paced = self.hz.iter().map(|&hz| Arrival::Periodic {
-            hz,
-            phase: crate::units::Nanos::ZERO,
-            jitter: crate::units::Nanos::ZERO,
-        });
-        paced.chain(self.closed.then_some(Arrival::Closed))
-    }
 }
 
 fn known_tenant(spot: &Spot<String>, what: &str, tenants: &[Tenant], r: &mut Reader) {

@@ -1,76 +1,11 @@
-//! A stressor: a tenant without a detector that loads one resource at a chosen level. What may be written of it, what it
-//! means, and its rules.
-
-use serde::{Deserialize, Serialize};
+//! A stressor: what may be written of it, and its rules.
 
 use super::choices::plain;
 use super::problems::{ProblemKind, Spot};
 use super::read::{Choices, Fields, Read, Reader};
 use super::resolve::require;
-use super::{Arrival, Tenant};
+use super::{Resource, Stress};
 use crate::units::Nanos;
-
-/// A load of one resource. Each frame is a burst of work that takes `burst` while nobody else uses the resource; a level
-/// below 1 spaces the bursts out, so that over a few milliseconds the load is steady.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stress {
-    /// What is loaded.
-    pub resource: Resource,
-    /// Part of what the resource does alone, above 0 and at most 1.
-    pub level: f64,
-    /// How long one burst takes alone.
-    pub burst: Nanos,
-}
-
-/// What a stressor loads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Resource {
-    /// The GPU's multiprocessors, with arithmetic.
-    Compute,
-    /// The GPU's memory, with copies beyond its caches.
-    Dram,
-    /// The GPU's second-level cache, with reads that stay within it.
-    L2,
-    /// The way from host memory to the GPU, with pinned copies.
-    HostToDevice,
-    /// One processor, with arithmetic.
-    HostCpu,
-    /// The host's memory, with copies by one processor.
-    HostMemory,
-}
-
-impl Resource {
-    /// Whether it is the GPU's.
-    pub fn is_on_gpu(self) -> bool {
-        !matches!(self, Resource::HostCpu | Resource::HostMemory)
-    }
-}
-
-impl Stress {
-    /// When its bursts are due: one after another at level 1, else as often as makes the level, each moved at random
-    /// within the gaps, so that no detector meets them always at the same place of its own period.
-    pub fn arrival(&self) -> Arrival {
-        if self.level >= 1.0 {
-            return Arrival::Closed;
-        }
-        let hz = self.level / self.burst.as_secs_f64();
-        let gap = (Nanos::period_of_hz(hz) - self.burst).max(Nanos::ZERO);
-        Arrival::Periodic {
-            hz,
-            phase: Nanos::ZERO,
-            // By half of the gap at most: then two bursts never overlap.
-            jitter: Nanos(gap.0 / 2),
-        }
-    }
-
-    /// Bursts in flight where it is not said: without a second one the GPU would idle from one burst to the next.
-    pub(super) fn depth(&self) -> usize {
-        match self.level >= 1.0 && self.resource.is_on_gpu() {
-            true => 2,
-            false => 1,
-        }
-    }
-}
 
 /// As typed.
 #[derive(Debug)]
@@ -156,35 +91,5 @@ pub(super) fn contradictions<'a>(
             advice: advice.to_owned(),
         };
         r.report(place, kind);
-    }
-}
-
-impl Tenant {
-    /// Its load, if it is a stressor.
-    pub fn stress(&self) -> Option<&Stress> {
-        match &self.backend {
-            super::BackendChoice::Stress(stress) => Some(stress),
-            _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bursts_come_as_often_as_makes_the_level() {
-        let stress = |level| Stress {
-            resource: Resource::Dram,
-            level,
-            burst: Nanos::from_millis(2),
-        };
-        assert_eq!(stress(1.0).arrival(), Arrival::Closed);
-        let Arrival::Periodic { hz, jitter, .. } = stress(0.25).arrival() else {
-            panic!("a level below 1 leaves gaps");
-        };
-        assert!((hz - 125.0).abs() < 1e-9, "2 ms of every 8: {hz}");
-        assert_eq!(jitter, Nanos::from_millis(3), "half of the 6 ms between");
     }
 }

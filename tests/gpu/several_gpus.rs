@@ -30,7 +30,10 @@ fn network(scene: &Scene) -> PathBuf {
 fn succeeds(scene: &Scene, arguments: &[&str]) -> Option<()> {
     let output = scene.jetlag(&two_kinds(), arguments)?;
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(matches!(output.status.code(), Some(0 | 3)), "{arguments:?}: {said}");
+    assert!(
+        matches!(output.status.code(), Some(0 | 3)),
+        "{arguments:?}: {said}"
+    );
     Some(())
 }
 

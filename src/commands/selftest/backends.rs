@@ -11,8 +11,8 @@ use crate::board::modules;
 use crate::cli::SelftestGroup as Group;
 use crate::detector::Place;
 use crate::detector::eval::{Evaluation, FrameTruth, Truth};
-use crate::report::selftest::{Outcome, Verdict};
 use crate::scenario::{self, Sensor};
+use crate::show::selftest::{Outcome, Verdict};
 use crate::source::synthetic::{Class, World};
 use crate::units::Bytes;
 

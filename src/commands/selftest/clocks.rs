@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::session::{Session, Tools};
 use crate::board::facts;
 use crate::cli::{ClocksWhen, SelftestGroup as Group};
-use crate::report::selftest::{Outcome, Verdict};
+use crate::show::selftest::{Outcome, Verdict};
 
 /// Three looks and a run of two seconds.
 const WITHIN: Duration = Duration::from_secs(40);

@@ -8,7 +8,7 @@ use super::session::{Session, Tools};
 use crate::built;
 use crate::cli::SelftestGroup as Group;
 use crate::commands::run_path::compact_utc;
-use crate::report::selftest::{Fact, Verdict};
+use crate::show::selftest::{Fact, Verdict};
 
 /// An examination, with libraries that are slow to load.
 const EXAMINED_WITHIN: Duration = Duration::from_secs(60);

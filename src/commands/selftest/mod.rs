@@ -37,7 +37,7 @@ use super::signals::stop_on_signals;
 use super::{Outcome, WrongUse, print};
 use crate::board::{self, Roots};
 use crate::cli::{Format, SelftestArgs};
-use crate::report::selftest as report;
+use crate::show::selftest as report;
 use crate::units::{Nanos, parse_duration};
 use backends::Known;
 use child::Program;

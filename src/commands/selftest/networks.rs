@@ -13,8 +13,8 @@ use super::child::Why;
 use super::recorded::Recorded;
 use super::session::Tools;
 use crate::commands::WrongUse;
-use crate::report::selftest::Verdict;
 use crate::scenario::{BackendChoice, Scenario, Sensor, SourceSpec};
+use crate::show::selftest::Verdict;
 
 /// Scenes of the demo's sources: few enough that each comes again while several frames are in flight.
 const SCENES: u64 = 8;

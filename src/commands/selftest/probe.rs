@@ -12,8 +12,8 @@ use crate::built::left_out;
 use crate::clock::{Clock, RealClock};
 use crate::commands::{Outcome, print};
 use crate::record::{Event, SampleRecord};
-use crate::report::selftest::Verdict;
 use crate::scenario::{Telemetry, TelemetrySource};
+use crate::show::selftest::Verdict;
 use crate::telemetry;
 use crate::units::Nanos;
 
@@ -355,7 +355,7 @@ fn shown(value: f64, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::selftest;
+    use crate::show::selftest;
     use crate::units::Stamp;
 
     fn sample(signal: &str, value: Option<f64>) -> SampleRecord {

@@ -11,8 +11,8 @@ use super::side_by_side::{Apart, IDLE_PERCENT, Pair, pairs};
 use crate::board::{Roots, libraries};
 use crate::cli::SelftestGroup as Group;
 use crate::record::SampleRecord;
-use crate::report::selftest::Verdict;
 use crate::scenario::TelemetrySource;
+use crate::show::selftest::Verdict;
 
 /// A sensor that hangs hangs its own process.
 const READ_WITHIN: Duration = Duration::from_secs(40);
@@ -271,7 +271,7 @@ fn residual(samples: &[SampleRecord]) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::selftest::Outcome;
+    use crate::show::selftest::Outcome;
 
     #[test]
     fn counters_tell_what_was_counted_meanwhile() {

@@ -18,7 +18,7 @@ use crate::cli::SelftestGroup;
 use crate::commands::run_path::compact_utc;
 use crate::commands::{WrongUse, print, say};
 use crate::files;
-use crate::report::selftest::{self, Check, Outcome, Selftest, Verdict};
+use crate::show::selftest::{self, Check, Outcome, Selftest, Verdict};
 use crate::shown::shown;
 
 /// Less time than this is too little for any check.

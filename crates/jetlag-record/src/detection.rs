@@ -1,0 +1,52 @@
+//! What detectors find: boxes in an image or in space.
+
+use serde::{Deserialize, Serialize};
+
+/// Where a detected object is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Place {
+    /// In the original image, pixels from its top left corner.
+    Image(Box2d),
+    /// In the LiDAR frame of the source.
+    Space(Box3d),
+}
+
+/// An axis-aligned box in pixels of the original image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "left, top, right, bottom")]
+pub struct Box2d {
+    pub x1: f32,
+    pub y1: f32,
+    pub x2: f32,
+    pub y2: f32,
+}
+
+/// An upright box in the LiDAR frame (x forward, y left, z up): metres and radians.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Box3d {
+    /// Centre, forward.
+    pub x: f32,
+    /// Centre, left.
+    pub y: f32,
+    /// Centre, up.
+    pub z: f32,
+    /// Length, along the heading.
+    pub l: f32,
+    /// Width, across the heading.
+    pub w: f32,
+    /// Height.
+    pub h: f32,
+    /// Heading: angle from +x towards +y, in [-π, π).
+    pub yaw: f32,
+}
+
+/// One object that a detector reports.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Detection {
+    /// Index into the detector's class names.
+    pub class: u16,
+    /// Confidence in 0..=1.
+    pub score: f32,
+    /// Where it is.
+    pub place: Place,
+}

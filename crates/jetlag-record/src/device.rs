@@ -1,0 +1,144 @@
+//! What a tenant's networks were executed on: a GPU, the processors, or nothing at all.
+//!
+//! A backend says it of itself when it is chosen, and the manifest keeps it. Files from before that have only the
+//! backend's name: what it meant then is known here and nowhere else.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::scenario::Tenant;
+use crate::{APPLICATION_BACKEND, Manifest, TenantManifest};
+
+/// What executes a tenant's networks, or takes a stressor's load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Device {
+    /// The machine's processors.
+    Host,
+    /// A GPU, by its number in the scenario.
+    Gpu(u16),
+    /// Nothing: the time is simulated, or there is no work.
+    None,
+}
+
+impl Device {
+    /// Whether it is a GPU.
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Device::Gpu(_))
+    }
+
+    /// As the run file and JSON have it; none for a word of a later version.
+    fn from_word(word: &str) -> Option<Device> {
+        match word {
+            "host" => Some(Device::Host),
+            "none" => Some(Device::None),
+            _ => word.strip_prefix("gpu")?.parse().ok().map(Device::Gpu),
+        }
+    }
+
+    /// What a backend of this name executed on, in files that do not say it.
+    fn by_name(backend: &str, tenant: Option<&Tenant>) -> Device {
+        let gpu = || Device::Gpu(tenant.map_or(0, |tenant| tenant.gpu.gpu));
+        match backend {
+            "cpu" | "onnxruntime-cpu" | APPLICATION_BACKEND => Device::Host,
+            "sim" | "null" => Device::None,
+            "stress" => match tenant.and_then(Tenant::stress) {
+                Some(stress) if stress.resource.is_on_gpu() => gpu(),
+                _ => Device::Host,
+            },
+            _ => gpu(),
+        }
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Device::Host => out.write_str("host"),
+            Device::Gpu(number) => write!(out, "gpu{number}"),
+            Device::None => out.write_str("none"),
+        }
+    }
+}
+
+impl Serialize for Device {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
+}
+
+/// For a manifest's field: a word of a later version is as good as none.
+pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Device>, D::Error> {
+    let word: Option<String> = Option::deserialize(from)?;
+    Ok(word.as_deref().and_then(Device::from_word))
+}
+
+impl Manifest {
+    /// What each tenant was executed on, in order.
+    pub fn devices(&self) -> Vec<Device> {
+        let device = |(number, tenant): (usize, &TenantManifest)| {
+            let asked = self.scenario.tenants.get(number);
+            tenant
+                .device
+                .unwrap_or_else(|| Device::by_name(&tenant.backend, asked))
+        };
+        self.tenants.iter().enumerate().map(device).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{BackendChoice, Resource, Stress};
+    use crate::units::Nanos;
+
+    #[test]
+    fn devices_are_words_in_the_file_and_a_later_versions_word_is_not_known() {
+        for device in [Device::Host, Device::Gpu(0), Device::Gpu(11), Device::None] {
+            assert_eq!(Device::from_word(&device.to_string()), Some(device));
+        }
+        for word in ["", "gpu", "gpu-1", "dla0"] {
+            assert_eq!(Device::from_word(word), None, "{word:?}");
+        }
+    }
+
+    #[test]
+    fn files_that_do_not_say_it_are_understood_by_the_backends_name() {
+        for (backend, device) in [
+            ("cpu", Device::Host),
+            ("onnxruntime-cpu", Device::Host),
+            ("application", Device::Host),
+            ("sim", Device::None),
+            ("null", Device::None),
+            ("tensorrt", Device::Gpu(0)),
+            ("onnxruntime-cuda", Device::Gpu(0)),
+        ] {
+            assert_eq!(Device::by_name(backend, None), device, "{backend}");
+        }
+    }
+
+    fn stressor(resource: Resource, gpu: u16) -> Tenant {
+        let load = BackendChoice::Stress(Stress {
+            resource,
+            level: 0.5,
+            burst: Nanos::from_millis(1),
+        });
+        let mut tenant = Tenant::of_backend("a", load);
+        tenant.gpu.gpu = gpu;
+        tenant
+    }
+
+    #[test]
+    fn a_stressor_of_an_earlier_file_is_where_its_load_is() {
+        for (resource, number, device) in [
+            (Resource::HostCpu, 0, Device::Host),
+            (Resource::HostMemory, 0, Device::Host),
+            (Resource::Dram, 0, Device::Gpu(0)),
+            (Resource::HostToDevice, 1, Device::Gpu(1)),
+        ] {
+            let tenant = stressor(resource, number);
+            assert_eq!(Device::by_name("stress", Some(&tenant)), device, "{resource:?}");
+        }
+        assert_eq!(Device::by_name("stress", None), Device::Host);
+    }
+}

@@ -1,0 +1,113 @@
+//! Anything that a run file holds beside its manifest.
+
+use serde::{Deserialize, Serialize};
+
+use crate::frame::{DetectionsRecord, FrameRecord};
+use crate::phase::{Phase, PhaseRecord, PhaseSpec};
+use crate::signal::{SampleRecord, SignalRecord, WindowRecord};
+use crate::units::{Nanos, Stamp};
+
+/// Something the run noticed that limits what its numbers mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable, for programs: `late-releases`.
+    pub code: String,
+    /// The tenant it concerns, if one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub tenant: Option<String>,
+    /// What was noticed, with its figure.
+    pub message: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+/// Code of the finding, recorded by the run, that a tenant could not be opened and the others ran without it.
+pub const NOT_STARTED: &str = "not-started";
+
+/// A line of the run's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogRecord {
+    /// When.
+    pub at: Stamp,
+    /// `error`, `warn`, `info`.
+    pub level: String,
+    /// The text.
+    pub message: String,
+}
+
+/// What one node of a tenant's networks took in one phase, over its measured frames; only where a backend was
+/// asked for time per node. A tenant's nodes are recorded in the order of their execution, when the phase ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// Which phase.
+    pub phase: Phase,
+    /// The node's name in the network; may be empty.
+    pub name: String,
+    /// Its operator: `Conv`, or `Conv+Relu` where the runtime fused the two.
+    pub operator: String,
+    /// Completed frames, without those of the warm-up, in which it was timed.
+    pub count: u64,
+    /// Its mean time over them.
+    pub mean: Nanos,
+    /// Its longest time in one of them.
+    pub max: Nanos,
+    /// How it went with the response time over them; `None` below two frames, and in files before version 1.4.
+    pub with_response: Option<Covariance>,
+}
+
+/// How two durations went together over the same frames: sums of squares about the means, divided by their number less
+/// one, in square nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Covariance {
+    /// Of the node's time.
+    pub variance: f64,
+    /// Of the frame's response time.
+    pub response_variance: f64,
+    /// Of the two.
+    pub covariance: f64,
+}
+
+/// One range of an application's own code. Ranges nest; those within end, and so are recorded, before those around them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RangeRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// Which of its threads, from 0; ranges of one track nest.
+    pub track: u16,
+    /// Its beginning.
+    pub from: Stamp,
+    /// Its end.
+    pub to: Stamp,
+    /// Names from the outermost range to this one, with `/` between.
+    pub path: String,
+    /// Index of the batch that it is or lies in.
+    pub batch: Option<u64>,
+    /// Items of the batch that it is; `None` where it is no batch.
+    pub items: Option<u64>,
+}
+
+impl RangeRecord {
+    /// to − from.
+    pub fn duration(&self) -> Nanos {
+        self.to - self.from
+    }
+}
+
+/// Anything that a run file holds besides its manifest.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "see the types")]
+pub enum Event {
+    Frame(FrameRecord),
+    Detections(DetectionsRecord),
+    Sample(SampleRecord),
+    Phase(PhaseRecord),
+    PhaseSpec(PhaseSpec),
+    Node(NodeRecord),
+    Finding(Finding),
+    Log(LogRecord),
+    Signal(SignalRecord),
+    Window(WindowRecord),
+    Range(RangeRecord),
+}

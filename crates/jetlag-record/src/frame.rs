@@ -1,0 +1,184 @@
+//! A frame and how it went: stages, phases, stamps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::detection::Detection;
+use crate::phase::Phase;
+use crate::units::{Nanos, Stamp};
+
+/// The stages of a frame, in the order in which they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "defined in the vocabulary, docs/measurement.md")]
+pub enum Stage {
+    Acquire,
+    Decode,
+    Preprocess,
+    H2d,
+    Queue,
+    Compute,
+    D2h,
+    Postprocess,
+}
+
+impl Stage {
+    /// All stages, in order; a stage's position here is its index in [`FrameRecord::stages`].
+    pub const ALL: [Stage; 8] = [
+        Stage::Acquire,
+        Stage::Decode,
+        Stage::Preprocess,
+        Stage::H2d,
+        Stage::Queue,
+        Stage::Compute,
+        Stage::D2h,
+        Stage::Postprocess,
+    ];
+    /// The word used in the run file, in JSON and on screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Acquire => "acquire",
+            Stage::Decode => "decode",
+            Stage::Preprocess => "preprocess",
+            Stage::H2d => "h2d",
+            Stage::Queue => "queue",
+            Stage::Compute => "compute",
+            Stage::D2h => "d2h",
+            Stage::Postprocess => "postprocess",
+        }
+    }
+}
+
+/// How a frame ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Outcome {
+    /// With a result.
+    Completed = 0,
+    /// Given up under overload; a drop is a miss.
+    Dropped = 1,
+    /// With an error; see the log.
+    Failed = 2,
+    /// Released, and cut off by the end of the run. Of these, only what was past its deadline is counted (as missed).
+    Unfinished = 3,
+}
+
+/// All that is kept of one frame. Plain values, so that recording it is a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// Part of the run.
+    pub phase: Phase,
+    /// Whether it was released before the measured window.
+    pub warmup: bool,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Counts the tenant's releases in this phase, from 0, drops included.
+    pub sequence: u64,
+    /// Index of its content in the source; [`NO_CONTENT`] for a frame that was never fetched.
+    pub source_index: u64,
+    /// When it was due.
+    pub released: Stamp,
+    /// When its work began; equals `finished` for a drop.
+    pub started: Stamp,
+    /// When its result was ready, or when it was dropped or failed, or when the end cut it off.
+    pub finished: Stamp,
+    /// How far after `released` the tenant, which was waiting for it, woke; zero if it was busy.
+    pub lateness: Nanos,
+    /// Time in each stage, by position in [`Stage::ALL`].
+    pub stages: [Option<Nanos>; 8],
+    /// The promise that held for it.
+    pub deadline: Option<Nanos>,
+    /// Objects reported.
+    pub detections: u32,
+    /// Points or pixels that entered preprocessing.
+    pub input_size: u32,
+    /// How its work was put on a device; `None` where it used none, and in files before version 1.5.
+    pub submission: Option<Submission>,
+}
+
+/// How the host put a frame's work on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Host time from the first call that enqueues the frame's work (copies in, networks, copies out) to the return of the
+    /// last. Of a frame with host steps between its networks, the sum over the stretches between them.
+    pub took: Nanos,
+    /// The part of the stage *compute* in which the host was still submitting; `None` without that stage.
+    pub in_compute: Option<Nanos>,
+}
+
+impl Submission {
+    /// That of two stretches of one frame.
+    #[must_use]
+    pub fn and(self, other: Submission) -> Submission {
+        Submission {
+            took: self.took + other.took,
+            in_compute: match (self.in_compute, other.in_compute) {
+                (Some(a), Some(b)) => Some(a + b),
+                (a, b) => a.or(b),
+            },
+        }
+    }
+}
+
+impl FrameRecord {
+    /// finished − released.
+    pub fn response(&self) -> Nanos {
+        self.finished - self.released
+    }
+    /// finished − started.
+    pub fn service(&self) -> Nanos {
+        self.finished - self.started
+    }
+    /// started − released.
+    pub fn queueing(&self) -> Nanos {
+        self.started - self.released
+    }
+    /// Whether the promise was broken: late, cut off when it was late already, failed under a deadline, or dropped at all.
+    pub fn missed(&self) -> bool {
+        match self.outcome {
+            Outcome::Completed | Outcome::Unfinished => self.deadline.is_some_and(|d| self.response() > d),
+            Outcome::Dropped => true,
+            Outcome::Failed => self.deadline.is_some(),
+        }
+    }
+}
+
+/// The source index of a frame that was dropped or failed before its content was fetched.
+pub const NO_CONTENT: u64 = u64::MAX;
+
+/// The objects found in one frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DetectionsRecord {
+    /// Position of the tenant in the scenario.
+    pub tenant: u16,
+    /// [`FrameRecord::sequence`] of the frame.
+    pub sequence: u64,
+    /// [`FrameRecord::source_index`] of the frame.
+    pub source_index: u64,
+    /// When the result was ready.
+    pub at: Stamp,
+    /// What was found, best score first.
+    pub detections: Vec<Detection>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_of_submission_add_up_where_they_were_measured() {
+        let stretch = |took, in_compute: Option<i64>| Submission {
+            took: Nanos(took),
+            in_compute: in_compute.map(Nanos),
+        };
+        for (one, other, both) in [
+            (stretch(30, Some(20)), stretch(5, Some(4)), stretch(35, Some(24))),
+            (stretch(30, None), stretch(5, Some(4)), stretch(35, Some(4))),
+            (stretch(30, Some(20)), stretch(5, None), stretch(35, Some(20))),
+            (stretch(30, None), stretch(5, None), stretch(35, None)),
+        ] {
+            assert_eq!(one.and(other), both);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! jetlag's run files: what is recorded, how it lies in an MCAP file, and the scenario that a run was of.
+//!
+//! Everything else of jetlag stands on this crate: whoever measures writes these records, and whoever computes, shows or
+//! exports reads them. It opens no device, reads no clock and parses no scenario.
+//! Numbers are whole nanoseconds, and −1 in the file (`None` here) for "not measured".
+//!
+//! ```no_run
+//! use jetlag_record::{Event, RunReader};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut run = RunReader::open("runs/demo.mcap".as_ref())?;
+//! for event in &mut run {
+//!     if let Event::Frame(frame) = event? {
+//!         println!("{} {}", frame.tenant, frame.response());
+//!     }
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod cdr;
+mod container;
+pub mod detection;
+mod device;
+mod event;
+pub mod files;
+mod frame;
+mod ledger;
+mod manifest;
+mod message;
+pub mod nearest;
+mod phase;
+pub mod reader;
+pub mod scenario;
+mod schema;
+mod signal;
+mod strings;
+pub mod units;
+pub mod wire;
+pub mod writer;
+
+/// What every run file begins with, as every MCAP file does.
+pub use mcap::MAGIC;
+
+pub use cdr::CdrError;
+pub use device::Device;
+pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NodeRecord, RangeRecord};
+pub use frame::{DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
+pub use manifest::{
+    APPLICATION_BACKEND, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, TenantManifest,
+};
+pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, SweptRate};
+pub use reader::{Completeness, ReadError, RunReader};
+pub use schema::{SCHEMA_MAJOR, SCHEMA_MINOR};
+pub use signal::{
+    Averaging, IDLE_WINDOW, RECORDING_WINDOW, RailRole, SampleRecord, SignalRecord, WindowRecord,
+};
+pub use writer::{RecordError, RunWriter};

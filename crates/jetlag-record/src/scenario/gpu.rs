@@ -1,0 +1,92 @@
+//! How a tenant uses the GPU.
+
+use serde::{Deserialize, Serialize};
+
+/// How a tenant uses the GPU; of no account on other backends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GpuUse {
+    /// How inputs and outputs get across.
+    pub transfer: Transfer,
+    /// Whether the work of a frame is captured once and launched again.
+    pub graph: Graph,
+    /// How its threads wait for the device.
+    pub sync: Sync,
+    /// Whether the frames in flight have working memory of their own.
+    pub context_memory: ContextMemory,
+    /// Under `Partition`, its share of the multiprocessors; what is left is divided evenly where it is not said.
+    pub share: Option<f64>,
+    /// The device's number.
+    pub gpu: u16,
+    /// Where steps between and before engines are done.
+    pub preprocess: Preprocess,
+}
+
+/// Where steps are done that a device could do as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Preprocess {
+    /// On the host.
+    #[default]
+    Host,
+    /// On the GPU, those that there are kernels for: the resize of images, voxelisation, PointPillars' scatter.
+    Gpu,
+}
+
+/// How inputs and outputs get across.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Transfer {
+    /// As `Copy`. A Jetson's GPU does not cache pinned memory, so that a copy is the safe choice there too; `jetlag doctor
+    /// --measure` compares them on the board at hand.
+    #[default]
+    Auto,
+    /// Copied to and from device memory.
+    Copy,
+    /// Kernels read and write the pinned host memory.
+    ZeroCopy,
+    /// Kernels and host read and write managed memory, which is the one's or the other's at a time.
+    Managed,
+}
+
+/// Whether the work of a frame is captured as a CUDA graph.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Graph {
+    /// Enqueued anew for each frame.
+    #[default]
+    Off,
+    /// Captured once per shape of the inputs; what cannot be captured is enqueued, and a finding says so.
+    On,
+    /// As `On` for networks of fixed shapes, as `Off` for others.
+    Auto,
+}
+
+/// How a thread waits for the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Sync {
+    /// Asleep until the driver wakes it.
+    #[default]
+    Block,
+    /// Asking all the time.
+    Spin,
+    /// Asking, and letting others run in between.
+    Yield,
+}
+
+/// Working memory of an engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ContextMemory {
+    /// Each frame in flight has its own.
+    #[default]
+    Separate,
+    /// One block for all frames in flight, which then execute one after another (as they do on one stream anyway).
+    Shared,
+}
+
+/// Where an ONNX Runtime session executes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Provider {
+    /// On the GPU.
+    #[default]
+    Cuda,
+    /// On the processor.
+    Cpu,
+}

@@ -1,0 +1,76 @@
+//! Where frames come from.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// The largest image that is decoded where the source does not say, in millions of pixels: several times what cameras of
+/// robots have.
+pub const MAX_MEGAPIXELS: u32 = 64;
+
+/// The largest sweep that is read where the source does not say: 128 beams of 2048 columns are 262 144 points.
+pub const MAX_POINTS: u32 = 4_000_000;
+
+const fn default_max_megapixels() -> u32 {
+    MAX_MEGAPIXELS
+}
+
+const fn default_max_points() -> u32 {
+    MAX_POINTS
+}
+
+/// Where frames come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum SourceSpec {
+    /// Frames without content, for `sim` and `null`.
+    Empty,
+    /// A folder of JPEG or PNG images, in name order.
+    Images {
+        /// The folder.
+        path: PathBuf,
+        /// Start again at the end.
+        repeat: bool,
+        /// The largest image that is decoded, in millions of pixels.
+        #[serde(default = "default_max_megapixels")]
+        max_megapixels: u32,
+    },
+    /// A folder of .bin or .pcd sweeps, in name order.
+    Points {
+        /// The folder.
+        path: PathBuf,
+        /// Start again at the end.
+        repeat: bool,
+        /// What the columns of a .bin are.
+        format: PointFormat,
+        /// The largest sweep that is read.
+        #[serde(default = "default_max_points")]
+        max_points: u32,
+    },
+    /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
+    Synthetic {
+        /// Which sensor.
+        sensor: Sensor,
+        /// How many scenes are made, before they come round again.
+        scenes: usize,
+        /// Seed of the world; the scenario's where not given.
+        seed: u64,
+    },
+}
+
+/// Columns of a .bin file of float32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PointFormat {
+    /// x y z intensity.
+    #[default]
+    Kitti,
+    /// x y z intensity ring.
+    NuScenes,
+}
+
+/// The sensors of the synthetic world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Sensor {
+    Camera,
+    Lidar,
+}

@@ -1,0 +1,231 @@
+//! A tenant: one detector fed by one source under one arrival process.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::gpu::{GpuUse, Provider};
+use super::source::SourceSpec;
+use super::stress::Stress;
+use crate::units::Nanos;
+
+/// One detector fed by one source under one arrival process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tenant {
+    /// Unique in the scenario.
+    pub name: String,
+    /// What it runs; none for tenants that only simulate.
+    pub detector: Option<DetectorRef>,
+    /// What executes it.
+    pub backend: BackendChoice,
+    /// Why that backend, where `Auto` chose.
+    pub backend_reason: Option<String>,
+    /// Where its frames come from.
+    pub source: SourceSpec,
+    /// When they are due.
+    pub arrival: Arrival,
+    /// The promise: response time at most this.
+    pub deadline: Option<Nanos>,
+    /// What happens when frames come faster than they are served.
+    pub overload: Overload,
+    /// Larger is more urgent.
+    pub priority: i32,
+    /// Frames in flight; 1 is the serial pipeline.
+    pub depth: usize,
+    /// Processors that its threads may run on; empty for any.
+    pub cpus: Vec<usize>,
+    /// Whether detections are recorded.
+    pub record_detections: bool,
+    /// Stop after this many frames, counted from the end of the warm-up, if sooner than the duration.
+    pub frames: Option<u64>,
+    /// How it uses the GPU.
+    #[serde(default)]
+    pub gpu: GpuUse,
+}
+
+impl Tenant {
+    /// One without a detector, whose frames are empty and come one after another.
+    pub fn of_backend(name: &str, backend: BackendChoice) -> Self {
+        Tenant {
+            name: name.to_owned(),
+            detector: None,
+            backend,
+            backend_reason: None,
+            source: SourceSpec::Empty,
+            arrival: Arrival::Closed,
+            deadline: None,
+            overload: Overload::Queue { capacity: 1 },
+            priority: 0,
+            depth: 1,
+            cpus: Vec::new(),
+            record_detections: false,
+            frames: None,
+            gpu: GpuUse::default(),
+        }
+    }
+}
+
+/// A detector by file or by name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DetectorRef {
+    /// A spec file, resolved against the scenario's folder.
+    File(PathBuf),
+    /// One within the binary: `camera`, `lidar`.
+    Builtin(String),
+}
+
+/// What executes a tenant's engines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum BackendChoice {
+    /// The embedded CPU backend.
+    Cpu {
+        /// Threads for one inference.
+        threads: usize,
+        /// Whether to record time per node.
+        profile: bool,
+    },
+    /// TensorRT, on a GPU.
+    TensorRt {
+        /// Options of `jetlag build` for its plans.
+        build: Vec<String>,
+        /// Plans to load as they are, one for each of the detector's networks, instead of building any.
+        plans: Vec<PathBuf>,
+        /// Whether to record time per layer.
+        profile: bool,
+    },
+    /// ONNX Runtime.
+    OnnxRuntime {
+        /// On the GPU or the processor.
+        provider: Provider,
+        /// Threads for one inference on the processor.
+        threads: usize,
+    },
+    /// No network: a load of one resource.
+    Stress(Stress),
+    /// A seeded latency model.
+    Sim(LatencyModel),
+    /// Returns at once.
+    Null,
+}
+
+impl BackendChoice {
+    /// What a run file calls it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            BackendChoice::Cpu { .. } => "cpu",
+            BackendChoice::TensorRt { .. } => "tensorrt",
+            BackendChoice::OnnxRuntime { provider, .. } => match provider {
+                Provider::Cpu => "onnxruntime-cpu",
+                Provider::Cuda => "onnxruntime-cuda",
+            },
+            BackendChoice::Stress(_) => "stress",
+            BackendChoice::Sim(_) => "sim",
+            BackendChoice::Null => "null",
+        }
+    }
+    /// Whether it really executes the detector's networks.
+    pub fn executes(&self) -> bool {
+        !matches!(
+            self,
+            BackendChoice::Stress(_) | BackendChoice::Sim(_) | BackendChoice::Null
+        )
+    }
+    /// Whether it works on a GPU.
+    pub fn uses_gpu(&self) -> bool {
+        match self {
+            BackendChoice::TensorRt { .. } => true,
+            BackendChoice::OnnxRuntime { provider, .. } => *provider == Provider::Cuda,
+            BackendChoice::Stress(stress) => stress.resource.is_on_gpu(),
+            BackendChoice::Cpu { .. } | BackendChoice::Sim(_) | BackendChoice::Null => false,
+        }
+    }
+    /// For a stressor: the resource that it loads, and how much of it from 0 to 1.
+    pub fn load(&self) -> Option<(String, f64)> {
+        match self {
+            BackendChoice::Stress(stress) => Some((format!("{:?}", stress.resource), stress.level)),
+            BackendChoice::Cpu { .. }
+            | BackendChoice::TensorRt { .. }
+            | BackendChoice::OnnxRuntime { .. }
+            | BackendChoice::Sim(_)
+            | BackendChoice::Null => None,
+        }
+    }
+}
+
+/// How long a simulated inference takes when it is alone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum LatencyModel {
+    /// Always the same.
+    Fixed(Nanos),
+    /// Normal, cut off at zero.
+    Normal {
+        /// Mean.
+        mean: Nanos,
+        /// Standard deviation.
+        sd: Nanos,
+    },
+    /// Lognormal, by its median and the standard deviation of its logarithm.
+    LogNormal {
+        /// Median.
+        median: Nanos,
+        /// Standard deviation of the natural logarithm.
+        sigma: f64,
+    },
+    /// One of two values.
+    Bimodal {
+        /// The usual one.
+        fast: Nanos,
+        /// The other.
+        slow: Nanos,
+        /// Share of frames, 0..=1, that take the other.
+        slow_share: f64,
+    },
+    /// A list, used in order and again from its start.
+    Recorded(Vec<Nanos>),
+}
+
+/// When frames are due.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Arrival {
+    /// The next as soon as there is room: released = started, no queueing is seen.
+    Closed,
+    /// Every `1/hz`, from `phase` on, each moved by a uniform ±`jitter`.
+    Periodic {
+        /// Rate.
+        hz: f64,
+        /// Offset of the first release from the common epoch.
+        phase: Nanos,
+        /// Largest deviation of a release from its period.
+        jitter: Nanos,
+    },
+    /// Exponential gaps.
+    Poisson {
+        /// Mean rate.
+        hz: f64,
+    },
+    /// At the source's capture times.
+    Replay {
+        /// 2.0 is twice as fast.
+        speed: f64,
+    },
+}
+
+/// What happens when frames come faster than they are served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Overload {
+    /// Wait in line; when `capacity` wait already, the newest is dropped and a finding says so.
+    Queue {
+        /// Frames that may wait.
+        capacity: usize,
+    },
+    /// Keep the newest.
+    DropOldest {
+        /// Frames that may wait.
+        queue: usize,
+    },
+    /// Keep the oldest.
+    DropNewest {
+        /// Frames that may wait.
+        queue: usize,
+    },
+}

@@ -1,0 +1,397 @@
+//! From records to numbers: pure, with no clock, no device and no file.
+//!
+//! [`Summarizer`] takes a run's manifest and then its events, one by one in any order, and ends in a
+//! [`Summary`]: counts, rates, quantiles with their intervals, slowdown, findings, expectations and the
+//! verdict. It is the one path from record to number, for `run` and `report` alike. Reading the file is
+//! `record`'s affair, showing the summary `report`'s. Every definition is in docs/measurement.md.
+
+mod attribution;
+mod autocorrelation;
+mod binomial;
+mod changepoint;
+mod clocks;
+pub mod compare;
+mod conditions;
+mod counter;
+pub mod cvcuda;
+mod dependence;
+pub mod duty;
+mod energy;
+mod expectation;
+mod failures;
+mod findings;
+mod histogram;
+mod host;
+mod idle;
+pub mod interference;
+pub mod live;
+mod metric;
+pub mod nodes;
+mod outliers;
+pub mod phases;
+pub mod plot;
+mod power;
+mod predictability;
+mod protection;
+mod quantile;
+mod sampling;
+mod series;
+mod signals;
+mod states;
+mod stats;
+mod steady;
+mod student;
+pub mod submission;
+pub mod summary;
+mod tenant;
+mod timeline;
+pub mod trace;
+mod track;
+pub mod trtexec;
+mod uncertainty;
+mod watch;
+pub mod waterfall;
+
+use std::collections::HashSet;
+
+pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
+pub use quantile::Quantile;
+pub use summary::Summary;
+
+use crate::record::{
+    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
+    WindowRecord,
+};
+use crate::scenario::{ClockKind, Release};
+use crate::units::{Nanos, Stamp};
+use failures::Failures;
+use host::HostReadings;
+use interference::Phases;
+use plot::Drawn;
+use power::Power;
+use series::Series;
+use signals::Signals;
+use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
+use tenant::{Gathered, Samples, TenantFacts};
+use track::Tracks;
+use watch::Watch;
+
+/// Durations that are kept as they are, 8 bytes each, before series turn into histograms: about 900 000
+/// frames, which is a night at 30 Hz.
+const EXACT_DURATIONS: u64 = 8 << 20;
+
+/// Gathers a run's events into its [`Summary`].
+///
+/// Memory does not grow with the run: up to eight million durations are kept exactly, and beyond that each
+/// series holds bins (at most 1/8 192 of their value wide) of some hundred kilobytes.
+pub struct Summarizer {
+    manifest: Manifest,
+    tenants: Vec<Gathered>,
+    watch: Watch,
+    overhead: Series,
+    host: HostReadings,
+    tracks: Tracks,
+    windows: Vec<WindowRecord>,
+    signals: Signals,
+    phases: Phases,
+    failures: Failures,
+    recorded: Vec<Finding>,
+    late_after: Nanos,
+    kept: u64,
+    exact_limit: u64,
+}
+
+impl Summarizer {
+    /// A run of which nothing but its manifest is known yet.
+    pub fn new(manifest: &Manifest) -> Self {
+        Summarizer {
+            tenants: manifest
+                .scenario
+                .tenants
+                .iter()
+                .map(|_| Gathered::default())
+                .collect(),
+            watch: Watch::new(manifest.scenario.tenants.len()),
+            overhead: Series::default(),
+            host: HostReadings::default(),
+            tracks: Tracks::default(),
+            windows: Vec::new(),
+            signals: Signals::default(),
+            phases: Phases::default(),
+            failures: Failures::default(),
+            recorded: Vec::new(),
+            late_after: release_budget(manifest.scenario.release),
+            kept: 0,
+            exact_limit: EXACT_DURATIONS,
+            manifest: manifest.clone(),
+        }
+    }
+
+    /// Takes in one event. Events of tenants that the manifest does not know are left alone.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::Frame(frame) => {
+                let exact = self.kept < self.exact_limit;
+                if frame.tenant == OVERHEAD_TENANT || frame.phase == Phase::Overhead {
+                    if frame.outcome == Outcome::Completed && !frame.warmup {
+                        self.overhead.push(frame.response(), exact);
+                        self.kept += 1;
+                    }
+                } else if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
+                    self.kept += tenant.frame(frame, self.late_after, exact);
+                    self.kept += self.phases.frame(frame, self.late_after, exact);
+                    self.watch.frame(frame);
+                    self.failures.frame(frame);
+                }
+            }
+            Event::Phase(phase) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(phase.tenant)) {
+                    tenant.phase(phase);
+                    self.phases.phase(phase);
+                }
+            }
+            Event::Node(node) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(node.tenant)) {
+                    tenant.node(node);
+                }
+            }
+            Event::Sample(sample) => {
+                self.host.sample(sample);
+                self.tracks.sample(sample);
+                self.signals.sample(sample);
+            }
+            Event::Signal(signal) => self.tracks.signal(signal),
+            Event::Window(window) => self.windows.push(window.clone()),
+            Event::Finding(finding) => self.recorded.push(finding.clone()),
+            Event::PhaseSpec(spec) => self.phases.spec(spec),
+            Event::Log(line) => self.failures.log(line),
+            Event::Detections(_) | Event::Range(_) => {}
+        }
+    }
+
+    /// The summary. `incomplete` is the reader's sentence on how much it got, where the file was cut short.
+    pub fn finish(mut self, incomplete: Option<String>) -> Summary {
+        let exact = self.kept <= self.exact_limit;
+        let scenario = &self.manifest.scenario;
+        let finished: Vec<(TenantSummary, TenantFacts, Samples, Drawn)> = self
+            .tenants
+            .into_iter()
+            .zip(&scenario.tenants)
+            .zip(&self.manifest.tenants)
+            .zip(self.manifest.devices())
+            .map(|(((gathered, scenario), manifest), device)| {
+                gathered.finish(scenario, manifest, device, &self.signals)
+            })
+            .collect();
+        let (mut tenants, mut facts, mut samples) = (Vec::new(), Vec::new(), Vec::new());
+        let mut drawn = Vec::new();
+        for ((summary, mut fact, sample, plot), number) in finished.into_iter().zip(0..) {
+            fact.lost_elsewhere = fact.lost_elsewhere.saturating_add(self.phases.lost(number));
+            fact.cause = self
+                .failures
+                .cause(Phase::Together, number, &summary.name, fact.together.as_ref());
+            tenants.push(summary);
+            facts.push(fact);
+            samples.push(sample);
+            drawn.push(plot);
+        }
+        self.phases.sort();
+        self.phases.settle(&mut samples);
+        for (tenant, samples) in tenants.iter_mut().zip(&samples) {
+            tenant.slowdown = samples.slowdown();
+        }
+        let phases = phases::summarize(scenario, &self.phases, &samples);
+        let interference = interference::summarize(scenario, &self.phases, &samples);
+        let overhead_us = tenant::overhead(self.overhead).map(|own| {
+            let figures = stats::stats(&own, &own.dependence(&[]));
+            let micros = |ms: Option<f64>| ms.map(|ms| stats::six_decimals(ms * 1e3));
+            Overhead {
+                p50: micros(figures.p50),
+                p99: micros(figures.p99),
+            }
+        });
+        let named = |name: &str| {
+            let window = self.windows.iter().rfind(|window| window.name == name);
+            window.map(|window| (window.from, window.to))
+        };
+        let tracks = self.tracks.finish();
+        // A run that was killed has no record of its end: then what there is says how long it was.
+        let window = measured_window(&facts)
+            .or_else(|| named(RECORDING_WINDOW))
+            .or_else(|| seen(&facts))
+            .or_else(|| tracks.span());
+        let host = window.and_then(|(from, to)| self.host.finish(from, to));
+        let duty_cycle = duty::summarize(scenario, &self.phases, &samples, &tracks);
+        outliers::explain(
+            &self.watch.finish(),
+            &mut tenants,
+            &scenario.tenants,
+            &tracks,
+            window,
+        );
+        let plots = plot::plots(drawn, &tracks, window);
+        let mut power = window.map_or_else(Power::default, |window| {
+            let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
+            power::summarize(&tracks, window, named(IDLE_WINDOW), asked_idle)
+        });
+        if let Some(energy) = &mut power.energy {
+            let used: Vec<attribution::Used> = facts.iter().map(|facts| facts.used).collect();
+            attribution::attribute(energy, &power.parts, &mut tenants, &used);
+        }
+        let (expectations, undecided) = judge(&scenario.expect, &tenants);
+        let used = clocks::Used::by(tenants.iter().map(|tenant| tenant.device));
+        let conditions = window.map_or_else(Vec::new, |window| conditions::derive(&tracks, window, used));
+        let derived = findings::derive(&findings::Evidence {
+            busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
+            idle: window.and_then(|window| idle::HostIdle::of(&tracks, window)),
+            manifest: &self.manifest,
+            tenants: &tenants,
+            facts: &facts,
+            overhead: overhead_us,
+            host,
+            incomplete,
+            late_after: self.late_after,
+            undecided,
+            recorded: &self.recorded,
+        });
+        let cause = |phase, number: usize| {
+            let (name, tenant) = (&tenants.get(number)?.name, u16::try_from(number).ok()?);
+            self.failures.cause(phase, tenant, name, None)
+        };
+        let of_phases = phases::findings(scenario, &phases, cause);
+        let mut derived: Vec<Finding> = derived
+            .into_iter()
+            .chain(of_phases)
+            .chain(conditions)
+            .chain(power.findings)
+            .collect();
+        // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
+        derived.sort_by_key(|finding| finding.code != conditions::OVER_CURRENT);
+        let findings = merge(self.recorded, derived);
+        let measured = facts
+            .iter()
+            .map(|facts| facts.measured)
+            .max()
+            .or(window.map(|(from, to)| to - from))
+            .unwrap_or(Nanos::ZERO);
+        Summary {
+            schema: SCHEMA,
+            run: RunSummary {
+                name: scenario.name.clone(),
+                file: None,
+                duration_s: measured.as_secs_f64(),
+                verdict: if findings.is_empty() {
+                    Verdict::Valid
+                } else {
+                    Verdict::Limited
+                },
+                findings,
+                overhead_us,
+                latency: "span from release",
+                clock: match scenario.clock {
+                    ClockKind::Real => "real",
+                    ClockKind::Virtual => "virtual",
+                },
+                processes: self.manifest.machine.get(PROCESSES_FACT).cloned(),
+                exact,
+                sampling: window.and_then(|window| sampling::summarize(&tracks, window)),
+            },
+            tenants,
+            power: power.rails,
+            expectations,
+            host,
+            energy: power.energy,
+            interference,
+            duty_cycle,
+            phases,
+            plots,
+        }
+    }
+}
+
+/// How late a release may be: what an absolute timer does on a quiet machine, and what spinning does.
+fn release_budget(release: Release) -> Nanos {
+    match release {
+        Release::Sleep => Nanos::from_micros(200),
+        Release::Spin => Nanos::from_micros(50),
+    }
+}
+
+/// From the first tenant's start of measurement to the last one's end.
+fn measured_window(facts: &[TenantFacts]) -> Option<(Stamp, Stamp)> {
+    let phases = || facts.iter().filter_map(|facts| facts.together);
+    let from = phases().map(|phase| phase.measured_from).min()?;
+    let to = phases().map(|phase| phase.measured_to).max()?;
+    Some((from, to))
+}
+
+/// From the first release of all tenants to the last stamp.
+fn seen(facts: &[TenantFacts]) -> Option<(Stamp, Stamp)> {
+    let spans = || facts.iter().filter_map(|facts| facts.seen);
+    let from = spans().map(|(from, _)| from).min()?;
+    let to = spans().map(|(_, to)| to).max()?;
+    Some((from, to))
+}
+
+/// An expectation that could not be decided, with the line's reading where it could be read.
+pub(crate) struct Undecided {
+    text: String,
+    expectation: Result<Expectation, ExpectationError>,
+}
+
+fn judge(lines: &[String], tenants: &[TenantSummary]) -> (Vec<ExpectationResult>, Vec<Undecided>) {
+    let names: Vec<&str> = tenants.iter().map(|tenant| tenant.name.as_str()).collect();
+    let mut results = Vec::with_capacity(lines.len());
+    let mut undecided = Vec::new();
+    for text in lines {
+        let expectation = parse_expectation(text, &names);
+        let tenant = expectation
+            .as_ref()
+            .ok()
+            .and_then(|expectation| tenants.iter().find(|tenant| tenant.name == expectation.tenant()));
+        let result = match (&expectation, tenant) {
+            (Ok(expectation), Some(tenant)) => expectation.evaluate(tenant),
+            _ => ExpectationResult {
+                text: text.clone(),
+                holds: false,
+                value: None,
+                unit: None,
+                ci95: None,
+                certain: None,
+            },
+        };
+        if result.value.is_none() {
+            undecided.push(Undecided {
+                text: text.clone(),
+                expectation,
+            });
+        }
+        results.push(result);
+    }
+    (results, undecided)
+}
+
+/// What the run recorded, and what its figures show besides; each once.
+fn merge(recorded: Vec<Finding>, derived: Vec<Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    let mut findings: Vec<Finding> = recorded
+        .into_iter()
+        .filter(|finding| {
+            seen.insert((
+                finding.code.clone(),
+                finding.tenant.clone(),
+                finding.message.clone(),
+            ))
+        })
+        .collect();
+    let known: HashSet<(String, Option<String>)> = findings
+        .iter()
+        .map(|finding| (finding.code.clone(), finding.tenant.clone()))
+        .collect();
+    findings.extend(
+        derived
+            .into_iter()
+            .filter(|finding| !known.contains(&(finding.code.clone(), finding.tenant.clone()))),
+    );
+    findings
+}

@@ -1,0 +1,231 @@
+//! The circumstances that slow frames have in common beyond chance.
+//!
+//! What a circumstance is, is fixed when a frame starts, or in a first stretch of its service that is shorter than
+//! nearly any service: a frame does not meet more of it by being slow. How often it is there by chance is `chance`'s to
+//! say; the level is divided by how many circumstances are looked at in the whole run.
+
+use super::super::watch::Kept;
+use super::chance::{Chance, Seen, chance};
+use super::{Judge, LEAST_USUAL};
+use crate::scenario::{Arrival, Tenant};
+use crate::units::Nanos;
+
+/// Chance of naming any circumstance in a run in which none has to do with slow frames.
+const LEVEL: f64 = 0.05;
+/// The same within parts of the run, for each circumstance that is beyond chance over all of it.
+const LEVEL_NEARBY: f64 = 0.05;
+/// Odds ratio from which a circumstance is the likelier cause of a frame that has it than chance.
+const LIKELY: f64 = 2.0;
+/// Parts of a run within which clocks and inputs are compared: what changes over the whole run is no cause.
+const PARTS: usize = 10;
+/// Usual frames that make a part, and times the co-runner's service: co-runners are compared with what is near.
+const LEAST_IN_PART: usize = 32;
+const SERVICES_IN_PART: i64 = 8;
+/// Longest rhythm that is looked for, in frames.
+const LONGEST_RHYTHM: u32 = 8;
+
+/// What a circumstance is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Circumstance {
+    Throttled,
+    LowClock,
+    LargeInput,
+    Active(usize),
+}
+
+/// A circumstance that was there during slow frames more often than chance has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspect {
+    pub(super) circumstance: Circumstance,
+    /// Incidents with it, those of which it is known, and the share of usual frames with it.
+    pub(super) incidents: usize,
+    pub(super) of: usize,
+    pub(super) usually: f64,
+    /// Its releases are locked to the tenant's: whatever else has their rhythm would look the same.
+    pub(super) locked: bool,
+}
+
+/// A circumstance that could be one, with all frames that tell of it.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    circumstance: Circumstance,
+    /// Of each incident and each usual frame, where it is known.
+    incidents: Vec<Option<Seen>>,
+    usual: Vec<Option<Seen>>,
+    parts: usize,
+}
+
+/// Everything that can be looked at for a tenant: circumstances that some of its frames have and others have not.
+pub(super) fn candidates(judge: &Judge<'_>, tenants: &[Tenant]) -> Vec<Candidate> {
+    let others = (0..judge.tenants.len()).filter(|other| *other != judge.number);
+    let all = [
+        Circumstance::Throttled,
+        Circumstance::LowClock,
+        Circumstance::LargeInput,
+    ];
+    let all = all.into_iter().chain(others.map(Circumstance::Active));
+    let candidate = |circumstance: Circumstance| {
+        let rhythm = match circumstance {
+            Circumstance::Active(other) => rhythm(
+                tenants.get(judge.number)?,
+                tenants.get(other)?,
+                judge.watched.frames(),
+            ),
+            _ => 1,
+        };
+        let seen = |kept: &Kept, with: bool| Seen {
+            at: kept.frame.started.0,
+            class: kept.frame.sequence % u64::from(rhythm),
+            with,
+        };
+        let of_usual = |kept: &Kept| Some(seen(kept, judge.is(circumstance, kept)?));
+        let of_incident = |&kept: &&Kept| Some(seen(kept, judge.is_to_blame(circumstance, kept)?));
+        let candidate = Candidate {
+            circumstance,
+            incidents: judge.asked.iter().map(of_incident).collect(),
+            usual: judge.watched.usual.iter().map(of_usual).collect(),
+            parts: parts(judge, circumstance),
+        };
+        let known = || candidate.incidents.iter().chain(&candidate.usual).flatten();
+        let varies = known().any(|seen| seen.with) && known().any(|seen| !seen.with);
+        let told = candidate.usual.iter().flatten().count() >= LEAST_USUAL
+            && candidate.incidents.iter().any(Option::is_some);
+        (varies && told).then_some(candidate)
+    };
+    all.filter_map(candidate).collect()
+}
+
+/// The circumstances beyond chance, the furthest first, where `looked_at` were looked at in the whole run. What one has
+/// explained is no evidence for the next: two that often come together are told apart by the frames that have but one.
+pub(super) fn find(mut candidates: Vec<Candidate>, looked_at: usize) -> Vec<Suspect> {
+    let level = LEVEL / looked_at.max(1) as f64;
+    let mut found = Vec::new();
+    let (mut explained, mut aside) = (Vec::new(), Vec::new());
+    loop {
+        let judged = candidates
+            .iter()
+            .enumerate()
+            .filter_map(|(place, candidate)| Some((place, candidate.judged(level, &explained, &aside)?)));
+        let furthest = judged.max_by(|a, b| a.1.1.beyond.total_cmp(&b.1.1.beyond));
+        let Some((place, (locked, chance))) = furthest else {
+            return found;
+        };
+        let candidate = candidates.swap_remove(place);
+        let with = |all: &[Option<Seen>]| {
+            all.iter()
+                .map(|seen| seen.is_some_and(|seen| seen.with))
+                .collect()
+        };
+        explained = either(&explained, with(&candidate.incidents));
+        aside = either(&aside, with(&candidate.usual));
+        let known = candidate.usual.iter().flatten().count().max(1);
+        found.push(Suspect {
+            circumstance: candidate.circumstance,
+            incidents: chance.met,
+            of: chance.of,
+            usually: candidate.usual.iter().flatten().filter(|seen| seen.with).count() as f64 / known as f64,
+            locked,
+        });
+    }
+}
+
+fn either(before: &[bool], now: Vec<bool>) -> Vec<bool> {
+    now.into_iter()
+        .enumerate()
+        .map(|(place, now)| now || before.get(place).copied().unwrap_or(false))
+        .collect()
+}
+
+impl Candidate {
+    /// What speaks for it, and whether only its rhythm does; `None` where chance may have it so.
+    fn judged(&self, level: f64, explained: &[bool], aside: &[bool]) -> Option<(bool, Chance)> {
+        let left = |all: &[Option<Seen>], without: &[bool]| -> Vec<Seen> {
+            let left = all.iter().enumerate();
+            left.filter(|(place, _)| !without.get(*place).copied().unwrap_or(false))
+                .filter_map(|(_, seen)| *seen)
+                .collect()
+        };
+        let (incidents, usual) = (left(&self.incidents, explained), left(&self.usual, aside));
+        let beyond = |incidents: &[Seen], usual: &[Seen]| {
+            let found = chance(incidents, usual, self.parts)?;
+            let is = usual.len() >= LEAST_USUAL
+                && found.over_run <= level
+                && found.nearby <= LEVEL_NEARBY
+                && found.odds_ratio() >= LIKELY;
+            is.then_some(found)
+        };
+        if let Some(found) = beyond(&incidents, &usual) {
+            return Some((false, found));
+        }
+        if usual.iter().all(|seen| seen.class == 0) {
+            return None;
+        }
+        let alike =
+            |seen: &[Seen]| -> Vec<Seen> { seen.iter().map(|seen| Seen { class: 0, ..*seen }).collect() };
+        beyond(&alike(&incidents), &alike(&usual)).map(|found| (true, found))
+    }
+}
+
+/// Into how many parts a run is cut for what must be so nearby too.
+fn parts(judge: &Judge<'_>, circumstance: Circumstance) -> usize {
+    let usual = &judge.watched.usual;
+    let Circumstance::Active(other) = circumstance else {
+        return PARTS;
+    };
+    let work = judge.tenants[other]
+        .work
+        .max(Nanos(1))
+        .0
+        .saturating_mul(SERVICES_IN_PART);
+    let span = match (usual.first(), usual.last()) {
+        (Some(first), Some(last)) => (last.frame.started - first.frame.started).0.max(0),
+        _ => 0,
+    };
+    let by_time = usize::try_from(span / work).unwrap_or(usize::MAX);
+    (usual.len() / LEAST_IN_PART).min(by_time).max(PARTS)
+}
+
+/// After how many of a tenant's frames another's releases stand to its own as before; 1 where they do so after none, or
+/// after many.
+fn rhythm(own: &Tenant, other: &Tenant, frames: u64) -> u32 {
+    let hz = |tenant: &Tenant| match tenant.arrival {
+        Arrival::Periodic { hz, jitter, .. } if jitter == Nanos::ZERO => Some(hz),
+        _ => None,
+    };
+    let Some((own, other)) = hz(own).zip(hz(other)) else {
+        return 1;
+    };
+    let locked = |&length: &u32| {
+        let releases = f64::from(length) * other / own;
+        let slips = (releases - releases.round()).abs() * frames as f64 / f64::from(length);
+        releases.round() >= 1.0 && slips < 0.25
+    };
+    (1..=LONGEST_RHYTHM).find(locked).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::BackendChoice;
+
+    fn tenant(hz: f64, jitter: Nanos) -> Tenant {
+        let arrival = Arrival::Periodic {
+            hz,
+            phase: Nanos::ZERO,
+            jitter,
+        };
+        Tenant {
+            arrival,
+            ..Tenant::of_backend("a", BackendChoice::Null)
+        }
+    }
+
+    #[test]
+    fn releases_are_in_step_where_they_meet_again_after_few_frames_all_through_the_run() {
+        let of = |own: f64, other: f64| rhythm(&tenant(own, Nanos::ZERO), &tenant(other, Nanos::ZERO), 1800);
+        assert_eq!((of(30.0, 10.0), of(10.0, 30.0), of(30.0, 20.0)), (3, 1, 3));
+        assert_eq!((of(30.0, 29.97), of(30.0, 29.0)), (1, 1));
+        let shaken = tenant(10.0, Nanos::from_millis(5));
+        assert_eq!(rhythm(&tenant(30.0, Nanos::ZERO), &shaken, 1800), 1);
+    }
+}

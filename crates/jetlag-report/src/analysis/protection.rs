@@ -1,0 +1,118 @@
+//! Whether a way of sharing that is chosen to protect a tenant did: `Priority` the most urgent one, `Partition` all.
+//!
+//! A pure rule over slowdowns; how these are made is `stats`'s.
+
+use super::findings::finding;
+use super::summary::Slowdown;
+use crate::record::Finding;
+use crate::scenario::{Scenario, Sharing, Tenant};
+
+/// A tenant counts as protected unless the whole interval of its slowdown is above this.
+const PROTECTED: f64 = 1.1;
+
+/// A finding where the scenario's way of sharing promises this tenant something that it did not get.
+pub(super) fn not_protected(
+    scenario: &Scenario,
+    tenant: &Tenant,
+    slowdown: Option<&Slowdown>,
+) -> Option<Finding> {
+    let others = || scenario.tenants.iter().filter(|other| other.name != tenant.name);
+    let (because, advice) = match scenario.sharing {
+        Sharing::Priority if others().next().is_some() && others().all(|o| o.priority < tenant.priority) => (
+            "although no other is as urgent under `sharing: Priority`",
+            "What runs already is not interrupted: give the others less to do at a time, or use `Partition`.",
+        ),
+        Sharing::Partition => (
+            "although its multiprocessors are its own under `sharing: Partition`",
+            "Memory, caches and copy engines are shared all the same: configs/sharing/stressors.ron tells which it is \
+             sensitive to; lower the others' rates, or use `Exclusive` or `Edf`.",
+        ),
+        _ => return None,
+    };
+    let Slowdown { p50, p99, ci95, .. } = slowdown?;
+    // The tail is what protection is for; where the sample does not support it, the median speaks.
+    let (statistic, value, [low, high]) = match (p99, ci95.p99, p50, ci95.p50) {
+        (Some(p99), Some(interval), ..) => ("p99", p99, interval),
+        (.., Some(p50), Some(interval)) => ("p50", p50, interval),
+        _ => return None,
+    };
+    (low > PROTECTED).then(|| {
+        let name = &tenant.name;
+        let message = format!(
+            "{name}: its {statistic} is {value:.2} ({low:.2}–{high:.2}) times that alone, {because}."
+        );
+        finding("not-protected", Some(name), message, advice.to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::summary::SlowdownIntervals;
+    use crate::scenario::BackendChoice;
+
+    fn scenario(sharing: Sharing) -> Scenario {
+        let tenant = |name, priority| Tenant {
+            priority,
+            ..Tenant::of_backend(name, BackendChoice::Null)
+        };
+        Scenario {
+            sharing,
+            tenants: vec![tenant("urgent", 2), tenant("other", 1)],
+            ..Scenario::empty("made")
+        }
+    }
+
+    /// Low end, value, high end.
+    fn slowdown(p50: [f64; 3], p99: Option<[f64; 3]>) -> Slowdown {
+        Slowdown {
+            needs: Default::default(),
+            p50: Some(p50[1]),
+            p99: p99.map(|p99| p99[1]),
+            ci95: SlowdownIntervals {
+                p50: Some([p50[0], p50[2]]),
+                p99: p99.map(|p99| [p99[0], p99[2]]),
+            },
+            alone_count: 1000,
+        }
+    }
+
+    fn said(scenario: &Scenario, tenant: usize, slowdown: &Slowdown) -> Option<String> {
+        not_protected(scenario, &scenario.tenants[tenant], Some(slowdown)).map(|found| found.message)
+    }
+
+    #[test]
+    fn the_most_urgent_tenant_is_told_when_its_tail_grew() {
+        let grown = slowdown([1.0, 1.0, 1.0], Some([1.3, 1.5, 1.7]));
+        let mut priority = scenario(Sharing::Priority);
+        let message = said(&priority, 0, &grown).unwrap();
+        assert!(
+            message.starts_with("urgent: its p99 is 1.50 (1.30–1.70) times that alone"),
+            "{message}"
+        );
+        assert_eq!(said(&priority, 1, &grown), None, "nothing was promised to it");
+        assert_eq!(
+            said(&scenario(Sharing::Streams), 0, &grown),
+            None,
+            "nor to anybody there"
+        );
+        priority.tenants[1].priority = 2;
+        assert_eq!(said(&priority, 0, &grown), None, "nor to one of equals");
+    }
+
+    #[test]
+    fn an_interval_that_reaches_down_is_no_finding_and_without_a_tail_the_median_speaks() {
+        let priority = scenario(Sharing::Priority);
+        let unsure = slowdown([1.3, 1.4, 1.5], Some([0.9, 1.5, 1.9]));
+        assert_eq!(said(&priority, 0, &unsure), None);
+        let median = slowdown([1.3, 1.4, 1.5], None);
+        assert!(said(&priority, 0, &median).unwrap().contains("its p50 is 1.40"));
+        let partition = scenario(Sharing::Partition);
+        assert!(said(&partition, 1, &median).unwrap().starts_with("other"));
+        assert_eq!(
+            not_protected(&partition, &partition.tenants[0], None),
+            None,
+            "not measured"
+        );
+    }
+}

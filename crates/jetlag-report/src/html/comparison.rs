@@ -1,0 +1,73 @@
+//! Several runs against the first: what may be said of each, and the figures behind it.
+
+use super::Compared;
+use super::view::{Block, Section, Table, cell, words};
+use crate::analysis::compare::{Candidate, FigureComparison, Verdict};
+use crate::compare::{sentence, shown_figure};
+
+/// The comparison, or why there is none.
+pub(super) fn section(compared: &Compared) -> Section {
+    let (note, blocks) = match compared {
+        Err(reason) => (
+            String::new(),
+            vec![Block::Text(words(&format!("Not compared: {reason}")))],
+        ),
+        Ok(comparison) => {
+            let percent = comparison.confidence * 100.0;
+            let note = format!(
+                "Each run against A, {}. All intervals hold together at {percent:.0} %.",
+                comparison.baseline.name
+            );
+            (note, comparison.candidates.iter().flat_map(blocks).collect())
+        }
+    };
+    Section {
+        id: "comparison".to_owned(),
+        title: "Comparison",
+        note,
+        blocks,
+    }
+}
+
+fn blocks(candidate: &Candidate) -> Vec<Block> {
+    let label = &candidate.side.label;
+    let title = match (candidate.differs(), candidate.is_judged()) {
+        (true, _) => format!("{label} differs from A"),
+        (false, true) => format!("No difference found between A and {label}"),
+        (false, false) => format!("Nothing could be judged between A and {label}"),
+    };
+    let mut table = Table::new(title, &["tenant", "", "what may be said", "#A", "#candidate"]);
+    for tenant in &candidate.tenants {
+        if let Some(reason) = &tenant.not_compared {
+            let text = format!("not compared: {reason}");
+            table.row(vec![
+                cell(&tenant.name),
+                cell("?"),
+                cell(text),
+                cell(""),
+                cell(""),
+            ]);
+        }
+        for figure in &tenant.figures {
+            let (mark, class) = mark(figure);
+            table.row(vec![
+                cell(&tenant.name),
+                cell(mark).class(class),
+                cell(sentence(figure, label)),
+                cell(shown_figure(figure.baseline, figure)),
+                cell(shown_figure(figure.candidate, figure)),
+            ]);
+        }
+    }
+    let notes = candidate.notes.iter().map(|note| Block::Text(words(note)));
+    std::iter::once(Block::Table(table)).chain(notes).collect()
+}
+
+fn mark(figure: &FigureComparison) -> (&'static str, &'static str) {
+    match figure.verdict {
+        Verdict::Higher => ("▲", "bad"),
+        Verdict::Lower => ("▼", "good"),
+        Verdict::Same => ("=", "dim"),
+        Verdict::Unknown => ("?", "warn"),
+    }
+}

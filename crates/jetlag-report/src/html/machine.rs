@@ -1,0 +1,242 @@
+//! The machine of a run: what ran where, power and clocks over time, energy, and what was promised.
+
+use super::charts::{energy, signals};
+use super::view::{Block, Chart, Key, Section, Table, cell, tenant_cell};
+use crate::analysis::plot::SignalPlot;
+use crate::analysis::summary::Summary;
+use crate::record::Manifest;
+use crate::text::number::{or_unknown, percent, short};
+use crate::text::{sampling_cost, value_of};
+use crate::units::Bytes;
+
+/// Values of more characters take the whole width.
+const LONG: usize = 44;
+
+/// What was promised.
+pub(super) fn expectations(summary: &Summary, prefix: &str) -> Option<Section> {
+    let mut table = Table::new("", &["expectation", "", "#found", ""]);
+    for result in &summary.expectations {
+        let (mark, class) = match (result.value, result.holds) {
+            (None, _) => ("undecided", "warn strong"),
+            (_, true) => ("holds", "good strong"),
+            (_, false) => ("broken", "bad strong"),
+        };
+        let remark = match (result.value, result.certain) {
+            (None, _) => "see the findings",
+            (_, Some(false)) => "close: its interval holds the limit",
+            _ => "",
+        };
+        table.row(vec![
+            cell(&result.text).class("code"),
+            cell(mark).class(class),
+            cell(value_of(result)),
+            cell(remark).class("dim"),
+        ]);
+    }
+    (!table.rows.is_empty()).then(|| Section {
+        id: format!("{prefix}-expectations"),
+        title: "Expectations",
+        note: String::new(),
+        blocks: vec![Block::Table(table)],
+    })
+}
+
+/// What ran where.
+pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Section {
+    let mut facts: Vec<(String, String, bool)> = Vec::new();
+    let mut fact = |name: &str, value: String| {
+        let long = value.chars().count() > LONG;
+        facts.push((name.to_owned(), value, long));
+    };
+    for (name, value) in &manifest.machine {
+        fact(name, value.clone());
+    }
+    fact("sharing", format!("{:?}", manifest.scenario.sharing));
+    fact("clocks", format!("{:?}", manifest.scenario.clocks));
+    fact("seed", manifest.scenario.seed.to_string());
+    fact("jetlag", manifest.jetlag_version.clone());
+    if let Some(host) = summary.host {
+        if let Some(load) = host.cpu_load_percent {
+            let others = host
+                .others_percent
+                .map_or(String::new(), |x| format!(", {x:.0} % with other programs"));
+            fact("processors", format!("{load:.0} % busy{others}"));
+        }
+        if let Some(bytes) = host.memory_peak_bytes {
+            fact("memory used", format!("{} at most", Bytes(bytes)));
+        }
+    }
+    if let Some(own) = summary.run.overhead_us {
+        let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
+        fact(
+            "own cost",
+            format!("p50 {}, p99 {} a frame", micros(own.p50), micros(own.p99)),
+        );
+    }
+    if let Some(sampling) = &summary.run.sampling {
+        fact("sampling", sampling_cost(sampling));
+    }
+    if !manifest.command_line.is_empty() {
+        fact("command", manifest.command_line.join(" "));
+    }
+    if let Some(file) = &summary.run.file {
+        fact("record", file.clone());
+    }
+    let mut table = Table::new("", &["tenant", "detector", "backend", "source", "networks"]);
+    for (number, tenant) in manifest.tenants.iter().enumerate() {
+        let networks: Vec<String> = tenant
+            .networks
+            .iter()
+            .map(|network| {
+                let hash = network.blake3.get(..12).unwrap_or(&network.blake3);
+                format!("{} ({}, {hash})", network.name, Bytes(network.bytes))
+            })
+            .collect();
+        table.row(vec![
+            tenant_cell(&tenant.name, number),
+            cell(tenant.detector.as_deref().unwrap_or("none")),
+            cell(&tenant.backend),
+            cell(&tenant.source),
+            cell(networks.join(", ")),
+        ]);
+    }
+    let mut blocks = vec![Block::Facts(facts)];
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    Section {
+        id: format!("{prefix}-where"),
+        title: "What ran where",
+        note: String::new(),
+        blocks,
+    }
+}
+
+/// Power lines, clocks and temperatures over time, and what they come to.
+pub(super) fn power(summary: &Summary, prefix: &str) -> Option<Section> {
+    let of = |unit: &str| -> Vec<&SignalPlot> {
+        let all = summary.plots.signals.iter().filter(|signal| signal.unit == unit);
+        all.take(signals::MOST_LINES).collect()
+    };
+    let length = summary.plots.length_s;
+    let kinds = [
+        ("Power", "mw", "W", 1e-3),
+        ("Clocks", "mhz", "MHz", 1.0),
+        ("Temperatures", "c", "°C", 1.0),
+    ];
+    let mut blocks: Vec<Block> = Vec::new();
+    for (what, unit, shown, scale) in kinds {
+        let lines = of(unit);
+        if let Some(chart) = signals::chart(&lines, length, what, shown, scale) {
+            blocks.push(Block::Charts(vec![Chart {
+                title: format!("{what}, {shown}"),
+                keys: lines
+                    .iter()
+                    .enumerate()
+                    .map(|(n, signal)| Key::new(n % 8, &signal.signal))
+                    .collect(),
+                svg: chart.svg,
+            }]));
+        }
+    }
+    if !summary.power.is_empty() {
+        blocks.push(Block::Table(rails(summary)));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-power"),
+        title: "Power and clocks",
+        note: "On the same time axis as the response times above.".to_owned(),
+        blocks,
+    })
+}
+
+fn rails(summary: &Summary) -> Table {
+    let mut table = Table::new(
+        "Over the measured time",
+        &[
+            "rail", "#mean", "#peak", "#idle", "#energy", "#refresh", "#seen", "source",
+        ],
+    );
+    let watts = |mw: f64| format!("{} W", short(mw / 1e3));
+    for rail in &summary.power {
+        let place = match &rail.within {
+            Some(parent) => format!("within {parent}"),
+            None => rail.role.to_owned(),
+        };
+        table.row(vec![
+            cell(&rail.rail).note(place),
+            cell(watts(rail.mean_mw)),
+            cell(watts(rail.peak_mw)),
+            cell(or_unknown(rail.idle_mw, watts)),
+            cell(format!("{} J", short(rail.energy_mj / 1e3))),
+            cell(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
+            cell(percent(rail.coverage)),
+            cell(&rail.source),
+        ]);
+    }
+    table
+}
+
+/// Energy of a frame, with its interval.
+pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
+    let of_all = summary.energy.as_ref()?;
+    let joules = |mj: f64| format!("{} J", short(mj / 1e3));
+    let bounds = |bounds: Option<[f64; 2]>| {
+        bounds.map_or(String::new(), |[low, high]| {
+            format!(" ± {}", joules((high - low) / 2.0))
+        })
+    };
+    let interval = match of_all.ci95_withheld {
+        Some(why) => format!(" (no interval: {why})"),
+        None => bounds(of_all.ci95_mj),
+    };
+    let above = of_all
+        .above_idle_mj
+        .map_or(", idle not measured".to_owned(), |mj| {
+            format!(
+                ", {}{} of it above idle",
+                joules(mj),
+                bounds(of_all.above_idle_ci95_mj)
+            )
+        });
+    let attribution = match of_all.attribution {
+        Some(_) => " Tenants are charged by their share of compute time: an attribution, not a measurement.",
+        None => "",
+    };
+    let mut blocks = Vec::new();
+    if let Some(chart) = energy::chart(&summary.tenants) {
+        blocks.push(Block::Charts(vec![Chart {
+            title: "Energy of one frame".to_owned(),
+            keys: Vec::new(),
+            svg: chart.svg,
+        }]));
+    }
+    let mut table = Table::new("", &["tenant", "#a frame", "#above idle", "#share"]);
+    for (number, tenant) in summary.tenants.iter().enumerate() {
+        let Some(energy) = &tenant.energy_mj_per_frame else {
+            continue;
+        };
+        let bounds = energy.ci95.map_or(String::new(), |[low, high]| {
+            format!("{}–{}", short(low), short(high))
+        });
+        table.row(vec![
+            tenant_cell(&tenant.name, number),
+            cell(format!("{} mJ", short(energy.total))).note(bounds),
+            cell(or_unknown(energy.above_idle, |mj| format!("{} mJ", short(mj)))),
+            cell(percent(energy.share)),
+        ]);
+    }
+    if !table.rows.is_empty() {
+        blocks.push(Block::Table(table));
+    }
+    Some(Section {
+        id: format!("{prefix}-energy"),
+        title: "Energy",
+        note: format!(
+            "{}: {}{interval}{above}. Sensors are uncalibrated: gain and offset may be off by several percent.{attribution}",
+            of_all.of,
+            joules(of_all.total_mj)
+        ),
+        blocks,
+    })
+}

@@ -1,0 +1,435 @@
+//! The tenants of a run: at a glance, over time, by distribution, by stage, alone against together, their slowest
+//! frames and their layers.
+
+use super::charts::{mark, over_time, spread};
+use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
+use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
+use crate::text::nodes::drivers;
+use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use crate::text::waterfall::sentence;
+
+/// Layers shown of a tenant; JSON has all.
+const MOST_LAYERS: usize = 25;
+
+fn unit_of(tenant: &TenantSummary) -> TimeUnit {
+    TimeUnit::for_millis(tenant.response_ms.p50.or(tenant.response_ms.max).into_iter())
+}
+
+/// One unit for all tenants.
+fn common_unit(summary: &Summary) -> TimeUnit {
+    TimeUnit::for_millis(
+        summary
+            .tenants
+            .iter()
+            .filter_map(|t| t.response_ms.p50.or(t.response_ms.max)),
+    )
+}
+
+/// Each tenant at a glance.
+pub(super) fn cards(summary: &Summary, prefix: &str) -> Option<Section> {
+    (!summary.tenants.is_empty()).then(|| Section {
+        id: format!("{prefix}-tenants"),
+        title: "Tenants",
+        note: "Response time counts from release to result; below a figure its 95 % interval.".to_owned(),
+        blocks: vec![Block::Cards(
+            summary
+                .tenants
+                .iter()
+                .enumerate()
+                .map(|(number, tenant)| card(number, tenant))
+                .collect(),
+        )],
+    })
+}
+
+fn card(number: usize, tenant: &TenantSummary) -> Card {
+    let unit = unit_of(tenant);
+    let stats = &tenant.response_ms;
+    let time = |name, value: Option<f64>, interval: Option<[f64; 2]>, needs: Option<u64>| Glance {
+        name,
+        value: or_unknown(value, |ms| unit.show(ms)),
+        unit: value.map_or("", |_| unit.name()),
+        note: match (interval, value, needs) {
+            (Some(interval), ..) => unit.show_interval(interval),
+            (None, None, Some(needs)) => format!("needs {needs} frames"),
+            (None, Some(_), Some(needs)) => format!("of this run; an interval needs {needs} frames"),
+            _ => String::new(),
+        },
+        alarm: false,
+    };
+    let plain = |name, value: Option<f64>, show: fn(f64) -> String, unit: &'static str| Glance {
+        name,
+        value: or_unknown(value, show),
+        unit: value.map_or("", |_| unit),
+        note: String::new(),
+        alarm: false,
+    };
+    let mut figures = vec![
+        time("median", stats.p50, stats.ci95.p50, stats.needs.p50),
+        time("p99", stats.p99, stats.ci95.p99, stats.needs.p99),
+        time("longest", stats.max, None, None),
+    ];
+    let promised = tenant.deadline_ms.is_some() || tenant.frames.missed > 0;
+    figures.push(Glance {
+        note: match tenant.deadline_ms {
+            Some(ms) => format!("deadline {} ms", mark(ms)),
+            None => "no deadline".to_owned(),
+        },
+        alarm: tenant.frames.missed > 0,
+        ..plain("missed", tenant.miss_rate.filter(|_| promised), percent, "")
+    });
+    figures.push(Glance {
+        note: {
+            let frames = &tenant.frames;
+            let others = [
+                (frames.dropped, "dropped"),
+                (frames.failed, "failed"),
+                (frames.failed_in_warmup, "failed in the warm-up"),
+            ];
+            let others = others.iter().filter(|(count, _)| *count > 0);
+            others.fold(format!("{} frames", frames.completed), |note, (count, what)| {
+                format!("{note}, {count} {what}")
+            })
+        },
+        ..plain("completed", tenant.throughput_fps, short, "/s")
+    });
+    if let Some(slowdown) = &tenant.slowdown {
+        let (value, interval, note) = match slowdown.p99 {
+            Some(p99) => (Some(p99), slowdown.ci95.p99, "of p99"),
+            None => (slowdown.p50, slowdown.ci95.p50, "of the median"),
+        };
+        let interval = interval.map_or(String::new(), |[low, high]| {
+            format!(", {}–{}", short(low), short(high))
+        });
+        figures.push(Glance {
+            note: format!("{note}{interval}"),
+            ..plain("slowdown", value, |x| format!("×{}", short(x)), "")
+        });
+    }
+    if let Some(energy) = &tenant.energy_mj_per_frame {
+        figures.push(Glance {
+            note: energy
+                .above_idle
+                .map_or(String::new(), |mj| format!("{} above idle", short(mj))),
+            ..plain("energy a frame", Some(energy.total), short, "mJ")
+        });
+    }
+    let detector = tenant
+        .detector
+        .as_deref()
+        .map_or(String::new(), |name| format!("{name} on "));
+    Card {
+        colour: number % 8,
+        name: tenant.name.clone(),
+        what: format!("{detector}{}, {}", tenant.backend, tenant.arrival),
+        figures,
+    }
+}
+
+/// Response times over time.
+pub(super) fn over_time(summary: &Summary, prefix: &str) -> Option<Section> {
+    let plots = &summary.plots;
+    let all = summary.tenants.iter().zip(&plots.tenants).enumerate();
+    let charts: Vec<Chart> = all
+        .filter_map(|(number, (tenant, plot))| {
+            let unit = unit_of(tenant);
+            let chart = over_time::chart(number, tenant, &plot.over_time, plot.axis, plots.length_s, unit)?;
+            let scale = if plot.axis.logarithmic {
+                ", logarithmic"
+            } else {
+                ""
+            };
+            Some(Chart {
+                title: format!("{}, {}{scale}", tenant.name, unit.name()),
+                keys: vec![Key::new(
+                    number % 8,
+                    "mean, within shortest to longest of each moment",
+                )],
+                svg: chart.svg,
+            })
+        })
+        .collect();
+    (!charts.is_empty()).then(|| Section {
+        id: format!("{prefix}-time"),
+        title: "Response time over time",
+        note: "Every extreme is drawn, however long the run. Circles are the slowest frames, explained below by \
+               their numbers."
+            .to_owned(),
+        blocks: charts.into_iter().map(|chart| Block::Charts(vec![chart])).collect(),
+    })
+}
+
+/// How response times are spread.
+pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
+    let all = summary.tenants.iter().zip(&summary.plots.tenants).enumerate();
+    let blocks: Vec<Block> = all
+        .filter_map(|(number, (tenant, plot))| {
+            let spread = plot.spread.as_ref()?;
+            let unit = unit_of(tenant);
+            let scale = if spread.axis.logarithmic {
+                ", logarithmic"
+            } else {
+                ""
+            };
+            let keys = || match spread.alone {
+                Some(_) => vec![Key::new(number % 8, "together"), Key::new("other", "alone")],
+                None => Vec::new(),
+            };
+            let chart = |title: String, svg: String| Chart {
+                title,
+                keys: keys(),
+                svg,
+            };
+            let name = &tenant.name;
+            let curve = spread::at_most(number, name, spread, unit)?;
+            let bars = spread::histogram(number, name, spread, unit)?;
+            Some(Block::Charts(vec![
+                chart(
+                    format!("{name}: share of frames within, {}{scale}", unit.name()),
+                    curve.svg,
+                ),
+                chart(
+                    format!("{name}: share of frames at, {}{scale}", unit.name()),
+                    bars.svg,
+                ),
+            ]))
+        })
+        .collect();
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-spread"),
+        title: "Distribution",
+        note: "Left, the share of frames whose response took at most so long; right, how many took about so long."
+            .to_owned(),
+        blocks,
+    })
+}
+
+/// Where the mean response time goes.
+pub(super) fn stages(summary: &Summary, prefix: &str) -> Option<Section> {
+    let unit = common_unit(summary);
+    let mut blocks = Vec::new();
+    for (number, tenant) in summary.tenants.iter().enumerate() {
+        if tenant.waterfall.parts.len() > 1 {
+            blocks.push(Block::Table(waterfall(number, tenant, unit)));
+            blocks.push(Block::Text(words(&sentence(tenant, unit))));
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-stages"),
+        title: "Where the time goes",
+        note: format!(
+            "From release to result, part after part. Means add up to the mean response time; figures in {}.",
+            unit.name()
+        ),
+        blocks,
+    })
+}
+
+fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
+    let slowest = tenant.waterfall.slowest.is_some();
+    let mut columns = vec!["part", "#mean", "#share", "#p99"];
+    if slowest {
+        columns.push("#slowest 1 %");
+    }
+    columns.push("place in the whole");
+    let mut table = Table::new(tenant.name.clone(), &columns);
+    let mut from = 0.0;
+    for part in &tenant.waterfall.parts {
+        let start = from;
+        from += part.share;
+        let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));
+        let mut row = vec![
+            cell(part.part),
+            time(Some(part.mean_ms)),
+            cell(percent(part.share)),
+            time(part.p99_ms),
+        ];
+        if slowest {
+            row.push(time(part.slowest_mean_ms));
+        }
+        row.push(Cell::bar(start, part.share, number));
+        table.row(row);
+    }
+    table
+}
+
+/// Why the slowest frames were slow.
+pub(super) fn slowest(summary: &Summary, prefix: &str) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for tenant in &summary.tenants {
+        let shown: Vec<&SlowFrame> = tenant.slowest.iter().filter(|slow| slow.beyond_spread).collect();
+        if tenant.slowest.is_empty() {
+            continue;
+        }
+        if shown.is_empty() {
+            blocks.push(Block::Text(words(&format!(
+                "{}: none of its frames is beyond its usual spread.",
+                tenant.name
+            ))));
+            continue;
+        }
+        blocks.push(Block::Table(slow_frames(tenant, &shown)));
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-slowest"),
+        title: "Slowest frames",
+        note: "Frames beyond p50 + 4 (p90 − p50), and what was different when they started. A circumstance is named as \
+               the likely cause only where slow frames have it more often than chance gives it to them."
+            .to_owned(),
+        blocks,
+    })
+}
+
+fn slow_frames(tenant: &TenantSummary, shown: &[&SlowFrame]) -> Table {
+    let unit = unit_of(tenant);
+    let with_clock = shown.iter().any(|slow| slow.clock_mhz.is_some());
+    let with_heat = shown.iter().any(|slow| slow.temperature_c.is_some());
+    let mut columns = vec![
+        "#no.",
+        "#at",
+        "#response",
+        "what grew",
+        "likely cause",
+        "others in service",
+    ];
+    if with_clock {
+        columns.push("#clock");
+    }
+    if with_heat {
+        columns.push("#temperature");
+    }
+    let mut table = Table::new(format!("{}, {}", tenant.name, unit.name()), &columns);
+    for (number, slow) in (1..).zip(shown) {
+        let more = match slow.frames {
+            1 => format!("frame {}", slow.sequence),
+            frames => format!("frame {} and {} more", slow.sequence, frames - 1),
+        };
+        let others: Vec<String> = slow
+            .co_runners
+            .iter()
+            .map(|other| format!("{} {}", other.tenant, percent(other.active)))
+            .collect();
+        let mut row = vec![
+            cell(number.to_string()),
+            cell(format!("{} s", short(slow.at_s))),
+            cell(unit.show(slow.response_ms)).note(more),
+            cell(slow.grew.name).note(format!(
+                "{}, usually {}",
+                unit.show(slow.grew.ms),
+                unit.show(slow.grew.usual_ms)
+            )),
+            likely_cause(slow),
+            cell(if others.is_empty() {
+                UNKNOWN.to_owned()
+            } else {
+                others.join(", ")
+            }),
+        ];
+        if with_clock {
+            row.push(cell(or_unknown(slow.clock_mhz, |mhz| format!("{mhz:.0} MHz"))));
+        }
+        if with_heat {
+            row.push(cell(or_unknown(slow.temperature_c, |c| format!("{c:.0} °C"))));
+        }
+        table.row(row);
+    }
+    table
+}
+
+/// The cause in a word or two, and its sentence.
+fn likely_cause(slow: &SlowFrame) -> Cell {
+    let (cause, class) = match slow.cause {
+        Some("late-release") => ("late release", "wide strong"),
+        Some("backlog") => ("backlog", "wide strong"),
+        Some("waited") => ("waited for another frame", "wide strong"),
+        Some("throttled") => ("throttled", "wide strong"),
+        Some("low-clock") => ("lower clock", "wide strong"),
+        Some("larger-input") => ("larger input", "wide strong"),
+        Some("co-runner") => ("a co-runner", "wide strong"),
+        Some("locked") => ("not identifiable: releases are locked", "wide dim"),
+        Some(other) => (other, "wide strong"),
+        None => ("none stands out", "wide dim"),
+    };
+    cell(cause).note(&slow.explanation).class(class)
+}
+
+/// Time per layer.
+pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for (number, tenant) in summary
+        .tenants
+        .iter()
+        .enumerate()
+        .filter(|(_, t)| !t.nodes.is_empty())
+    {
+        let unit = TimeUnit::for_millis(tenant.nodes.iter().map(|node| node.mean_ms));
+        let mut operators = Table::new(
+            format!("{} by operator, {} a frame", tenant.name, unit.name()),
+            &["operator", "#layers", "#mean", "#share", ""],
+        );
+        for operator in &tenant.operators {
+            operators.row(vec![
+                cell(&operator.operator),
+                cell(operator.layers.to_string()),
+                cell(unit.show(operator.mean_ms)),
+                cell(percent(operator.share)),
+                Cell::bar(0.0, operator.share, number),
+            ]);
+        }
+        blocks.push(Block::Table(operators));
+        let mut layers = Table::new(
+            format!("{} by layer, {} a frame", tenant.name, unit.name()),
+            &[
+                "layer",
+                "operator",
+                "#mean",
+                "#max",
+                "#share",
+                "#with response",
+                "#of its variance",
+            ],
+        );
+        for node in tenant.nodes.iter().take(MOST_LAYERS) {
+            let with = node.response;
+            let interval = with.and_then(|with| with.ci95);
+            let class = if with.is_some_and(|with| with.stands_out) {
+                "strong"
+            } else {
+                ""
+            };
+            layers.row(vec![
+                cell(if node.name.is_empty() { UNKNOWN } else { &node.name }).class("code"),
+                cell(&node.operator),
+                cell(unit.show(node.mean_ms)),
+                cell(unit.show(node.max_ms)),
+                cell(percent(node.share)),
+                cell(or_unknown(with, |with| format!("{:.2}", with.correlation)))
+                    .note(interval.map_or(String::new(), |[low, high]| format!("{low:.2} to {high:.2}"))),
+                cell(or_unknown(with, |with| percent(with.variance_share))).class(class),
+            ]);
+        }
+        blocks.push(Block::Table(layers));
+        if let Some(said) = drivers(tenant) {
+            blocks.push(Block::Text(words(&format!("{}: {said}", tenant.name))));
+        }
+        if let Some(rest) = tenant
+            .nodes
+            .len()
+            .checked_sub(MOST_LAYERS)
+            .filter(|rest| *rest > 0)
+        {
+            blocks.push(Block::Text(words(&format!(
+                "{rest} more layers are in the machine form (`--format json`)."
+            ))));
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-layers"),
+        title: "Layers",
+        note: "Executed one by one to be timed, which makes a frame slower; shares are of all layers. Last, how the time of \
+               each goes with the response time of its frame: their correlation with its 95 % interval, and the layer's part \
+               in its variance."
+            .to_owned(),
+        blocks,
+    })
+}

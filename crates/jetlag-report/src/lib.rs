@@ -1,0 +1,38 @@
+//! The offline half of jetlag: from a run file to numbers, and from numbers to what people and programs read.
+//!
+//! [`analysis`] turns the records of a run into one [`Summary`](analysis::Summary); every other module is a format over it, and
+//! computes nothing: each figure shown is a field of the summary, rounded for the eye. Formats write to any writer; which
+//! one, and whether it is a terminal, is for the caller to know. No module opens a device or reads a clock, so a run made on
+//! a board is read on any laptop.
+
+pub mod analysis;
+pub mod compare;
+pub mod export;
+pub mod html;
+pub mod json;
+pub mod log;
+pub mod manifest;
+pub mod table;
+pub mod text;
+pub mod trtexec;
+
+use jetlag_record::{self as record, nearest, scenario, units};
+
+/// How text may look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Whether escape sequences may be used: a terminal, and no NO_COLOR.
+    pub colour: bool,
+    /// Columns; down to 80, nothing but the path of the run file is wider.
+    pub width: u16,
+}
+
+impl Default for Style {
+    /// Plain text of 100 columns, as for a pipe or a file.
+    fn default() -> Self {
+        Style {
+            colour: false,
+            width: 100,
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The run's log, each distinct line once: what findings mean when they say that the log has the reason.
+//!
+//! The same line may come with every frame, so lines are counted as they are read and shown in the order in
+//! which they first came.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::Style;
+use super::table::{Align, Grid, Ink};
+use crate::record::LogRecord;
+
+/// Distinct lines kept: a log that names a different frame in every line must not fill the memory.
+const MOST_KEPT: usize = 10_000;
+/// Distinct lines shown as text; JSON has all that were kept.
+const MOST_SHOWN: usize = 40;
+
+/// A line of the log, and how often it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    /// `error`, `warn`, `info`.
+    pub level: String,
+    /// The text.
+    pub message: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Counts the lines of a log.
+#[derive(Debug, Default)]
+pub struct LogTally {
+    lines: Vec<LogLine>,
+    /// Position in `lines` by level and text.
+    known: HashMap<(String, String), usize>,
+    /// Lines that were new when no more were kept.
+    beyond: u64,
+}
+
+impl LogTally {
+    /// Takes in one line.
+    pub fn push(&mut self, record: &LogRecord) {
+        let key = (record.level.clone(), record.message.clone());
+        if let Some(line) = self.known.get(&key).and_then(|&at| self.lines.get_mut(at)) {
+            line.count += 1;
+        } else if self.lines.len() < MOST_KEPT {
+            self.known.insert(key, self.lines.len());
+            self.lines.push(LogLine {
+                level: record.level.clone(),
+                message: record.message.clone(),
+                count: 1,
+            });
+        } else {
+            self.beyond += 1;
+        }
+    }
+
+    /// The distinct lines, in the order in which each first came.
+    pub fn lines(&self) -> &[LogLine] {
+        &self.lines
+    }
+
+    /// The section for people; empty where nothing was logged.
+    pub fn text(&self, style: &Style) -> String {
+        if self.lines.is_empty() {
+            return String::new();
+        }
+        let mut grid = Grid::headless()
+            .column("", Align::Left)
+            .column("", Align::Right)
+            .column("", Align::Left);
+        for line in self.lines.iter().take(MOST_SHOWN) {
+            let ink = match line.level.as_str() {
+                "error" => Ink::Bad,
+                "warn" => Ink::Warn,
+                _ => Ink::Dim,
+            };
+            grid.row(vec![
+                (line.level.clone(), ink),
+                (format!("{}×", line.count), Ink::Plain),
+                (line.message.clone(), Ink::Plain),
+            ]);
+        }
+        let mut text = format!("{}\n{}", Ink::Bold.paint("LOG", style), grid.render(style));
+        let hidden = self.lines.len().saturating_sub(MOST_SHOWN);
+        if hidden > 0 {
+            text += &format!("  {hidden} more lines; --format json has them\n");
+        }
+        if self.beyond > 0 {
+            text += &format!(
+                "  {} later lines are not listed: more than {MOST_KEPT} differ\n",
+                self.beyond
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Stamp;
+
+    fn tally(lines: impl IntoIterator<Item = (&'static str, String)>) -> LogTally {
+        let mut tally = LogTally::default();
+        for (at, (level, message)) in lines.into_iter().enumerate() {
+            tally.push(&LogRecord {
+                at: Stamp(at as i64),
+                level: level.to_owned(),
+                message,
+            });
+        }
+        tally
+    }
+
+    #[test]
+    fn a_line_that_comes_again_is_counted_and_not_repeated() {
+        let tally = tally([
+            ("warn", "slow".to_owned()),
+            ("error", "a.png is cut off".to_owned()),
+            ("warn", "slow".to_owned()),
+            ("error", "slow".to_owned()),
+        ]);
+        let counts: Vec<_> = tally
+            .lines()
+            .iter()
+            .map(|l| (l.level.as_str(), l.count))
+            .collect();
+        assert_eq!(counts, [("warn", 2), ("error", 1), ("error", 1)]);
+        let text = tally.text(&Style::default());
+        assert!(
+            text.starts_with("LOG\n") && text.contains("2×") && text.contains("a.png"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_log_of_many_lines_says_how_many_are_not_shown() {
+        let tally = tally((0..MOST_KEPT + 3).map(|n| ("info", format!("frame {n}"))));
+        assert_eq!(tally.lines().len(), MOST_KEPT);
+        let text = tally.text(&Style::default());
+        assert!(
+            text.contains(&format!("{} more lines", MOST_KEPT - MOST_SHOWN)),
+            "{text}"
+        );
+        assert!(text.contains("3 later lines"), "{text}");
+    }
+
+    #[test]
+    fn an_empty_log_takes_no_room() {
+        assert_eq!(LogTally::default().text(&Style::default()), "");
+    }
+}

@@ -1,0 +1,302 @@
+//! How tenants slow each other down: the slowdown matrix, overlap, the effects of inputs, loads on one resource.
+
+use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use super::{cut, dim, heading, plain, wrapped};
+use crate::Style;
+use crate::analysis::Summary;
+use crate::analysis::interference::{Cell, Contrast, Effect, Overlap, Way};
+use crate::analysis::summary::Slowdown;
+use crate::table::{Align, Grid, Ink, Text};
+
+/// A table for each way of sharing; empty where no matrix was run.
+pub(super) fn matrix(summary: &Summary, style: &Style) -> String {
+    let mut text = String::new();
+    for way in &summary.interference.matrix {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let note = format!(
+            "sharing {}; beside others over alone, with 95 % interval",
+            way.sharing
+        );
+        text += &heading("SLOWDOWN", &note, style);
+        text += &way_of(way, style);
+    }
+    text
+}
+
+fn way_of(way: &Way, style: &Style) -> String {
+    // In the order of the tenants, which is that of the cells.
+    let mut tenants: Vec<&str> = Vec::new();
+    for cell in &way.cells {
+        if !tenants.contains(&cell.tenant.as_str()) {
+            tenants.push(&cell.tenant);
+        }
+    }
+    let pairs = |name: &&str| {
+        way.cells
+            .iter()
+            .any(|cell| cell.with.len() == 1 && cell.with[0] == **name)
+    };
+    let columns: Vec<&str> = tenants.iter().copied().filter(|name| pairs(name)).collect();
+    let everyone = way.cells.iter().any(|cell| cell.with.len() > 1);
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("", Align::Left);
+    for column in &columns {
+        grid = grid.column(format!("with {}", cut(column, style)), Align::Right);
+    }
+    if everyone {
+        grid = grid.column("with all", Align::Right);
+    }
+    for tenant in tenants {
+        let of_it = || way.cells.iter().filter(|cell| cell.tenant == tenant);
+        let mut cells: Vec<Option<&Cell>> = columns
+            .iter()
+            .map(|column| of_it().find(|cell| cell.with.as_slice() == [*column]))
+            .collect();
+        if everyone {
+            cells.push(of_it().find(|cell| cell.with.len() > 1));
+        }
+        let row = |name: Text, label: Text, show: &dyn Fn(&Cell) -> Text| -> Vec<Text> {
+            let shown = cells.iter().map(|cell| cell.map_or_else(|| dim(""), show));
+            [name, label].into_iter().chain(shown).collect()
+        };
+        let figure = |pick: fn(&Slowdown) -> Option<f64>| {
+            move |cell: &Cell| match cell.slowdown.as_ref().and_then(pick) {
+                Some(x) => plain(format!("×{}", short(x))),
+                None => dim(UNKNOWN),
+            }
+        };
+        let interval = |pick: fn(&Slowdown) -> Bounds| move |cell: &Cell| dim(bounds(cell, pick));
+        grid.row(row(
+            (cut(tenant, style), Ink::Bold),
+            plain("p50"),
+            &figure(|s| s.p50),
+        ));
+        grid.row(row(
+            plain(""),
+            plain(""),
+            &interval(|s| (s.ci95.p50, s.needs.p50)),
+        ));
+        grid.row(row(plain(""), plain("p99"), &figure(|s| s.p99)));
+        grid.row(row(
+            plain(""),
+            plain(""),
+            &interval(|s| (s.ci95.p99, s.needs.p99)),
+        ));
+        grid.row(row(plain(""), dim("frames/alone"), &|cell| {
+            let alone = cell.slowdown.as_ref().map(|s| s.alone_count);
+            dim(format!("{}/{}", cell.count, or_unknown(alone, |n| n.to_string())))
+        }));
+    }
+    grid.render(style)
+}
+
+/// An interval, or the frames that it takes.
+type Bounds = (Option<[f64; 2]>, Option<u64>);
+
+/// The interval, or what it needs.
+fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Bounds) -> String {
+    let Some(slowdown) = &cell.slowdown else {
+        return "no frame".to_owned();
+    };
+    match pick(slowdown) {
+        (Some([low, high]), _) => format!("{}–{}", short(low), short(high)),
+        (None, needs) => super::frames_needed(needs),
+    }
+}
+
+/// How much slower a frame runs beside each co-runner; empty where one tenant ran by itself.
+pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
+    let all = &summary.interference.overlap;
+    if all.is_empty() {
+        return String::new();
+    }
+    let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
+    let unit = TimeUnit::for_millis(all.iter().filter_map(p50));
+    let note = format!("service time, {}; slowdown while the other is there", unit.name());
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("beside", Align::Left)
+        .column("of its time", Align::Right)
+        .column("p50 without", Align::Right)
+        .column("p50 beside", Align::Right)
+        .column("slowdown", Align::Right)
+        .column("", Align::Left);
+    for overlap in all {
+        let time = |ms: Option<f64>| match ms {
+            Some(ms) => plain(unit.show(ms)),
+            None => dim(UNKNOWN),
+        };
+        grid.row(vec![
+            (cut(&overlap.tenant, style), Ink::Bold),
+            plain(cut(&overlap.with, style)),
+            plain(percent(overlap.mean_share)),
+            time(overlap.without.service_p50_ms),
+            time(overlap.beside.service_p50_ms),
+            plain(or_unknown(overlap.slowdown, |x| format!("×{}", short(x)))),
+            dim(or_nothing(overlap.slowdown_ci95)),
+        ]);
+    }
+    let mut text = heading("BESIDE EACH OTHER", &note, style) + &grid.render(style);
+    for sentence in withheld(all) {
+        for (number, line) in wrapped(&sentence, usize::from(style.width).saturating_sub(4))
+            .iter()
+            .enumerate()
+        {
+            let indent = if number == 0 { "  " } else { "    " };
+            text += &format!("{indent}{}\n", Ink::Dim.paint(line, style));
+        }
+    }
+    text
+}
+
+/// An interval, which may have no upper end; nothing where there is none.
+pub(crate) fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
+    match interval {
+        Some((low, Some(high))) => format!("{}–{}", short(low), short(high)),
+        Some((low, None)) => format!("{} or more", short(low)),
+        None => String::new(),
+    }
+}
+
+/// Why there is no estimate: a sentence for each reason, with all those for whom it holds.
+pub(crate) fn withheld(all: &[Overlap]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for overlap in all {
+        let Some(withheld) = &overlap.withheld else {
+            continue;
+        };
+        let pair = format!("{} beside {}", overlap.tenant, overlap.with);
+        match reasons.iter_mut().find(|(reason, _)| *reason == withheld.message) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => reasons.push((&withheld.message, vec![pair])),
+        }
+    }
+    reasons
+        .into_iter()
+        .map(|(reason, pairs)| format!("{}: {reason}", pairs.join(", ")))
+        .collect()
+}
+
+fn signed(size: String, value: f64) -> String {
+    format!("{}{size}", if value < 0.0 { "−" } else { "+" })
+}
+
+/// What inputs do to a detector and to its co-runner; empty where inputs were not crossed.
+pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
+    let contrasts = &summary.interference.crossed;
+    if contrasts.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("beside", Align::Left)
+        .column("measure", Align::Left)
+        .column("base", Align::Right)
+        .column("own input", Align::Right)
+        .column("co-runner's", Align::Right)
+        .column("interaction", Align::Right);
+    for contrast in contrasts {
+        let effects = |effect: &Effect| {
+            let mark = if effect.found { "*" } else { "" };
+            plain(signed(short(effect.value.abs()), effect.value) + mark)
+        };
+        let intervals = |effect: &Effect| {
+            let [low, high] = effect.ci95.map(|x| signed(short(x.abs()), x));
+            dim(format!("{low} to {high}"))
+        };
+        let three = |show: &dyn Fn(&Effect) -> Text| {
+            [&contrast.own, &contrast.co_runner, &contrast.interaction].map(show)
+        };
+        let first = contrast.measure == "p50_ms";
+        let names = |names: &[String; 2], which: usize| {
+            if first {
+                cut(&names[which], style)
+            } else {
+                String::new()
+            }
+        };
+        let mut row = vec![
+            (names(&contrast.tenant, 0), Ink::Bold),
+            plain(names(&contrast.with, 0)),
+            plain(measure(contrast)),
+            plain(short(contrast.base)),
+        ];
+        row.extend(three(&effects));
+        grid.row(row);
+        let mut row = vec![
+            plain(arrow(names(&contrast.tenant, 1))),
+            plain(arrow(names(&contrast.with, 1))),
+            plain(""),
+            plain(""),
+        ];
+        row.extend(three(&intervals));
+        grid.row(row);
+    }
+    let note = "with the second input, over the first; with 95 % interval";
+    let any =
+        |contrast: &Contrast| contrast.own.found || contrast.co_runner.found || contrast.interaction.found;
+    let said = match contrasts.iter().any(any) {
+        true => "* beyond chance, all effects looked at together. Phases ran one after another.",
+        false => "No effect is beyond chance, all looked at together. Phases ran one after another.",
+    };
+    heading("INPUTS", note, style) + &grid.render(style) + &format!("  {said}\n")
+}
+
+fn arrow(name: String) -> String {
+    if name.is_empty() {
+        name
+    } else {
+        format!("→ {name}")
+    }
+}
+
+fn measure(contrast: &Contrast) -> &'static str {
+    match contrast.measure {
+        "p50_ms" => "p50 ms",
+        "p99_ms" => "p99 ms",
+        _ => "(p99−p50)/p50",
+    }
+}
+
+/// How each tenant takes a load on one resource; empty where no tenant is a stressor.
+pub(super) fn sensitivity(summary: &Summary, style: &Style) -> String {
+    if summary.interference.sensitivity.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("resource", Align::Left)
+        .column("level", Align::Right)
+        .column("p50", Align::Right)
+        .column("", Align::Left)
+        .column("p99", Align::Right)
+        .column("", Align::Left)
+        .optional("sharing", Align::Left);
+    for sensitivity in &summary.interference.sensitivity {
+        let (mut name, mut resource) = (cut(&sensitivity.tenant, style), sensitivity.resource.clone());
+        for point in &sensitivity.points {
+            let slowdown = point.slowdown.as_ref();
+            let figure = |x: Option<f64>| plain(or_unknown(x, |x| format!("×{}", short(x))));
+            let interval = |bounds: Option<[f64; 2]>| {
+                dim(bounds.map_or(String::new(), |[low, high]| {
+                    format!("{}–{}", short(low), short(high))
+                }))
+            };
+            grid.row(vec![
+                (std::mem::take(&mut name), Ink::Bold),
+                plain(std::mem::take(&mut resource)),
+                plain(percent(point.level)),
+                figure(slowdown.and_then(|s| s.p50)),
+                interval(slowdown.and_then(|s| s.ci95.p50)),
+                figure(slowdown.and_then(|s| s.p99)),
+                interval(slowdown.and_then(|s| s.ci95.p99)),
+                plain(&sensitivity.sharing),
+            ]);
+        }
+    }
+    let note = "slowdown beside a load on one resource, with 95 % interval";
+    heading("SENSITIVITY", note, style) + &grid.render(style)
+}

@@ -1,0 +1,423 @@
+//! The summary for people, the verdict first, then what each tenant did, where its time
+//! went, what was promised, and what measuring cost.
+//!
+//! Each section is a function of the summary to text, and is left out where it has nothing to say.
+
+mod duty;
+pub(crate) mod interference;
+pub mod layers;
+pub(crate) mod nodes;
+pub(crate) mod number;
+mod phases;
+mod plots;
+mod power;
+mod predictability;
+pub(crate) mod waterfall;
+
+use std::io::{self, Write};
+
+use super::Style;
+use crate::analysis::Summary;
+use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
+use crate::table::{Align, Grid, Ink, Text};
+use crate::units::Bytes;
+use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+
+/// Writes the whole report.
+pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+    let sections = [
+        verdict(summary, style),
+        responses(summary, style),
+        plots::over_time(summary, style),
+        plots::spread(summary, style),
+        frames(summary, style),
+        waterfall::section(summary, style),
+        nodes::section(summary, style),
+        slowdown(summary, style),
+        interference::matrix(summary, style),
+        interference::sensitivity(summary, style),
+        interference::crossed(summary, style),
+        interference::overlap(summary, style),
+        duty::section(summary, style),
+        phases::section(summary, style),
+        predictability::section(summary, style),
+        power::section(summary, style),
+        plots::slowest(summary, style),
+        expectations(summary, style),
+        footer(summary, style),
+    ];
+    let shown: Vec<String> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .collect();
+    out.write_all(shown.join("\n").as_bytes())
+}
+
+fn plain(text: impl Into<String>) -> Text {
+    (text.into(), Ink::Plain)
+}
+
+fn dim(text: impl Into<String>) -> Text {
+    (text.into(), Ink::Dim)
+}
+
+fn heading(title: &str, note: &str, style: &Style) -> String {
+    format!(
+        "{}  {}\n",
+        Ink::Bold.paint(title, style),
+        Ink::Dim.paint(note, style)
+    )
+}
+
+/// The name of a tenant, cut where it would push the figures off the screen.
+fn name_of(tenant: &TenantSummary, style: &Style) -> String {
+    cut(&tenant.name, style)
+}
+
+fn cut(name: &str, style: &Style) -> String {
+    let room = if style.width < 100 { 12 } else { 20 };
+    if name.chars().count() <= room {
+        return name.to_owned();
+    }
+    let mut name: String = name.chars().take(room - 1).collect();
+    name.push('…');
+    name
+}
+
+fn verdict(summary: &Summary, style: &Style) -> String {
+    let run = &summary.run;
+    let simulated = if run.clock == "virtual" {
+        " of simulated time"
+    } else {
+        ""
+    };
+    let (verdict, note) = match (run.verdict, run.findings.len()) {
+        (Verdict::Valid, _) => (
+            Ink::Good.paint("VALID", style),
+            "no finding limits these numbers".to_owned(),
+        ),
+        (Verdict::Limited, 1) => (Ink::Warn.paint("LIMITED", style), "by 1 finding".to_owned()),
+        (Verdict::Limited, n) => (Ink::Warn.paint("LIMITED", style), format!("by {n} findings")),
+    };
+    let mut text = format!("{}  {verdict}  {note}\n", Ink::Bold.paint(&run.name, style));
+    let mut about = format!(
+        "{:.1} s measured{simulated}; response time counts from release",
+        run.duration_s
+    );
+    if let Some(how) = &run.processes {
+        about += &format!("\neach tenant was a process of its own; they shared the GPU {how}");
+    }
+    text.push_str(&Ink::Dim.paint(&about, style));
+    text.push('\n');
+    if !run.findings.is_empty() {
+        let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
+        for finding in &run.findings {
+            grid.row(vec![(finding.code.clone(), Ink::Warn), plain(&finding.message)]);
+            grid.row(vec![plain(""), (format!("→ {}", finding.advice), Ink::Accent)]);
+        }
+        text.push('\n');
+        text.push_str(&grid.render(style));
+    }
+    text
+}
+
+fn responses(summary: &Summary, style: &Style) -> String {
+    // A recording of `jetlag monitor` has none.
+    if summary.tenants.is_empty() {
+        return String::new();
+    }
+    let unit = unit_of(summary.tenants.iter().map(|tenant| &tenant.response_ms));
+    let note = format!(
+        "{}, from release to result; below each quantile its 95 % interval",
+        unit.name()
+    );
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("p50", Align::Right)
+        .column("p90", Align::Right)
+        .column("p99", Align::Right)
+        .column("max", Align::Right)
+        .optional("deadline", Align::Right)
+        .column("missed", Align::Right);
+    for tenant in &summary.tenants {
+        let stats = &tenant.response_ms;
+        let shown = [
+            (stats.needs.p50, stats.p50, stats.ci95.p50),
+            (stats.needs.p90, stats.p90, stats.ci95.p90),
+            (stats.needs.p99, stats.p99, stats.ci95.p99),
+        ];
+        let missed = match tenant.miss_rate {
+            Some(rate) if rate > 0.0 => (percent(rate), Ink::Bad),
+            Some(rate) if tenant.deadline_ms.is_some() => plain(percent(rate)),
+            _ => dim(UNKNOWN),
+        };
+        let mut figures = vec![(name_of(tenant, style), Ink::Bold)];
+        let mut intervals = vec![plain("")];
+        for (needs, value, interval) in shown {
+            figures.push(match value {
+                Some(ms) => plain(unit.show(ms)),
+                None => dim(UNKNOWN),
+            });
+            intervals.push(dim(match interval {
+                Some(interval) => unit.show_interval(interval),
+                None => frames_needed(needs),
+            }));
+        }
+        figures.push(plain(or_unknown(stats.max, |ms| unit.show(ms))));
+        figures.push(plain(or_unknown(tenant.deadline_ms, |ms| unit.show(ms))));
+        figures.push(missed);
+        intervals.push(dim(if tenant.closed_loop { "closed loop" } else { "" }));
+        grid.row(figures);
+        grid.row(intervals);
+    }
+    let mut text = heading("RESPONSE TIME", &note, style) + &grid.render(style);
+    if summary.tenants.iter().any(|tenant| tenant.closed_loop) {
+        let note = "closed loop: released when the tenant is ready, so that no queueing shows";
+        text.push_str(&format!("  {}\n", Ink::Dim.paint(note, style)));
+    }
+    text
+}
+
+fn frames(summary: &Summary, style: &Style) -> String {
+    if summary.tenants.is_empty() {
+        return String::new();
+    }
+    // Seldom there, and then it must be: without it the columns would not add up.
+    let overdue = summary.tenants.iter().any(|tenant| tenant.frames.overdue > 0);
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("arrival", Align::Left)
+        .column("offered", Align::Right)
+        .column("completed", Align::Right)
+        .column("dropped", Align::Right)
+        .column("failed", Align::Right);
+    if overdue {
+        grid = grid.column("overdue", Align::Right);
+    }
+    let before = summary
+        .tenants
+        .iter()
+        .any(|tenant| tenant.frames.failed_in_warmup > 0);
+    if before {
+        grid = grid.column("failed before", Align::Right);
+    }
+    let mut grid = grid
+        .column("frames/s", Align::Right)
+        .optional("backend", Align::Left)
+        .optional("detections", Align::Right);
+    let alarming = |count: u64| {
+        if count > 0 {
+            (count.to_string(), Ink::Bad)
+        } else {
+            plain("0")
+        }
+    };
+    for tenant in &summary.tenants {
+        let counts = &tenant.frames;
+        let mut row = vec![
+            (name_of(tenant, style), Ink::Bold),
+            plain(&tenant.arrival),
+            plain(counts.offered.to_string()),
+            plain(counts.completed.to_string()),
+            alarming(counts.dropped),
+            alarming(counts.failed),
+        ];
+        row.extend(overdue.then(|| alarming(counts.overdue)));
+        row.extend(before.then(|| alarming(counts.failed_in_warmup)));
+        row.extend([
+            plain(or_unknown(tenant.throughput_fps, short)),
+            plain(&tenant.backend),
+            plain(or_unknown(tenant.detections, |count| count.to_string())),
+        ]);
+        grid.row(row);
+    }
+    let note = match before {
+        true => "released in the measured time; failed before: in the warm-up",
+        false => "released in the measured time",
+    };
+    heading("FRAMES", note, style) + &grid.render(style)
+}
+
+/// A bar of eighths of a character; what is not zero shows at least as a hair.
+fn bar(share: f64, full: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * full as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
+/// What stands where a quantile is withheld; empty where nothing is known of it.
+fn frames_needed(needs: Option<u64>) -> String {
+    needs.map_or_else(String::new, |needs| format!("needs {needs}"))
+}
+
+fn slowdown(summary: &Summary, style: &Style) -> String {
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("p50", Align::Right)
+        .column("", Align::Left)
+        .column("p99", Align::Right)
+        .column("", Align::Left)
+        .column("frames alone", Align::Right);
+    let mut any = false;
+    for tenant in &summary.tenants {
+        let Some(slowdown) = &tenant.slowdown else {
+            continue;
+        };
+        any = true;
+        let interval = |bounds: Option<[f64; 2]>, needs: Option<u64>| {
+            dim(match bounds {
+                Some([low, high]) => format!("{}–{}", short(low), short(high)),
+                None => frames_needed(needs),
+            })
+        };
+        grid.row(vec![
+            (name_of(tenant, style), Ink::Bold),
+            plain(or_unknown(slowdown.p50, |x| format!("×{}", short(x)))),
+            interval(slowdown.ci95.p50, slowdown.needs.p50),
+            plain(or_unknown(slowdown.p99, |x| format!("×{}", short(x)))),
+            interval(slowdown.ci95.p99, slowdown.needs.p99),
+            plain(slowdown.alone_count.to_string()),
+        ]);
+    }
+    // A matrix has these figures too.
+    if !any || !summary.interference.matrix.is_empty() {
+        return String::new();
+    }
+    heading(
+        "SLOWDOWN",
+        "response time together over alone, with 95 % interval",
+        style,
+    ) + &grid.render(style)
+}
+
+fn expectations(summary: &Summary, style: &Style) -> String {
+    if summary.expectations.is_empty() {
+        return String::new();
+    }
+    let mut grid = Grid::headless()
+        .column("", Align::Left)
+        .column("", Align::Left)
+        .column("", Align::Right)
+        .column("", Align::Left);
+    for result in &summary.expectations {
+        let mark = match (result.value, result.holds) {
+            (None, _) => ("?".to_owned(), Ink::Warn),
+            (_, true) => ("✓".to_owned(), Ink::Good),
+            (_, false) => ("✗".to_owned(), Ink::Bad),
+        };
+        let remark = match (result.value, result.certain) {
+            (None, _) => "undecided: see the findings",
+            (_, Some(false)) => "close: its interval holds the limit",
+            _ => "",
+        };
+        grid.row(vec![
+            mark,
+            plain(&result.text),
+            plain(value_of(result)),
+            dim(remark),
+        ]);
+    }
+    let held = summary.expectations.iter().filter(|result| result.holds).count();
+    let note = format!("{held} of {} hold", summary.expectations.len());
+    heading("EXPECTATIONS", &note, style) + &grid.render(style)
+}
+
+/// What was found, with its unit.
+pub(super) fn value_of(result: &ExpectationResult) -> String {
+    or_unknown(result.value.zip(result.unit), |(value, unit)| match unit {
+        Unit::Ms => format!("{} ms", short(value)),
+        Unit::Fps => format!("{} /s", short(value)),
+        Unit::Ratio => percent(value),
+        Unit::Count => format!("{value}"),
+        Unit::Factor => short(value),
+    })
+}
+
+/// What sampling took of a core, and which sampler most of it.
+pub(super) fn sampling_cost(sampling: &Sampling) -> String {
+    let most = sampling.samplers.first().map_or(String::new(), |sampler| {
+        format!(", {} {:.2} %", sampler.name, sampler.percent_of_core)
+    });
+    format!("{:.2} % of one core{most}", sampling.percent_of_core)
+}
+
+fn footer(summary: &Summary, style: &Style) -> String {
+    let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
+    // Said again where the eye is when a long report has scrolled by.
+    if !summary.run.findings.is_empty() {
+        grid.row(vec![
+            dim("verdict"),
+            ("limited, by the findings at the top".to_owned(), Ink::Warn),
+        ]);
+    }
+    if let Some(own) = summary.run.overhead_us {
+        let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
+        let text = format!(
+            "p50 {}, p99 {} a frame, on the null backend",
+            micros(own.p50),
+            micros(own.p99)
+        );
+        grid.row(vec![dim("own cost"), plain(text)]);
+    }
+    if let Some(sampling) = &summary.run.sampling {
+        grid.row(vec![dim("sampling"), plain(sampling_cost(sampling))]);
+    }
+    if let Some(host) = summary.host {
+        let mut parts = Vec::new();
+        if let Some(load) = host.cpu_load_percent {
+            parts.push(match host.others_percent {
+                Some(others) => format!("processors {load:.0} % busy, {others:.0} % with other programs"),
+                None => format!("processors {load:.0} % busy"),
+            });
+        }
+        if let Some(bytes) = host.memory_peak_bytes {
+            parts.push(format!("{} of memory in use at most", Bytes(bytes)));
+        }
+        grid.row(vec![dim("host"), plain(parts.join("; "))]);
+    }
+    let mut text = grid.render(style);
+    // Never wrapped, so that it can be copied whole.
+    if let Some(file) = &summary.run.file {
+        let label = |label: &str| Ink::Dim.paint(&format!("  {label:<8}  "), style);
+        text.push_str(&format!("{}{file}\n", label("record")));
+        text.push_str(&format!("{}jetlag report --format json {file}\n", label("next")));
+    }
+    text
+}
+
+/// The text in lines of at most so many characters.
+fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= room {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+/// One unit for a table, by the longest usual duration in it; a single long one does not decide.
+fn unit_of<'a>(series: impl Iterator<Item = &'a Stats>) -> TimeUnit {
+    TimeUnit::for_millis(series.filter_map(|stats| stats.p50.or(stats.max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        assert_eq!(bar(0.0, 8), "");
+        assert_eq!(bar(0.000_1, 8), "▏");
+        assert_eq!(bar(0.5, 8), "████");
+        assert_eq!(bar(1.0, 2), "██");
+        assert_eq!(bar(f64::NAN, 2), "");
+    }
+}

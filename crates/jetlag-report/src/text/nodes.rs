@@ -1,0 +1,142 @@
+//! Time per node: the nodes that take most of each tenant, and what the others come to.
+
+use super::number::{TimeUnit, percent};
+use super::{dim, heading, name_of, plain};
+use crate::Style;
+use crate::analysis::Summary;
+use crate::analysis::summary::{NodeSummary, TenantSummary};
+use crate::table::{Align, Grid, Ink, Text};
+
+/// Nodes shown of a tenant; JSON has all.
+const SHOWN: usize = 10;
+
+/// The section; empty where no tenant was profiled.
+pub(super) fn section(summary: &Summary, style: &Style) -> String {
+    let all = summary.tenants.iter().flat_map(|tenant| &tenant.nodes);
+    let unit = TimeUnit::for_millis(all.clone().map(|node| node.mean_ms));
+    if all.count() == 0 {
+        return String::new();
+    }
+    let note = format!(
+        "{} a frame, executed node by node; shares are of all nodes",
+        unit.name()
+    );
+    let (name_room, operator_room) = if style.width < 100 { (24, 14) } else { (36, 18) };
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("node", Align::Left)
+        .column("operator", Align::Left)
+        .column("mean", Align::Right)
+        .column("max", Align::Right)
+        .column("share", Align::Right)
+        .optional("of variance", Align::Right);
+    for tenant in &summary.tenants {
+        let mut name = name_of(tenant, style);
+        let (shown, rest) = tenant.nodes.split_at(SHOWN.min(tenant.nodes.len()));
+        for node in shown {
+            grid.row(vec![
+                (std::mem::take(&mut name), Ink::Bold),
+                plain(ending(&node.name, name_room)),
+                plain(beginning(&node.operator, operator_room)),
+                plain(unit.show(node.mean_ms)),
+                plain(unit.show(node.max_ms)),
+                plain(percent(node.share)),
+                variance_share(node),
+            ]);
+        }
+        if !rest.is_empty() {
+            let sum: f64 = rest.iter().map(|node| node.mean_ms).sum();
+            let share: f64 = rest.iter().map(|node| node.share).sum();
+            grid.row(vec![
+                plain(""),
+                dim(format!("{} more", rest.len())),
+                plain(""),
+                dim(unit.show(sum)),
+                plain(""),
+                dim(percent(share)),
+            ]);
+        }
+    }
+    let mut text = heading("TIME PER NODE", &note, style) + &grid.render(style);
+    for tenant in &summary.tenants {
+        if let Some(said) = drivers(tenant) {
+            text += &format!("  {}: {said}\n", name_of(tenant, style));
+        }
+    }
+    text
+}
+
+/// A node's part in the variance of the response time; bold where it stands out.
+pub(super) fn variance_share(node: &NodeSummary) -> Text {
+    match node.response {
+        Some(with) if with.stands_out => (percent(with.variance_share), Ink::Bold),
+        Some(with) => dim(percent(with.variance_share)),
+        None => dim(""),
+    }
+}
+
+/// Which layers have more of the variance of a tenant's response time than of the time, or that none stands out; `None`
+/// where it is not known.
+pub(crate) fn drivers(tenant: &TenantSummary) -> Option<String> {
+    let known = || {
+        tenant
+            .nodes
+            .iter()
+            .filter_map(|node| Some((node, node.response?)))
+    };
+    known().next()?;
+    let mut found: Vec<_> = known().filter(|(_, with)| with.stands_out).collect();
+    found.sort_by(|a, b| b.1.variance_share.total_cmp(&a.1.variance_share));
+    if found.is_empty() {
+        return Some("no layer stands out in how its response time varies.".to_owned());
+    }
+    let named = found.iter().map(|(node, with)| {
+        let name = match node.name.as_str() {
+            "" => &node.operator,
+            name => name,
+        };
+        let interval = with
+            .ci95
+            .map_or(String::new(), |[low, high]| format!(", {low:.2} to {high:.2}"));
+        format!(
+            "{name} has {} of the variance of its response time and {} of the time of all layers (correlation \
+             {:.2}{interval})",
+            percent(with.variance_share),
+            percent(node.share),
+            with.correlation
+        )
+    });
+    Some(named.collect::<Vec<_>>().join("; ") + ".")
+}
+
+/// At most `room` characters of a text, its end kept: nodes are named from the outside in.
+fn ending(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().skip(length - room.saturating_sub(1)).collect();
+    format!("…{kept}")
+}
+
+/// At most `room` characters of a text, its beginning kept.
+fn beginning(text: &str, room: usize) -> String {
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_end_and_operators_their_beginning() {
+        assert_eq!(ending("/a/b/Conv", 9), "/a/b/Conv");
+        assert_eq!(ending("/ä/b/Conv", 6), "…/Conv");
+        assert_eq!(beginning("Conv+Relu", 6), "Conv+…");
+        assert_eq!(beginning("Conv", 4), "Conv");
+    }
+}

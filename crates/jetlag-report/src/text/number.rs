@@ -1,0 +1,104 @@
+//! Figures for the eye: few digits, the unit once a table.
+
+/// What stands for a figure that is not known.
+pub(crate) const UNKNOWN: &str = "–";
+
+/// The unit in which a table shows its durations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeUnit {
+    Millis,
+    Micros,
+}
+
+impl TimeUnit {
+    /// Microseconds where none of the durations given reaches one millisecond.
+    pub(crate) fn for_millis(largest: impl Iterator<Item = f64>) -> Self {
+        if largest.fold(0.0, f64::max) < 1.0 {
+            TimeUnit::Micros
+        } else {
+            TimeUnit::Millis
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            TimeUnit::Millis => "ms",
+            TimeUnit::Micros => "µs",
+        }
+    }
+
+    /// A duration given in milliseconds.
+    pub(crate) fn show(self, ms: f64) -> String {
+        match self {
+            TimeUnit::Millis => short(ms),
+            TimeUnit::Micros => short(ms * 1e3),
+        }
+    }
+
+    /// The two bounds of an interval.
+    pub(crate) fn show_interval(self, [low, high]: [f64; 2]) -> String {
+        format!("{}–{}", self.show(low), self.show(high))
+    }
+}
+
+/// Two decimals, fewer on large figures, three on small ones.
+pub(crate) fn short(x: f64) -> String {
+    match x.abs() {
+        size if size >= 9_999.5 => format!("{x:.0}"),
+        size if size >= 999.95 => format!("{x:.1}"),
+        size if size >= 0.995 || x == 0.0 => format!("{x:.2}"),
+        _ => format!("{x:.3}"),
+    }
+}
+
+/// A share from 0 to 1 in percent; what is not zero does not read as zero.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 || percent >= 10.0 {
+        format!("{percent:.0} %")
+    } else if percent >= 0.095 {
+        format!("{percent:.1} %")
+    } else {
+        "< 0.1 %".to_owned()
+    }
+}
+
+/// A figure, or the sign for none.
+pub(crate) fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| UNKNOWN.to_owned(), show)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_about_four_digits() {
+        for (x, text) in [
+            (0.0, "0.00"),
+            (0.0312, "0.031"),
+            (1.0, "1.00"),
+            (12.345, "12.35"),
+            (345.678, "345.68"),
+            (1234.56, "1234.6"),
+            (123_456.7, "123457"),
+        ] {
+            assert_eq!(short(x), text);
+        }
+    }
+
+    #[test]
+    fn a_share_above_zero_never_reads_as_zero() {
+        assert_eq!(percent(0.0), "0 %");
+        assert_eq!(percent(0.000_1), "< 0.1 %");
+        assert_eq!(percent(0.012), "1.2 %");
+        assert_eq!(percent(0.5), "50 %");
+    }
+
+    #[test]
+    fn a_table_of_small_durations_is_in_microseconds() {
+        let unit = TimeUnit::for_millis([0.003, 0.9].into_iter());
+        assert_eq!((unit.name(), unit.show(0.0031)), ("µs", "3.10".to_owned()));
+        assert_eq!(TimeUnit::for_millis([0.003, 33.0].into_iter()), TimeUnit::Millis);
+    }
+}

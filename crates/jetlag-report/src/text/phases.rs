@@ -1,0 +1,48 @@
+//! What became of the frames of the other phases than the measurement, where there is anything to tell.
+
+use super::number::or_unknown;
+use super::{cut, dim, heading, plain};
+use crate::Style;
+use crate::analysis::Summary;
+use crate::table::{Align, Grid, Ink};
+
+/// The section; empty where every frame of every phase was served in time.
+pub(super) fn section(summary: &Summary, style: &Style) -> String {
+    let others = || summary.phases.iter().filter(|phase| phase.kind != "together");
+    let mut grid = Grid::headed()
+        .column("phase", Align::Left)
+        .column("tenant", Align::Left)
+        .column("offered", Align::Right)
+        .column("dropped", Align::Right)
+        .column("missed", Align::Right)
+        .column("failed", Align::Right)
+        .column("late", Align::Right)
+        .column("measured", Align::Right);
+    let mut any = false;
+    let alarming = |count: u64| match count {
+        0 => plain("0"),
+        _ => (count.to_string(), Ink::Bad),
+    };
+    for phase in others() {
+        let mut label = cut(&phase.label, style);
+        for part in phase.tenants.iter().filter(|part| part.notable) {
+            any = true;
+            let frames = &part.frames;
+            grid.row(vec![
+                plain(std::mem::take(&mut label)),
+                (cut(&part.tenant, style), Ink::Bold),
+                plain(frames.offered.to_string()),
+                alarming(frames.dropped),
+                plain(frames.missed.to_string()),
+                alarming(frames.failed + frames.failed_in_warmup),
+                dim(or_unknown(part.late_releases, |late| late.to_string())),
+                plain(or_unknown(part.measured_s, |seconds| format!("{seconds:.1} s"))),
+            ]);
+        }
+    }
+    if !any {
+        return String::new();
+    }
+    let note = "frames of other phases than the measurement, where not all were served in time";
+    heading("PHASES", note, style) + &grid.render(style)
+}

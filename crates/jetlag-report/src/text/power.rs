@@ -1,0 +1,134 @@
+//! Power and energy: each rail over the measured time, what the whole comes to, and what of it a frame took.
+
+use super::number::{UNKNOWN, or_unknown, percent, short};
+use super::{dim, heading, name_of, plain};
+use crate::Style;
+use crate::analysis::Summary;
+use crate::analysis::summary::RailSummary;
+use crate::table::{Align, Grid, Ink};
+
+/// The section; empty where no power was measured.
+pub(super) fn section(summary: &Summary, style: &Style) -> String {
+    if summary.power.is_empty() {
+        return String::new();
+    }
+    rails(summary, style) + &energy(summary, style)
+}
+
+fn rails(summary: &Summary, style: &Style) -> String {
+    let mut grid = Grid::headed()
+        .column("rail", Align::Left)
+        .column("mean", Align::Right)
+        .column("peak", Align::Right)
+        .column("idle", Align::Right)
+        .column("energy", Align::Right)
+        .optional("refresh", Align::Right)
+        .optional("seen", Align::Right)
+        .optional("source", Align::Left)
+        .optional("place", Align::Left);
+    for rail in &summary.power {
+        let counted = summary
+            .energy
+            .as_ref()
+            .is_some_and(|energy| energy.rails.contains(&format!("{}/{}", rail.source, rail.rail)));
+        let ink = if counted { Ink::Bold } else { Ink::Plain };
+        grid.row(vec![
+            (rail.rail.clone(), ink),
+            (watts(rail.mean_mw), ink),
+            plain(watts(rail.peak_mw)),
+            plain(or_unknown(rail.idle_mw, watts)),
+            (joules(rail.energy_mj), ink),
+            plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
+            plain(percent(rail.coverage)),
+            dim(&rail.source),
+            dim(place(rail)),
+        ]);
+    }
+    heading(
+        "POWER",
+        "W and J over the measured time; seen: the share of it that the sensor saw",
+        style,
+    ) + &grid.render(style)
+}
+
+fn place(rail: &RailSummary) -> String {
+    match &rail.within {
+        Some(parent) => format!("within {parent}"),
+        None => rail.role.to_owned(),
+    }
+}
+
+fn energy(summary: &Summary, style: &Style) -> String {
+    let Some(energy) = &summary.energy else {
+        return String::new();
+    };
+    let interval = |bounds: Option<[f64; 2]>| {
+        bounds.map_or(String::new(), |[low, high]| {
+            format!(" ± {}", joules((high - low) / 2.0))
+        })
+    };
+    let above = match (energy.above_idle_mj, energy.idle_mw) {
+        (Some(above), Some(idle)) => format!(
+            ", {}{} above idle ({} W)",
+            joules(above),
+            interval(energy.above_idle_ci95_mj),
+            watts(idle)
+        ),
+        _ => ", idle not measured".to_owned(),
+    };
+    let mut text = format!(
+        "  {}: {}{}{above}; sensors uncalibrated\n",
+        energy.of,
+        joules(energy.total_mj),
+        interval(energy.ci95_mj)
+    );
+    if let Some(why) = energy.ci95_withheld {
+        text.push_str(&format!("  no interval: {why}\n"));
+    }
+    if summary
+        .tenants
+        .iter()
+        .all(|tenant| tenant.energy_mj_per_frame.is_none())
+    {
+        return text;
+    }
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("mJ a frame", Align::Right)
+        .column("above idle", Align::Right)
+        .column("share", Align::Right);
+    for tenant in &summary.tenants {
+        let Some(per_frame) = &tenant.energy_mj_per_frame else {
+            grid.row(vec![
+                (name_of(tenant, style), Ink::Bold),
+                dim(UNKNOWN),
+                dim(UNKNOWN),
+                dim(UNKNOWN),
+            ]);
+            continue;
+        };
+        grid.row(vec![
+            (name_of(tenant, style), Ink::Bold),
+            plain(short(per_frame.total)),
+            plain(or_unknown(per_frame.above_idle, short)),
+            plain(percent(per_frame.share)),
+        ]);
+    }
+    text.push('\n');
+    let note = match energy.attribution {
+        Some(_) => "attributed by the share of compute time, not measured by tenant",
+        None => "one tenant used what was measured",
+    };
+    text.push_str(&heading("ENERGY", note, style));
+    text + &grid.render(style)
+}
+
+/// mW as W.
+fn watts(mw: f64) -> String {
+    short(mw / 1e3)
+}
+
+/// mJ as J with its unit.
+fn joules(mj: f64) -> String {
+    format!("{} J", short(mj / 1e3))
+}

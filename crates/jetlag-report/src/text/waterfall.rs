@@ -1,0 +1,167 @@
+//! Where the time goes: each part of a frame's way from release to result, and in a sentence what it comes to.
+
+use super::number::{TimeUnit, or_unknown, percent};
+use super::{bar, dim, heading, name_of, plain, wrapped};
+use crate::Style;
+use crate::analysis::Summary;
+use crate::analysis::summary::TenantSummary;
+use crate::table::{Align, Grid, Ink};
+
+/// The section; empty where no tenant's time has parts.
+pub(super) fn section(summary: &Summary, style: &Style) -> String {
+    let told = || {
+        summary
+            .tenants
+            .iter()
+            .filter(|tenant| !tenant.waterfall.parts.is_empty())
+    };
+    // Of one part nothing is to be divided.
+    if !told().any(|tenant| tenant.waterfall.parts.len() > 1) {
+        return String::new();
+    }
+    let parts = told().flat_map(|tenant| &tenant.waterfall.parts);
+    let unit = TimeUnit::for_millis(parts.map(|part| part.mean_ms));
+    let note = format!("{}; means add up to the mean response time", unit.name());
+    let slowest = told().any(|tenant| tenant.waterfall.slowest.is_some());
+    let mut grid = Grid::headed()
+        .column("tenant", Align::Left)
+        .column("part", Align::Left)
+        .column("mean", Align::Right)
+        .column("share", Align::Right)
+        .column("p99", Align::Right);
+    if slowest {
+        grid = grid.column("slowest 1 %", Align::Right);
+    }
+    let mut grid = grid.optional("", Align::Left);
+    for tenant in told() {
+        let mut name = name_of(tenant, style);
+        for part in &tenant.waterfall.parts {
+            let mut row = vec![
+                (std::mem::take(&mut name), Ink::Bold),
+                plain(part.part),
+                plain(unit.show(part.mean_ms)),
+                plain(percent(part.share)),
+                plain(or_unknown(part.p99_ms, |ms| unit.show(ms))),
+            ];
+            if slowest {
+                row.push(plain(or_unknown(part.slowest_mean_ms, |ms| unit.show(ms))));
+            }
+            row.push((
+                bar(part.share, if style.width < 100 { 20 } else { 30 }),
+                Ink::Accent,
+            ));
+            grid.row(row);
+        }
+        let mut total = vec![
+            plain(""),
+            dim("= response"),
+            dim(or_unknown(tenant.response_ms.mean, |ms| unit.show(ms))),
+            plain(""),
+            dim(or_unknown(tenant.response_ms.p99, |ms| unit.show(ms))),
+        ];
+        if slowest {
+            let mean = tenant.waterfall.slowest.map(|slowest| slowest.mean_ms);
+            total.push(dim(or_unknown(mean, |ms| unit.show(ms))));
+        }
+        grid.row(total);
+        if let Some(submission) = &tenant.submission_ms {
+            let share = tenant.submitting.and_then(|submitting| submitting.share.p50);
+            let mut row = vec![
+                plain(""),
+                dim("submission"),
+                dim(or_unknown(submission.mean, |ms| unit.show(ms))),
+                plain(""),
+                dim(or_unknown(submission.p99, |ms| unit.show(ms))),
+            ];
+            if slowest {
+                row.push(plain(""));
+            }
+            row.push(dim(share.map_or(String::new(), |share| {
+                format!("still going on for {} of compute (p50)", percent(share))
+            })));
+            grid.row(row);
+        }
+    }
+    let mut text = heading("WHERE THE TIME GOES", &note, style) + &grid.render(style);
+    for tenant in told().filter(|tenant| tenant.waterfall.parts.len() > 1) {
+        for line in wrapped(&sentence(tenant, unit), usize::from(style.width.max(60)) - 2) {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    text
+}
+
+/// The largest part by name, and what makes the slowest frames slow.
+pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
+    let waterfall = &tenant.waterfall;
+    let largest = waterfall
+        .parts
+        .iter()
+        .find(|part| Some(part.part) == waterfall.largest);
+    let mean = tenant.response_ms.mean;
+    let (Some(largest), Some(mean)) = (largest, mean) else {
+        return String::new();
+    };
+    let mut text = format!(
+        "{}: {} of the time goes to {}, {} of {} {}",
+        tenant.name,
+        if largest.share > 0.5 {
+            "most"
+        } else {
+            "the largest part"
+        },
+        in_words(largest.part),
+        unit.show(largest.mean_ms),
+        unit.show(mean),
+        unit.name()
+    );
+    if largest.part == "compute" {
+        text.push_str(&submitting(tenant, unit));
+    }
+    if let Some(slowest) = waterfall.slowest
+        && slowest.mean_ms > mean
+    {
+        let more = slowest.mean_ms - mean;
+        // One part can grow by more than all, where another is shorter in slow frames.
+        let of_it = match slowest.growth_ms <= more {
+            true => format!("{} of it", unit.show(slowest.growth_ms)),
+            false => format!("{} more", unit.show(slowest.growth_ms)),
+        };
+        text.push_str(&format!(
+            "; the slowest 1 % take {} {} more, {of_it} in {}",
+            unit.show(more),
+            unit.name(),
+            in_words(slowest.grows_most)
+        ));
+    }
+    text + "."
+}
+
+/// What the host's launches have of *compute*, where they are its limit or may be.
+fn submitting(tenant: &TenantSummary, unit: TimeUnit) -> String {
+    let Some(submitting) = tenant.submitting else {
+        return String::new();
+    };
+    let limit = match submitting.host_bound {
+        Some(true) => "the host's launches are the limit",
+        Some(false) => return String::new(),
+        None => "launching, or waiting for the device, which is not told apart",
+    };
+    format!(
+        ", of which the host was still submitting for {} {}: {limit}",
+        unit.show(submitting.mean_ms),
+        unit.name()
+    )
+}
+
+fn in_words(part: &str) -> &str {
+    match part {
+        "lateness" => "late releases",
+        "wait" => "the wait for a free slot",
+        "h2d" => "the copy to the device",
+        "d2h" => "the copy back",
+        "queue" => "the device's queue",
+        "notice" => "what lies between the stages",
+        other => other,
+    }
+}

@@ -1,0 +1,8 @@
+//! What is shown that is not of a run file: plans and networks, boards, clocks, the self-test, the dashboard.
+
+pub mod clocks;
+pub mod dashboard;
+pub mod doctor;
+pub mod inspect;
+pub mod plan;
+pub mod selftest;
