@@ -78,7 +78,7 @@ if ! $deploy; then
   :
 elif [ -x /usr/sbin/sshd ]; then
   step "deploying it to a board on loopback"
-  JETLAG_AARCH64=$binary cargo test --quiet "${JETLAG_PROFILE:---release}" --test deploy -- aarch64
+  JETLAG_AARCH64=$binary cargo test --quiet "${JETLAG_PROFILE:---release}" --test suite -- an_aarch64_jetlag
 else
   echo "   not deployed: no sshd (Debian: openssh-server)"
 fi

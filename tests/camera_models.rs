@@ -18,9 +18,8 @@
     reason = "what differs, and by how much, is shown with --nocapture"
 )]
 
-mod common;
-#[path = "common/pipeline.rs"]
-mod pipeline;
+use crate::common;
+use crate::common::pipeline;
 
 use std::path::{Path, PathBuf};
 

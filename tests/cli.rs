@@ -2,20 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "cli/bad_input.rs"]
+use crate::common::under_way;
+
 mod bad_input;
-#[path = "cli/ends.rs"]
 mod ends;
-#[path = "cli/files.rs"]
 mod files;
-#[path = "cli/hostile.rs"]
 mod hostile;
-#[path = "cli/limits.rs"]
 mod limits;
-#[path = "cli/output.rs"]
 mod output;
-#[path = "common/under_way.rs"]
-mod under_way;
 
 use std::fs;
 use std::path::{Path, PathBuf};

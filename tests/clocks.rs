@@ -1,15 +1,13 @@
 //! `jetlag clocks` and `clocks: Max` on made-up boards and a stand-in for NVML: nothing here touches a real clock.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::common::boards;
+use crate::common::under_way;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-
-#[path = "common/boards.rs"]
-mod boards;
-#[path = "common/under_way.rs"]
-mod under_way;
 
 fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
@@ -609,7 +607,7 @@ fn a_panic_gives_the_clocks_back() {
         fs::create_dir(root.path().join("points")).unwrap();
         fs::write(root.path().join("points/odd.bin"), [0u8; 33]).unwrap();
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_run_that_panics", "--ignored", "--nocapture"])
+            .args(["--exact", "clocks::a_run_that_panics", "--ignored", "--nocapture"])
             .env(PANIC_AT, words)
             .env("JETLAG_ROOT", root.path())
             .current_dir(root.path())

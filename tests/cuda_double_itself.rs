@@ -10,16 +10,8 @@
     reason = "calls of the driver: handles and memory live through each test"
 )]
 
-#[path = "common/cuda.rs"]
-mod cuda;
-
-#[path = "cuda_double_itself/driver.rs"]
 mod driver;
-#[path = "cuda_double_itself/frames.rs"]
 mod frames;
-#[path = "cuda_double_itself/memory.rs"]
 mod memory;
-#[path = "cuda_double_itself/streams.rs"]
 mod streams;
-#[path = "cuda_double_itself/support.rs"]
 mod support;

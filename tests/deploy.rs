@@ -2,19 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "deploy/bad_input.rs"]
+use crate::common;
+use crate::common::under_way;
+
 mod bad_input;
-#[path = "deploy/board.rs"]
-mod board;
-mod common;
-#[path = "deploy/guides.rs"]
+pub(crate) mod board;
 mod guides;
-#[path = "deploy/hostile.rs"]
 mod hostile;
-#[path = "deploy/install.rs"]
 mod install;
-#[path = "common/under_way.rs"]
-mod under_way;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,13 +1,12 @@
 //! `jetlag doctor` on made-up boards: what it says of each, and its exit code.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::common::boards;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-
-#[path = "common/boards.rs"]
-mod boards;
 
 fn doctor(root: &Path, nvml: Option<&Path>) -> (Output, Value) {
     let run = |arguments: &[&str]| {

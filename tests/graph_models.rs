@@ -5,10 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail and speak so")]
 
-mod common;
-#[path = "common/pipeline.rs"]
-#[allow(dead_code, reason = "these are networks without a detector around them")]
-mod pipeline;
+use crate::common;
+use crate::common::pipeline;
 
 use std::path::Path;
 

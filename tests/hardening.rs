@@ -8,40 +8,19 @@
     reason = "a test fails by panicking, and a campaign prints its table"
 )]
 
-use common::machine;
+use crate::common::boards;
+use crate::common::cuda;
+use crate::common::run_bytes;
+use crate::common::under_way;
+use crate::deploy::board;
+use crate::gpu::scene;
 
-#[path = "deploy/board.rs"]
-#[allow(dead_code, reason = "shared by test programs")]
-mod board;
-#[path = "common/boards.rs"]
-#[allow(dead_code, reason = "shared by test programs")]
-mod boards;
-#[path = "hardening/campaign.rs"]
 mod campaign;
-#[allow(dead_code, reason = "shared by test programs")]
-mod common;
-#[path = "common/cuda.rs"]
-mod cuda;
-#[path = "hardening/damage.rs"]
 mod damage;
-#[path = "hardening/faults.rs"]
 mod faults;
-#[path = "hardening/fuzz.rs"]
 mod fuzz;
-#[path = "hardening/inputs.rs"]
 mod inputs;
-#[path = "hardening/kill.rs"]
 mod kill;
-#[path = "hardening/kill_deploy.rs"]
 mod kill_deploy;
-#[path = "hardening/promises.rs"]
 mod promises;
-#[path = "common/run_bytes.rs"]
-mod run_bytes;
-#[path = "gpu/scene.rs"]
-#[allow(dead_code, reason = "shared by test programs")]
-mod scene;
-#[path = "hardening/soak.rs"]
 mod soak;
-#[path = "common/under_way.rs"]
-mod under_way;

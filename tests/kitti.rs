@@ -5,7 +5,7 @@
     reason = "a test may panic and say what it skips"
 )]
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 

@@ -7,9 +7,8 @@
     reason = "tests fail and speak so"
 )]
 
-mod common;
-#[path = "common/pipeline.rs"]
-mod pipeline;
+use crate::common;
+use crate::common::pipeline;
 
 use std::path::Path;
 

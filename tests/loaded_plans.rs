@@ -3,16 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "../crates/tensorrt-dyn/tests/double/mod.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    unsafe_code,
-    clippy::all,
-    clippy::print_stdout,
-    clippy::print_stderr
-)]
-mod double;
+use crate::common::cuda::double;
 
 use jetlag::backend::tensorrt::inspect::{Needs, inspect};
 use jetlag::engine::options::ShapeRange;

@@ -1,6 +1,10 @@
 //! `jetlag monitor`, and what is sampled beside a run, on made-up boards and recorded lines.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::common;
+use crate::common::boards;
+use crate::common::under_way;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -11,13 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use under_way::wait_until;
 
-#[path = "common/boards.rs"]
-mod boards;
-mod common;
-#[path = "monitor/logs.rs"]
 mod logs;
-#[path = "common/under_way.rs"]
-mod under_way;
 
 fn jetlag(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));

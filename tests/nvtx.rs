@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "common/cuda.rs"]
-mod cuda;
+use crate::common::cuda;
 
 use std::collections::BTreeMap;
 use std::path::Path;

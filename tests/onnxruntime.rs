@@ -3,12 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "onnxruntime/bad_input.rs"]
+use crate::common;
+
 mod bad_input;
-mod common;
-#[path = "onnxruntime/networks.rs"]
 mod networks;
-#[path = "onnxruntime/runs.rs"]
 mod runs;
 
 use std::path::{Path, PathBuf};

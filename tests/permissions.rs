@@ -3,6 +3,9 @@
 //! Root may read and write everything, so where the tests run as root, jetlag is run as the user `nobody`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::common;
+use crate::common::boards;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -10,10 +13,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
-
-#[path = "common/boards.rs"]
-mod boards;
-mod common;
 
 /// The user's number that owns nothing.
 const NOBODY: u32 = 65534;

@@ -5,13 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "pipeline/failures.rs"]
 mod failures;
-#[path = "pipeline/nodes.rs"]
 mod nodes;
-#[path = "pipeline/order.rs"]
 mod order;
-#[path = "pipeline/releases.rs"]
 mod releases;
-#[path = "pipeline/trial.rs"]
 mod trial;

@@ -3,13 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod common;
+use crate::common;
 
-#[path = "plans/bad_input.rs"]
 mod bad_input;
-#[path = "plans/cache.rs"]
 mod cache;
-#[path = "plans/networks.rs"]
 mod networks;
 
 use std::path::{Path, PathBuf};

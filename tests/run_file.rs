@@ -6,15 +6,12 @@
     reason = "helpers of tests are tests, and say what they skip"
 )]
 
-#[path = "run_file/attacks.rs"]
+use crate::common;
+use crate::common::run_bytes;
+
 mod attacks;
-mod common;
-#[path = "run_file/compression.rs"]
 mod compression;
-#[path = "run_file/made.rs"]
 mod made;
-#[path = "common/run_bytes.rs"]
-mod run_bytes;
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};

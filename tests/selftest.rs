@@ -2,6 +2,9 @@
 //! it is tried in tests/gpu/selftest.rs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::common::boards;
+use crate::common::under_way;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,11 +13,6 @@ use std::process::{Command, Output, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use under_way::wait_until;
-
-#[path = "common/boards.rs"]
-mod boards;
-#[path = "common/under_way.rs"]
-mod under_way;
 
 const OUTCOMES: [&str; 3] = ["pass", "fail", "not applicable"];
 

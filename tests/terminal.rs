@@ -1,16 +1,14 @@
 //! The dashboard on a terminal of its own: a pseudo-terminal, had through util-linux's `script`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::common;
+use crate::common::boards;
+use crate::common::under_way;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-#[path = "common/boards.rs"]
-mod boards;
-mod common;
-#[path = "common/under_way.rs"]
-mod under_way;
 
 /// Runs jetlag on a terminal of 80 × 24, presses `keys` once what was drawn is what is waited for, and answers all that was drawn with the
 /// exit code. `None`, with the test skipped, where there is no `script`.

@@ -33,11 +33,11 @@ kit() {
   cargo build --release --features onnxruntime,nvtx --bin jetlag
   # In the profile of the binary, so that nothing is built twice.
   cargo bench --profile release --features onnxruntime,nvtx --bench gpu_frame --no-run
-  JETLAG_GPU_KIT=$(realpath "$1") cargo test --features full --test gpu kit::make_the_kit -- --ignored --exact
+  JETLAG_GPU_KIT=$(realpath "$1") cargo test --features full --test suite gpu::kit::make_the_kit -- --ignored --exact
   cp target/release/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py,retinanet.py} "$1/"
   newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
   cp "$(newest target/release/deps/gpu_frame-*)" "$1/gpu_frame"
-  cp "$(newest target/debug/deps/gpu-*)" "$1/gpu_tests"
+  cp "$(newest target/debug/deps/suite-*)" "$1/gpu_tests"
   cp engines/*.{ron,onnx} "$1/engines/"
   if [ -n "${JETLAG_SHARED:-}" ]; then
     cp tests/specs/{yolox_nano,nanodet_m_416,pointpillars_kitti_car}.ron "$1/engines/"

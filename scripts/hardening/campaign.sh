@@ -4,7 +4,7 @@
 #   scripts/hardening/campaign.sh kill|damage|faults|soak [SECONDS] [SEED]
 #
 # SECONDS are of each part: a kind of run, a kind of fault. Each round has a seed of its own, counted from SEED, and a failure
-# names the seed. The tests run a little of each campaign (`cargo test --test hardening`).
+# names the seed. The tests run a little of each campaign (`cargo test --features full --test suite hardening`).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 usage() { sed -n '4s/^# *//p' "$0" >&2; exit 2; }
@@ -16,4 +16,4 @@ case "${1:-}" in
   *) usage ;;
 esac
 export JETLAG_CAMPAIGN_SECONDS=${2:-$seconds} JETLAG_CAMPAIGN_SEED=${3:-1}
-exec cargo test --release --features full --test hardening -- "$name" --exact --nocapture
+exec cargo test --release --features full --test suite -- "hardening::$name" --exact --nocapture

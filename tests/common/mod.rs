@@ -1,5 +1,12 @@
 //! What integration tests have in common.
 
+pub mod boards;
+#[cfg(feature = "gpu")]
+pub mod cuda;
+pub mod pipeline;
+pub mod run_bytes;
+pub mod under_way;
+
 #[path = "../../crates/tensorrt-dyn/tests/common/machine.rs"]
 #[allow(
     clippy::duplicate_mod,

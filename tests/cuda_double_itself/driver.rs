@@ -5,8 +5,8 @@ use std::ptr::null_mut;
 
 use cudarc::driver::{result, sys};
 
-use crate::cuda::{Control, beside};
-use crate::support::*;
+use crate::common::cuda::{Control, beside};
+use crate::cuda_double_itself::support::*;
 
 #[test]
 fn jetlag_sees_the_device_that_is_pretended() {
@@ -17,7 +17,7 @@ fn jetlag_sees_the_device_that_is_pretended() {
         .capability(87)
         .integrated();
     beside(
-        "driver::jetlag_sees_the_device_that_is_pretended",
+        "cuda_double_itself::driver::jetlag_sees_the_device_that_is_pretended",
         &control,
         || {
             let devices = jetlag::gpu::devices().unwrap();
@@ -39,7 +39,7 @@ fn jetlag_sees_the_device_that_is_pretended() {
 #[test]
 fn a_driver_without_a_device_says_so() {
     beside(
-        "driver::a_driver_without_a_device_says_so",
+        "cuda_double_itself::driver::a_driver_without_a_device_says_so",
         &Control::default().devices(0),
         || {
             let error = jetlag::gpu::first().unwrap_err().to_string();
@@ -51,7 +51,7 @@ fn a_driver_without_a_device_says_so() {
 #[test]
 fn calls_in_the_wrong_state_are_refused_as_the_driver_does() {
     beside(
-        "driver::calls_in_the_wrong_state_are_refused_as_the_driver_does",
+        "cuda_double_itself::driver::calls_in_the_wrong_state_are_refused_as_the_driver_does",
         &Control::default(),
         || {
             let mut count = 0;
@@ -95,7 +95,7 @@ fn calls_in_the_wrong_state_are_refused_as_the_driver_does() {
 #[test]
 fn calls_fail_on_order() {
     beside(
-        "driver::calls_fail_on_order",
+        "cuda_double_itself::driver::calls_fail_on_order",
         &Control::default().fail(&["cuMemAlloc_v2:2:2", "cuEventCreate:1+:999"]),
         || {
             let _gpu = Gpu::open();
@@ -115,7 +115,7 @@ fn calls_fail_on_order() {
 #[test]
 fn a_fault_of_the_device_ends_everything() {
     beside(
-        "driver::a_fault_of_the_device_ends_everything",
+        "cuda_double_itself::driver::a_fault_of_the_device_ends_everything",
         &Control::default().fault(2, 719),
         || {
             let gpu = Gpu::open();
@@ -143,7 +143,7 @@ fn library() -> libloading::Library {
 #[test]
 fn green_contexts_keep_their_multiprocessors_to_themselves() {
     beside(
-        "driver::green_contexts_keep_their_multiprocessors_to_themselves",
+        "cuda_double_itself::driver::green_contexts_keep_their_multiprocessors_to_themselves",
         &Control::default().multiprocessors(16),
         || {
             type Get = unsafe extern "C" fn(c_int, *mut Resource, c_uint) -> sys::CUresult;
@@ -210,7 +210,7 @@ fn green_contexts_keep_their_multiprocessors_to_themselves() {
 #[test]
 fn an_older_driver_has_no_green_contexts() {
     beside(
-        "driver::an_older_driver_has_no_green_contexts",
+        "cuda_double_itself::driver::an_older_driver_has_no_green_contexts",
         &Control::default().driver(12020),
         || {
             type Find = unsafe extern "C" fn(

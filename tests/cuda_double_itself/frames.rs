@@ -6,8 +6,8 @@ use std::ptr::null_mut;
 use cudarc::driver::sys;
 use tensorrt_dyn::{ContextMemory, Library, NetworkOptions};
 
-use crate::cuda::{Control, beside, double, read_log};
-use crate::support::*;
+use crate::common::cuda::{Control, beside, double, read_log};
+use crate::cuda_double_itself::support::*;
 
 const NETWORK: &[u8] =
     b"double-network\ninput a u8 1000\noutput b i32 10 only\nlayer only Relu\ncompute_us 30000\n";
@@ -23,7 +23,7 @@ fn a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log");
     beside(
-        "frames::a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured",
+        "cuda_double_itself::frames::a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured",
         &Control::default().log(&file),
         || {
             for double in double::eras() {

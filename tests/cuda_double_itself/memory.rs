@@ -5,15 +5,15 @@ use std::ptr::null_mut;
 
 use cudarc::driver::{result, sys};
 
-use crate::cuda::{Control, beside, read_log};
-use crate::support::*;
+use crate::common::cuda::{Control, beside, read_log};
+use crate::cuda_double_itself::support::*;
 
 const MIB: usize = 1 << 20;
 
 #[test]
 fn memory_ends_where_it_was_said_to() {
     beside(
-        "memory::memory_ends_where_it_was_said_to",
+        "cuda_double_itself::memory::memory_ends_where_it_was_said_to",
         &Control::default().memory_bytes(8 << 20),
         || {
             let _gpu = Gpu::open();
@@ -39,7 +39,7 @@ fn memory_ends_where_it_was_said_to() {
 #[test]
 fn an_integrated_device_shares_its_memory_with_page_locked_hosts() {
     beside(
-        "memory::an_integrated_device_shares_its_memory_with_page_locked_hosts",
+        "cuda_double_itself::memory::an_integrated_device_shares_its_memory_with_page_locked_hosts",
         &Control::default().memory_bytes(8 << 20).integrated(),
         || {
             let gpu = Gpu::open();
@@ -59,7 +59,7 @@ fn an_integrated_device_shares_its_memory_with_page_locked_hosts() {
 #[test]
 fn pageable_memory_is_taken_before_the_call_returns_and_filled_when_it_returns() {
     beside(
-        "memory::pageable_memory_is_taken_before_the_call_returns_and_filled_when_it_returns",
+        "cuda_double_itself::memory::pageable_memory_is_taken_before_the_call_returns_and_filled_when_it_returns",
         &Control::default(),
         || {
             let gpu = Gpu::open();
@@ -78,7 +78,7 @@ fn pageable_memory_is_taken_before_the_call_returns_and_filled_when_it_returns()
 #[test]
 fn an_address_that_is_not_the_devices_is_refused_and_a_kernel_on_it_ends_the_device() {
     beside(
-        "memory::an_address_that_is_not_the_devices_is_refused_and_a_kernel_on_it_ends_the_device",
+        "cuda_double_itself::memory::an_address_that_is_not_the_devices_is_refused_and_a_kernel_on_it_ends_the_device",
         &Control::default(),
         || {
             let gpu = Gpu::open();
@@ -108,7 +108,7 @@ fn what_is_never_given_back_stands_in_the_log() {
     let file = std::env::temp_dir().join(format!("cuda-double-{}.log", std::process::id()));
     for leaks in [false, true] {
         let _ = std::fs::remove_file(&file);
-        let name = "memory::what_is_never_given_back_stands_in_the_log";
+        let name = "cuda_double_itself::memory::what_is_never_given_back_stands_in_the_log";
         let control = Control::default().log(&file).devices(if leaks { 2 } else { 1 });
         beside(name, &control, || {
             let gpu = Gpu::open();
@@ -148,7 +148,7 @@ fn what_is_never_given_back_stands_in_the_log() {
 #[test]
 fn memory_of_a_stream_is_given_back_in_its_turn() {
     beside(
-        "memory::memory_of_a_stream_is_given_back_in_its_turn",
+        "cuda_double_itself::memory::memory_of_a_stream_is_given_back_in_its_turn",
         &Control::default(),
         || {
             let gpu = Gpu::open();

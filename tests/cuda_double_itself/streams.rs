@@ -5,13 +5,13 @@ use std::ptr::null_mut;
 
 use cudarc::driver::sys;
 
-use crate::cuda::{Control, beside};
-use crate::support::*;
+use crate::common::cuda::{Control, beside};
+use crate::cuda_double_itself::support::*;
 
 #[test]
 fn streams_keep_their_order_and_events_order_streams() {
     beside(
-        "streams::streams_keep_their_order_and_events_order_streams",
+        "cuda_double_itself::streams::streams_keep_their_order_and_events_order_streams",
         &Control::default(),
         || {
             let gpu = Gpu::open();
@@ -49,7 +49,7 @@ fn behind_another_stream(queues: &str) -> Control {
 
 #[test]
 fn streams_of_one_hardware_queue_wait_for_each_other() {
-    let name = "streams::streams_of_one_hardware_queue_wait_for_each_other";
+    let name = "cuda_double_itself::streams::streams_of_one_hardware_queue_wait_for_each_other";
     beside(name, &behind_another_stream("1"), || {
         assert!(
             begun_beside() >= 99.0,
@@ -60,7 +60,7 @@ fn streams_of_one_hardware_queue_wait_for_each_other() {
 
 #[test]
 fn streams_of_different_hardware_queues_do_not() {
-    let name = "streams::streams_of_different_hardware_queues_do_not";
+    let name = "cuda_double_itself::streams::streams_of_different_hardware_queues_do_not";
     beside(name, &behind_another_stream("32"), || {
         assert!(begun_beside() < 99.0);
     });
@@ -104,7 +104,7 @@ fn two_at_once() -> [f32; 2] {
 #[test]
 fn kernels_at_once_share_the_device() {
     beside(
-        "streams::kernels_at_once_share_the_device",
+        "cuda_double_itself::streams::kernels_at_once_share_the_device",
         &Control::default(),
         || {
             // A thread that wakes up late begins late, so that the other has the device alone for so long.
@@ -118,7 +118,7 @@ fn kernels_at_once_share_the_device() {
 #[test]
 fn without_interference_kernels_take_what_they_take_alone() {
     beside(
-        "streams::without_interference_kernels_take_what_they_take_alone",
+        "cuda_double_itself::streams::without_interference_kernels_take_what_they_take_alone",
         &Control::default().without_interference(),
         || {
             for took in two_at_once() {
@@ -131,7 +131,7 @@ fn without_interference_kernels_take_what_they_take_alone() {
 #[test]
 fn a_copy_takes_its_time_on_an_engine_of_its_own() {
     beside(
-        "streams::a_copy_takes_its_time_on_an_engine_of_its_own",
+        "cuda_double_itself::streams::a_copy_takes_its_time_on_an_engine_of_its_own",
         &Control::default().copies(1_000_000_000, 500_000_000),
         || {
             const BYTES: usize = 10_000_000;
@@ -169,7 +169,7 @@ fn a_copy_takes_its_time_on_an_engine_of_its_own() {
 #[test]
 fn the_default_stream_waits_for_blocking_streams_and_they_for_it() {
     beside(
-        "streams::the_default_stream_waits_for_blocking_streams_and_they_for_it",
+        "cuda_double_itself::streams::the_default_stream_waits_for_blocking_streams_and_they_for_it",
         &Control::default(),
         || {
             let gpu = Gpu::open();
@@ -202,7 +202,7 @@ unsafe extern "C" fn note(into: *mut c_void) {
 #[test]
 fn a_host_function_comes_in_its_turn() {
     beside(
-        "streams::a_host_function_comes_in_its_turn",
+        "cuda_double_itself::streams::a_host_function_comes_in_its_turn",
         &Control::default(),
         || {
             let gpu = Gpu::open();
@@ -235,7 +235,7 @@ fn end(on: sys::CUstream) -> Result<sys::CUgraph, sys::CUresult> {
 #[test]
 fn a_captured_graph_does_nothing_until_it_is_launched_and_the_same_each_time() {
     beside(
-        "streams::a_captured_graph_does_nothing_until_it_is_launched_and_the_same_each_time",
+        "cuda_double_itself::streams::a_captured_graph_does_nothing_until_it_is_launched_and_the_same_each_time",
         &Control::default().copies(1_000_000_000, 0),
         || {
             const BYTES: usize = 5_000_000;
@@ -282,7 +282,7 @@ fn a_captured_graph_does_nothing_until_it_is_launched_and_the_same_each_time() {
 #[test]
 fn what_spoils_a_capture_is_refused() {
     beside(
-        "streams::what_spoils_a_capture_is_refused",
+        "cuda_double_itself::streams::what_spoils_a_capture_is_refused",
         &Control::default(),
         || {
             let gpu = Gpu::open();
@@ -324,7 +324,7 @@ fn what_spoils_a_capture_is_refused() {
 #[test]
 fn an_operation_that_hangs_never_completes_and_others_do() {
     beside(
-        "streams::an_operation_that_hangs_never_completes_and_others_do",
+        "cuda_double_itself::streams::an_operation_that_hangs_never_completes_and_others_do",
         &Control::default().hang(2),
         || {
             let gpu = Gpu::open();

@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// An sshd, its keys, and a folder that is the board's.
-pub(super) struct TestBoard {
+pub(crate) struct TestBoard {
     sshd: Child,
     port: u16,
     /// Everything of the test.
-    pub(super) here: tempfile::TempDir,
+    pub(crate) here: tempfile::TempDir,
 }
 
 impl TestBoard {
     /// Starts one; `None`, with the test skipped, where there is no sshd.
-    pub(super) fn start() -> Option<TestBoard> {
+    pub(crate) fn start() -> Option<TestBoard> {
         if !Path::new(SSHD).exists() || Command::new("ssh").arg("-V").output().is_err() {
             let why = "no sshd or no ssh (scripts/setup.sh --test installs them)";
-            crate::machine::missing(&["JETLAG_REQUIRE_SSHD"], why);
+            crate::common::machine::missing(&["JETLAG_REQUIRE_SSHD"], why);
             return None;
         }
         let here = tempfile::tempdir().unwrap();
@@ -55,22 +55,22 @@ impl TestBoard {
     }
 
     /// A path of the test's own.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.here.path().join(name)
     }
 
     /// A folder whose programs the board finds before its own.
-    pub(super) fn programs(&self) -> PathBuf {
+    pub(crate) fn programs(&self) -> PathBuf {
         self.path("programs")
     }
 
     /// `jetlag deploy localhost` with these arguments, knowing the host and having its key.
-    pub(super) fn deploy(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn deploy(&self, arguments: &[&str]) -> Command {
         self.deploy_as("known", "user", arguments)
     }
 
     /// The same with other known hosts and another key.
-    pub(super) fn deploy_as(&self, known: &str, key: &str, arguments: &[&str]) -> Command {
+    pub(crate) fn deploy_as(&self, known: &str, key: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
         command.arg("deploy").arg("localhost").args(arguments);
         for option in [
@@ -95,7 +95,7 @@ impl TestBoard {
     }
 
     /// Writes a program that is ssh with a config in which this board has a name.
-    pub(super) fn ssh_that_knows(&self, name: &str, program: &Path) {
+    pub(crate) fn ssh_that_knows(&self, name: &str, program: &Path) {
         let config = self.path("ssh_config");
         let text = format!(
             "Host {name}\n  HostName localhost\n  AddressFamily inet\n  Port {}\n  UserKnownHostsFile {}\n  IdentityFile {}\n  \
@@ -111,12 +111,12 @@ impl TestBoard {
     }
 
     /// Runs it to its end.
-    pub(super) fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.deploy(arguments).output().unwrap()
     }
 
     /// Breaks every connection that there is; new ones are taken.
-    pub(super) fn cut_connections(&self) {
+    pub(crate) fn cut_connections(&self) {
         let sessions = children(self.sshd.id());
         assert!(!sessions.is_empty(), "nobody is connected");
         for session in sessions {
@@ -131,7 +131,7 @@ impl TestBoard {
     }
 
     /// The run files that were brought.
-    pub(super) fn brought(&self) -> Vec<PathBuf> {
+    pub(crate) fn brought(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.path("out")) else {
             return Vec::new();
         };
@@ -144,7 +144,7 @@ impl TestBoard {
     }
 
     /// Waits until somebody is shown a run: until then, a connection that is lost is made anew.
-    pub(super) fn wait_for_follower(&self) {
+    pub(crate) fn wait_for_follower(&self) {
         let begun = Instant::now();
         let runs = self.path("board/jetlag/runs");
         let follows = |process: &Path| {
@@ -168,7 +168,7 @@ impl TestBoard {
     }
 
     /// Waits until a run has begun to record on the board.
-    pub(super) fn wait_for_record(&self) {
+    pub(crate) fn wait_for_record(&self) {
         let begun = Instant::now();
         loop {
             let runs = fs::read_dir(self.path("board/jetlag/runs")).into_iter().flatten();
@@ -210,7 +210,7 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 /// What it said on stderr.
-pub(super) fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -167,7 +167,7 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
         return;
     }
     // Nothing is dropped when it ends: clocks are given back all the same.
-    let board = crate::boards::board("agx-orin-r36");
+    let board = crate::common::boards::board("agx-orin-r36");
     let clock = board.path().join("sys/class/devfreq/17000000.gpu/min_freq");
     let lowest = std::fs::read_to_string(&clock).unwrap();
     for sync in ["Block", "Spin"] {

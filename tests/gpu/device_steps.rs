@@ -12,11 +12,8 @@ use super::scene::{Scene, number};
 use super::under_way;
 use jetlag::record::Outcome;
 
-#[path = "device_steps/fit.rs"]
 mod fit;
-#[path = "device_steps/pillars.rs"]
 mod pillars;
-#[path = "device_steps/slots.rs"]
 mod slots;
 
 const CHANNELS: usize = 8;
@@ -143,7 +140,7 @@ fn on_the_device(test: &str, body: impl FnOnce()) {
 #[test]
 fn the_device_scatters_as_the_host_to_the_bit() {
     on_the_device(
-        "device_steps::the_device_scatters_as_the_host_to_the_bit",
+        "gpu::device_steps::the_device_scatters_as_the_host_to_the_bit",
         scatters_are_the_same,
     );
 }

@@ -197,7 +197,7 @@ fn the_driver_is_asked_for_all_of_its_hardware_queues() {
     }
 }
 
-const FULL_NAME: &str = "in_flight::";
+const FULL_NAME: &str = "gpu::in_flight::";
 
 #[test]
 fn a_graph_is_dropped_without_a_wait_for_others() {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cuda::double::machine;
+use crate::common::cuda::double::machine;
 use jetlag::gpu::{KernelSource, Nvrtc, NvrtcError, SOURCES};
 
 /// The folder with NVRTC of a release.

@@ -11,8 +11,8 @@ use super::cuda::double::Double;
 use super::cuda::{self, Control};
 
 /// A folder with plans, scenarios and run files.
-pub(super) struct Scene {
-    pub(super) folder: tempfile::TempDir,
+pub(crate) struct Scene {
+    pub(crate) folder: tempfile::TempDir,
     double: &'static Double,
     built: Cell<Built>,
 }
@@ -48,25 +48,25 @@ const LIDAR: &str = r#"Lidar(
 )"#;
 
 /// What the double reads as their networks, each with a duration.
-pub(super) fn camera(compute_us: u64) -> String {
+pub(crate) fn camera(compute_us: u64) -> String {
     format!(
         "double-network\ninput images f32 1x3x64x64\noutput output0 f32 1x7x84 only\nlayer only Conv\ncompute_us {compute_us}\n"
     )
 }
 
 /// A camera's network of many small launches, which takes the host `launch_us` each and the device `kernel_us`.
-pub(super) fn launches(count: u64, launch_us: u64, kernel_us: u64) -> String {
+pub(crate) fn launches(count: u64, launch_us: u64, kernel_us: u64) -> String {
     camera(0) + &format!("launches {count}\nlaunch_us {launch_us}\nkernel_us {kernel_us}\n")
 }
 
-pub(super) fn encoder(compute_us: u64) -> String {
+pub(crate) fn encoder(compute_us: u64) -> String {
     format!(
         "double-network\ninput pillar_points f32 1xpillarsx4x4\noutput pillar_features f32 1xpillarsx8 only\n\
          layer only Conv\ncompute_us {compute_us}\n"
     )
 }
 
-pub(super) fn backbone(compute_us: u64) -> String {
+pub(crate) fn backbone(compute_us: u64) -> String {
     format!(
         "double-network\ninput spatial_features f32 1x8x16x16\noutput box_preds f32 1x8x8x14 only\n\
          output cls_preds f32 1x8x8x2 only\nlayer only Conv\ncompute_us {compute_us}\n"
@@ -81,12 +81,12 @@ impl AsRef<Path> for Scene {
 
 impl Scene {
     /// With the double of an era; none where it cannot be made.
-    pub(super) fn of_era(era: char) -> Option<Self> {
+    pub(crate) fn of_era(era: char) -> Option<Self> {
         Some(Scene::over(cuda::double::era(era)?))
     }
 
     /// With the double of a version that begins so; none where it cannot be made.
-    pub(super) fn of_version(version: &str) -> Option<Self> {
+    pub(crate) fn of_version(version: &str) -> Option<Self> {
         Some(Scene::over(cuda::of_version(version)?))
     }
 
@@ -111,16 +111,16 @@ impl Scene {
     }
 
     /// The newest TensorRT's whose headers are at hand.
-    pub(super) fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         Scene::of_era('C')
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// Builds a plan from the double's text.
-    pub(super) fn plan(&self, name: &str, network: &str) -> &Self {
+    pub(crate) fn plan(&self, name: &str, network: &str) -> &Self {
         let library = Library::open(&self.double.infer).unwrap();
         let Built {
             profiles,
@@ -165,7 +165,7 @@ impl Scene {
     }
 
     /// Plans from now on have so many equal profiles.
-    pub(super) fn profiles(&self, count: usize) -> &Self {
+    pub(crate) fn profiles(&self, count: usize) -> &Self {
         self.built.set(Built {
             profiles: count,
             ..self.built.get()
@@ -174,7 +174,7 @@ impl Scene {
     }
 
     /// Plans from now on share their profiles (8.6.1 to 9.x).
-    pub(super) fn sharing_profiles(&self) -> &Self {
+    pub(crate) fn sharing_profiles(&self) -> &Self {
         self.built.set(Built {
             shares_profiles: true,
             ..self.built.get()
@@ -183,7 +183,7 @@ impl Scene {
     }
 
     /// Plans from now on have so many branches beside their stream.
-    pub(super) fn branches(&self, count: i32) -> &Self {
+    pub(crate) fn branches(&self, count: i32) -> &Self {
         self.built.set(Built {
             branches: count,
             ..self.built.get()
@@ -192,14 +192,14 @@ impl Scene {
     }
 
     /// The demo's plans: a camera, and the LiDAR's pair, which takes as long in all.
-    pub(super) fn demo(&self, camera_us: u64, lidar_us: u64) -> &Self {
+    pub(crate) fn demo(&self, camera_us: u64, lidar_us: u64) -> &Self {
         self.plan("camera.plan", &camera(camera_us))
             .plan("encoder.plan", &encoder(lidar_us / 2))
             .plan("backbone.plan", &backbone(lidar_us - lidar_us / 2))
     }
 
     /// A scenario of the demo's detectors over these plans; `more` are fields of the scenario, the others of the tenants.
-    pub(super) fn scenario(&self, more: &str, camera: &str, lidar: &str) -> PathBuf {
+    pub(crate) fn scenario(&self, more: &str, camera: &str, lidar: &str) -> PathBuf {
         let lidar = match lidar {
             "" => String::new(),
             fields => format!(
@@ -218,7 +218,7 @@ impl Scene {
     }
 
     /// jetlag beside the doubles. None where the driver's double cannot be made.
-    pub(super) fn command(&self, control: &Control, arguments: &[&str]) -> Option<Command> {
+    pub(crate) fn command(&self, control: &Control, arguments: &[&str]) -> Option<Command> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
         command
             .current_dir(self.folder.path())
@@ -232,12 +232,12 @@ impl Scene {
     }
 
     /// Runs jetlag beside the doubles. None where the driver's double cannot be made.
-    pub(super) fn jetlag(&self, control: &Control, arguments: &[&str]) -> Option<Output> {
+    pub(crate) fn jetlag(&self, control: &Control, arguments: &[&str]) -> Option<Output> {
         Some(self.command(control, arguments)?.output().unwrap())
     }
 
     /// Runs the scenario and answers the summary, which may have unmet expectations.
-    pub(super) fn run(&self, control: &Control, scenario: &Path) -> Option<Value> {
+    pub(crate) fn run(&self, control: &Control, scenario: &Path) -> Option<Value> {
         let (path, format) = (scenario.to_str().unwrap(), ["--format", "json", "--quiet"]);
         let mut arguments = vec!["run", path, "--out", "run.mcap", "--force"];
         arguments.extend(format);
@@ -253,7 +253,7 @@ impl Scene {
 }
 
 /// A number of a summary's tenant, by JSON pointer.
-pub(super) fn number(summary: &Value, tenant: &str, pointer: &str) -> f64 {
+pub(crate) fn number(summary: &Value, tenant: &str, pointer: &str) -> f64 {
     let tenants = summary["tenants"].as_array().unwrap();
     let found = tenants.iter().find(|t| t["name"] == tenant).unwrap();
     let value = found

@@ -122,9 +122,11 @@ fn monitor() -> Victim {
 fn application() -> Victim {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .current_dir(folder.path())
-        .args(["kill::an_application_with_ranges", "--exact", "--ignored"]);
+    command.current_dir(folder.path()).args([
+        "hardening::kill::an_application_with_ranges",
+        "--exact",
+        "--ignored",
+    ]);
     Victim::new(folder, command)
 }
 

@@ -6,7 +6,7 @@ use jetlag::scenario::{Arrival, LatencyModel, Overload};
 use jetlag::tenant::simulate::SimTenant;
 use jetlag::units::Nanos;
 
-use crate::interference::{Run, manifest, periodic, sim};
+use crate::summary::interference::{Run, manifest, periodic, sim};
 
 fn lognormal(ms: i64, sigma: f64) -> LatencyModel {
     LatencyModel::LogNormal {

@@ -11,7 +11,7 @@ use jetlag::report::html::{self, Reported};
 use jetlag::report::{Style, text};
 use serde_json::Value;
 
-use crate::{drawn, made_up};
+use crate::summary::{drawn, made_up};
 
 const KINDS: u64 = 60;
 

@@ -13,7 +13,7 @@ use rand_distr::{Distribution, Exp, LogNormal, Normal};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-use crate::made_up::{self, START, ms};
+use crate::summary::made_up::{self, START, ms};
 
 const COMPUTE: usize = Stage::Compute as usize;
 /// What a circumstance is called as a cause; `backlog`, `waited` and `late-release` are parts of the response itself.

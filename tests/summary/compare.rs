@@ -14,7 +14,7 @@ use jetlag::tenant::pipeline::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
-use crate::made_up;
+use crate::summary::made_up;
 
 /// The default of `--rounds`, and a scenario's default duration.
 const ROUNDS: u64 = 5;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::common::shared;
-use crate::export::{ended, jetlag, text, write_run};
-use crate::made_up;
+use crate::summary::export::{ended, jetlag, text, write_run};
+use crate::summary::made_up;
 
 /// Equal in shape, and in numbers to four decimals: all that the files hold.
 fn assert_same(ours: &Value, theirs: &Value, at: &str) {

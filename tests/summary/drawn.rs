@@ -15,7 +15,7 @@ use jetlag::units::{Nanos, Stamp};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-use crate::made_up::{self, ms};
+use crate::summary::made_up::{self, ms};
 
 struct Draw(Pcg64);
 

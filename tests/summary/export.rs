@@ -10,8 +10,8 @@ use jetlag::record::{
 use jetlag::units::{Nanos, Stamp};
 
 use crate::common::machine::{environment, missing, python};
-use crate::html::browser;
-use crate::made_up::{self, START, ms};
+use crate::summary::html::browser;
+use crate::summary::made_up::{self, START, ms};
 
 pub(crate) fn jetlag(args: &[&str], folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_jetlag"))

@@ -9,7 +9,7 @@ use jetlag::record::{
 use jetlag::scenario::{Arrival, BackendChoice, ClockKind, Overload, Release};
 use jetlag::units::Nanos;
 
-use crate::made_up;
+use crate::summary::made_up;
 
 /// The demo of 70 s, changed: frames of the camera together, the end of its measurement, the manifest.
 fn changed(

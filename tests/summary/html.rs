@@ -13,8 +13,8 @@ use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
 
 use crate::common::machine::missing;
-use crate::made_up::{self, START};
-use crate::power;
+use crate::summary::made_up::{self, START};
+use crate::summary::power;
 
 /// The demo with power, clocks, layers, misses, drops and a stall: everything that a page can show.
 fn rich() -> (Manifest, Vec<Event>) {

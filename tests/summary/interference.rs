@@ -11,7 +11,7 @@ use jetlag::tenant::pipeline::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
-use crate::made_up;
+use crate::summary::made_up;
 
 pub(crate) fn manifest(names: &[&str], matrix: Option<Matrix>) -> Manifest {
     let tenants = names

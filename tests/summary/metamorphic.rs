@@ -12,7 +12,7 @@ use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 use serde_json::Value;
 
-use crate::made_up::{self, ms};
+use crate::summary::made_up::{self, ms};
 
 const SECONDS: i64 = 40;
 

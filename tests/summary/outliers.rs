@@ -8,7 +8,7 @@ use rand_distr::{Distribution, LogNormal, Uniform};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
-use crate::made_up::{self, START, ms, tenant};
+use crate::summary::made_up::{self, START, ms, tenant};
 
 const SECONDS: i64 = 60;
 const COMPUTE: usize = Stage::Compute as usize;

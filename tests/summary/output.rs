@@ -8,7 +8,7 @@ use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
-use crate::{made_up, power, submission};
+use crate::summary::{made_up, power, submission};
 
 fn rendered(summary: &Summary, style: &Style) -> String {
     let mut out = Vec::new();

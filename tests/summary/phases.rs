@@ -9,8 +9,8 @@ use jetlag::tenant::pipeline::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
-use crate::interference::{Run, busy, manifest, periodic, rendered, sim, streams};
-use crate::made_up;
+use crate::summary::interference::{Run, busy, manifest, periodic, rendered, sim, streams};
+use crate::summary::made_up;
 
 fn fixed(ms: i64) -> LatencyModel {
     LatencyModel::Fixed(Nanos::from_millis(ms))

@@ -7,7 +7,7 @@ use jetlag::record::{
 };
 use jetlag::units::Nanos;
 
-use crate::made_up::{self, START};
+use crate::summary::made_up::{self, START};
 
 /// A line of power: what it means, and what it reads at a time (in seconds from the measured start).
 pub(crate) struct Line {

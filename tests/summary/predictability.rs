@@ -8,7 +8,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::common::shared;
-use crate::made_up::{self, frame, ms, tenant};
+use crate::summary::made_up::{self, frame, ms, tenant};
 
 #[test]
 fn the_published_sample_gives_the_published_values() {

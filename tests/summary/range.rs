@@ -10,8 +10,8 @@ use jetlag::units::Nanos;
 use serde_json::Value;
 
 use crate::common::machine::python;
-use crate::export::{ended, jetlag, judge, judge_trace, text};
-use crate::made_up;
+use crate::summary::export::{ended, jetlag, judge, judge_trace, text};
+use crate::summary::made_up;
 
 fn read(path: &Path) -> (Vec<Event>, Summary) {
     let mut reader = RunReader::open(path).expect("a run file");

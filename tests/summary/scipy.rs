@@ -11,7 +11,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::common::machine::python;
-use crate::made_up;
+use crate::summary::made_up;
 
 /// Series of all kinds: independent, correlated, of two modes, with many equal values, short.
 fn series() -> Vec<Vec<i64>> {

@@ -5,7 +5,7 @@ use jetlag::record::{Event, Finding, Phase, SampleRecord, Stage, Submission};
 use jetlag::report::{Style, json, text};
 use jetlag::units::Nanos;
 
-use crate::made_up::{self, START};
+use crate::summary::made_up::{self, START};
 
 /// The demo on a backend with a device, of which the camera's host was still submitting for this part of *compute*.
 pub(crate) fn submitted(backend: &str, share: Option<f64>, may_wait: Option<bool>) -> Summary {

@@ -10,9 +10,9 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
 use crate::common::machine::python;
-use crate::export::{ended, jetlag, text, write_run};
-use crate::made_up::{self, ms};
-use crate::scipy::judged;
+use crate::summary::export::{ended, jetlag, text, write_run};
+use crate::summary::made_up::{self, ms};
+use crate::summary::scipy::judged;
 
 #[test]
 fn figures_agree_with_an_implementation_in_python_bit_for_bit() {

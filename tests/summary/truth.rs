@@ -9,7 +9,7 @@ use rand_distr::{Distribution, Exp, LogNormal, Uniform};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
-use crate::made_up::{self, frame, ms, tenant};
+use crate::summary::made_up::{self, frame, ms, tenant};
 
 /// `n` response times from a distribution in milliseconds.
 fn drawn(distribution: impl Distribution<f64>, n: usize, seed: u64) -> Vec<Nanos> {

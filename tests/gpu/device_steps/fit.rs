@@ -131,7 +131,7 @@ fn fits_are_the_same() {
 #[test]
 fn the_device_fits_images_as_the_host_to_the_bit() {
     on_the_device(
-        "device_steps::fit::the_device_fits_images_as_the_host_to_the_bit",
+        "gpu::device_steps::fit::the_device_fits_images_as_the_host_to_the_bit",
         fits_are_the_same,
     );
 }

@@ -155,7 +155,7 @@ fn pillars_are_the_same() {
 #[test]
 fn the_device_voxelises_as_the_host_to_the_bit() {
     on_the_device(
-        "device_steps::pillars::the_device_voxelises_as_the_host_to_the_bit",
+        "gpu::device_steps::pillars::the_device_voxelises_as_the_host_to_the_bit",
         pillars_are_the_same,
     );
 }

@@ -13,8 +13,8 @@ use jetlag::source::{Content, Frame, Image, PointCloud};
 use tensorrt_dyn::Library;
 
 use super::{on_the_device, random};
-use crate::cuda;
-use crate::scene::Scene;
+use crate::common::cuda;
+use crate::gpu::scene::Scene;
 
 /// A detector with one slot.
 struct Open {
@@ -113,7 +113,7 @@ fn images() -> Vec<Frame> {
 #[test]
 fn images_of_any_size_come_out_as_from_the_host() {
     on_the_device(
-        "device_steps::slots::images_of_any_size_come_out_as_from_the_host",
+        "gpu::device_steps::slots::images_of_any_size_come_out_as_from_the_host",
         || outputs_are_the_same("camera.ron", &["camera.plan"], &["output0"], &images()),
     );
 }
@@ -141,7 +141,7 @@ fn sweeps() -> Vec<Frame> {
 #[test]
 fn sweeps_of_any_size_come_out_as_from_the_host() {
     on_the_device(
-        "device_steps::slots::sweeps_of_any_size_come_out_as_from_the_host",
+        "gpu::device_steps::slots::sweeps_of_any_size_come_out_as_from_the_host",
         || {
             let plans = ["encoder.plan", "backbone.plan"];
             outputs_are_the_same("lidar.ron", &plans, &["box_preds", "cls_preds"], &sweeps());
@@ -177,7 +177,7 @@ fn cells_come_back() {
 #[test]
 fn pillars_come_back_where_postprocessing_asks_for_them() {
     on_the_device(
-        "device_steps::slots::pillars_come_back_where_postprocessing_asks_for_them",
+        "gpu::device_steps::slots::pillars_come_back_where_postprocessing_asks_for_them",
         cells_come_back,
     );
 }

@@ -3,8 +3,6 @@
 mod advice;
 mod answers;
 mod causes;
-#[path = "../common/mod.rs"]
-mod common;
 mod compare;
 mod cvcuda;
 mod drawn;

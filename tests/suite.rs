@@ -1,0 +1,47 @@
+//! The integration tests, in one program: each program links all of jetlag and everything below it. A part is run by its name:
+//! `cargo test --features full --test suite gpu::in_flight`. What needs a program of its own has one: `no_allocation`, which counts
+//! what the whole program allocates, and `features`, which is built with every set of them.
+
+#[allow(dead_code, unreachable_pub, reason = "with fewer features fewer tests use it")]
+mod common;
+
+#[cfg(feature = "cpu")]
+mod camera_models;
+#[cfg(feature = "cpu")]
+mod cli;
+mod clocks;
+mod compare;
+#[cfg(feature = "gpu")]
+mod cuda_double_itself;
+#[cfg(feature = "cpu")]
+mod demo_networks;
+#[cfg(feature = "cpu")]
+mod deploy;
+mod detector_docs;
+mod doctor;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+mod gpu;
+#[cfg(feature = "cpu")]
+mod graph_models;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+mod hardening;
+mod kitti;
+#[cfg(feature = "cpu")]
+mod lidar_models;
+#[cfg(feature = "gpu")]
+mod loaded_plans;
+mod monitor;
+mod network_facts;
+#[cfg(all(feature = "cpu", feature = "gpu", feature = "nvtx"))]
+mod nvtx;
+#[cfg(all(feature = "cpu", feature = "onnxruntime"))]
+mod onnxruntime;
+mod permissions;
+mod pipeline;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+mod plans;
+mod run_file;
+mod scenarios;
+mod selftest;
+mod summary;
+mod terminal;
