@@ -155,7 +155,7 @@ fn match_class(found: &[&Detection], objects: &[&Truth], dont_care: &[Place], mi
 pub fn iou(a: &Place, b: &Place) -> f64 {
     let (both, area_a, area_b) = areas(a, b);
     let union = area_a + area_b - both;
-    if both > 0.0 && union > 0.0 {
+    if both > 0.0 {
         (both / union).clamp(0.0, 1.0)
     } else {
         0.0
@@ -301,6 +301,8 @@ mod tests {
         };
         assert!((iou(&Place::Space(car), &Place::Space(turned)) - 1.0).abs() < 1e-6);
         assert_eq!(iou(&Place::Space(car), &image(0.0, 0.0, 4.0, 2.0)), 0.0);
+        let nothing = image(5.0, 5.0, 5.0, 5.0);
+        assert_eq!(iou(&nothing, &nothing), 0.0);
     }
 
     fn box2d() -> impl Strategy<Value = Place> {

@@ -796,3 +796,220 @@ fn a_profiled_tenant_takes_from_others_only_where_there_are_any() {
     assert!(message(2).contains("may take more from the other tenants"));
     assert!(!message(1).contains("other tenants"), "{}", message(1));
 }
+
+fn codes(summary: &Summary) -> Vec<&str> {
+    summary
+        .run
+        .findings
+        .iter()
+        .map(|finding| finding.code.as_str())
+        .collect()
+}
+
+fn advice<'a>(summary: &'a Summary, code: &str) -> &'a str {
+    let mut findings = summary.run.findings.iter();
+    let found = findings.find(|finding| finding.code == code);
+    &found
+        .unwrap_or_else(|| panic!("no {code}: {:#?}", summary.run.findings))
+        .advice
+}
+
+#[test]
+fn a_run_is_short_below_ninety_nine_percent_of_what_was_planned() {
+    let of = |reason, ms: i64| {
+        let tenant = made_up::tenant("camera", 1.0, 33.0);
+        let mut end = made_up::end(0, Phase::Together, 0);
+        (end.reason, end.measured_to) = (reason, end.measured_from + Nanos::from_millis(ms));
+        let frame = |i: u64| made_up::frame(i, Nanos::from_millis(1_000 * i as i64), Nanos::ZERO, Nanos(5));
+        let mut events: Vec<Event> = (0..100).map(|i| Event::Frame(frame(i))).collect();
+        events.push(Event::Phase(end));
+        let summary = made_up::summarize(&made_up::manifest(100, vec![tenant]), &events);
+        codes(&summary).contains(&"short-run")
+    };
+    for reason in [
+        EndReason::Duration,
+        EndReason::EndOfSource,
+        EndReason::Interrupted,
+    ] {
+        assert!(!of(reason, 99_500) && !of(reason, 99_000), "{reason:?}");
+        assert!(of(reason, 98_999), "{reason:?}");
+    }
+}
+
+#[test]
+fn a_fifth_of_the_processors_and_a_hundredth_of_the_response_time_are_not_too_much_yet() {
+    let of = |own_load: f64, own_cost: i64| {
+        let (mut manifest, mut events) = made_up::demo(70);
+        manifest.scenario.expect.clear();
+        for event in &mut events {
+            match event {
+                Event::Sample(sample) if sample.signal == "own_cpu_load" => sample.value = Some(own_load),
+                Event::Frame(frame) if frame.tenant == OVERHEAD_TENANT => {
+                    frame.finished = frame.released + Nanos(own_cost);
+                }
+                Event::Frame(frame) if frame.tenant == 0 => {
+                    frame.finished = frame.released + Nanos::from_millis(20);
+                }
+                _ => {}
+            }
+        }
+        let summary = made_up::summarize(&manifest, &events);
+        codes(&summary)
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(of(44.0, 200_000), Vec::<String>::new());
+    assert_eq!(of(43.9, 200_000), ["host-busy"]);
+    assert_eq!(of(44.0, 200_001), ["own-cost"]);
+}
+
+/// A camera of which nothing came: its end, changed.
+fn nothing_of(change: impl Fn(&mut PhaseRecord)) -> Summary {
+    let mut end = made_up::end(0, Phase::Together, 10);
+    change(&mut end);
+    let mut manifest = made_up::manifest(10, vec![made_up::tenant("camera", 1.0, 33.0)]);
+    manifest.scenario.baseline.alone = true;
+    made_up::summarize(&manifest, &[Event::Phase(end)])
+}
+
+#[test]
+fn of_a_tenant_without_a_frame_its_end_and_lost_records_are_told() {
+    let failed = nothing_of(|end| end.reason = EndReason::Failed);
+    assert_eq!(only(&failed).code, "no-frames");
+    assert_eq!(
+        only(&failed).message,
+        "camera completed no frame: it could not go on."
+    );
+    let lost = nothing_of(|end| end.lost_records = 5);
+    assert_eq!(codes(&lost), ["lost-records", "too-few-samples"]);
+    assert_eq!(
+        lost.run.findings[1].message,
+        "camera completed no frame: 5 not recorded."
+    );
+}
+
+/// A camera at 100 Hz for ten seconds whose frames take so many milliseconds, changed.
+fn at_100_hz(ms: f64, change: impl Fn(&mut FrameRecord)) -> Summary {
+    let frames = (0..1_000).map(|i| {
+        let at = Nanos::from_millis(10 * i as i64);
+        let mut frame = made_up::frame(i, at, Nanos::ZERO, made_up::ms(ms));
+        change(&mut frame);
+        Event::Frame(frame)
+    });
+    let mut events: Vec<Event> = frames.collect();
+    events.push(Event::Phase(made_up::end(0, Phase::Together, 10)));
+    made_up::summarize(
+        &made_up::manifest(10, vec![made_up::tenant("camera", 100.0, 33.0)]),
+        &events,
+    )
+}
+
+#[test]
+fn a_demand_of_four_fifths_is_a_rate_that_is_too_high_and_one_of_all_the_time_is_kept_up_with() {
+    let drops = |frame: &mut FrameRecord| {
+        if frame.sequence.is_multiple_of(4) {
+            frame.outcome = Outcome::Dropped;
+        }
+    };
+    assert!(advice(&at_100_hz(8.0, drops), "overload").starts_with("Lower the rate"));
+    assert!(advice(&at_100_hz(7.9, drops), "overload").contains("stalls"));
+    assert!(!codes(&at_100_hz(10.0, |_| {})).contains(&"overload"));
+    assert!(codes(&at_100_hz(10.1, |_| {})).contains(&"overload"));
+}
+
+#[test]
+fn a_baseline_that_was_asked_for_and_has_no_frame_is_told_of_a_tenant_that_has_frames() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.scenario.expect.clear();
+    manifest.scenario.baseline.alone = true;
+    let tenants = |summary: &Summary| {
+        let findings = summary.run.findings.iter();
+        let without = findings.filter(|finding| finding.code == "no-baseline");
+        without
+            .filter_map(|finding| finding.tenant.clone())
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(
+        tenants(&made_up::summarize(&manifest, &events)),
+        Vec::<String>::new()
+    );
+    events.retain(
+        |event| !matches!(event, Event::Frame(frame) if frame.tenant == 0 && frame.phase == Phase::Alone),
+    );
+    assert_eq!(tenants(&made_up::summarize(&manifest, &events)), ["camera"]);
+    assert_eq!(tenants(&nothing_of(|_| {})), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_that_lasted_and_had_too_few_is_advised_to_last_longer_than_it_did() {
+    // 64 frames at 30 Hz and one at each end take 2.2 s, and these were planned and lasted.
+    let frame = |i: u64| made_up::frame(i, Nanos::from_millis(33 * i as i64), Nanos::ZERO, Nanos(5));
+    let mut events: Vec<Event> = (0..60).map(|i| Event::Frame(frame(i))).collect();
+    events.push(Event::Phase(made_up::end(0, Phase::Together, 3)));
+    let manifest = made_up::manifest(3, vec![made_up::tenant("camera", 30.0, 33.0)]);
+    let summary = made_up::summarize(&manifest, &events);
+    assert_eq!(
+        advice(&summary, "too-few-samples"),
+        "Run for 4 s or longer at this rate (`--set duration=4s`)."
+    );
+}
+
+#[test]
+fn where_half_of_the_frames_are_dropped_more_are_to_be_released() {
+    let mut tenant = made_up::tenant("camera", 100.0, 33.0);
+    tenant.frames = Some(50);
+    let frames = (0..50).map(|i| {
+        let mut frame = made_up::frame(i, Nanos::from_millis(10 * i as i64), Nanos::ZERO, Nanos(5));
+        if i % 2 == 1 {
+            frame.outcome = Outcome::Dropped;
+        }
+        Event::Frame(frame)
+    });
+    let mut events: Vec<Event> = frames.collect();
+    let mut end = made_up::end(0, Phase::Together, 1);
+    end.reason = EndReason::Count;
+    events.push(Event::Phase(end));
+    let summary = made_up::summarize(&made_up::manifest(10, vec![tenant]), &events);
+    // With a scatter of 1, seen on 25 frames: v = 1 + 64 / 25, 64 + 3.38 v + 2.6 √(64 v + 1.69 v²) are 117.1 completed,
+    // and twice as many released.
+    let advice = advice(&summary, "too-few-samples");
+    assert!(advice.starts_with("Set `frames: 235` or more"), "{advice}");
+}
+
+#[test]
+fn frames_that_are_missing_alone_are_advised_upon_by_how_they_came_alone() {
+    let of = |arrival: Arrival| {
+        let (mut manifest, mut events) = made_up::demo(70);
+        manifest.scenario.expect = vec!["camera.slowdown.p99 < 9".to_owned()];
+        manifest.scenario.tenants[0].arrival = arrival;
+        let mut alone = 0;
+        events.retain(|event| match event {
+            Event::Frame(frame) if frame.tenant == 0 && frame.phase == Phase::Alone && !frame.warmup => {
+                alone += 1;
+                alone <= 100
+            }
+            _ => true,
+        });
+        let summary = made_up::summarize(&manifest, &events);
+        advice(&summary, "too-few-samples").to_owned()
+    };
+    let hz = 30.0;
+    let periodic = Arrival::Periodic {
+        hz,
+        phase: Nanos::ZERO,
+        jitter: Nanos::ZERO,
+    };
+    // 100 frames in 70 s: 662 and one at each end take 464.8 s.
+    assert_eq!(
+        of(periodic),
+        "Run for 465 s or longer at this rate (`--set duration=465s`): what counts here is the time that the tenant runs \
+         alone."
+    );
+    // By chance, seen on 100 frames: v = 1 + 662 / 100, 662 + 3.38 v + 2.6 √(662 v + 1.69 v²) + 2 take 613.4 s.
+    assert_eq!(
+        of(Arrival::Poisson { hz }),
+        "Run for 614 s or longer at this rate (`--set duration=614s`): what counts here is the time that the tenant runs \
+         alone."
+    );
+}

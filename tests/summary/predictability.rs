@@ -217,3 +217,21 @@ fn one_frame_and_none_have_no_predictability_and_no_panic() {
     let none = made_up::with_responses(&[]);
     assert_eq!(none.tenants[0].predictability.interpolated, None);
 }
+
+#[test]
+fn a_spread_is_no_share_of_a_median_of_nothing() {
+    let spread = |response: Nanos| {
+        let summary = made_up::with_responses(&[response; 700]);
+        summary.tenants[0].predictability.relative_spread
+    };
+    assert_eq!((spread(Nanos(0)), spread(ms(5.0))), (None, Some(0.0)));
+}
+
+#[test]
+fn a_run_whose_end_was_never_written_has_the_hosts_figures_of_the_time_that_was_seen() {
+    let (manifest, mut events) = made_up::demo(10);
+    let host = |events: &[Event]| made_up::summarize(&manifest, events).host.is_some();
+    assert!(host(&events));
+    events.retain(|event| !matches!(event, Event::Phase(_)));
+    assert!(host(&events));
+}

@@ -267,4 +267,24 @@ mod tests {
         let mut many = Decoder::new(&[0, 1, 0, 0, 255, 255, 255, 255, 0]).unwrap();
         assert!(many.len().is_err());
     }
+
+    #[test]
+    fn a_sequence_longer_than_what_is_left_of_the_message_is_refused() {
+        let mut out = Vec::new();
+        let mut encoder = Encoder::new(&mut out);
+        encoder.len(3);
+        (0..2).for_each(|_| encoder.u8(1));
+        let found = Decoder::new(&out).unwrap().len();
+        assert!(
+            matches!(
+                found,
+                Err(CdrError::TooShort {
+                    wanted: 3,
+                    found: 2,
+                    ..
+                })
+            ),
+            "{found:?}"
+        );
+    }
 }

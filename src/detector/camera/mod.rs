@@ -64,3 +64,36 @@ impl Fit {
         (clipped.x1 < clipped.x2 && clipped.y1 < clipped.y2).then_some(clipped)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_box_beside_the_image_nothing_is_left() {
+        let fit = Fit {
+            scale: [1.0; 2],
+            offset: [0.0; 2],
+            image: [640.0, 480.0],
+        };
+        let clipped = |x1: f32, y1: f32, x2: f32, y2: f32| fit.clip(Box2d { x1, y1, x2, y2 });
+        for (x1, y1, x2, y2) in [
+            (640.0, 10.0, 700.0, 20.0),
+            (-20.0, 10.0, 0.0, 20.0),
+            (10.0, 480.0, 20.0, 490.0),
+            (10.0, -5.0, 20.0, 0.0),
+        ] {
+            assert_eq!(clipped(x1, y1, x2, y2), None);
+        }
+        let inside = clipped(630.0, -5.0, 700.0, 20.0);
+        assert_eq!(
+            inside,
+            Some(Box2d {
+                x1: 630.0,
+                y1: 0.0,
+                x2: 640.0,
+                y2: 20.0
+            })
+        );
+    }
+}

@@ -341,4 +341,25 @@ mod tests {
         assert_eq!(iou(&point, &point), 0.0);
         assert_eq!(iou(&point, &boxed(0.0, 0.0, 2.0, 2.0)), 0.0);
     }
+
+    #[test]
+    fn a_box_that_overlaps_by_no_more_than_is_allowed_stays() {
+        let kept = |iou: f32| {
+            let candidate = |index: u32, x2: f32| Candidate {
+                score: 0.9,
+                class: 0,
+                index,
+                place: boxed(0.0, 0.0, x2, 1.0),
+            };
+            let mut found = candidates(vec![candidate(0, 2.0), candidate(1, 1.0)]);
+            found.suppress(&Nms {
+                iou,
+                ..Nms::default()
+            });
+            found.as_slice().len()
+        };
+        // One of two.
+        assert_eq!((kept(0.49), kept(0.5)), (1, 2));
+        assert_eq!(Candidates::new(0.3, Labels::Best).threshold(), 0.3);
+    }
 }

@@ -110,4 +110,27 @@ mod tests {
             .collect();
         assert_eq!(stays(&mut Suppress::new(0.5, 3, true), &candidates).len(), 3);
     }
+
+    #[test]
+    fn a_box_that_overlaps_by_no_more_than_is_allowed_stays() {
+        let of = |iou: f64| {
+            let candidate = |l: f32, x: f32| Candidate {
+                score: 1.0,
+                class: 0,
+                at: Box3d {
+                    x,
+                    l,
+                    w: 1.0,
+                    ..Box3d::default()
+                },
+            };
+            // One square metre of two.
+            stays(
+                &mut Suppress::new(iou, 10, true),
+                &[candidate(2.0, 0.0), candidate(1.0, 0.5)],
+            )
+            .len()
+        };
+        assert_eq!((of(0.49), of(0.5)), (1, 2));
+    }
 }

@@ -368,4 +368,33 @@ mod tests {
         // In single precision this is π.
         assert_eq!(normalised_angle(std::f64::consts::PI - 1e-9), -PI);
     }
+
+    #[test]
+    fn a_box_with_a_side_below_nothing_has_no_area_and_overlaps_nothing() {
+        let boxed = |l: f32, w: f32| {
+            Footprint::of(&Box3d {
+                l,
+                w,
+                h: 1.0,
+                ..Box3d::default()
+            })
+        };
+        let proper = boxed(4.0, 2.0);
+        for (l, w) in [
+            (-4.0, 2.0),
+            (4.0, -2.0),
+            (-4.0, -2.0),
+            (0.0, 2.0),
+            (4.0, 0.0),
+            (f32::NAN, 2.0),
+        ] {
+            let other = boxed(l, w);
+            assert_eq!(other.area(), 0.0, "{l} × {w}");
+            assert_eq!(
+                (proper.intersection(&other), other.intersection(&proper)),
+                (0.0, 0.0),
+                "{l} × {w}"
+            );
+        }
+    }
 }

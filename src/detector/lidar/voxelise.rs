@@ -300,4 +300,10 @@ mod tests {
         let tally = skip.run(&points);
         assert_eq!((tally.kept, tally.crowded, tally.unread), (2, 1, 0));
     }
+
+    #[test]
+    fn a_device_is_told_what_becomes_of_points_when_all_pillars_are_taken() {
+        let skips = |when_full| Voxeliser::new(grid(), 3, 4, when_full).skips();
+        assert!(skips(WhenFull::Skip) && !skips(WhenFull::Stop));
+    }
 }

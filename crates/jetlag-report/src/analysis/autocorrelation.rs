@@ -288,4 +288,29 @@ mod tests {
         let step: Vec<i64> = (0..10_000).map(|i| i64::from(i >= 5_000)).collect();
         assert!(inflation(&step, 0) > 1_000.0);
     }
+
+    #[test]
+    fn neighbours_are_correlated_from_three_values_on() {
+        assert_eq!(with_the_next(&[1, 2]), None);
+        // Deviations −4/3, −1/3 and 5/3: −1/9 over 42/9.
+        assert!((with_the_next(&[1, 2, 4]).unwrap() + 1.0 / 42.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_run_of_two_has_no_pair_of_lags() {
+        let found = correlation_of_events(&[vec![true, false]]);
+        // Lag 1 is not looked at: √(2 × 3 / 2 + 1 / (2 × ½)).
+        assert_eq!((found.time, found.error), (1.0, 2.0));
+    }
+
+    #[test]
+    fn an_event_and_its_opposite_repeat_themselves_alike() {
+        let events: Vec<bool> = (0..300).map(|i: u32| (i * i) % 31 < 9).collect();
+        let opposite = events.iter().map(|event| !event).collect();
+        let (found, other) = (
+            correlation_of_events(&[events]),
+            correlation_of_events(&[opposite]),
+        );
+        assert!((found.time - other.time).abs() < 1e-9 && (found.error - other.error).abs() < 1e-9);
+    }
 }

@@ -59,17 +59,12 @@ impl Binomial {
                 .unwrap_or(1.0),
         }
     }
-
-    /// The smallest number of successes that is not negligible.
-    fn first(&self) -> u64 {
-        self.first
-    }
 }
 
 /// Whether `hits` of `n` are more than a true share of `share` would give in all but one of a hundred
 /// samples: evidence that the share is exceeded, rather than the luck of a short run.
 pub(super) fn exceeds_share(hits: u64, n: u64, share: f64) -> bool {
-    hits > 0 && 1.0 - Binomial::new(n, share).below(hits) < 0.01
+    1.0 - Binomial::new(n, share).below(hits) < 0.01
 }
 
 /// Ranks (1-based) of the two order statistics of `n` independent values between which the `p` quantile
@@ -86,7 +81,7 @@ pub(super) fn interval_ranks(n: u64, p: f64, rank: u64, confidence: f64) -> Opti
     let mut best: Option<(u64, u64, f64)> = None;
     let mut upper = n;
     // From the tightest lower rank downwards, the upper rank that is needed can only come down too.
-    for lower in (successes.first().max(1)..=rank).rev() {
+    for lower in (1..=rank).rev() {
         let missed_below = successes.below(lower);
         if successes.below(upper) - missed_below < confidence {
             continue;

@@ -20,13 +20,13 @@ pub(super) const PRICE: f64 = 6.0;
 pub(super) fn levels(values: &[f64]) -> Vec<usize> {
     let n = values.len();
     let price = price(values);
-    if n < 2 * SHORTEST || price <= 0.0 {
+    if price <= 0.0 {
         return Vec::new();
     }
     let sums = Sums::new(values);
     // best[end]: the least cost of dividing values[..end], and where its last stretch starts.
     let mut best = vec![(f64::INFINITY, 0); n + 1];
-    best[0] = (-price, 0);
+    best[0] = (0.0, 0);
     let mut starts = vec![0];
     for end in SHORTEST..=n {
         let costs: Vec<(f64, usize)> = starts
@@ -230,5 +230,41 @@ mod tests {
         assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(median(&mut [7.0]), Some(7.0));
         assert_eq!(median(&mut []), None);
+    }
+
+    #[test]
+    fn a_change_is_found_in_two_of_the_shortest_stretches_and_at_each_of_their_ends() {
+        let step = |n: usize, at: usize| -> Vec<f64> {
+            (0..n)
+                .map(|i| (i % 2) as f64 * 0.1 + if i < at { 0.0 } else { 9.0 })
+                .collect()
+        };
+        assert_eq!(levels(&step(10, 5)), [5]);
+        assert_eq!(levels(&step(20, 5)), [5]);
+        assert_eq!(levels(&step(20, 6)), [6]);
+        assert_eq!(levels(&step(20, 15)), [15]);
+        for n in 0..10 {
+            assert!(levels(&step(n, n / 2)).is_empty(), "{n}");
+        }
+        assert!(levels(&[0.1; 50]).is_empty());
+    }
+
+    #[test]
+    fn noise_is_told_by_its_steps_of_which_the_large_ones_count_as_four_deviations() {
+        // Steps of 2 and one of 18: the limit is 4 × 2 / 0.67448975 = 11.86.
+        let step = [0.0, 2.0, 0.0, 2.0, 0.0, 18.0, 20.0, 18.0, 20.0, 18.0];
+        let limit: f64 = 8.0 / 0.674_489_75;
+        assert!((step_variance(&step, 1) - (8.0 * 4.0 + limit * limit) / 9.0).abs() < 1e-9);
+        // Most steps are none: all count as they are.
+        assert!((step_variance(&[0.0, 0.0, 0.0, 0.0, 3.0], 1) - 9.0 / 4.0).abs() < 1e-12);
+        // Neighbours of squares modulo 503 added: with one and two the variances of steps over one and two places,
+        // φ = two / one − 1 and σ² = one / (2 (1 − φ)), √(σ² (1 + φ) / (1 − φ)).
+        let squares: Vec<f64> = (0..200).map(|i| f64::from((i * i) % 503)).collect();
+        let of_two: Vec<f64> = squares.windows(2).map(|pair| pair[0] + pair[1]).collect();
+        assert!(
+            (noise(&of_two) - 1_003.525_388_263_5).abs() < 1e-9,
+            "{}",
+            noise(&of_two)
+        );
     }
 }

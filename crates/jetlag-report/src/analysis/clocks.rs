@@ -101,7 +101,7 @@ fn judged(of: &str, values: &[f64]) -> Option<Finding> {
     let third = running.len() / 3;
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
     let (early, late) = (mean(&running[..third]), mean(&running[running.len() - third..]));
-    let (code, message) = if third > 0 && late < early * (1.0 - CLOCK_SHARE) {
+    let (code, message) = if late < early * (1.0 - CLOCK_SHARE) {
         (
             "clock-fell",
             format!(
@@ -226,5 +226,24 @@ mod tests {
         for other in ["gpu0_video_frequency", "dla_memory_frequency"] {
             assert_eq!(found(&[(other, moving)], GPU), [], "{other}");
         }
+    }
+
+    #[test]
+    fn a_clock_fell_where_its_last_third_is_more_than_a_twentieth_below_its_first() {
+        let code = |values: &[f64]| judged("The GPU's", values).map(|found| found.code);
+        assert_eq!(
+            code(&[1_000.0, 1_000.0, 900.0, 900.0, 950.0, 950.0]).as_deref(),
+            Some("clocks-moved")
+        );
+        assert_eq!(
+            code(&[1_000.0, 1_000.0, 900.0, 900.0, 948.0, 950.0]).as_deref(),
+            Some("clock-fell")
+        );
+        assert_eq!(
+            code(&[1_000.0, 900.0]).as_deref(),
+            Some("clocks-moved"),
+            "two readings have no thirds"
+        );
+        assert_eq!(code(&[1_000.0, 960.0, 1_000.0]), None);
     }
 }

@@ -489,4 +489,83 @@ mod tests {
             assert_eq!(is(name, unit, value), throttled, "{name}: {value}");
         }
     }
+
+    #[test]
+    fn from_more_than_one_reading_of_a_hundred_on_a_limit_is_said() {
+        let of = |bits: f64, readings: i64| {
+            codes(&tracks("nvml", "gpu0_throttle_reasons", "bits", |i| {
+                if i < readings { bits } else { 0.0 }
+            }))
+        };
+        for bits in [4.0, 128.0, 8.0] {
+            assert!(of(bits, 1).is_empty(), "{bits}");
+            assert_eq!(of(bits, 2), ["throttled"], "{bits}");
+        }
+        // Heat is said at once.
+        assert_eq!(of(64.0, 1), ["throttled"]);
+    }
+
+    #[test]
+    fn what_slowed_a_part_down_is_told_with_the_share_of_readings_in_which_it_did() {
+        let said = |signal: &str, unit: &str, up: i64| {
+            let tracks = tracks("s", signal, unit, |i| if i < up { 2.0 } else { 0.0 });
+            let found = derive(&tracks, (Stamp(0), Stamp(10_000_000_000)), GPU);
+            found
+                .into_iter()
+                .map(|found| found.message)
+                .collect::<Vec<String>>()
+        };
+        assert_eq!(
+            said("cpufreq-cpu0_cooling", "state", 31),
+            ["The kernel slowed cpufreq-cpu0 down because of heat in 31 % of the readings."]
+        );
+        assert_eq!(
+            said("VDD_IN_over_current", "flag", 7),
+            ["VDD_IN drew more current than its limit: the alarm was up in 7 % of the readings."]
+        );
+        assert_eq!(
+            said("power_mode", "id", 70),
+            ["The power mode changed from 2 to 0 during the run."]
+        );
+        for (signal, unit) in [
+            ("cpufreq-cpu0_cooling", "state"),
+            ("VDD_IN_over_current", "flag"),
+            ("power_mode", "id"),
+        ] {
+            assert!(said(signal, unit, 0).is_empty(), "{signal}");
+        }
+    }
+
+    #[test]
+    fn reasons_of_a_gpu_are_bits_of_that_name() {
+        let of = |signal: &str, unit: &str| {
+            let tracks = tracks("s", signal, unit, |_| 64.0);
+            is_throttle_reasons(tracks.get("s", signal).unwrap())
+        };
+        assert!(of("gpu0_throttle_reasons", "bits"));
+        assert!(!of("gpu0_throttle_reasons", "count") && !of("gpu0_flags", "bits"));
+    }
+
+    #[test]
+    fn a_temperature_rises_by_more_than_three_degrees_over_all_and_one_over_the_last_half() {
+        let by_quarter = |quarters: [f64; 4]| {
+            let zone = tracks("thermal", "gpu", "c", |i| quarters[i as usize / 25]);
+            !codes(&zone).is_empty()
+        };
+        for (quarters, rising) in [
+            ([40.0, 41.0, 41.5, 43.0], false),
+            ([40.0, 41.0, 41.5, 43.5], true),
+            ([40.0, 41.0, 43.0, 44.0], false),
+            ([40.0, 41.0, 43.0, 44.5], true),
+            ([43.0, 41.0, 41.5, 43.5], false),
+        ] {
+            assert_eq!(by_quarter(quarters), rising, "{quarters:?}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_took_nothing_is_not_named() {
+        let idle = tracks("processes", "idle", "percent", |_| 0.0);
+        assert!(busiest(&idle, (Stamp(0), Stamp(10_000_000_000))).is_empty());
+    }
 }

@@ -43,9 +43,6 @@ impl Dependence {
 
     /// Of runs in order of time; `value_of` answers with the estimate of a quantile over all of them.
     pub(super) fn of(runs: &[&[i64]], value_of: impl Fn(Quantile) -> Option<i64>) -> Dependence {
-        if runs.iter().all(|run| run.len() < 2) {
-            return Dependence::NONE;
-        }
         Dependence {
             at: AT.map(|quantile| {
                 value_of(quantile).map_or(Correlation::NONE, |value| correlation(runs, value))

@@ -254,4 +254,39 @@ mod tests {
             prop_assert!((energy(window(0, cut)) + energy(window(cut, 9_900)) - whole).abs() < 1e-6);
         }
     }
+
+    #[test]
+    fn the_usual_distance_is_the_median_of_those_around() {
+        // Distances of 10, 20, 30, … ms.
+        let rarer: Vec<Point> = points((0..30).map(|i| (i * (i + 1) * 5, 1_000.0)));
+        for (n, ms) in [(0, 40), (2, 50), (5, 60), (10, 110), (23, 240), (28, 270)] {
+            assert_eq!(usual(&rarer, n), Nanos(ms * MS), "{n}");
+        }
+    }
+
+    #[test]
+    fn after_its_last_reading_power_stands_for_the_distance_that_was_usual_there() {
+        let mut at = 0;
+        let distances = [100; 20].into_iter().chain([1_000; 8]).chain([100; 2]);
+        let later = distances.map(|distance| {
+            at += distance;
+            (at, 2_000.0)
+        });
+        let readings = points(std::iter::once((0, 2_000.0)).chain(later.collect::<Vec<_>>()));
+        let end = readings[readings.len() - 1].at.0 / MS;
+        let (sum, covered) = area(&readings, TENTH, window(end, end + 5_000));
+        assert_eq!((sum, covered), (2_000.0 * 1e9, Nanos(1_000 * MS)));
+    }
+
+    #[test]
+    fn a_sensor_renews_its_value_after_the_median_time_between_changes() {
+        let mut at = 0;
+        let changes = [7, 50, 10, 40, 20, 30].into_iter().enumerate();
+        let later = changes.map(|(n, distance)| {
+            at += distance;
+            (at, n as f64)
+        });
+        let readings = points(std::iter::once((0, -1.0)).chain(later.collect::<Vec<_>>()));
+        assert_eq!(observed_refresh(&readings), Some(Nanos(30 * MS)));
+    }
 }

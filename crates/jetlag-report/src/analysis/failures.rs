@@ -163,4 +163,15 @@ mod tests {
         assert!(long.ends_with('…'));
         assert_eq!(shortened(""), "");
     }
+
+    #[test]
+    fn what_is_kept_of_failures_is_bounded() {
+        let mut failures = Failures::default();
+        (0..20).for_each(|at| failures.frame(&failed(0, at)));
+        assert_eq!(failures.failed[&(Phase::Together, 0)].len(), MOST_FAILED);
+        failures.log(&line(0, "the device is gone"));
+        (0..5_000).for_each(|at| failures.log(&line(at, "tenant a: it failed")));
+        assert_eq!(failures.lines.len(), MOST_LINES);
+        assert!(failures.lines.iter().all(|(_, said)| said.starts_with("tenant ")));
+    }
 }

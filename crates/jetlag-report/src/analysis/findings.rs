@@ -747,3 +747,26 @@ fn percent(share: f64) -> String {
         format!("{percent:.2} %")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_at_the_end_is_more_than_two_for_each_in_flight_and_two_and_more_than_one_in_a_hundred() {
+        let line = |unfinished: u64, overdue: u64, offered: u64, depth: usize| {
+            let counts = FrameCounts {
+                unfinished,
+                overdue,
+                offered,
+                ..FrameCounts::default()
+            };
+            line_at_end(&counts, depth)
+        };
+        assert!(!line(4, 0, 100, 1) && line(5, 0, 100, 1) && line(3, 2, 100, 1));
+        assert!(!line(6, 0, 100, 2) && line(7, 0, 100, 2));
+        assert!(!line(2, 0, 20, 1), "a tenth, and few");
+        assert!(!line(21, 0, 2_100, 1), "one in a hundred");
+        assert!(line(22, 0, 2_100, 1));
+    }
+}

@@ -55,3 +55,28 @@ impl HostReadings {
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_known_by_its_load_or_its_memory() {
+        let read = |signals: &[&str]| {
+            let mut readings = HostReadings::default();
+            for signal in signals {
+                readings.sample(&SampleRecord {
+                    at: Stamp(5),
+                    source: "host".to_owned(),
+                    signal: (*signal).to_owned(),
+                    value: Some(40.0),
+                    unit: String::new(),
+                });
+            }
+            readings.finish(Stamp(0), Stamp(10))
+        };
+        assert_eq!(read(&["cpu_load"]).unwrap().cpu_load_percent, Some(40.0));
+        assert_eq!(read(&["memory_used"]).unwrap().cpu_load_percent, None);
+        assert!(read(&["own_cpu_load"]).is_none() && read(&[]).is_none());
+    }
+}

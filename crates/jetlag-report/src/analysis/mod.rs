@@ -395,3 +395,72 @@ fn merge(recorded: Vec<Finding>, derived: Vec<Finding>) -> Vec<Finding> {
     );
     findings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::FrameRecord;
+    use crate::scenario::{BackendChoice, Scenario, Tenant};
+
+    fn manifest() -> Manifest {
+        let scenario = Scenario {
+            tenants: vec![Tenant::of_backend("a", BackendChoice::Null)],
+            ..Scenario::empty("made")
+        };
+        Manifest {
+            schema_major: 1,
+            schema_minor: 0,
+            jetlag_version: String::new(),
+            command_line: Vec::new(),
+            scenario,
+            tenants: Vec::new(),
+            machine: std::collections::BTreeMap::new(),
+            anchor: Stamp(0),
+            anchor_unix_ns: 0,
+        }
+    }
+
+    fn frame(tenant: u16, phase: Phase) -> FrameRecord {
+        FrameRecord {
+            tenant,
+            phase,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence: 0,
+            source_index: 0,
+            released: Stamp(0),
+            started: Stamp(0),
+            finished: Stamp(10),
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+            submission: None,
+        }
+    }
+
+    #[test]
+    fn durations_are_counted_as_they_are_kept_so_that_memory_has_an_end() {
+        let mut summarizer = Summarizer::new(&manifest());
+        let mut kept = |frame: FrameRecord| {
+            let before = summarizer.kept;
+            summarizer.push(&Event::Frame(frame));
+            (summarizer.kept - before, summarizer.overhead.count())
+        };
+        // Lateness, response and service, and as many for the waterfall.
+        assert_eq!(kept(frame(0, Phase::Together)), (6, 0));
+        assert_eq!(kept(frame(0, Phase::Together)), (6, 0));
+        assert_eq!(kept(frame(0, Phase::Other(3))).0, 1);
+        // jetlag's own cost is that of its own tenant, in whatever phase, and of the phase in which it is measured.
+        assert_eq!(kept(frame(OVERHEAD_TENANT, Phase::Overhead)), (1, 1));
+        assert_eq!(kept(frame(OVERHEAD_TENANT, Phase::Together)), (1, 2));
+        assert_eq!(kept(frame(0, Phase::Overhead)), (1, 3));
+        let mut other = frame(OVERHEAD_TENANT, Phase::Overhead);
+        other.warmup = true;
+        assert_eq!(kept(other), (0, 3));
+        other.warmup = false;
+        other.outcome = Outcome::Dropped;
+        assert_eq!(kept(other), (0, 3));
+    }
+}

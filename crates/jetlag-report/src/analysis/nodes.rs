@@ -450,4 +450,25 @@ mod tests {
         };
         assert!(summarize(vec![still], None).iter().all(|node| node.share == 0.0));
     }
+
+    #[test]
+    fn a_node_that_ran_more_often_has_more_of_the_time() {
+        let record = |name: &str, mean_ms: i64, count: u64| NodeRecord {
+            name: name.to_owned(),
+            mean: Nanos::from_millis(mean_ms),
+            count,
+            ..records(&[Profiled {
+                layers: vec![1.0],
+                response: 1.0,
+            }])
+            .remove(0)
+        };
+        let found = summarize(vec![record("a", 2, 30), record("b", 5, 8)], None);
+        let shares: Vec<(&str, f64)> = found
+            .iter()
+            .map(|node| (node.name.as_str(), node.share))
+            .collect();
+        // 40 and 60 ms of 100.
+        assert_eq!(shares, [("b", 0.4), ("a", 0.6)]);
+    }
 }

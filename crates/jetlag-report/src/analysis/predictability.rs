@@ -239,4 +239,27 @@ mod tests {
         let one = of([5].into_iter());
         assert_eq!((one.p50_ms, one.iqr_ms), (0.000_005, 0.0));
     }
+
+    #[test]
+    fn nothing_is_a_share_of_no_time_and_a_thousand_frames_are_no_longer_sparse() {
+        let zeros = of(std::iter::repeat_n(0, 200));
+        assert_eq!(
+            (zeros.p99_ms, zeros.normalized_range, zeros.relative_spread),
+            (Some(0.0), None, None)
+        );
+        assert_eq!(zeros.trimmed.unwrap().relative_spread, None);
+        // Most take no time, and too few are left for a spread.
+        let few = of((0..50).map(|i| i64::from(i > 40)));
+        assert_eq!(few.trimmed.unwrap().relative_spread, None);
+        let few = of((1..=50).map(|ms| ms * 1_000_000));
+        assert_eq!(few.trimmed.unwrap().relative_spread, None);
+        for (frames, sparse) in [(999, true), (1_000, false)] {
+            let equal = of(std::iter::repeat_n(5, frames));
+            assert_eq!(
+                (equal.sparse, equal.trimmed.unwrap().sparse),
+                (sparse, sparse),
+                "{frames}"
+            );
+        }
+    }
 }

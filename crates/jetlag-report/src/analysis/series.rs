@@ -424,4 +424,28 @@ mod tests {
         }
         assert_eq!(series.count(), TOGETHER as u64 * 3);
     }
+
+    #[test]
+    fn two_values_have_a_deviation_and_one_has_none() {
+        assert_eq!(series(&[1]).sd(), None);
+        assert!((series(&[1, 3]).sd().unwrap() - std::f64::consts::SQRT_2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_more_confidence_takes_is_as_many_times_more_as_frames_repeat_each_other() {
+        // Threes of equal frames, of which one in ten is slow: each is worth about a third.
+        let frames: Vec<i64> = (0..1_200).map(|i: i64| 100 + (i / 3 * 7_919) % 101).collect();
+        let some = series(&frames);
+        let dependence = some.dependence(&frames);
+        let inflation = dependence.supports(Quantile::P90, 1_200).unwrap();
+        assert!(inflation > 1.5, "{inflation}");
+        // So sure that even the extremes of as many independent frames would not do.
+        let confidence = 1.0 - 1e-15;
+        let [Err(wanting)] = some.quantiles([Quantile::P90], confidence, &dependence) else {
+            panic!("an interval of {confidence}")
+        };
+        let expected = (Quantile::P90.needs_at(confidence) as f64 * inflation).ceil();
+        assert_eq!((wanting.needs as f64, wanting.repeats), (expected, false));
+        assert!(wanting.needs > 1_200);
+    }
 }

@@ -432,4 +432,59 @@ mod tests {
         let found = &signals.changed(&[shift], run())[0];
         assert_eq!(found.len(), 1, "{found:?}");
     }
+
+    fn track(unit: &str) -> Track {
+        Track {
+            source: "gpu".to_owned(),
+            signal: "signal".to_owned(),
+            unit: unit.to_owned(),
+            readings: (0..5).map(|i| (Stamp(i * 10), i as f64)).collect(),
+            every: 1,
+            seen: 5,
+        }
+    }
+
+    #[test]
+    fn a_clock_changes_by_its_share_a_temperature_by_degrees_and_what_was_off_by_nothing() {
+        for (unit, before, after, size) in [
+            ("mhz", 1_000.0, 960.0, 2.0),
+            ("mhz", 1_000.0, 1_040.0, 2.0),
+            ("mhz", 4.0, 8.0, 50.0),
+            ("mhz", 0.0, 1_300.0, 0.0),
+            ("c", 50.0, 47.0, 1.5),
+            ("w", 50.0, 47.0, 0.0),
+        ] {
+            let found = track(unit).size(before, after);
+            assert!(
+                (found - size).abs() < 1e-9,
+                "{unit}, {before} to {after}: {found}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_reading_at_the_start_of_a_window_is_in_it_and_one_at_its_end_is_not() {
+        let found: Vec<f64> = track("c")
+            .within(Stamp(10), Stamp(30))
+            .iter()
+            .map(|of| of.1)
+            .collect();
+        assert_eq!(found, [1.0, 2.0]);
+    }
+
+    #[test]
+    fn signals_of_one_name_and_two_sources_are_two() {
+        let mut signals = Signals::default();
+        for source in ["gpu", "soc", "gpu"] {
+            signals.sample(&SampleRecord {
+                at: Stamp(0),
+                source: source.to_owned(),
+                signal: "frequency".to_owned(),
+                value: Some(1_300.0),
+                unit: "mhz".to_owned(),
+            });
+        }
+        let readings: Vec<usize> = signals.tracks.iter().map(|track| track.readings.len()).collect();
+        assert_eq!(readings, [2, 1]);
+    }
 }

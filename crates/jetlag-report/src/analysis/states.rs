@@ -36,9 +36,6 @@ pub(super) struct States {
 /// much it repeats itself to say that there is nothing.
 pub(super) fn states(values: &[f64]) -> Option<States> {
     let n = values.len();
-    if n < 4 * SHORTEST {
-        return None;
-    }
     let sums = Sums::new(values);
     let divisions = divisions(&sums, n);
     let price = PRICE * (n as f64).ln();
@@ -276,5 +273,92 @@ mod tests {
         assert_eq!(states(&step).expect("long enough").changes, [30]);
         assert_eq!(states(&[1.0; 30]), None);
         assert_eq!(states(&[]), None);
+    }
+
+    #[test]
+    fn a_series_of_any_length_up_to_forty_values_says_nothing() {
+        for n in 0..=40 {
+            assert_eq!(states(&vec![1.0; n]), None, "{n}");
+            let step: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i >= n / 2))).collect();
+            assert_eq!(states(&step[..n.min(20)]), None, "{n}");
+        }
+    }
+
+    #[test]
+    fn clear_stairs_are_stairs_and_no_line() {
+        for seed in 0..20 {
+            let found = states(&made(0.0, 300, seed, |x| (x * 3.0).floor() * 0.3)).expect("long enough");
+            assert!(!found.is_line && found.changes.len() == 2, "{seed}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn in_values_that_repeat_each_other_a_short_excursion_is_no_state() {
+        // The correlation time is 3 and is read higher; twelve of them are more than the 25 values here.
+        for seed in 0..20 {
+            let found = states(&made(0.5, 400, seed, |x| {
+                if (0.5..0.5625).contains(&x) { 0.5 } else { 0.0 }
+            }));
+            assert!(found.is_none_or(|found| found.changes.is_empty()), "{seed}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_that_of_least_squares() {
+        // numpy.polyfit(range(5), values, 1): slope 1.3, residuals as below.
+        let line = Line::through(&[1.0, 2.0, 4.0, 3.0, 7.0]);
+        assert!((line.rise - 5.2).abs() < 1e-12, "{}", line.rise);
+        assert!((line.cost - 4.3).abs() < 1e-12, "{}", line.cost);
+        for (found, expected) in line.residuals.iter().zip([0.2, -0.1, 0.6, -1.7, 1.0]) {
+            assert!((found - expected).abs() < 1e-12, "{:?}", line.residuals);
+        }
+    }
+
+    #[test]
+    fn noise_is_that_of_a_reference() {
+        // Squares modulo a prime are noise of a kind that is the same everywhere; those of two neighbours added repeat
+        // each other. With r = values − mean, n of them, p parameters and e errors: ρ = Σ r[i] r[i+1] / Σ r² + (p + 1) / n,
+        // high = ρ + e √((1 − ρ²) / n), the sum of pairs of correlations by Geyer times 1 + e √(2 (2 lags + 1) / n); the
+        // larger of it and (1 + high) / (1 − high) is the time, the variance Σ r² / (n − p × time) × time.
+        let squares = |of: usize| (0..400).map(|i| ((i * i) % of) as f64).collect::<Vec<f64>>();
+        let around = |values: Vec<f64>| {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            values.into_iter().map(|value| value - mean).collect::<Vec<f64>>()
+        };
+        let of_two = |of: usize| {
+            let one = squares(of);
+            around(one.windows(2).map(|pair| pair[0] + pair[1]).collect())
+        };
+        for (residuals, parameters, time, variance) in [
+            (around(squares(31)), 1, 1.0, 68.192_456_140_4),
+            // The sum of correlations is larger …
+            (around(squares(61)), 1, 4.864_664_671_5, 1_746.626_522_115_6),
+            // … and the first of them here.
+            (of_two(31), 1, 9.003_911_928_6, 1_316.274_841_928_3),
+        ] {
+            let found = noise(&residuals, parameters, 2.5).unwrap();
+            assert!((found.time / time - 1.0).abs() < 1e-9, "{found:?} for {time}");
+            assert!(
+                (found.variance / variance - 1.0).abs() < 1e-9,
+                "{found:?} for {variance}"
+            );
+        }
+    }
+
+    #[test]
+    fn parameters_cost_values_and_what_is_left_has_to_last_forty_times() {
+        let noise_of = |n: usize, parameters| noise(&made(0.0, n, 5, |_| 0.0), parameters, 0.0);
+        assert!(noise_of(41, 1).is_some() && noise_of(40, 1).is_none());
+        assert!(noise_of(43, 3).is_some() && noise_of(42, 3).is_none());
+    }
+
+    #[test]
+    fn correlations_are_added_in_pairs_until_the_last_that_a_series_has() {
+        assert_eq!(correlation_time(4, |_| 1.0), (3.0, 3));
+        assert_eq!(correlation_time(5, |_| 1.0), (7.0, 5));
+        assert_eq!(
+            correlation_time(100, |lag| if lag == 1 { 0.5 } else { -0.6 }),
+            (2.0, 3)
+        );
     }
 }

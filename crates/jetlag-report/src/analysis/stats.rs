@@ -208,4 +208,17 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn nothing_is_no_part_of_nothing() {
+        assert_eq!(quotient(Some(3.0), Some(2.0)), Some(1.5));
+        assert_eq!(
+            (quotient(Some(3.0), Some(0.0)), quotient(None, Some(2.0))),
+            (None, None)
+        );
+        assert_eq!(
+            (over(Nanos(3), Nanos(2)), over(Nanos(3), Nanos(0))),
+            (Some(1.5), None)
+        );
+    }
 }

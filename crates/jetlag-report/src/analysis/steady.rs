@@ -424,4 +424,115 @@ mod tests {
             assert!(found.advice.contains(advice), "{found:?}");
         }
     }
+
+    #[test]
+    fn a_line_that_starts_or_ends_below_nothing_is_no_drift() {
+        // The lines of least squares go from −2 to 6 and from 6 to −2, and from 2 to 6.
+        assert_eq!(drift(&[0.0, 0.0, 0.0, 0.0, 10.0]), None);
+        assert_eq!(drift(&[10.0, 0.0, 0.0, 0.0, 0.0]), None);
+        assert_eq!(drift(&[2.0, 3.0, 4.0, 5.0, 6.0]), Some(2.0));
+        assert_eq!(drift(&[6.0, 5.0, 4.0, 3.0, 2.0]), Some(-0.666_667));
+        assert_eq!(drift(&[100.0, 100.5, 101.0]), None, "one percent");
+    }
+
+    #[test]
+    fn a_change_is_known_no_more_exactly_than_a_stretch_is_long() {
+        // Two changes in a minute: within an eightieth of it, each is told with a signal that changed then.
+        let told = |number: i64| {
+            let length = 60_000 * MS / number;
+            let level = |n: i64| match n * 3 / number {
+                1 => 12.0,
+                _ => 9.0,
+            };
+            let stretches: Vec<(Stamp, f64)> = (0..number).map(|n| (Stamp(n * length), level(n))).collect();
+            let changes = [number / 3, 2 * number / 3].map(|at| at as usize);
+            let mut signals = Signals::default();
+            for i in 0..600 {
+                signals.sample(&SampleRecord {
+                    at: Stamp(i * 100 * MS),
+                    source: "gpu".to_owned(),
+                    signal: "gpu_frequency".to_owned(),
+                    value: Some(if i < 200 { 1300.0 } else { 900.0 } + (i % 3) as f64),
+                    unit: "mhz".to_owned(),
+                });
+            }
+            let found = shifts(&stretches, &changes, (Stamp(0), Stamp(60_000 * MS)), &signals);
+            assert_eq!(found.len(), 2);
+            assert_eq!(
+                (found[0].before_ms, found[0].after_ms, found[0].at_s),
+                (9.0, 12.0, 20.0)
+            );
+            assert_eq!(
+                (found[1].before_ms, found[1].after_ms, found[1].at_s),
+                (12.0, 9.0, 40.0)
+            );
+            assert!(found[1].with.is_empty());
+            found[0].with.len()
+        };
+        assert_eq!((told(60), told(120)), (0, 1));
+    }
+
+    #[test]
+    fn from_a_twentieth_on_what_did_not_last_limits_the_figures() {
+        let shift = |change: f64| Steady {
+            shifts: vec![Shift {
+                at_s: 12.0,
+                before_ms: 10.0,
+                after_ms: 10.0 * (1.0 + change),
+                change,
+                with: Vec::new(),
+            }],
+            ..Steady::default()
+        };
+        let settling = |settling: f64| Steady {
+            settled_after_s: Some(2.5),
+            settling: Some(settling),
+            ..Steady::default()
+        };
+        let drift = |drift: f64| Steady {
+            drift: Some(drift),
+            ..Steady::default()
+        };
+        let said = |steady: &Steady| {
+            finding("camera", steady, Nanos::from_secs(1))
+                .map(|found| (found.code, found.message, found.advice))
+        };
+        for of in [shift(0.03), shift(-0.049), settling(0.049), drift(-0.049)] {
+            assert_eq!(said(&of), None, "{of:?}");
+        }
+        for (of, code, message) in [
+            (
+                shift(0.05),
+                "latency-shift",
+                "camera: its median went from 10.00 to 10.50 ms after 12.0 s; the quantiles mix two states.",
+            ),
+            (
+                settling(0.333),
+                "not-settled",
+                "camera: the first 2.5 s of the measured time were 33 % slower than the rest: it had not settled when the \
+                 warm-up ended.",
+            ),
+            (
+                settling(-0.1),
+                "not-settled",
+                "camera: the first 2.5 s of the measured time were 10 % faster than the rest: it had not settled when the \
+                 warm-up ended.",
+            ),
+            (
+                drift(0.3),
+                "drift",
+                "camera: its response time rose by 30 % from start to end; the quantiles depend on the duration.",
+            ),
+            (
+                drift(-0.05),
+                "drift",
+                "camera: its response time fell by 5 % from start to end; the quantiles depend on the duration.",
+            ),
+        ] {
+            let (found, text, _) = said(&of).unwrap();
+            assert_eq!((found.as_str(), text.as_str()), (code, message));
+        }
+        let (_, _, advice) = said(&settling(0.333)).unwrap();
+        assert_eq!(advice, "Warm up for longer (`--set warmup=4s`).");
+    }
 }

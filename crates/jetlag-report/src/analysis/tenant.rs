@@ -394,3 +394,64 @@ pub(super) fn arrival_in_words(arrival: &Arrival) -> String {
         Arrival::Replay { speed } => format!("replay ×{speed}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(sequence: u64, lateness: Nanos) -> FrameRecord {
+        let mut stages = [None; 8];
+        stages[Stage::Acquire as usize] = Some(Nanos(3));
+        stages[Stage::Compute as usize] = Some(Nanos(5));
+        FrameRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence,
+            source_index: sequence,
+            released: Stamp(100),
+            started: Stamp(100) + lateness,
+            finished: Stamp(200) + lateness,
+            lateness,
+            stages,
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+            submission: None,
+        }
+    }
+
+    #[test]
+    fn of_a_frame_it_is_counted_how_many_durations_are_kept_and_whether_it_was_released_late() {
+        let mut gathered = Gathered::default();
+        let budget = Nanos(50);
+        let mut push = |frame: &FrameRecord| (gathered.frame(frame, budget, true), gathered.late_releases);
+        // Lateness, response and service, as many for the waterfall, and two stages.
+        let kept = 3 + waterfall::KEPT + 2;
+        assert_eq!(push(&frame(0, Nanos(50))), (kept, 0));
+        assert_eq!(push(&frame(1, Nanos(51))), (kept, 1));
+        assert_eq!(push(&frame(2, Nanos(90))), (kept, 2));
+        let mut submitted = frame(3, Nanos::ZERO);
+        submitted.submission = Some(crate::record::Submission {
+            took: Nanos(2),
+            in_compute: Some(Nanos(1)),
+        });
+        assert!(push(&submitted).0 > kept);
+        let mut dropped = frame(4, Nanos::ZERO);
+        dropped.outcome = Outcome::Dropped;
+        assert_eq!(push(&dropped), (1, 2));
+    }
+
+    #[test]
+    fn a_sample_within_a_stretch_is_of_frames_that_begin_and_end_in_it() {
+        let mut series = Series::default();
+        let timed = [(0, 10), (10, 10), (20, 10), (30, 10), (31, 10)];
+        timed.iter().for_each(|&(_, took)| series.push(Nanos(took), true));
+        let stamped = timed.into_iter().map(|(released, took)| (Stamp(released), took));
+        let sample = Sample::new(series.finish(), stamped);
+        let inside = sample.within(Stamp(10), Stamp(40));
+        assert_eq!(inside.released, [Stamp(10), Stamp(20), Stamp(30)]);
+        assert_eq!(inside.distribution.count(), 3);
+    }
+}

@@ -326,4 +326,18 @@ mod tests {
         }
         assert_eq!(tracks.finish().span(), Some((Stamp(20), Stamp(70))));
     }
+
+    #[test]
+    fn the_usual_time_between_readings_is_the_median_one() {
+        let mut track = Track {
+            sorted: true,
+            ..Track::default()
+        };
+        let mut at = 0;
+        for gap in [0, 50, 10, 40, 20, 30] {
+            at += gap;
+            track.push(Stamp(at), Some(1.0));
+        }
+        assert_eq!(track.spacing(), Some(Nanos(30)));
+    }
 }

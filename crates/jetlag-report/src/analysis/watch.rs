@@ -381,4 +381,75 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn frames_that_only_touch_do_not_meet_and_those_of_the_own_tenant_are_nobodys_company() {
+        let span = |from: i64, to: i64| Span {
+            started: Stamp(from),
+            finished: Stamp(to),
+        };
+        assert!(!span(0, 5).meets(span(5, 9)) && !span(5, 9).meets(span(0, 5)));
+        assert!(span(0, 5).meets(span(4, 9)) && span(4, 9).meets(span(0, 5)));
+        let mut watch = Watch::new(2);
+        watch.frame(&frame(0, 0, [0, 0, 20]));
+        watch.frame(&frame(0, 1, [10, 10, 30]));
+        watch.frame(&frame(0, 2, [15, 15, 40]));
+        for kept in &watch.finish()[0].usual {
+            assert_eq!(kept.beside, [[], []]);
+        }
+    }
+
+    #[test]
+    fn of_the_frames_beside_a_kept_one_the_first_eight_are_noted() {
+        let mut watch = Watch::new(2);
+        watch.frame(&frame(0, 0, [0, 0, 100]));
+        // This one is longer, so that more is looked for when the first has its eight.
+        watch.frame(&frame(0, 1, [20, 20, 200]));
+        (0..20).for_each(|n| watch.frame(&frame(1, n as u64, [n * 5, n * 5, n * 5 + 4])));
+        let started = |kept: &Kept| -> Vec<i64> {
+            let spans = kept.beside[1].iter();
+            spans.map(|span| span.started.0 / 1_000_000).collect()
+        };
+        let kept = &watch.finish()[0].usual;
+        assert_eq!(started(&kept[0]), [0, 5, 10, 15, 20, 25, 30, 35]);
+        assert_eq!(started(&kept[1]), [20, 25, 30, 35, 40, 45, 50, 55]);
+    }
+
+    #[test]
+    fn a_line_is_counted_with_its_work_and_the_frames_of_the_measured_time_with_it() {
+        let mut watch = Watch::new(1);
+        watch.frame(&frame(0, 0, [0, 0, 10]));
+        watch.frame(&frame(0, 1, [2, 10, 30]));
+        watch.frame(&frame(0, 2, [4, 30, 35]));
+        watch.frame(&frame(0, 3, [6, 35, 36]));
+        let watched = &watch.finish()[0];
+        assert_eq!(watched.frames(), 4);
+        let behind: Vec<_> = watched.usual.iter().filter_map(|kept| kept.behind).collect();
+        let told: Vec<(u64, i64, u64, i64)> = behind
+            .iter()
+            .map(|behind| {
+                let ms = |time: Nanos| time.0 / 1_000_000;
+                (
+                    behind.sequence,
+                    ms(behind.service),
+                    behind.frames,
+                    ms(behind.work),
+                )
+            })
+            .collect();
+        assert_eq!(told, [(0, 10, 1, 10), (1, 20, 2, 30), (1, 20, 3, 35)]);
+    }
+
+    #[test]
+    fn a_frame_that_began_fifty_microseconds_after_its_release_did_not_wait() {
+        let began_after = |micros: i64| {
+            let mut watch = Watch::new(1);
+            watch.frame(&frame(0, 0, [0, 0, 10]));
+            let mut next = frame(0, 1, [10, 10, 20]);
+            next.started = next.released + Nanos(micros * 1_000);
+            watch.frame(&next);
+            watch.finish()[0].usual[1].behind.is_some()
+        };
+        assert!(!began_after(50) && began_after(51));
+    }
 }

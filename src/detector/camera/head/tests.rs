@@ -185,6 +185,10 @@ fn anchor_free_outputs_decode_alike_in_both_directions() {
     }
     let every = decoded_as(head.clone(), TWO_CLASSES, vec![planes()], Labels::Every).unwrap();
     assert_eq!(every.len(), 3, "{every:?}");
+    // Of two classes with one score, the first.
+    let equal = tensor("out", &[1, 6, 9], |v| (4..6).for_each(|k| v[k * 9] = 0.5));
+    let best = decoded(head.clone(), TWO_CLASSES, vec![equal]).unwrap();
+    assert_eq!(best.iter().map(|found| found.class).collect::<Vec<u16>>(), [0]);
     let none = tensor("out", &[1, 6, 0], |_| {});
     assert!(decoded(head.clone(), TWO_CLASSES, vec![none]).unwrap().is_empty());
     let wrong = tensor("out", &[1, 7, 9], |_| {});

@@ -410,3 +410,20 @@ fn an_output_may_have_a_row_for_each_anchor_and_no_other_shape_of_as_many_number
     let error = run(&[1, 64, 3]).unwrap_err().to_string();
     assert!(error.contains("`scores` has shape [1, 64, 3]"), "{error}");
 }
+
+#[test]
+fn a_rotation_of_nothing_is_not_above_nothing() {
+    assert_eq!(directed(0.0, false, DirectionRule::Sign), 0.0);
+    assert_eq!(directed(0.0, true, DirectionRule::Sign), PI);
+    assert_eq!(directed(1.0, false, DirectionRule::Sign), 1.0 + PI);
+    assert_eq!(directed(1.0, true, DirectionRule::Sign), 1.0);
+}
+
+#[test]
+fn pillars_beside_the_grid_occupy_nothing_in_it() {
+    let mut occupied = Occupancy::default();
+    occupied.count(&grid(), &[[12, 3], [3, 16], [-1, 5], [5, -1], [12, 15], [0, 16]]);
+    assert_eq!(occupied.within([[0.0, 12.0], [0.0, 16.0]]), 0);
+    occupied.count(&grid(), &[[11, 15], [0, 0]]);
+    assert_eq!(occupied.within([[0.0, 12.0], [0.0, 16.0]]), 2);
+}

@@ -225,3 +225,19 @@ fn a_device_is_told_where_each_value_of_a_layout_stands() {
         }
     }
 }
+
+#[test]
+fn heights_are_measured_from_the_mean_of_the_points_and_from_the_middle_of_the_pillar() {
+    let grid = Grid {
+        min: [0.0, -2.0, -3.0],
+        size: [0.5, 0.5, 4.0],
+        ..GRID
+    };
+    let points = [[1.1, 0.1, 0.5, 0.9], [1.3, 0.4, -1.5, 0.1], [1.2, 0.1, -0.5, 0.2]];
+    let origins = Origins::of(&grid, [2, 4], &points);
+    // The mean is (1.2, 0.2, −0.5), the middle (1.25, 0.25, −1).
+    let wanted = [1.1, 0.1, 0.5, 0.9, -0.1, -0.1, 1.0, -0.15, -0.15, 1.5, 0.0];
+    for (found, wanted) in origins.values(&points[0]).iter().zip(wanted) {
+        assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
+    }
+}

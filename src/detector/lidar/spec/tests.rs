@@ -410,3 +410,61 @@ fn more_numbers_without_sense_are_refused() {
     let told = problem(&PAIR.replace("y: (-4.0, 4.0)", "y: (-4.0, 4.5)"));
     assert!(told.contains("must divide the 16 × 17 pillars"), "{told}");
 }
+
+#[test]
+fn a_range_that_makes_no_sense_is_told_once_and_a_stride_has_to_divide_both_ways() {
+    let told = |from: &str, to: &str| -> Vec<String> {
+        assert!(PAIR.contains(from), "{from}");
+        let spec: LidarSpec = ron::from_str(&PAIR.replace(from, to)).unwrap();
+        spec.problems()
+    };
+    for (from, to, wanted) in [
+        (
+            "z: (-3.0, 1.0)",
+            "z: (1.0, -3.0)",
+            "`range.z` goes from 1 to -3: the second must be larger",
+        ),
+        (
+            "z: (-3.0, 1.0)",
+            "z: (1.0, 1.0)",
+            "`range.z` goes from 1 to 1: the second must be larger",
+        ),
+        (
+            "0.5, 4.0)",
+            "0.5, 0.0)",
+            "`voxel` is 0 along z: it must be above 0",
+        ),
+        (
+            "0.5, 4.0)",
+            "0.5, -4.0)",
+            "`voxel` is -4 along z: it must be above 0",
+        ),
+        (
+            "stride: 2",
+            "stride: 0",
+            "`head.stride` is 0: it must divide the 16 × 16 pillars",
+        ),
+        (
+            "stride: 2",
+            "stride: 5",
+            "`head.stride` is 5: it must divide the 16 × 16 pillars",
+        ),
+        (
+            "x: (0.0, 8.0)",
+            "x: (0.0, 8.5)",
+            "`head.stride` is 2: it must divide the 17 × 16 pillars",
+        ),
+        (
+            "y: (-4.0, 4.0)",
+            "y: (-4.0, 4.5)",
+            "`head.stride` is 2: it must divide the 16 × 17 pillars",
+        ),
+        (
+            "max_points: 4, max_pillars: 20",
+            "max_points: 10000, max_pillars: 10000",
+            "`max_points` × `max_pillars` is 100000000: at most 64000000 points are set aside",
+        ),
+    ] {
+        assert_eq!(told(from, to), [wanted]);
+    }
+}

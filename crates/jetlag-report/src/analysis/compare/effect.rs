@@ -480,4 +480,45 @@ mod tests {
             assert_eq!(of_runs([&[10.0, wrong], &[11.0, 11.1]], 0.95), None, "{wrong}");
         }
     }
+
+    #[test]
+    fn what_takes_no_time_has_no_ratio_on_either_side() {
+        let (some, none) = (
+            vec![(0..200).map(|i| 1 + i * i % 31).collect::<Vec<i64>>()],
+            vec![vec![0i64; 200]],
+        );
+        for sides in [[&some, &none], [&none, &some], [&none, &none]] {
+            let found = of_quantile(Quantile::P50, sides.map(Vec::as_slice), 0.95);
+            assert!(matches!(found, Err(Unknown::NoRatio)), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_frame_each_is_enough_to_compare_misses_and_none_is_not() {
+        let side = |missed: Vec<bool>| Promises {
+            responses: vec![vec![5; missed.len()]],
+            missed: vec![missed],
+        };
+        let found = of_misses([&side(vec![false]), &side(vec![true])], 0.95).unwrap();
+        assert_eq!((found.baseline, found.candidate, found.change), (0.0, 1.0, 1.0));
+        let none = of_misses([&side(vec![]), &side(vec![true])], 0.95);
+        assert!(matches!(none, Err(Unknown::NoFrame)), "{none:?}");
+    }
+
+    #[test]
+    fn two_runs_of_a_side_that_differ_widen_the_interval_by_students_t() {
+        let run = |hits: usize| Share::new(hits, 100, 0.24);
+        let side = |runs: Vec<Share>| Side {
+            low: 0.4,
+            value: 0.5,
+            high: 0.6,
+            runs,
+        };
+        let differ = side(vec![run(40), run(60)]);
+        // Σ (share − mean)² / variance = 2 × 0.01 / 0.0024; one degree of freedom:
+        // stats.t.ppf(0.975, 1) × √8.3333 / stats.norm.ppf(0.975).
+        let wider = scatter(&[&differ, &side(vec![run(50)])], 0.95);
+        assert!((wider - 18.714_453).abs() < 1e-5, "{wider}");
+        assert_eq!(scatter(&[&side(vec![run(40)]), &side(vec![run(60)])], 0.95), 1.0);
+    }
 }

@@ -247,3 +247,28 @@ fn networks<'a>(manifest: &'a Manifest, name: &str) -> Vec<&'a str> {
     let networks = tenants.flat_map(|tenant| &tenant.networks);
     networks.map(|network| network.blake3.as_str()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::BackendChoice;
+    use crate::units::Nanos;
+
+    #[test]
+    fn arrivals_are_told_with_all_that_may_differ() {
+        let said = |arrival_of: Arrival| {
+            arrival(&Tenant {
+                arrival: arrival_of,
+                ..Tenant::of_backend("a", BackendChoice::Null)
+            })
+        };
+        assert_eq!(said(Arrival::Closed), "closed loop");
+        assert_eq!(said(Arrival::Poisson { hz: 20.0 }), "poisson 20 Hz");
+        let periodic = Arrival::Periodic {
+            hz: 30.0,
+            phase: Nanos::from_millis(5),
+            jitter: Nanos::from_millis(2),
+        };
+        assert_eq!(said(periodic), "periodic 30 Hz, phase 5.00 ms, jitter 2.00 ms");
+    }
+}

@@ -498,4 +498,35 @@ mod tests {
             assert_eq!(because(why, [300, 400]), said);
         }
     }
+
+    #[test]
+    fn a_figure_is_higher_or_lower_where_its_interval_leaves_nothing_out() {
+        let verdict = |low: f64, high: f64| {
+            let effect = Effect {
+                baseline: 2.0,
+                candidate: 3.0,
+                change: 0.5,
+                interval: [low, high],
+            };
+            known("response.p50", "ms", 10.0, effect).verdict
+        };
+        assert_eq!(verdict(0.01, 0.1), Verdict::Higher);
+        assert_eq!(verdict(-0.1, -0.01), Verdict::Lower);
+        for (low, high) in [(-0.1, 0.1), (0.0, 0.1), (-0.1, 0.0), (0.0, 0.0)] {
+            assert_eq!(verdict(low, high), Verdict::Same, "{low} to {high}");
+        }
+    }
+
+    #[test]
+    fn a_side_without_a_run_is_compared_with_nothing() {
+        let side = |name: &str| Side {
+            name: name.to_owned(),
+            files: Vec::new(),
+            runs: Vec::new(),
+        };
+        for sides in [vec![], vec![side("a")], vec![side("a"), side("b")]] {
+            let found = compare(&sides, &[]);
+            assert!(matches!(found, Err(Incomparable::Nothing { .. })), "{found:?}");
+        }
+    }
 }

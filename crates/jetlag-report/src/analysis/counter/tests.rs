@@ -606,3 +606,11 @@ fn a_sensor_that_is_off_for_five_seconds_is_off_by_less_over_two_and_by_as_much_
         assert!((found - off).abs() < 1e-3, "{seconds} s: {found}");
     }
 }
+
+#[test]
+fn a_counter_that_goes_back_when_the_window_is_over_grew_within_it() {
+    let steps = points([(0, 0.0), (100, 10.0), (200, 20.0), (300, 5.0), (400, 15.0)]);
+    assert_eq!(growth(&steps, window(0, 200)), Growth::By(20.0));
+    assert_eq!(growth(&steps, window(0, 201)), Growth::WentBack);
+    assert_eq!(growth(&steps, window(300, 400)), Growth::By(10.0));
+}

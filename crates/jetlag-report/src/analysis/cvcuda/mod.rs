@@ -241,4 +241,11 @@ mod tests {
             assert_eq!(pairwise_sum(&values), sum, "{n}");
         }
     }
+
+    #[test]
+    fn a_rounded_nothing_has_no_sign() {
+        for rounded in [rint4(-1e-9), round4(-1e-9), decimals(-0.001, 2)] {
+            assert!(rounded == 0.0 && rounded.is_sign_positive());
+        }
+    }
 }

@@ -416,4 +416,59 @@ mod tests {
         spans.push(0, span(slice(3, 0)));
         assert_eq!(spans.kept, MOST_SPANS / 2 + 1);
     }
+
+    #[test]
+    fn a_release_is_late_beyond_the_budget() {
+        let mut phases = Phases::default();
+        for (sequence, micros) in [0, 999, 1_000, 1_001, 5_000].into_iter().enumerate() {
+            let frame = FrameRecord {
+                tenant: 0,
+                phase: Phase::Together,
+                warmup: false,
+                outcome: Outcome::Completed,
+                sequence: sequence as u64,
+                source_index: 0,
+                released: Stamp(0),
+                started: Stamp(0),
+                finished: Stamp(10),
+                lateness: Nanos::from_micros(micros),
+                stages: [None; 8],
+                deadline: None,
+                detections: 0,
+                input_size: 0,
+                submission: None,
+            };
+            phases.frame(&frame, Nanos::from_millis(1), true);
+            // A frame that the end of the run cut off counts where it had missed its deadline by then.
+            for (tenant, deadline) in [(1, 5), (2, 20)] {
+                let cut_off = FrameRecord {
+                    tenant,
+                    outcome: Outcome::Unfinished,
+                    deadline: Some(Nanos(deadline)),
+                    ..frame
+                };
+                phases.frame(&cut_off, Nanos::from_millis(1), true);
+            }
+        }
+        let late = |tenant| phases.part(Phase::Together, tenant).map(|part| part.late);
+        assert_eq!([late(0), late(1), late(2)], [Some(2), Some(2), Some(0)]);
+    }
+
+    #[test]
+    fn what_an_old_file_says_together_is_a_phase_and_what_it_does_not_is_none() {
+        let labels = |parts: &[(Phase, u16)]| {
+            let phases = Phases {
+                parts: parts
+                    .iter()
+                    .map(|&(phase, tenant)| Part::new(phase, tenant))
+                    .collect(),
+                ..Phases::default()
+            };
+            let specs = phases.specs_of_old_files(2).into_iter();
+            specs.map(|spec| (spec.phase, spec.members)).collect::<Vec<_>>()
+        };
+        assert_eq!(labels(&[]), []);
+        assert_eq!(labels(&[(Phase::Together, 0)]), [(Phase::Together, vec![0, 1])]);
+        assert_eq!(labels(&[(Phase::Alone, 1)]), [(Phase::Alone, vec![1])]);
+    }
 }

@@ -394,3 +394,152 @@ fn is_fixed(arrival: Arrival) -> bool {
         Arrival::Closed | Arrival::Poisson { .. } => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{FrameRecord, Outcome, Phase};
+    use crate::scenario::{BackendChoice, Tenant};
+
+    fn span(started: i64, finished: i64) -> Span {
+        Span {
+            started: Stamp(started),
+            finished: Stamp(finished),
+            counts: true,
+        }
+    }
+
+    fn scenario(arrivals: &[Arrival]) -> Scenario {
+        let tenant = |arrival: &Arrival| Tenant {
+            arrival: *arrival,
+            ..Tenant::of_backend("a", BackendChoice::Null)
+        };
+        Scenario {
+            tenants: arrivals.iter().map(tenant).collect(),
+            ..Scenario::empty("made")
+        }
+    }
+
+    fn periodic(jitter_ms: i64) -> Arrival {
+        Arrival::Periodic {
+            hz: 30.0,
+            phase: Nanos::ZERO,
+            jitter: Nanos::from_millis(jitter_ms),
+        }
+    }
+
+    #[test]
+    fn who_is_there_always_never_or_too_seldom_is_told_by_its_shares() {
+        let of = |kinds: &[(usize, f64)], mean_share: f64| {
+            let met: Vec<f64> = kinds
+                .iter()
+                .flat_map(|&(count, share)| vec![share; count])
+                .collect();
+            constant(&met, mean_share)
+        };
+        let few = Some(Why::Unknown(Unknown::Few));
+        let same = Some(Why::Unknown(Unknown::Same));
+        // Two times eleven frames are enough, of which eleven are beside it and eleven are not.
+        assert_eq!(of(&[(11, 0.0), (10, 1.0)], 0.5), few);
+        assert_eq!(of(&[(11, 0.0), (11, 1.0)], 0.5), None);
+        assert_eq!(of(&[(30, 0.0), (10, 1.0)], 0.2), same);
+        assert_eq!(of(&[(30, 0.0), (11, 1.0)], 0.2), None);
+        assert_eq!(of(&[(10, 0.0), (30, 1.0)], 0.8), same);
+        assert_eq!(of(&[(11, 0.0), (30, 1.0)], 0.8), None);
+        // A twentieth of the first stretch is nothing, and all but a twentieth is all of it.
+        assert_eq!(of(&[(10, 0.0), (20, CLEAR), (10, 1.0)], 0.3), same);
+        assert_eq!(of(&[(10, 0.0), (30, 1.0 - CLEAR)], 0.7), same);
+        // Eleven frames were not quite beside it, and all of them nearly.
+        assert_eq!(of(&[(12, 0.94), (28, 1.0)], 0.9), same);
+        // It comes when the first stretch is over, or goes.
+        assert_eq!(of(&[(40, 0.0)], CLEAR), Some(Why::Never));
+        assert_eq!(of(&[(40, 0.0)], 0.06), same);
+        assert_eq!(of(&[(40, 1.0)], 1.0 - CLEAR), Some(Why::Always));
+        assert_eq!(of(&[(40, 1.0)], 0.94), same);
+    }
+
+    #[test]
+    fn frames_that_follow_each_other_do_not_overlap_and_one_of_a_hundred_may() {
+        let in_a_row: Vec<Span> = (0..100).map(|i| span(10 * i, 10 * i + 10)).collect();
+        assert!(!overlap_themselves(&in_a_row));
+        let mut one = in_a_row.clone();
+        one[50].started = Stamp(499);
+        assert!(!overlap_themselves(&one));
+        one[70].started = Stamp(699);
+        assert!(overlap_themselves(&one));
+        assert!(!overlap_themselves(&[]));
+    }
+
+    #[test]
+    fn a_frame_that_took_no_time_is_not_judged() {
+        let own: Vec<Span> = (0..40).map(|i| span(100 * i, 100 * i + 50 * (i % 2))).collect();
+        let other = [span(0, 4_000)];
+        let mut spans = Spans::default();
+        spans.of = vec![own, other.to_vec()];
+        let judged = judge(&spans, 0, &[&Cover::of(&other)], false);
+        assert_eq!((judged[0].frames, judged[0].mean_share), (20, 1.0));
+    }
+
+    #[test]
+    fn from_two_to_sixteen_tenants_are_set_against_each_other() {
+        let of = |number: u16| {
+            let scenario = scenario(&vec![periodic(0); usize::from(number)]);
+            let mut phases = Phases::default();
+            for tenant in 0..number {
+                let frame = FrameRecord {
+                    tenant,
+                    phase: Phase::Together,
+                    warmup: false,
+                    outcome: Outcome::Completed,
+                    sequence: 0,
+                    source_index: 0,
+                    released: Stamp(0),
+                    started: Stamp(0),
+                    finished: Stamp(1_000),
+                    lateness: Nanos::ZERO,
+                    stages: [None; 8],
+                    deadline: None,
+                    detections: 0,
+                    input_size: 0,
+                    submission: None,
+                };
+                phases.frame(&frame, Nanos::ZERO, true);
+            }
+            overlaps(&scenario, &phases).len()
+        };
+        assert_eq!([of(1), of(2), of(16), of(17)], [0, 2, 240, 0]);
+    }
+
+    #[test]
+    fn whoever_may_lose_all_its_time_has_no_upper_end() {
+        let named = |share: f64, ci95: [f64; 2]| {
+            let judged = Judged {
+                frames: 100,
+                mean_share: 0.5,
+                without: Met::default(),
+                beside: Met::default(),
+                lost: Ok(Lost { share, ci95 }),
+            };
+            let named = judged.named(&scenario(&[periodic(0); 2]), 0, 1);
+            (named.slowdown, named.slowdown_ci95)
+        };
+        assert_eq!(named(0.5, [0.2, 0.75]), (Some(2.0), Some((1.25, Some(4.0)))));
+        assert_eq!(named(0.5, [0.2, 1.0]), (Some(2.0), Some((1.25, None))));
+        assert_eq!(named(1.0, [0.5, 1.2]), (None, Some((2.0, None))));
+    }
+
+    #[test]
+    fn releases_are_locked_where_both_stand_where_the_scenario_puts_them() {
+        let code = |own: Arrival, other: Arrival| {
+            let said = Why::Unknown(Unknown::Same).said(&scenario(&[own, other]), 0, 1);
+            assert!(!said.message.is_empty());
+            said.code
+        };
+        let (fixed, shaken) = (periodic(0), periodic(2));
+        assert_eq!(code(fixed, fixed), "locked-releases");
+        assert_eq!(code(fixed, shaken), "hardly-varies");
+        assert_eq!(code(shaken, fixed), "hardly-varies");
+        assert_eq!(code(fixed, Arrival::Poisson { hz: 10.0 }), "hardly-varies");
+        assert_eq!(code(Arrival::Closed, fixed), "hardly-varies");
+    }
+}

@@ -513,4 +513,189 @@ mod tests {
             assert!(matches!(found, Err(Unknown::Weak)), "{found:?}");
         }
     }
+
+    #[test]
+    fn the_course_of_time_is_a_hat_over_each_joint_but_the_first() {
+        assert_eq!(course_of_time(4), [[0.0, 0.25, 0.5, 0.75]]);
+        let two = course_of_time(200);
+        assert_eq!(two.len(), 2);
+        for (at, hats) in [
+            (0, [0.0, 0.0]),
+            (50, [0.5, 0.0]),
+            (100, [1.0, 0.0]),
+            (150, [0.5, 0.5]),
+        ] {
+            assert_eq!([two[0][at], two[1][at]], hats, "{at}");
+        }
+        assert_eq!(course_of_time(5_000).len(), MOST_PIECES);
+    }
+
+    #[test]
+    fn slopes_on_the_past_are_found_at_any_scale_and_are_none_where_the_past_tells_one_thing_only() {
+        for scale in [1e-5, 1.0, 1e7] {
+            let before: Vec<f64> = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0].map(|x| x * scale).to_vec();
+            let recent: Vec<f64> = [3.0, 1.0, 2.0, 2.0, 6.0, 4.0].map(|x| x * scale).to_vec();
+            let told = before
+                .iter()
+                .zip(&recent)
+                .map(|(a, b)| 0.5 * a - 0.25 * b + 9.0 * scale);
+            let told: Vec<f64> = told.collect();
+            let [a, b] = foretell(&told, &[before.clone(), recent]);
+            assert!(
+                (a - 0.5).abs() < 1e-9 && (b + 0.25).abs() < 1e-9,
+                "{scale}: {a}, {b}"
+            );
+            let twice: Vec<f64> = before.iter().map(|x| 2.0 * x).collect();
+            assert_eq!(foretell(&told, &[before, twice]), [0.0, 0.0]);
+        }
+    }
+
+    #[test]
+    fn company_has_to_vary_by_a_fiftieth_of_the_first_stretch() {
+        let of = |deviation: f64| {
+            let first: Vec<f64> = (0..400)
+                .map(|i| if i % 2 == 0 { deviation } else { -deviation })
+                .collect();
+            let beside = first.iter().map(|first| 3.0 * first).collect();
+            Fit::of(vec![1.0; 400], vec![beside], vec![first], &[])
+        };
+        assert!(matches!(of(0.015), Err(Useless::One(0))));
+        assert!(of(0.025).is_ok());
+    }
+
+    /// An equation with one kind of company, whose instrument is the weights themselves.
+    fn fit(weights: Vec<f64>, left: Vec<f64>, beside: Vec<f64>) -> Fit {
+        Fit {
+            shares: vec![0.25],
+            beside: vec![beside],
+            cross: vec![vec![1.0]],
+            weights: vec![weights],
+            left,
+        }
+    }
+
+    /// Whole numbers without a pattern that four frames in a row would show.
+    fn mixed(n: usize, times: i32, of: i32, less: i32) -> impl Iterator<Item = f64> {
+        (0..n as i32).map(move |i| f64::from((times * i) % of - less))
+    }
+
+    #[test]
+    fn an_interval_is_that_of_a_reference() {
+        let of = |n: usize, noise: f64| {
+            let weights: Vec<f64> = mixed(n, 7, 11, 5).map(|w| w / 100.0).collect();
+            let squares = dot(&weights, &weights);
+            let left = mixed(n, 5, 13, 6).map(|left| noise * left / 10.0).collect();
+            let beside = mixed(n, 3, 7, 3)
+                .zip(&weights)
+                .map(|(b, w)| b / 4.0 + w / squares);
+            let beside = beside.collect();
+            fit(weights, left, beside).interval(0, 3)
+        };
+        // Ten blocks of four frames: with h the share of a block in Σ w², S and B its sums of w × left and of w × what of
+        // the time beside is without w, V = Σ (S, B)(S, B)' / (1 − h) and t² = stats.t.ppf(0.975, min(1/Σ h² − 1, 10 − 3))²
+        // × 40/37, the ends are 0.25 + the roots of (1 − t² V_BB) d² + 2 t² V_SB d − t² V_SS (numpy.roots).
+        let found = of(40, 1.0).unwrap();
+        let [low, high] = found.ci95;
+        assert!(
+            (low - 0.096_673_229_793_8).abs() < 1e-9 && (high - 0.466_966_082_287_3).abs() < 1e-9,
+            "{found:?}"
+        );
+        assert_eq!(found.share, 0.25);
+        assert_eq!(of(40, 2.0), Err(Unknown::Wide));
+        assert_eq!(of(36, 1.0), Err(Unknown::Few), "nine blocks");
+    }
+
+    #[test]
+    fn each_kind_of_company_needs_two_blocks_more() {
+        let n = 44;
+        let turns: Vec<f64> = (0..n).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let unit = |row: usize| (0..5).map(|column| f64::from(u8::from(row == column))).collect();
+        let fit = Fit {
+            shares: vec![0.0; 5],
+            beside: (2..7).map(|of| mixed(n, 3, of, 1).collect()).collect(),
+            weights: vec![turns; 5],
+            cross: (0..5).map(unit).collect(),
+            left: vec![0.01; n],
+        };
+        // Eleven blocks of four frames, where five kinds need twelve.
+        assert_eq!(fit.interval(0, 3), Err(Unknown::Few));
+    }
+
+    #[test]
+    fn blocks_are_as_long_as_what_frames_add_repeats_itself_and_not_as_their_parts_do() {
+        // Weight × left is small and alternates in the first half, and is one in the second; their sum and their quotient
+        // alternate all through.
+        let weights: Vec<f64> = (0..200).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let left = |i: usize| if i < 100 { 1e-3 } else { weights[i] };
+        let left: Vec<f64> = (0..200).map(left).collect();
+        let beside = weights.iter().map(|w| w / 200.0).collect();
+        assert_eq!(fit(weights, left, beside).interval(0, 3), Err(Unknown::Few));
+    }
+
+    #[test]
+    fn twenty_frames_of_equal_weight_are_enough_to_decide() {
+        let of = |count: usize| {
+            let weight = |i: usize| {
+                if i.is_multiple_of(2) && i / 2 < count {
+                    0.7
+                } else {
+                    0.0
+                }
+            };
+            let weights: Vec<f64> = (0..40).map(weight).collect();
+            let squares = dot(&weights, &weights);
+            let beside = weights.iter().map(|w| w / squares).collect();
+            let left = mixed(40, 5, 13, 6).map(|left| left / 1e3).collect();
+            fit(weights, left, beside).interval(0, 3)
+        };
+        assert!(of(20).is_ok(), "{:?}", of(20));
+        assert_eq!(of(19), Err(Unknown::Few));
+    }
+
+    #[test]
+    fn ten_frames_for_each_term_are_enough() {
+        let of = |n: usize| {
+            let mut frames = made(n + 1, 0.0, 1);
+            frames.beside.truncate(1);
+            frames.first.truncate(1);
+            lost(&frames)[0]
+        };
+        // A constant, a course of time in one piece, two of the past and one kind of company: five terms.
+        assert!(of(50).is_ok(), "{:?}", of(50));
+        assert_eq!(of(49), Err(Unknown::Few));
+    }
+
+    #[test]
+    fn a_block_is_two_correlation_times_long_and_at_least_the_cube_root_of_the_frames() {
+        // Of a constant the correlation at lag k is (n − k) / n: for 210 frames, lags up to 19 count,
+        // and the time is −1 + 2 Σ (419 − 2 k) / 210 over k = 0, 2, …, 18, which is 37.19.
+        assert_eq!(block_length(&[1.0; 210]), 75);
+        let alternating: Vec<f64> = (0..210).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert_eq!(block_length(&alternating), 6);
+        assert_eq!(block_length(&[0.0; 200]), 6, "nothing added");
+    }
+
+    #[test]
+    fn what_does_not_vary_takes_nothing_off_and_is_no_part_of_a_basis() {
+        let mut series = [1.0, 2.0, 4.0];
+        project_off(&mut series, &[0.0; 3]);
+        assert_eq!(series, [1.0, 2.0, 4.0]);
+        assert!(orthogonal(&[vec![5.0; 4]]).is_empty());
+        let small = vec![1e-5, -1e-5, 2e-5, -2e-5];
+        let twice = small.iter().map(|x| 2.0 * x).collect();
+        assert_eq!(orthogonal(&[small.clone(), twice]), [small]);
+    }
+
+    #[test]
+    fn an_inverse_is_refused_where_a_row_is_all_but_made_of_the_others_at_any_scale() {
+        for scale in [1e-9, 1.0, 1e9] {
+            let of = |matrix: [[f64; 2]; 2]| inverted(&matrix.map(|row| row.map(|x| x * scale).to_vec()));
+            assert_eq!(of([[1.0, 1.0], [1.0, 1.0 + 1e-8]]), None, "{scale}");
+            let found = of([[2.0, 0.0], [0.0, 4.0]]).unwrap();
+            assert!((found[0][0] * scale - 0.5).abs() < 1e-9 && (found[1][1] * scale - 0.25).abs() < 1e-9);
+        }
+        // A millionth of its column is enough.
+        let found = inverted(&[vec![1.0, 1.0], vec![0.0, 1e-6]]).unwrap();
+        assert!((found[1][1] / 1e6 - 1.0).abs() < 1e-9, "{found:?}");
+    }
 }

@@ -248,4 +248,93 @@ mod tests {
         let incidents: Vec<Seen> = incidents.iter().map(|seen| Seen { class: 0, ..*seen }).collect();
         assert!(chance(&incidents, &alike, 4).unwrap().expected < 4.0);
     }
+
+    /// 2 000 frames, one for each turn, of which every so many-th has the circumstance, and one incident that has it.
+    fn one_incident(with: impl Fn(i64) -> bool) -> Chance {
+        let usual: Vec<Seen> = (0..2_000)
+            .map(|at| Seen {
+                at,
+                class: 0,
+                with: with(at),
+            })
+            .collect();
+        let incident = Seen {
+            at: 320,
+            class: 0,
+            with: true,
+        };
+        chance(&[incident], &usual, 1).unwrap()
+    }
+
+    #[test]
+    fn every_figure_is_that_of_the_share_of_frames_that_have_it() {
+        // Moved by 1 to 1 999 frames, the incident meets each of the 40 once.
+        let found = one_incident(|at| at % 50 == 24);
+        let share = 40.0 / 1_999.0;
+        let beyond = (1.0 - share) / f64::sqrt(share * (1.0 - share));
+        assert_eq!((found.met, found.of), (1, 1));
+        assert!((found.expected - share).abs() < 1e-12, "{found:?}");
+        assert!((found.over_run - 41.0 / 2_000.0).abs() < 1e-12, "{found:?}");
+        assert!((found.beyond - beyond).abs() < 1e-9, "{found:?} for {beyond}");
+        // Draws meet one frame of fifty: eight of 399, give or take a few.
+        assert!((0.005..0.045).contains(&found.nearby), "{found:?}");
+        // Draws reach all frames: those whose place is eight more than a multiple of sixteen too.
+        let found = one_incident(|at| at % 16 == 8 && at < 640);
+        assert!((0.005..0.045).contains(&found.nearby), "{found:?}");
+        let never = one_incident(|_| false);
+        assert!((never.beyond - f64::sqrt(2_000.0)).abs() < 1e-9, "{never:?}");
+    }
+
+    #[test]
+    fn what_one_of_twenty_turns_gives_is_looked_at_nearby_too_and_what_more_give_is_not() {
+        let at_the_limit = one_incident(|at| at % 20 == 7 && at != 7);
+        assert_eq!(at_the_limit.over_run, LOOKED_AT);
+        assert!(at_the_limit.nearby < 0.2, "{at_the_limit:?}");
+        let more = one_incident(|at| at % 20 == 7);
+        assert!(more.over_run > LOOKED_AT && more.nearby == 1.0, "{more:?}");
+    }
+
+    #[test]
+    fn odds_are_counted_with_half_a_frame_on_each_side() {
+        let found = Chance {
+            met: 3,
+            of: 4,
+            expected: 1.0,
+            over_run: 0.0,
+            nearby: 0.0,
+            beyond: 0.0,
+        };
+        // (3.5 / 1.5) / (1.5 / 3.5)
+        assert!((found.odds_ratio() - 49.0 / 9.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_incident_stands_where_it_started_and_near_it_is_its_part_of_the_run() {
+        let class: Vec<Seen> = (1_000..2_000)
+            .map(|at| Seen {
+                at,
+                class: 0,
+                with: false,
+            })
+            .collect();
+        // 999 ns in four parts: the second half begins at frame 500, the last quarter at frame 750.
+        for (at, part, place, near) in [
+            (0, 0, 0, 0..250),
+            (1_000, 0, 0, 0..250),
+            (1_500, 2, 500, 500..750),
+            (1_749, 2, 749, 500..750),
+            (1_999, 3, 999, 750..1_000),
+            (9_000, 3, 999, 750..1_000),
+        ] {
+            let incident = Seen {
+                at,
+                class: 0,
+                with: true,
+            };
+            let placed = Placed::of(&incident, &[&class], (1_000, 1_999), 4).unwrap();
+            assert_eq!((placed.part, placed.place), (part, place), "{at}");
+            assert_eq!(placed.near, &class[near.clone()], "{at}");
+            assert_eq!(placed.place_near, place - near.start, "{at}");
+        }
+    }
 }

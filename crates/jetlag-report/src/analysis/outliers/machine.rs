@@ -124,4 +124,26 @@ mod tests {
         assert_eq!(throttled(&[reasons(1.0), cooling(2.0)]), Some(true));
         assert_eq!(throttled(&[reasons(64.0), cooling(2.0)]), Some(true));
     }
+
+    #[test]
+    fn a_reading_tells_of_the_moments_up_to_one_and_a_half_times_its_period_after_it() {
+        let clock_at = |mhz: f64, at_ms: i64| {
+            let mut tracks = Tracks::default();
+            for at in 0..10 {
+                tracks.sample(&SampleRecord {
+                    at: Stamp(at * 100_000_000),
+                    source: "nvml".into(),
+                    signal: "gpu0_sm_frequency".into(),
+                    value: Some(mhz),
+                    unit: "mhz".into(),
+                });
+            }
+            let tracks = tracks.finish();
+            Machine::new(&tracks, Device::Gpu(0)).clock(Stamp(at_ms * 1_000_000))
+        };
+        assert_eq!(clock_at(1_300.0, 950), Some(1_300.0));
+        assert_eq!(clock_at(1_300.0, 1_050), Some(1_300.0));
+        assert_eq!(clock_at(1_300.0, 1_051), None);
+        assert_eq!(clock_at(0.0, 950), None, "switched off");
+    }
 }

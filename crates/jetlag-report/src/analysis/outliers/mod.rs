@@ -625,3 +625,6 @@ fn value_at(frames: &[Kept], share: f64, value: impl Fn(&FrameRecord) -> i64) ->
 fn parts(frame: &FrameRecord) -> [Nanos; PARTS] {
     waterfall::parts_of(frame).map(|part| Nanos(part.unwrap_or(0)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -228,4 +228,121 @@ mod tests {
         let shaken = tenant(10.0, Nanos::from_millis(5));
         assert_eq!(rhythm(&tenant(30.0, Nanos::ZERO), &shaken, 1800), 1);
     }
+
+    use super::super::tests::{frame_beside, judged, judged_of};
+
+    #[test]
+    fn releases_that_slip_by_less_than_a_quarter_of_a_frame_over_the_run_are_in_step() {
+        let of = |other: f64| rhythm(&tenant(30.0, Nanos::ZERO), &tenant(other, Nanos::ZERO), 1800);
+        // After three frames 1.0002 releases: over 600 times three frames 0.12 of one; at 10.005 Hz 0.3.
+        assert_eq!((of(10.002), of(10.005)), (3, 1));
+    }
+
+    #[test]
+    fn what_any_found_circumstance_explains_is_explained() {
+        assert_eq!(either(&[], vec![true, false]), [true, false]);
+        assert_eq!(
+            either(&[true, false], vec![false, false, true]),
+            [true, false, true]
+        );
+    }
+
+    #[test]
+    fn a_run_has_as_many_parts_as_frames_and_the_co_runners_service_allow() {
+        let of = |frames: i64, work: i64, circumstance: Circumstance| {
+            let mut found = 0;
+            judged_of(
+                frames,
+                Nanos(work),
+                |_| {},
+                |judge| found = parts(judge, circumstance),
+            );
+            found
+        };
+        // 640 frames over 63.9 s make 20 parts of 32 frames, and 15 of eight services of 532.5 ms.
+        assert_eq!(of(640, 5_000_000, Circumstance::Active(1)), 20);
+        assert_eq!(of(640, 532_500_000, Circumstance::Active(1)), 15);
+        assert_eq!(of(640, 10_000_000_000, Circumstance::Active(1)), PARTS);
+        assert_eq!(of(640, 5_000_000, Circumstance::LargeInput), PARTS);
+    }
+
+    #[test]
+    fn a_circumstance_is_looked_at_where_enough_frames_tell_of_it_and_not_all_alike() {
+        let in_step = [tenant(10.0, Nanos::ZERO), tenant(5.0, Nanos::ZERO)];
+        let of = |frames: usize, asked: bool, with: fn(usize) -> bool| -> Vec<(usize, Vec<u64>)> {
+            let slow = frame_beside(1_000, true);
+            let mut found = Vec::new();
+            judged(
+                |watched| {
+                    watched.usual.truncate(frames);
+                    for (n, kept) in watched.usual.iter_mut().enumerate() {
+                        *kept = frame_beside(n as u64, with(n));
+                    }
+                    watched.slowest = asked.then(|| slow.clone()).into_iter().collect();
+                },
+                |judge| {
+                    let asked: Vec<&Kept> = judge.watched.slowest.iter().collect();
+                    judge.asked = asked;
+                    for candidate in candidates(judge, &in_step) {
+                        let Circumstance::Active(other) = candidate.circumstance else {
+                            panic!("{candidate:?}")
+                        };
+                        let mut classes: Vec<u64> =
+                            candidate.usual.iter().flatten().map(|seen| seen.class).collect();
+                        classes.sort_unstable();
+                        classes.dedup();
+                        found.push((other, classes));
+                    }
+                },
+            );
+            found
+        };
+        // Released with every second frame, frames are of two classes.
+        assert_eq!(of(60, true, |n| n % 3 == 0), [(1, vec![0, 1])]);
+        assert_eq!(of(50, true, |n| n % 3 == 0).len(), 1);
+        assert_eq!(of(49, true, |n| n % 3 == 0), [], "too few");
+        assert_eq!(of(60, false, |n| n % 3 == 0), [], "no incident");
+        assert_eq!(of(60, true, |_| true), [], "always there");
+    }
+
+    /// A candidate of two thousand usual frames, and incidents.
+    fn candidate(usual: impl Fn(i64) -> (u64, bool), incidents: &[(i64, u64, bool)]) -> Candidate {
+        let seen = |at: i64, (class, with): (u64, bool)| Some(Seen { at, class, with });
+        Candidate {
+            circumstance: Circumstance::Throttled,
+            incidents: incidents
+                .iter()
+                .map(|&(at, class, with)| seen(at, (class, with)))
+                .collect(),
+            usual: (0..2_000).map(|at| seen(at, usual(at))).collect(),
+            parts: 1,
+        }
+    }
+
+    #[test]
+    fn the_level_is_divided_by_how_many_circumstances_are_looked_at() {
+        // One incident has what 40 of 2 000 frames have: by chance in 41 of 2 000 runs.
+        let found = |looked_at: usize| {
+            find(
+                vec![candidate(|at| (0, at % 50 == 24), &[(320, 0, true)])],
+                looked_at,
+            )
+        };
+        let [suspect] = found(2)[..] else { panic!() };
+        assert_eq!((suspect.incidents, suspect.of, suspect.locked), (1, 1, false));
+        assert!((suspect.usually - 0.02).abs() < 1e-12);
+        assert!(found(3).is_empty());
+        assert_eq!(found(0).len(), 1);
+    }
+
+    #[test]
+    fn what_only_a_rhythm_speaks_for_is_locked_whatever_its_classes_are_called() {
+        // Of fifty places in the rhythm, one has it each time: among frames of its own place it is no news.
+        let incidents: Vec<(i64, u64, bool)> = (0..6).map(|n| (n * 300, 1, true)).collect();
+        let of = candidate(|at| (1 + at as u64 % 50, at % 50 == 0), &incidents);
+        let [suspect] = find(vec![of], 1)[..] else {
+            panic!()
+        };
+        assert!(suspect.locked);
+    }
 }

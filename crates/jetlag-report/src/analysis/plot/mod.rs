@@ -350,6 +350,8 @@ fn signal(track: &Track, window: (Stamp, Stamp)) -> Option<SignalPlot> {
 mod tests {
     use super::*;
     use crate::analysis::series::Series;
+    use crate::analysis::track::Tracks;
+    use crate::record::{RailRole, SampleRecord, SignalRecord};
 
     fn distribution(values: impl Iterator<Item = i64>, exact: bool) -> Distribution {
         let mut series = Series::default();
@@ -398,5 +400,64 @@ mod tests {
         let none = distribution(std::iter::empty(), true);
         assert_eq!(spread(&none, &none), None);
         assert_eq!(axis(&[&none]), Axis::default());
+    }
+
+    #[test]
+    fn an_axis_starts_at_nothing_where_a_value_is_nothing_and_there_is_none_of_nothing_else() {
+        let zeros = distribution([0, 0].into_iter(), true);
+        assert_eq!(axis(&[&zeros]), Axis::default());
+        let none = distribution(std::iter::empty(), true);
+        assert_eq!(axis(&[&none]), Axis::default());
+        let wide = distribution([0, 1_000, 1_000_000].into_iter(), true);
+        let found = axis(&[&wide, &none]);
+        assert!(
+            !found.logarithmic && found.from == 0.0 && found.to > 1_000.0,
+            "{found:?}"
+        );
+        let logarithmic = distribution([1, 1_000, 1_000_000].into_iter(), true);
+        assert!(axis(&[&logarithmic]).logarithmic);
+    }
+
+    #[test]
+    fn there_are_as_many_bars_as_lie_between_the_edges() {
+        let found = spread(
+            &distribution((1..=1_000).map(|us| us * 10), true),
+            &distribution((1..=10).map(|us| us * 10), true),
+        )
+        .unwrap();
+        assert_eq!(found.edges_ms.len(), BINS + 1);
+        for shape in [&found.together, found.alone.as_ref().unwrap()] {
+            assert_eq!(shape.bars.len(), BINS);
+        }
+    }
+
+    #[test]
+    fn clocks_power_lines_and_temperatures_are_drawn_and_nothing_else() {
+        let drawn = |name: &str, unit: &str, role: RailRole| {
+            let mut tracks = Tracks::default();
+            tracks.signal(&SignalRecord {
+                source: "s".into(),
+                signal: name.into(),
+                unit: unit.into(),
+                role,
+                ..SignalRecord::default()
+            });
+            for at in 0..5 {
+                tracks.sample(&SampleRecord {
+                    at: Stamp(at),
+                    source: "s".into(),
+                    signal: name.into(),
+                    value: Some(1.0),
+                    unit: unit.into(),
+                });
+            }
+            let tracks = tracks.finish();
+            signal(tracks.get("s", name).unwrap(), (Stamp(0), Stamp(10))).is_some()
+        };
+        assert!(drawn("gpu_frequency", "mhz", RailRole::None));
+        assert!(!drawn("memory", "mhz", RailRole::None) && !drawn("frequency", "percent", RailRole::None));
+        assert!(drawn("VDD_IN", "mw", RailRole::Total));
+        assert!(!drawn("VDD_IN", "mw", RailRole::None) && !drawn("VDD_IN", "ma", RailRole::Total));
+        assert!(drawn("gpu", "c", RailRole::None));
     }
 }

@@ -237,4 +237,20 @@ mod tests {
         assert_eq!(kept, 6);
         slices.finish(Stamp(0));
     }
+
+    #[test]
+    fn slices_are_as_narrow_as_so_many_of_them_allow() {
+        let of = |slices: i64| {
+            let mut gathered = Slices::default();
+            let narrowest = 1i64 << NARROWEST;
+            for at in [0, (slices - 1) * narrowest] {
+                let mut frame = frame(0, 9_000);
+                frame.released = Stamp(at);
+                gathered.push(&frame);
+            }
+            (gathered.width, gathered.cells.len())
+        };
+        assert_eq!(of(MOST_SLICES as i64), (NARROWEST, MOST_SLICES));
+        assert_eq!(of(MOST_SLICES as i64 + 1), (NARROWEST + 1, MOST_SLICES / 2 + 1));
+    }
 }

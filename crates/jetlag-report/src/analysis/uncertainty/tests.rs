@@ -534,3 +534,173 @@ fn in_time_that_was_not_read_there_may_have_been_twice_the_highest_power() {
     // 400 of 60 000 ms may have been at 60 W instead of 10 W; half a step is 20 mW.
     assert!((half - (50_000.0 * 0.4 / 60.0 + 20.0)).abs() < 0.1, "{half}");
 }
+
+/// Readings one after another at these distances in ms, the first at 0.
+fn at_distances(distances: impl IntoIterator<Item = i64>) -> Vec<(i64, f64)> {
+    let mut at = 0;
+    let later = distances.into_iter().map(|distance| {
+        at += distance;
+        (at, 10_000.0)
+    });
+    std::iter::once((0, 10_000.0))
+        .chain(later.collect::<Vec<_>>())
+        .collect()
+}
+
+fn ms(from: i64, to: i64) -> (Stamp, Stamp) {
+    (Stamp(from * MS), Stamp(to * MS))
+}
+
+#[test]
+fn the_longest_usual_distance_of_a_window_is_of_the_readings_in_it_and_of_those_next_to_it() {
+    // Once a second until 10 s, ten times a second until 20 s, then every two seconds.
+    let distances = [1_000; 10].into_iter().chain([100; 100]).chain([2_000; 10]);
+    let line = of_points(&at_distances(distances), Sight::Moment);
+    for (from, to, spacing) in [
+        (13_000, 17_000, 100),
+        (2_000, 4_000, 1_000),
+        (25_000, 30_000, 2_000),
+        // The reading at 10 s is a second after the one before it, of which the window holds a part.
+        (9_900, 15_000, 1_000),
+        (10_001, 15_000, 100),
+    ] {
+        assert_eq!(line.spacing(ms(from, to)), Nanos(spacing * MS), "{from} to {to}");
+    }
+    assert_eq!(
+        of_points(&[], Sight::Moment).spacing(ms(0, 1)),
+        Nanos(100 * MS),
+        "as planned"
+    );
+}
+
+#[test]
+fn readings_are_at_random_where_their_distances_vary_within_the_window() {
+    let at_random = |distances: &[i64], each: u32, window: (Stamp, Stamp)| {
+        let mut line = of_points(&at_distances(distances.iter().copied()), Sight::Moment);
+        line.each = each;
+        line.at_random(window)
+    };
+    let regular = [100; 30];
+    let turns: Vec<i64> = [60, 140].repeat(15);
+    let all = ms(0, 100_000);
+    assert!(!at_random(&regular, 1, all) && at_random(&turns, 1, all));
+    // What lies before and after a window is not of it.
+    let around: Vec<i64> = [&turns[..], &regular, &turns].concat();
+    assert!(!at_random(&around, 1, ms(3_700, 5_300)));
+    let between: Vec<i64> = [&regular[..], &turns, &regular].concat();
+    assert!(at_random(&between, 1, ms(3_700, 5_300)));
+    // It takes three distances, and those that begin and end with the window count.
+    assert!(at_random(&turns, 1, ms(600, 600 + 260)));
+    assert!(!at_random(&turns, 1, ms(600, 600 + 200)));
+    // Every third is 60 % longer: the mean is 1.2 and the deviation 0.283, a share of 0.236 where 0.3 are asked for.
+    let thirds: Vec<i64> = [100, 100, 160].repeat(10);
+    assert!(!at_random(&thirds, 1, all));
+    // Of four readings that were drawn together an eighth of that is enough, 0.0375.
+    let tenths: Vec<i64> = [90, 110].repeat(15);
+    assert!(at_random(&tenths, 4, all) && !at_random(&tenths, 1, all));
+    let hundredths: Vec<i64> = [99, 101].repeat(15);
+    assert!(!at_random(&hundredths, 4, all));
+    // A gap is no distance.
+    let one_gap: Vec<i64> = [&regular[..], &[2_000], &regular].concat();
+    assert!(!at_random(&one_gap, 1, all));
+}
+
+#[test]
+fn means_cover_the_time_between_readings_together() {
+    let mut line = of_points(&at_distances([100; 30]), Sight::Moment);
+    let covers = |line: &Line<'_>, over: i64| line.covers(Nanos(over * MS), ms(0, 3_000));
+    assert!(covers(&line, 95) && !covers(&line, 94));
+    line.each = 4;
+    assert!(covers(&line, 25) && !covers(&line, 23));
+}
+
+#[test]
+fn the_least_difference_that_was_seen_is_none_of_no_difference() {
+    let mut line = of_points(&[(0, 10.0), (100, 10.0), (200, 34.0), (300, 26.0)], Sight::Moment);
+    assert_eq!(line.resolution(), Ok(40.0));
+    line.step = None;
+    assert_eq!(line.resolution(), Ok(8.0));
+    line.step = Some(0.0);
+    assert_eq!(line.resolution(), Ok(8.0));
+}
+
+#[test]
+fn half_an_interval_adds_up_what_is_not_known() {
+    // 100 groups of four moments each, in turns 60 and 140 ms apart, of which one met 30 W; for 600 ms there were none.
+    let distances = (0..=100).map(|i| match i {
+        50 => 600,
+        _ if i % 2 == 0 => 60,
+        _ => 140,
+    });
+    let values = at_distances(distances);
+    let (last, _) = values[values.len() - 1];
+    let of = |readings: usize, rails: usize| {
+        let mut line = of_points(&values, Sight::Moment);
+        line.each = 4;
+        line.points.to_mut()[30].high = 30_000.0;
+        // The window begins after so many readings that `readings` are in it.
+        let from = values[values.len() - readings].0;
+        (half_mw(&vec![line; rails], ms(from, last)), last - from)
+    };
+    let expected = |count: f64, length: i64, rails: f64| {
+        let (highest, mean) = (30_000.0 * rails, 10_000.0 * rails);
+        let (unseen, unmet) = (600.0 / length as f64, 3.0 / count);
+        rails * 20.0 + unseen * (2.0 * highest - mean) + unmet * (highest - mean)
+    };
+    // A gap of 6 % is too much for an interval, so the load is that of a longer time: see below.
+    assert_eq!(of(100, 1).0, Err(Withheld::Gaps));
+    assert_eq!(of(74, 1).0, Err(Withheld::Short), "296 readings");
+    let long: Vec<i64> = (0..800)
+        .map(|i| {
+            if i == 400 {
+                600
+            } else if i % 2 == 0 {
+                60
+            } else {
+                140
+            }
+        })
+        .collect();
+    let values = at_distances(long);
+    let (last, _) = values[values.len() - 1];
+    for rails in [1, 2] {
+        let mut line = of_points(&values, Sight::Moment);
+        line.each = 4;
+        line.points.to_mut()[30].high = 30_000.0;
+        let half = half_mw(&vec![line; rails], ms(0, last)).unwrap();
+        let expected = expected(4.0 * 801.0, last, rails as f64);
+        assert!((half - expected).abs() < 1e-6, "{rails}: {half} for {expected}");
+    }
+}
+
+#[test]
+fn three_hundred_readings_are_a_sample() {
+    let short = |readings: usize| {
+        let distances: Vec<i64> = (1..readings).map(|i| if i % 2 == 0 { 60 } else { 140 }).collect();
+        let values = at_distances(distances);
+        let line = of_points(&values, Sight::Moment);
+        half_mw(&[line], ms(0, values[readings - 1].0)).is_err()
+    };
+    assert!(short(299) && !short(300));
+}
+
+#[test]
+fn the_scatter_is_students_interval_of_the_means_over_blocks() {
+    // Five blocks of a second at 1, 2, 3, 4 and 6 W, with steps between readings 1 ms apart.
+    let watts = [1.0, 2.0, 3.0, 4.0, 6.0];
+    let values: Vec<(i64, f64)> = (0..5)
+        .flat_map(|n| {
+            [
+                (n * 1_000, watts[n as usize] * 1e3),
+                (n * 1_000 + 999, watts[n as usize] * 1e3),
+            ]
+        })
+        .collect();
+    let points: Vec<Point> = of_points(&values, Sight::Moment).points.into_owned();
+    let of = |slowest: i64, to: i64| scatter(&points, Nanos(1_000 * MS), Nanos(slowest * MS), ms(0, to));
+    // stats.t.ppf(0.975, 4) × numpy.std(watts, ddof=1) / √5, but for the millisecond of each step.
+    let half = of(100, 5_000).unwrap();
+    assert!((half - 2_388.388).abs() < 2.0, "{half}");
+    assert_eq!(of(100, 4_999), Err(Withheld::Short), "four blocks");
+    assert_eq!(of(0, 5_000), Err(Withheld::Short), "renewals without a time");
+}
