@@ -12,7 +12,6 @@
 //! Reference boxes are not clipped to the image where the deployment that made them does not clip; ours are, so
 //! they are clipped before comparing.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(
     clippy::print_stderr,
     reason = "what differs, and by how much, is shown with --nocapture"

@@ -1,7 +1,5 @@
 //! The binary as a process: exit codes, what lies on stdout and stderr, signals, and inputs that are wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common::under_way;
 
 mod bad_input;

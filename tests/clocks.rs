@@ -1,6 +1,4 @@
 //! `jetlag clocks` and `clocks: Max` on made-up boards and a stand-in for NVML: nothing here touches a real clock.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common::boards;
 use crate::common::under_way;
 

@@ -1,7 +1,5 @@
 //! `jetlag compare` as a process: exit codes, kept files, and runs that cannot be compared.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

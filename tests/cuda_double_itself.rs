@@ -4,7 +4,6 @@
 //! Durations are the double's own, stamped without the lateness of threads; kernels that shall be compared are enqueued
 //! behind one that holds them back, so that the time between two calls is in none.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(
     unsafe_code,
     reason = "calls of the driver: handles and memory live through each test"

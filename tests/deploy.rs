@@ -1,7 +1,5 @@
 //! `jetlag deploy` against a real sshd on loopback: this machine is the board.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common;
 use crate::common::under_way;
 

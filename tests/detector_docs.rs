@@ -1,7 +1,5 @@
 //! docs/detectors.md against the specs that are really read.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,6 +1,4 @@
 //! `jetlag doctor` on made-up boards: what it says of each, and its exit code.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common::boards;
 
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! What `jetlag inspect PLAN` says of a plan that can be loaded, in every era of TensorRT's binary interface: through the
 //! double of libnvinfer, whose vtables a C++ compiler made.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common::cuda::double;
 
 use jetlag::backend::tensorrt::inspect::{Needs, inspect};

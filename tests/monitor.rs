@@ -1,6 +1,4 @@
 //! `jetlag monitor`, and what is sampled beside a run, on made-up boards and recorded lines.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common;
 use crate::common::boards;
 use crate::common::under_way;

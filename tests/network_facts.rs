@@ -1,8 +1,6 @@
 //! What `jetlag inspect` says of real network files, against facts counted by other tools:
 //! data/models/static_facts.json.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,5 @@
 //! Ranges for NVIDIA's profilers, as a tool sees them that is put into the process in the way of NVTX 3 (feature `nvtx`).
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common::cuda;
 
 use std::collections::BTreeMap;

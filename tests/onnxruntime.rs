@@ -1,8 +1,6 @@
 //! Tenants on ONNX Runtime's CPU provider, with the library of PyPI's wheel (`scripts/setup.sh --test` brings it), and
 //! every way in which library or network may not do. Built with the feature `onnxruntime`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common;
 
 mod bad_input;

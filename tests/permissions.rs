@@ -1,8 +1,6 @@
 //! Files of the machine's that are there and closed to the user: each is said with what to do, and none reads as zero.
 //!
 //! Root may read and write everything, so where the tests run as root, jetlag is run as the user `nobody`.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common;
 use crate::common::boards;
 

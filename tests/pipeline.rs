@@ -3,8 +3,6 @@
 //! Nothing here depends on how fast the machine is: overlap is shown by a result that waits for the next
 //! submission, which never comes if the stages do not overlap.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 mod failures;
 mod nodes;
 mod order;

@@ -1,8 +1,6 @@
 //! `jetlag build`, `cache` and `inspect PLAN` with NVIDIA's own TensorRT-RTX and no GPU: plans as NVIDIA's Python
 //! bindings build them, the plan cache, and every kind of bad input. The libraries come from `scripts/setup.sh --test`.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common;
 
 mod bad_input;

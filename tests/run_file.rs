@@ -11,7 +11,7 @@ use crate::common::run_bytes;
 
 mod attacks;
 mod compression;
-mod made;
+pub(crate) mod made;
 
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};

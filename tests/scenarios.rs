@@ -5,8 +5,6 @@
 //! must be as many as problems), `resolved:` a JSON pointer into the resolved scenario and its value, and
 //! `set:` an override to apply. Paths are relative to the package's root, where cargo runs tests.
 
-#![allow(clippy::unwrap_used, reason = "a test that fails here says why")]
-
 use std::path::{Path, PathBuf};
 
 use jetlag::scenario::{BackendChoice, Place, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};

@@ -1,7 +1,5 @@
 //! `jetlag doctor --selftest` as a process: on this machine, and on a made-up Orin. Beside the doubles of CUDA and TensorRT
 //! it is tried in tests/gpu/selftest.rs.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common::boards;
 use crate::common::under_way;
 

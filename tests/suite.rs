@@ -2,6 +2,8 @@
 //! `cargo test --features full --test suite gpu::in_flight`. What needs a program of its own has one: `no_allocation`, which counts
 //! what the whole program allocates, and `features`, which is built with every set of them.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 #[allow(dead_code, unreachable_pub, reason = "with fewer features fewer tests use it")]
 mod common;
 

@@ -1,6 +1,4 @@
 //! The dashboard on a terminal of its own: a pseudo-terminal, had through util-linux's `script`.
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use crate::common;
 use crate::common::boards;
 use crate::common::under_way;

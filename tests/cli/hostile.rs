@@ -14,9 +14,7 @@ use serde_json::Value;
 use super::under_way::PATIENCE;
 use super::{DEMO, jetlag, run, stderr, stdout};
 
-#[path = "../run_file/made.rs"]
-#[allow(dead_code, reason = "made for another test program")]
-mod made;
+use crate::run_file::made;
 
 /// Sets the title, clears the screen by a C1 control, rings, turns the order of letters round, and closes a tag.
 const NAME: &str = "cam\u{1b}]0;owned\u{7}\u{9b}2J\u{7f}\u{202e}<script>alert(1)</script>\"'";

@@ -3,12 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[path = "../../crates/tensorrt-dyn/tests/common/machine.rs"]
-#[allow(
-    clippy::duplicate_mod,
-    reason = "other modules of a test program include it too"
-)]
-mod machine;
+use super::machine;
 
 /// Writes the files of tests/boards/NAME.tree below a folder of its own; see the README there.
 #[allow(unreachable_pub, reason = "shared by test binaries")]
