@@ -14,8 +14,8 @@ use jetlag::clock::{Clock, RealClock};
 use jetlag::record::{DetectionsRecord, FrameRecord, Phase};
 use jetlag::scenario::{Arrival, Overload, Release, Sharing};
 use jetlag::source::empty::EmptySource;
-use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording;
+use jetlag::tenant::{PhasePlan, pipeline::Runner};
 use jetlag::units::Nanos;
 
 struct Kept(Vec<FrameRecord>);

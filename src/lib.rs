@@ -2,12 +2,13 @@
 //!
 //! Two halves meet only in the run record: a live half that touches device, clock and board (this crate), and an offline half
 //! that is pure and a crate of its own. Both stand on the crate `jetlag-record`, shown here as [`record`], [`units`],
-//! [`files`] and [`nearest`]; the offline half is `jetlag-report`, shown as [`analysis`] and [`report`].
+//! [`files`] and [`nearest`]; the offline half is `jetlag-report`, shown as [`analysis`] and [`report`]. Facts of the machine
+//! are the crate `jetlag-board`, shown as [`board`].
 //! docs/architecture.md has the map and the reasons; the import rules are:
 //!
 //! - [`record`], [`units`], [`files`], [`nearest`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
 //!   import nothing
-//! - [`scenario`], [`engine`], [`source`], [`board`] ← record; `gpu` (a feature) ← clock, tensor, device_step
+//! - [`scenario`], [`engine`], [`source`] ← record; `gpu` (a feature) ← clock, tensor, device_step
 //! - [`detector`] ← tensor, device_step, backend's `Program`, source's `Frame`
 //! - [`backend`] ← engine, tensor, clock, gpu, device_step; only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
@@ -19,7 +20,6 @@
 //! `analysis` never reads a clock, `report` never computes, and only `main` and `commands` print.
 
 pub mod backend;
-pub mod board;
 pub mod built;
 pub mod cli;
 pub mod clock;
@@ -42,5 +42,6 @@ pub mod tenant;
 pub mod tensor;
 pub mod trace;
 
+pub use jetlag_board as board;
 pub use jetlag_record::{self as record, files, nearest, units};
 pub use jetlag_report::{self as report, analysis};

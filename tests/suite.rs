@@ -27,6 +27,7 @@ mod gpu;
 mod graph_models;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 mod hardening;
+mod house;
 mod kitti;
 #[cfg(feature = "cpu")]
 mod lidar_models;

@@ -10,7 +10,7 @@ use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
     SourceSpec, Telemetry, Tenant,
 };
-use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 use rand_distr::{Distribution, StandardNormal};

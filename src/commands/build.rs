@@ -18,8 +18,10 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::calibration::DetectorFrames;
+use super::opening;
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, say};
 use super::signals::stop_on_signals;
-use super::{Outcome, WrongUse, prepare, print, say};
 use crate::backend::tensorrt::build::{self, BuildError, Built, Request};
 use crate::backend::tensorrt::calibrate::{FrameCalibrator, Problem};
 use crate::backend::tensorrt::{self, BuildProgress, Library};
@@ -262,7 +264,7 @@ impl Session<'_> {
             return Ok(None);
         };
         let reference = detector_of(&self.args.input).context("calibration needs a detector")?;
-        let detector = prepare::detector(&reference).map_err(WrongUse)?;
+        let detector = opening::detector(&reference).map_err(WrongUse)?;
         // What the host does not feed by itself comes out of engines.
         let is_first = detector
             .program

@@ -1,6 +1,7 @@
 //! `jetlag cache list|clean`: what the plan cache holds, and making room.
 
-use super::{Outcome, print};
+use super::outcome::Outcome;
+use super::output::print;
 use crate::cli::{CacheCommand, Format};
 use crate::engine::cache::{self, PlanCache};
 use crate::show::plan as show;

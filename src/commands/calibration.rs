@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::WrongUse;
-use super::prepare;
+use super::opening;
+use super::outcome::WrongUse;
 use crate::backend::cpu::CpuBackend;
 use crate::backend::tensorrt::calibrate::Frames;
 use crate::backend::{Backend, Slot};
@@ -31,7 +31,7 @@ impl DetectorFrames {
     /// must run for the tensors that are asked for.
     pub(super) fn open(text: &str, frames: u32, detector: Detector, executes: bool) -> anyhow::Result<Self> {
         let spec = spec(text, detector.input)?;
-        let source = prepare::source(&spec).map_err(WrongUse)?;
+        let source = opening::source(&spec).map_err(WrongUse)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut slots = CpuBackend::new(threads, false).open(&detector.program, 1)?;
         let slot = slots
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn the_synthetic_world_becomes_the_tensors_of_both_engines() {
-        let detector = prepare::detector(&DetectorRef::Builtin("lidar".into())).expect("a detector");
+        let detector = opening::detector(&DetectorRef::Builtin("lidar".into())).expect("a detector");
         let mut frames = DetectorFrames::open("synthetic", 2, detector, true).expect("frames");
         for _ in 0..2 {
             assert!(frames.advance().expect("a frame"));

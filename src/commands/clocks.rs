@@ -3,7 +3,8 @@
 //! `max` keeps the earlier settings in a file and returns; `restore` puts them back. A scenario does both for
 //! the length of its run with `clocks: Max`.
 
-use super::{Outcome, print, say};
+use super::outcome::Outcome;
+use super::output::{print, say};
 use crate::board::Roots;
 use crate::cli::{ClocksCommand, Format};
 use crate::show;

@@ -23,10 +23,12 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, say};
 use super::phases::phases;
+use super::report;
 use super::run_path::{compact_utc, unix_seconds};
 use super::signals::stop_on_signals;
-use super::{Outcome, WrongUse, print, report, say};
 use crate::analysis::compare::{self, Side};
 use crate::cli::{CompareArgs, Format};
 use crate::scenario::{ClockKind, Scenario};

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{WrongUse, print};
+use super::outcome::WrongUse;
+use super::output::print;
 use crate::source::SourceError;
 use crate::source::kitti::write_scene;
 use crate::source::synthetic::World;

@@ -21,10 +21,12 @@ use std::sync::atomic::Ordering;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::run::check_expectation;
+use super::expectation;
+use super::outcome::{Outcome, WrongUse};
+use super::output::say;
+use super::report;
 use super::run_path::{compact_utc, unix_seconds};
 use super::signals::stop_in_order_on_signals;
-use super::{Outcome, WrongUse, report, say};
 use crate::cli::DeployArgs;
 use crate::deploy::copy::{self, BINARY};
 use crate::deploy::payload::{self, Item, Payload};
@@ -194,7 +196,7 @@ fn resolve(args: &DeployArgs, board: &Board, path: &Path) -> anyhow::Result<Scen
         gpu: Some("the board's GPU".to_owned()),
         no_gpu: None,
         tensorrt: Some("of the board".to_owned()),
-        check_expectation: Some(check_expectation),
+        check_expectation: Some(expectation::check),
     };
     let resolved = scenario::load(path, &args.sets, &env);
     Ok(resolved.map_err(|problems| WrongUse(problems.to_string()))?)

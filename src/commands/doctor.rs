@@ -6,7 +6,9 @@
 
 use std::path::Path;
 
-use super::{Outcome, print, tensorrt};
+use super::outcome::Outcome;
+use super::output::print;
+use super::tensorrt;
 use crate::board::{self, Check, Roots, Status};
 use crate::cli::Format;
 use crate::{built, show, telemetry};
@@ -15,7 +17,7 @@ use crate::{built, show, telemetry};
 pub fn run(given: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     let roots = Roots::system();
     let mut checks = vec![features_check()];
-    checks.extend(board::examine(&roots));
+    checks.extend(board::examine(&roots, cfg!(feature = "gpu")));
     // Where nothing is installed, what was seen of files says it shorter; and what the loader finds is of this
     // machine, and of no other whose files are looked at.
     let asked = roots.is_this_machine() || given.is_some();

@@ -14,7 +14,9 @@ use anyhow::{Context, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
-use super::{Outcome, WrongUse, prepare, print};
+use super::opening;
+use super::outcome::{Outcome, WrongUse};
+use super::output::print;
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, Slot};
 use crate::cli::{EvalArgs, Format};
@@ -38,7 +40,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         Some(name) => DetectorRef::Builtin(name.to_owned()),
         None => DetectorRef::File(PathBuf::from(&args.detector)),
     };
-    let detector = prepare::detector(&reference).map_err(WrongUse)?;
+    let detector = opening::detector(&reference).map_err(WrongUse)?;
     // The labels of a frame have its file's name: the source's own list says which that is.
     let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {

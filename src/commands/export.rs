@@ -13,7 +13,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{Outcome, WrongUse, print, report, say, spare_run_files};
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, say};
+use super::report;
+use super::run_path::spare_run_files;
 use crate::analysis::cvcuda::{self, Input, from_run::Gatherer};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::files;

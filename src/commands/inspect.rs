@@ -9,7 +9,9 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::json;
 
-use super::{Outcome, WrongUse, prepare, print, report, tensorrt};
+use super::outcome::{Outcome, WrongUse};
+use super::output::print;
+use super::{opening, report, tensorrt};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
@@ -250,7 +252,7 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
 }
 
 fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
-    let detector = prepare::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse)?;
+    let detector = opening::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse)?;
     let name = path.display().to_string();
     // A network that cannot be read is told, and does not hide the rest.
     let networks: Vec<(String, Result<NetworkFacts, String>)> = detector

@@ -15,6 +15,7 @@ use super::processes::Processes;
 use super::progress::Progress;
 use super::sampling::Sampling;
 use super::screen::{Screen, Stream};
+use super::threads::named;
 use super::watchdog::{self, Current, Ward};
 use crate::backend::null::NullBackend;
 use crate::backend::{Backend, Program};
@@ -22,18 +23,15 @@ use crate::board::Roots;
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{
-    EndReason, Event, Finding, IDLE_WINDOW, LogRecord, NOT_STARTED, OVERHEAD_TENANT, Phase, PhaseRecord,
-    WindowRecord,
-};
+use crate::record::{EndReason, Event, IDLE_WINDOW, OVERHEAD_TENANT, Phase, PhaseRecord, WindowRecord};
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
-use crate::telemetry::{self, SamplerReport};
-use crate::tenant::failures::note;
+use crate::telemetry;
+use crate::tenant::failures::{not_started, note};
 use crate::tenant::gate::{self, Order};
-use crate::tenant::pipeline::{PhasePlan, Runner};
 use crate::tenant::recorder::{Recorder, Watcher};
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
+use crate::tenant::{PhasePlan, pipeline::Runner};
 use crate::units::Nanos;
 
 /// Frames of the null tenant.
@@ -250,21 +248,6 @@ fn wards(scenario: &Scenario, tenants: &[Live]) -> Vec<Ward> {
         .collect()
 }
 
-/// Told once, where the others go on without a tenant.
-pub(super) fn not_started(tenant: &str, problem: &str) -> Finding {
-    Finding {
-        code: NOT_STARTED.to_owned(),
-        tenant: Some(tenant.to_owned()),
-        message: format!("{tenant} could not be opened, and the others ran without it: {problem}."),
-        advice: "Give the others less memory, or leave it out.".to_owned(),
-    }
-}
-
-/// A thread that debuggers and `top` show by this name (the kernel keeps 15 characters).
-pub(super) fn named(name: &str) -> std::thread::Builder {
-    std::thread::Builder::new().name(name.chars().take(15).collect())
-}
-
 /// Runs these tenants side by side through one phase.
 fn together(
     scenario: &Scenario,
@@ -394,30 +377,6 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
     // On a thread of its own, because a runner changes the timers of the thread that it runs on.
     let end = std::thread::scope(|scope| overhead.start(scope, plan, stop, notes).finish());
     let _ = notes.send(Event::Phase(end));
-}
-
-/// How a sampler kept its schedule, for the log.
-pub(super) fn report_line(report: &SamplerReport) -> LogRecord {
-    let SamplerReport {
-        name,
-        ticks,
-        late,
-        missed,
-        took,
-        over,
-        ended,
-    } = report;
-    let cost = 100.0 * took.as_secs_f64() / over.as_secs_f64().max(1e-9);
-    let ended = ended
-        .as_ref()
-        .map_or(String::new(), |why| format!(", ended: {why}"));
-    LogRecord {
-        at: RealClock.now(),
-        level: "info".to_owned(),
-        message: format!(
-            "sampler {name}: {ticks} readings, {late} late, {missed} missed, {cost:.3} % of one core{ended}"
-        ),
-    }
 }
 
 /// Waits with only the samplers running, and records when that was.

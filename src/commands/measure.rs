@@ -9,8 +9,10 @@ use std::sync::atomic::Ordering;
 use anyhow::Context;
 
 use super::compare::{record, resolved};
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, say};
+use super::report;
 use super::signals::stop_on_signals;
-use super::{Outcome, WrongUse, print, report, say};
 use crate::analysis::compare::{self, Side};
 use crate::cli::Format;
 use crate::scenario::{Scenario, transfers};

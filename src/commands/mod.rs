@@ -13,12 +13,16 @@ pub mod data;
 pub mod deploy;
 pub mod doctor;
 pub mod eval;
+mod expectation;
 pub mod export;
 pub mod inspect;
 mod live;
 mod live_screen;
 mod measure;
 pub mod monitor;
+pub mod opening;
+mod outcome;
+mod output;
 mod phases;
 pub mod prepare;
 mod processes;
@@ -33,6 +37,7 @@ mod signals;
 pub mod tenant_process;
 #[cfg(feature = "gpu")]
 mod tensorrt;
+mod threads;
 mod trtexec;
 mod watchdog;
 pub mod with_parent;
@@ -42,54 +47,15 @@ mod without_gpu;
 #[cfg(not(feature = "gpu"))]
 use without_gpu::{build, tensorrt};
 
-use std::io::{ErrorKind, Read, Write};
-use std::path::Path;
+use std::io::Write;
 use std::sync::Arc;
 
-use anyhow::Context;
 use signal_hook::consts::SIGXFSZ;
 
 use crate::cli::{Cli, Command, DataCommand};
-use crate::files;
 use crate::shown::shown;
-
-/// How a command ended; its number is the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Outcome {
-    /// Done.
-    Done = 0,
-    /// Failed; the error has been said. Also a run of which a tenant produced nothing: its report is there, and it is not
-    /// done.
-    Failed = 1,
-    /// Wrong use or wrong config; nothing was started.
-    WrongUse = 2,
-    /// Done, and an expectation did not hold.
-    ExpectationBroken = 3,
-    /// Done, and the record has gaps.
-    Gaps = 4,
-    /// Interrupted, after saving.
-    Interrupted = 130,
-}
-
-/// A mistake of the user's, found before anything was started: exit code 2.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct WrongUse(pub String);
-
-/// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
-fn spare_run_files(output: &Path) -> anyhow::Result<()> {
-    let mut magic = [0; crate::record::MAGIC.len()];
-    let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
-    if read.is_ok() && magic == *crate::record::MAGIC {
-        let problem = format!(
-            "{} is a run file and would be written over; name another file for the output",
-            output.display()
-        );
-        return Err(WrongUse(problem).into());
-    }
-    Ok(())
-}
+pub use outcome::{Outcome, WrongUse};
+use output::say;
 
 /// Runs the command and says its error, if any; returns the exit code.
 pub fn run(cli: Cli) -> u8 {
@@ -156,24 +122,4 @@ pub fn run(cli: Cli) -> u8 {
             }
         }
     }
-}
-
-/// Writes a result to stdout; what a terminal would obey in it is shown ([`shown`]). A reader that has gone away (`| head`) has all it wanted; any other failure is one.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    print_while_read(text).map(drop)
-}
-
-/// As [`print`], and says whether somebody still reads.
-pub(crate) fn print_while_read(text: &str) -> anyhow::Result<bool> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(error).context("cannot write the result to stdout; what came of it is not whole"),
-    }
-}
-
-/// Says something to the person, on stderr; what a terminal would obey in it is shown.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", shown(text));
 }

@@ -13,11 +13,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print_while_read, say};
 use super::run_path::Reserved;
 use super::sampling::Sampling;
 use super::screen::{Key, Screen, Stream};
 use super::signals::stop_on_signals;
-use super::{Outcome, WrongUse, live, print_while_read, say};
+use super::threads::named;
 use crate::analysis::live::LiveView;
 use crate::board::{self, Roots};
 use crate::cli::{Format, MonitorArgs};
@@ -314,7 +316,7 @@ fn log_of_tegrastats(path: &Path, interval: Nanos, speed: f64) -> anyhow::Result
     source.file = path.display().to_string();
     source.speed = speed;
     let path = path.to_owned();
-    source.thread = Some(live::named("log").spawn(move || {
+    source.thread = Some(named("log").spawn(move || {
         let read = tegrastats::read_log(&path, interval, |at, asides, samples| {
             let mut events = asides;
             events.extend(samples.into_iter().map(Event::Sample));
@@ -341,7 +343,7 @@ fn replay(path: &Path, speed: f64) -> anyhow::Result<Source> {
     source.speed = speed;
     source.manifest = Some(manifest);
     let mut reader = reader;
-    source.thread = Some(live::named("replay").spawn(move || {
+    source.thread = Some(named("replay").spawn(move || {
         let mut batch: Vec<Event> = Vec::new();
         let mut at: Option<Stamp> = None;
         for event in reader.by_ref() {

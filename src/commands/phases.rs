@@ -6,7 +6,7 @@
 
 use crate::record::{Phase, PhaseSpec, SweptRate};
 use crate::scenario::{Arrival, Matrix, Scenario, Sharing};
-use crate::tenant::pipeline::PhasePlan;
+use crate::tenant::PhasePlan;
 use crate::units::{Nanos, Stamp};
 
 /// One phase: who runs, and how.

@@ -8,23 +8,20 @@ mod onnxruntime;
 mod stress;
 mod ways;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::backend::cpu::CpuBackend;
 use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
-use crate::detector::{Detector, spec};
-use crate::embedded;
 use crate::files;
 use crate::record::{NetworkManifest, TenantManifest};
-use crate::scenario::{Arrival, BackendChoice, DetectorRef, Scenario, SourceSpec, Tenant};
-use crate::source::empty::EmptySource;
-use crate::source::synthetic::SyntheticSource;
-use crate::source::{ContentKind, Source, images, points};
-use crate::tenant::pipeline::{Runner, prepare_thread};
+use crate::scenario::{Arrival, BackendChoice, Scenario, Tenant};
+use crate::source::ContentKind;
+use crate::tenant::pipeline::{Runner, set_up_thread};
 use gpu::Devices;
+
+use super::opening;
 
 #[cfg(not(feature = "gpu"))]
 use super::without_gpu::prepare as gpu;
@@ -35,38 +32,6 @@ pub struct Prepared {
     pub runner: Runner,
     /// For the record.
     pub manifest: TenantManifest,
-}
-
-/// Reads a detector's spec.
-pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
-    match reference {
-        DetectorRef::File(path) => spec::load(path).map_err(|e| e.to_string()),
-        DetectorRef::Builtin(name) => {
-            let text = embedded::detector_spec(name)?;
-            spec::from_str(text, name, Path::new("engines"), &embedded::network).map_err(|e| e.to_string())
-        }
-    }
-}
-
-/// Opens a source.
-pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
-    Ok(match spec {
-        SourceSpec::Empty => Box::new(EmptySource::default()),
-        SourceSpec::Images {
-            path,
-            repeat,
-            max_megapixels,
-        } => Box::new(images::open(path, *repeat, *max_megapixels).map_err(|e| e.to_string())?),
-        SourceSpec::Points {
-            path,
-            repeat,
-            format,
-            max_points,
-        } => Box::new(points::open(path, *repeat, *format, *max_points).map_err(|e| e.to_string())?),
-        SourceSpec::Synthetic { sensor, scenes, seed } => {
-            Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
-        }
-    })
 }
 
 /// All tenants, and the devices that they share.
@@ -133,8 +98,8 @@ fn one(
     let detector = tenant
         .detector
         .as_ref()
-        .and_then(|d| detector(d).map_err(|p| problems.push(p)).ok());
-    let source = source(&tenant.source).map_err(|p| problems.push(p)).ok();
+        .and_then(|d| opening::detector(d).map_err(|p| problems.push(p)).ok());
+    let source = opening::source(&tenant.source).map_err(|p| problems.push(p)).ok();
     let info = source.as_ref().map(|s| s.info());
     let executes = tenant.backend.executes();
     if let (Some(detector), Some(info)) = (&detector, &info)
@@ -256,7 +221,7 @@ fn open(
     std::thread::scope(|scope| {
         let opened = scope.spawn(|| {
             // What the system refuses here it refuses the pipeline too, which reports it.
-            let _ = prepare_thread(&tenant.cpus);
+            let _ = set_up_thread(&tenant.cpus);
             open()
         });
         opened

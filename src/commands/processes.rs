@@ -17,13 +17,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::outcome::WrongUse;
 use super::phases::RunPhase;
-use super::{WrongUse, live};
 use crate::clock::{Clock, RealClock};
 use crate::record::{EndReason, Event, Finding, PhaseRecord, TenantManifest};
 use crate::scenario::{Scenario, Tenant};
-use crate::tenant::failures::note;
-use crate::tenant::pipeline::PhasePlan;
+use crate::tenant::PhasePlan;
+use crate::tenant::failures::{not_started, note};
 use crate::tenant::recording::RecordFeed;
 use crate::units::{Nanos, Stamp};
 use child::{News, TenantProcess};
@@ -139,7 +139,7 @@ impl Processes {
         self.news = Some(heard);
         for (number, problem) in &self.failed {
             let name = &scenario.tenants[*number].name;
-            let _ = notes.send(Event::Finding(live::not_started(name, problem)));
+            let _ = notes.send(Event::Finding(not_started(name, problem)));
         }
         Ok(())
     }

@@ -14,7 +14,9 @@ use std::sync::mpsc::sync_channel;
 
 use anyhow::Context;
 
-use super::{Outcome, print, say, spare_run_files};
+use super::outcome::Outcome;
+use super::output::{print, say};
+use super::run_path::spare_run_files;
 use crate::analysis::compare::{RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary};
 use crate::cli::{Format, ReportArgs, TrtexecArgs};

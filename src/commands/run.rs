@@ -10,12 +10,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
+use super::expectation;
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, say};
 use super::phases::{announcement, phases};
 use super::prepare::{self, Prepared};
 use super::processes::Processes;
 use super::run_path::Reserved;
 use super::signals::{Preparing, stop_on_signals};
-use super::{Outcome, WrongUse, live, report, say};
+use super::{live, report};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
@@ -26,7 +29,7 @@ use crate::scenario::{
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
-use crate::{analysis, board, built, embedded};
+use crate::{board, built, embedded};
 
 /// Where the scenario comes from.
 pub enum Origin {
@@ -45,7 +48,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if options.dry_run {
         let shown =
             serde_json::to_string_pretty(&scenario).context("the resolved scenario cannot be shown")?;
-        super::print(&(shown + "\n"))?;
+        print(&(shown + "\n"))?;
         return Ok(Outcome::Done);
     }
     for tenant in &scenario.tenants {
@@ -135,7 +138,7 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
         gpu: facts.remove("gpu").filter(|_| cfg!(feature = "gpu")),
         no_gpu: (!cfg!(feature = "gpu")).then_some("this jetlag was built without its GPU part"),
         tensorrt: facts.remove("tensorrt"),
-        check_expectation: Some(check_expectation),
+        check_expectation: Some(expectation::check),
         ..ResolveEnv::of_this_machine()
     };
     let resolved = match origin {
@@ -169,18 +172,6 @@ fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
     let own = scenario.sharing;
     scenario.matrix.get_or_insert_with(|| Matrix::of(vec![own]));
     Ok(())
-}
-
-/// What is wrong with an expectation; the scenario's own message already quotes it.
-pub(super) fn check_expectation(text: &str, tenants: &[&str]) -> Result<(), String> {
-    let Err(error) = analysis::parse_expectation(text, tenants) else {
-        return Ok(());
-    };
-    let said = error.to_string();
-    Err(said
-        .strip_prefix(&format!("`{text}`: "))
-        .unwrap_or(&said)
-        .to_owned())
 }
 
 fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Processes>) -> Manifest {

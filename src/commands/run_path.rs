@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
-use super::WrongUse;
+use super::outcome::WrongUse;
 use crate::files;
 use crate::record::Manifest;
 use crate::record::writer::{RecordError, RunWriter};
@@ -301,4 +301,17 @@ mod tests {
             assert!(refused.contains("no run file"), "{refused}");
         }
     }
+}
+/// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
+pub(super) fn spare_run_files(output: &Path) -> anyhow::Result<()> {
+    let mut magic = [0; crate::record::MAGIC.len()];
+    let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_ok() && magic == *crate::record::MAGIC {
+        let problem = format!(
+            "{} is a run file and would be written over; name another file for the output",
+            output.display()
+        );
+        return Err(WrongUse(problem).into());
+    }
+    Ok(())
 }

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use super::live::{named, report_line};
+use super::threads::named;
 use crate::board::Roots;
 use crate::clock::{Clock, RealClock};
-use crate::record::{Event, Finding};
+use crate::record::{Event, Finding, LogRecord};
 use crate::scenario::Telemetry;
-use crate::telemetry::{self, Hush, NowReading};
+use crate::telemetry::{self, Hush, NowReading, SamplerReport};
 
 /// Longest wait for the samplers' last readings. They take milliseconds, and on a machine that is very busy a second.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
@@ -80,6 +80,30 @@ impl Sampling {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => None,
             Err(RecvTimeoutError::Timeout) => Some(hangs(self.reading.name())),
         }
+    }
+}
+
+/// How a sampler kept its schedule, for the log.
+fn report_line(report: &SamplerReport) -> LogRecord {
+    let SamplerReport {
+        name,
+        ticks,
+        late,
+        missed,
+        took,
+        over,
+        ended,
+    } = report;
+    let cost = 100.0 * took.as_secs_f64() / over.as_secs_f64().max(1e-9);
+    let ended = ended
+        .as_ref()
+        .map_or(String::new(), |why| format!(", ended: {why}"));
+    LogRecord {
+        at: RealClock.now(),
+        level: "info".to_owned(),
+        message: format!(
+            "sampler {name}: {ticks} readings, {late} late, {missed} missed, {cost:.3} % of one core{ended}"
+        ),
     }
 }
 

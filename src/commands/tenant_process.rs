@@ -18,18 +18,19 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use super::live::named;
+use super::outcome::Outcome;
 use super::processes::words::{Answer, Order, Setup};
 use super::signals::stop_on_signals;
-use super::{Outcome, prepare, with_parent};
+use super::threads::named;
+use super::{prepare, with_parent};
 use crate::cli::TenantProcessArgs;
 use crate::clock::{Clock, RealClock};
 use crate::record::wire::Outbox;
 use crate::record::{DetectionsRecord, EndReason, Event, FrameRecord, PhaseRecord};
 use crate::scenario::Arrival;
 use crate::tenant::failures::note;
-use crate::tenant::pipeline::{PhasePlan, Runner};
 use crate::tenant::recording::{self, FeedSink, RecordFeed, RecordSink};
+use crate::tenant::{PhasePlan, pipeline::Runner};
 
 /// Time between visits to the queues.
 const VISIT: Duration = Duration::from_millis(10);

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::{Outcome, WrongUse, print, report, say};
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, say};
+use super::report;
 use crate::analysis::trtexec::{self, Gatherer, Performance, Version};
 use crate::cli::{Compat, Format, TrtexecArgs};
 use crate::files;

@@ -10,12 +10,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Thread;
 use std::time::Duration;
 
-use super::say;
+use super::output::say;
 use crate::board::Roots;
 use crate::clock::{Clock, RealClock};
 use crate::record::{EndReason, Event, Finding, FrameRecord, Outcome, PhaseRecord};
 use crate::telemetry::clocks;
-use crate::tenant::pipeline::PhasePlan;
+use crate::tenant::PhasePlan;
 use crate::tenant::watched::Watched;
 use crate::units::Nanos;
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::cli::WithParentArgs;
 
 /// Asks the kernel to kill this process when the thread that started it ends; whether the parent is still there.

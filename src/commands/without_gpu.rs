@@ -10,7 +10,7 @@ fn missing() -> String {
 /// In the place of `commands/build.rs`.
 pub(super) mod build {
     use crate::cli::BuildArgs;
-    use crate::commands::{Outcome, WrongUse};
+    use crate::commands::outcome::{Outcome, WrongUse};
 
     /// Builds nothing.
     ///

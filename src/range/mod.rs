@@ -31,8 +31,10 @@
 
 mod mark;
 mod recording;
+mod tenant;
 mod track;
 mod writing;
 
-pub use recording::{RangeError, Recording, Tenant};
+pub use recording::{RangeError, Recording};
+pub use tenant::Tenant;
 pub use track::{Batch, Range, Track, now};

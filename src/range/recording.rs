@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rtrb::RingBuffer;
 
+use super::tenant::Tenant;
 use super::track::{Track, Troubles, now};
 use super::writing::{Feed, Writing};
 use crate::board::{self, Roots};
@@ -53,45 +54,6 @@ pub enum RangeError {
         /// What is known of it.
         why: String,
     },
-}
-
-/// A part of an application that is reported by itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tenant {
-    pub(super) name: String,
-    pub(super) deadline: Option<Nanos>,
-    pub(super) warmup: u64,
-    hz: Option<f64>,
-}
-
-impl Tenant {
-    /// Without deadline and warm-up.
-    pub fn new(name: &str) -> Self {
-        Tenant {
-            name: name.to_owned(),
-            deadline: None,
-            warmup: 0,
-            hz: None,
-        }
-    }
-
-    /// Its batches come at this rate, and are begun with [`Track::batch_due`]; else it is called a closed loop.
-    pub fn paced(mut self, hz: f64) -> Self {
-        self.hz = Some(hz);
-        self
-    }
-
-    /// Batches that take longer than this are missed.
-    pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(Nanos(i64::try_from(deadline.as_nanos()).unwrap_or(i64::MAX)));
-        self
-    }
-
-    /// The first `batches` are recorded and in no figure.
-    pub fn warmup(mut self, batches: u64) -> Self {
-        self.warmup = batches;
-        self
-    }
 }
 
 /// A run file in the making. [`finish`](Recording::finish) it after the tracks are dropped; a recording that is only dropped

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rtrb::Consumer;
 
-use super::recording::Tenant;
+use super::tenant::Tenant;
 use super::track::{Item, Troubles, now};
 use crate::record::writer::{RecordError, RunWriter};
 use crate::record::{EndReason, Finding, FrameRecord, Outcome, Phase, PhaseRecord, RangeRecord, Stage};

@@ -129,7 +129,11 @@ One gap, marked !!: what it limits is said there, and what to do.
     #[test]
     fn no_line_of_this_machines_examination_is_wider_than_100_columns() {
         let mut out = Vec::new();
-        text(&crate::board::examine(&crate::board::Roots::system()), &mut out).unwrap();
+        text(
+            &crate::board::examine(&crate::board::Roots::system(), true),
+            &mut out,
+        )
+        .unwrap();
         for line in String::from_utf8(out).unwrap().lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }

@@ -3,7 +3,7 @@
 //! Three frames: LiDAR (x forward, y left, z up), rectified camera (x right, y down, z forward), image
 //! (pixels, u right, v down). Reading and writing the files is [`kitti`](super::kitti)'s.
 
-use crate::detector::{Box2d, Box3d};
+use crate::record::detection::{Box2d, Box3d};
 
 /// Rows of a matrix that maps a point with a 1 appended.
 pub type Affine = [[f64; 4]; 3];

@@ -20,8 +20,8 @@ use std::path::Path;
 use super::SourceError;
 use super::calibration::{Affine, Calibration};
 use super::synthetic::{MAX_TRUNCATED, MIN_HEIGHT, MIN_VISIBLE, Object, Observation};
-use crate::detector::{Box2d, Box3d};
 use crate::files;
+use crate::record::detection::{Box2d, Box3d};
 
 /// One row of a label file.
 #[derive(Clone, Debug, PartialEq)]

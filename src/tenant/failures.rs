@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use crate::record::{Event, LogRecord};
+use crate::record::{Event, Finding, LogRecord, NOT_STARTED};
 use crate::units::Stamp;
 
 /// A tenant that fails this often in a row will not recover.
@@ -71,4 +71,14 @@ pub(crate) fn note(notes: &Sender<Event>, at: Stamp, tenant: &str, problem: &str
         level: "warn".to_owned(),
         message,
     }));
+}
+
+/// Told once, where the others go on without a tenant.
+pub(crate) fn not_started(tenant: &str, problem: &str) -> Finding {
+    Finding {
+        code: NOT_STARTED.to_owned(),
+        tenant: Some(tenant.to_owned()),
+        message: format!("{tenant} could not be opened, and the others ran without it: {problem}."),
+        advice: "Give the others less memory, or leave it out.".to_owned(),
+    }
 }

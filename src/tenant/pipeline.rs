@@ -11,35 +11,38 @@
 //! frame's way.
 
 mod finish;
+mod frame_slot;
 mod prepare;
 mod submit;
+mod thread_setup;
 mod threads;
 
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize};
 use std::sync::mpsc::Sender;
-
-use serde::{Deserialize, Serialize};
 
 use super::arrival::Releases;
 use super::failures::{Failures, note};
 use super::gate::Gate;
 use super::nodes::NodeTotals;
-use super::overload::WaitingLine;
+use super::plan::PhasePlan;
 use super::recording::RecordSink;
+use super::release_line::{Limits, ReleaseLine};
 use super::watched::Watched;
 use crate::backend::Slot;
 use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Event, Finding, Phase, PhaseRecord};
-use crate::scenario::{Arrival, Overload, Release as Waiting, Sharing};
+use crate::scenario::{Arrival, Overload, Release as Waiting};
 use crate::source::{Frame, Source};
-use crate::units::{Nanos, Stamp};
+use crate::units::Nanos;
 use finish::Finish;
+use frame_slot::FrameSlot;
 use prepare::Prepare;
 use submit::Submit;
-use threads::{Common, Place, run_overlapped, run_serial};
+use threads::{Common, run_overlapped, run_serial};
+
+pub use thread_setup::set_up_thread;
 
 /// A tenant ready to run: opened, loaded, and free to run in one phase after another.
 pub struct Runner {
@@ -77,36 +80,6 @@ pub struct Runner {
     pub seed: u64,
 }
 
-/// What a phase prescribes to all its tenants.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct PhasePlan {
-    /// Which phase.
-    pub phase: Phase,
-    /// The way of sharing that holds in it.
-    pub sharing: Sharing,
-    /// The common start.
-    pub epoch: Stamp,
-    /// Start of the measured window.
-    pub measured_from: Stamp,
-    /// End of it, and of releases.
-    pub end: Stamp,
-}
-
-/// Runs on the processors of `cpus`, and with the finest timers that the system gives.
-///
-/// Failing to do either is reported and does not stop the run.
-pub fn prepare_thread(cpus: &[usize]) -> Result<(), String> {
-    // The default timer slack of 50 µs would be half the budget for lateness.
-    let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-    if !cpus.is_empty() {
-        let mut set = rustix::thread::CpuSet::new();
-        cpus.iter().for_each(|&cpu| set.set(cpu));
-        rustix::thread::sched_setaffinity(None, &set)
-            .map_err(|e| format!("cannot run on cpus {cpus:?}: {e}"))?;
-    }
-    slack.map_err(|e| format!("cannot ask for precise timers: {e}"))
-}
-
 impl Runner {
     /// Runs one phase to its end; returns how it went. `front` records drops, `back` results; `notes` takes
     /// what is rare enough to allocate (errors, and at the end of the phase time per node).
@@ -130,7 +103,7 @@ impl Runner {
                 lost_records: 0,
             };
         }
-        if let Err(problem) = prepare_thread(&self.cpus) {
+        if let Err(problem) = set_up_thread(&self.cpus) {
             note(notes, clock.now(), &self.name, &problem);
         }
         if let Err(error) = self.source.rewind() {
@@ -139,9 +112,9 @@ impl Runner {
         self.slots
             .iter_mut()
             .for_each(|slot| slot.restart(plan.sharing, plan.phase));
-        let mut places: Vec<Place> = std::mem::take(&mut self.slots)
+        let mut places: Vec<FrameSlot> = std::mem::take(&mut self.slots)
             .into_iter()
-            .map(|slot| Place {
+            .map(|slot| FrameSlot {
                 slot,
                 carry: Carry::default(),
             })
@@ -173,20 +146,20 @@ impl Runner {
             plan.end,
             self.source.capture_times(),
         );
-        let mut prepare = Prepare {
+        let limits = Limits {
             tenant: self.tenant,
-            length: self.source.info().frames.unwrap_or(u64::MAX),
+            overload: self.overload,
+            deadline: self.deadline,
+            frames: self.frames,
+            length: self.source.info().frames,
+        };
+        let mut prepare = Prepare {
             position: 0,
             source: self.source.as_mut(),
             preprocess: self.preprocess.as_deref_mut(),
-            line: WaitingLine::new(self.overload),
-            releases,
+            line: ReleaseLine::new(limits, plan, releases),
             frame: Frame::default(),
-            deadline: self.deadline,
-            frames: self.frames,
             waiting: self.waiting,
-            sequence: 0,
-            measured: 0,
             failures: Failures::new(),
             plan,
             clock,

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 
 use super::arrival::Releases;
 use super::gate::{Order, Waiting};
-use super::overload::{Release, WaitingLine};
-use super::pipeline::PhasePlan;
+use super::plan::PhasePlan;
+use super::release_line::{Limits, ReleaseLine};
 use crate::backend::sim::device::Device;
 use crate::backend::sim::latency::Sampler;
 use crate::record::{EndReason, FrameRecord, Outcome, PhaseRecord, Stage};
@@ -44,16 +44,11 @@ pub struct SimTenant {
 
 struct State {
     spec: SimTenant,
-    releases: Releases,
-    line: WaitingLine,
+    line: ReleaseLine,
     sampler: Sampler,
     /// Submitted frames in order; the first is on the device if `running`.
     in_flight: VecDeque<FrameRecord>,
     running: Option<Stamp>,
-    sequence: u64,
-    /// Releases in the measured window, which starts at `measured_from`.
-    measured: u64,
-    measured_from: Stamp,
     /// When its latest frame finished.
     latest: Stamp,
 }
@@ -71,20 +66,26 @@ pub fn run(
     let mut states: Vec<State> = tenants
         .iter()
         .map(|spec| State {
-            releases: Releases::new(
-                spec.arrival,
-                plan.phase.seed(spec.seed),
-                plan.epoch,
-                plan.end,
-                &spec.captured,
+            line: ReleaseLine::new(
+                Limits {
+                    tenant: spec.tenant,
+                    overload: spec.overload,
+                    deadline: spec.deadline,
+                    frames: spec.frames,
+                    length: spec.length,
+                },
+                plan,
+                Releases::new(
+                    spec.arrival,
+                    plan.phase.seed(spec.seed),
+                    plan.epoch,
+                    plan.end,
+                    &spec.captured,
+                ),
             ),
-            line: WaitingLine::new(spec.overload),
             sampler: Sampler::new(spec.model.clone(), plan.phase.seed(spec.seed)),
             in_flight: VecDeque::with_capacity(spec.depth),
             running: None,
-            sequence: 0,
-            measured: 0,
-            measured_from: plan.measured_from,
             latest: plan.epoch,
             spec: spec.clone(),
         })
@@ -99,7 +100,9 @@ pub fn run(
             break;
         }
         for (place, state) in states.iter_mut().enumerate() {
-            state.take_in(now, &plan, &mut record);
+            state
+                .line
+                .join_due(now, None, |dropped| record(&with_content(dropped)));
             state.submit(now, &plan);
             if order.is_none() {
                 state.start(place, now, &mut device);
@@ -108,7 +111,7 @@ pub fn run(
         if let Some(order) = order {
             pass_gate(order, &mut states, &mut last, now, &mut device);
         }
-        let release = states.iter().filter_map(|s| s.next_release()).min();
+        let release = states.iter().filter_map(|s| s.line.next_due()).min();
         let completion = device.next_completion();
         let next = match (release, completion) {
             (None, None) => break,
@@ -135,19 +138,13 @@ pub fn run(
                 unfinished.outcome = Outcome::Unfinished;
                 record(&unfinished);
             }
-            while let Some(release) = state.line.take() {
-                let mut unfinished = state.record_of(release, cut, &plan);
-                unfinished.outcome = Outcome::Unfinished;
-                record(&unfinished);
-            }
-            let (reason, to) = if stopped {
-                (EndReason::Interrupted, now)
-            } else if state.may_release() {
-                (EndReason::Duration, plan.end)
-            } else if Some(state.sequence) == state.spec.length {
-                (EndReason::EndOfSource, state.latest)
-            } else {
-                (EndReason::Count, state.latest)
+            state
+                .line
+                .cut_off(cut, |unfinished| record(&with_content(unfinished)));
+            let (reason, to) = match state.line.exhausted() {
+                _ if stopped => (EndReason::Interrupted, now),
+                None => (EndReason::Duration, plan.end),
+                Some(reason) => (reason, state.latest),
             };
             PhaseRecord {
                 tenant: state.spec.tenant,
@@ -190,48 +187,15 @@ fn pass_gate(order: Order, states: &mut [State], last: &mut Option<u16>, now: St
 }
 
 impl State {
-    fn may_release(&self) -> bool {
-        self.spec.length.is_none_or(|length| self.sequence < length)
-            && self.spec.frames.is_none_or(|limit| self.measured < limit)
-    }
-    /// The next event that the arrival process brings by itself.
-    fn next_release(&self) -> Option<Stamp> {
-        if self.releases.is_closed() || !self.may_release() {
-            None
-        } else {
-            self.releases.peek()
-        }
-    }
-    /// Lets every frame that is due by `now` join the line.
-    fn take_in(&mut self, now: Stamp, plan: &PhasePlan, record: &mut impl FnMut(&FrameRecord)) {
-        if self.releases.is_closed() {
-            return;
-        }
-        while self.may_release() && self.releases.peek().is_some_and(|due| due <= now) {
-            let Some(due) = self.releases.take() else { return };
-            let release = self.number(due);
-            if let Some(dropped) = self.line.join(release) {
-                let mut dropped = self.record_of(dropped, due, plan);
-                dropped.outcome = Outcome::Dropped;
-                record(&dropped);
-            }
-        }
-    }
     /// Moves frames from the line into free slots of the ring.
     fn submit(&mut self, now: Stamp, plan: &PhasePlan) {
         while self.in_flight.len() < self.spec.depth.max(1) && now < plan.end {
-            let release = if self.releases.is_closed() {
-                if !self.may_release() {
-                    return;
-                }
-                self.number(now)
-            } else {
-                match self.line.take() {
-                    Some(release) => release,
-                    None => return,
-                }
+            let release = match self.line.is_closed() {
+                true => self.line.release_now(now),
+                false => self.line.take(),
             };
-            let submitted = self.record_of(release, now, plan);
+            let Some(release) = release else { return };
+            let submitted = with_content(self.line.record_of(release, now));
             self.in_flight.push_back(submitted);
         }
     }
@@ -252,35 +216,13 @@ impl State {
         self.latest = now;
         record(&done);
     }
-    fn number(&mut self, due: Stamp) -> Release {
-        let sequence = self.sequence;
-        self.sequence += 1;
-        self.measured += u64::from(due >= self.measured_from);
-        Release {
-            sequence,
-            due,
-            lateness: Nanos::ZERO,
-        }
-    }
-    fn record_of(&self, release: Release, started: Stamp, plan: &PhasePlan) -> FrameRecord {
-        FrameRecord {
-            tenant: self.spec.tenant,
-            phase: plan.phase,
-            warmup: release.due < plan.measured_from,
-            outcome: Outcome::Completed,
-            sequence: release.sequence,
-            // The n-th release means the n-th frame, whatever became of those before it.
-            source_index: release.sequence,
-            released: release.due,
-            started,
-            finished: started,
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: self.spec.deadline,
-            detections: 0,
-            input_size: 0,
-            submission: None,
-        }
+}
+
+/// The n-th release means the n-th frame, whatever became of those before it.
+fn with_content(record: FrameRecord) -> FrameRecord {
+    FrameRecord {
+        source_index: record.sequence,
+        ..record
     }
 }
 

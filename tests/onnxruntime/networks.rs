@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jetlag::backend::cpu::CpuBackend;
 use jetlag::backend::onnxruntime::{CpuProvider, find};
 use jetlag::backend::{Backend, BackendError, NetworkSource, Program, Slot, Step, TensorSpec};
-use jetlag::commands::prepare;
+use jetlag::commands::opening;
 use jetlag::detector::Carry;
 use jetlag::scenario::{DetectorRef, Sensor};
 use jetlag::source::synthetic::SyntheticSource;
@@ -35,7 +35,7 @@ fn slot(backend: &dyn Backend, program: &Program) -> Box<dyn Slot> {
 fn the_demos_networks_give_what_they_give_on_the_embedded_backend() {
     let Some(onnxruntime) = provider(2) else { return };
     for (name, sensor) in [("camera", Sensor::Camera), ("lidar", Sensor::Lidar)] {
-        let mut detector = prepare::detector(&DetectorRef::Builtin(name.to_owned())).unwrap();
+        let mut detector = opening::detector(&DetectorRef::Builtin(name.to_owned())).unwrap();
         let mut source = SyntheticSource::open(sensor, 3, 4, true);
         let mut ours = slot(&CpuBackend::new(2, false), &detector.program);
         let mut theirs = slot(&onnxruntime, &detector.program);

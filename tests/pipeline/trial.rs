@@ -10,8 +10,8 @@ use jetlag::clock::{Clock, RealClock};
 use jetlag::record::{DetectionsRecord, Event, FrameRecord, Phase, PhaseRecord};
 use jetlag::scenario::{Arrival, Overload, Release, Sharing};
 use jetlag::source::{ContentKind, Frame, Source, SourceError, SourceInfo};
-use jetlag::tenant::pipeline::{PhasePlan, Runner};
 use jetlag::tenant::recording::{self, FeedSink};
+use jetlag::tenant::{PhasePlan, pipeline::Runner};
 use jetlag::tensor::TensorSet;
 use jetlag::units::Nanos;
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use jetlag::analysis::Summary;
 use jetlag::record::{Device, Event, FrameRecord, Phase, SampleRecord, SignalRecord, Stage};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Tenant};
-use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 use rand_distr::{Distribution, Exp, LogNormal, Normal};

@@ -10,7 +10,7 @@ use jetlag::analysis::compare::{
 use jetlag::record::{Event, Manifest, Phase};
 use jetlag::report::{self, Style};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Sharing};
-use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 

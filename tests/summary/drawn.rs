@@ -9,7 +9,7 @@ use jetlag::record::{
     WindowRecord,
 };
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Matrix, Overload, Sharing, Sweep, Tenant};
-use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 use rand_pcg::Pcg64;

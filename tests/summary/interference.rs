@@ -7,7 +7,7 @@ use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{Event, Manifest, Phase, PhaseSpec, SampleRecord, SweptRate};
 use jetlag::report::{Style, text};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Matrix, Overload, Sharing, Sweep};
-use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 

@@ -7,7 +7,7 @@ use jetlag::analysis::compare::{RunSample, RunSampler, Side, compare};
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{Event, FrameRecord, Manifest, Phase, PhaseRecord};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Overload, Sharing};
-use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 use serde_json::Value;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use jetlag::analysis::Summary;
 use jetlag::record::{Event, LogRecord, Outcome, Phase, SweptRate};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Sweep};
-use jetlag::tenant::pipeline::PhasePlan;
+use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::super::{WrongUse, calibration, prepare};
+use super::super::outcome::WrongUse;
+use super::super::{calibration, opening};
 use crate::backend::{NetworkSource, TensorSpec};
 use crate::cli::BuildArgs;
 use crate::engine::manifest::NetworkIdentity;
@@ -176,7 +177,7 @@ fn sources(input: &str) -> anyhow::Result<Vec<Source>> {
         let takes = "build takes a network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar";
         return Err(WrongUse(format!("{input}: {takes}")).into());
     };
-    let detector = prepare::detector(&reference).map_err(WrongUse)?;
+    let detector = opening::detector(&reference).map_err(WrongUse)?;
     let (fed, is_fixed) = (
         detector.program.host_tensors,
         detector.input == ContentKind::Image,

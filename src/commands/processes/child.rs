@@ -19,8 +19,8 @@ use anyhow::Context;
 
 use super::mps::PIPE_DIRECTORY;
 use super::words::{Answer, Order, Setup};
-use crate::commands::live::named;
-use crate::commands::say;
+use crate::commands::output::say;
+use crate::commands::threads::named;
 use crate::record::wire::{Inbox, Message, WireError};
 use crate::record::{Event, PhaseRecord};
 use crate::scenario::Scenario;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use crate::commands::WrongUse;
+use crate::commands::outcome::WrongUse;
 use crate::scenario::{Mps, Scenario};
 
 /// Where CUDA programs and the daemon meet.

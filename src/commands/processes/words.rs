@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::TenantManifest;
 use crate::scenario::{Arrival, Scenario};
-use crate::tenant::pipeline::PhasePlan;
+use crate::tenant::PhasePlan;
 
 /// The first line to a process: what it is to prepare.
 #[derive(Debug, Serialize, Deserialize)]

@@ -32,9 +32,10 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use super::outcome::{Outcome, WrongUse};
+use super::output::print;
 use super::run_path::unix_seconds;
 use super::signals::stop_on_signals;
-use super::{Outcome, WrongUse, print};
 use crate::board::{self, Roots};
 use crate::cli::{Format, SelftestArgs};
 use crate::show::selftest as report;

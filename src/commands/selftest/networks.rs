@@ -12,7 +12,7 @@ use super::boxes::{self, Closeness, Frames};
 use super::child::Why;
 use super::recorded::Recorded;
 use super::session::Tools;
-use crate::commands::WrongUse;
+use crate::commands::outcome::WrongUse;
 use crate::scenario::{BackendChoice, Scenario, Sensor, SourceSpec};
 use crate::show::selftest::Verdict;
 

@@ -10,7 +10,8 @@ use crate::board::libraries;
 #[cfg(not(all(feature = "gpu", feature = "onnxruntime")))]
 use crate::built::left_out;
 use crate::clock::{Clock, RealClock};
-use crate::commands::{Outcome, print};
+use crate::commands::outcome::Outcome;
+use crate::commands::output::print;
 use crate::record::{Event, SampleRecord};
 use crate::scenario::{Telemetry, TelemetrySource};
 use crate::show::selftest::Verdict;

@@ -5,7 +5,7 @@
 use super::layout::{GROUND, Layout};
 use super::shape::Colour;
 use super::vector::{Vec3, add, dot, hash_normal, hash01, scale};
-use crate::detector::Box2d;
+use crate::record::detection::Box2d;
 use crate::source::Image;
 
 /// Columns and rows of the image.

@@ -8,7 +8,7 @@ use super::Class;
 use super::models::{self, Clutter, Size};
 use super::shape::{Colour, Solid};
 use super::vector::{Dice, Pose, Vec3, unit};
-use crate::detector::Box3d;
+use crate::record::detection::Box3d;
 
 /// Height of the ground in the LiDAR frame: the LiDAR is mounted this far above it.
 pub(super) const GROUND: f32 = -1.73;

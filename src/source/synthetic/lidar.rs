@@ -2,7 +2,7 @@
 
 use super::layout::{GROUND, Layout};
 use super::vector::{Vec3, add, dot, hash_normal, hash01, scale};
-use crate::detector::Box3d;
+use crate::record::detection::Box3d;
 use crate::source::PointCloud;
 use crate::source::calibration::holds;
 

@@ -33,7 +33,7 @@ use layout::Layout;
 
 use super::calibration::Calibration;
 use super::{Image, PointCloud};
-use crate::detector::{Box2d, Box3d};
+use crate::record::detection::{Box2d, Box3d};
 
 pub use camera::IMAGE_SIZE;
 pub use feed::SyntheticSource;

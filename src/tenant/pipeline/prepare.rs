@@ -3,17 +3,17 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-use super::PhasePlan;
-use super::threads::Place;
+use super::frame_slot::FrameSlot;
 use crate::clock::Clock;
 use crate::detector::Preprocess;
-use crate::record::{EndReason, Event, FrameRecord, NO_CONTENT, Outcome, Stage};
+use crate::record::{EndReason, Event, FrameRecord, Outcome, Stage};
 use crate::scenario::Release as Waiting;
 use crate::source::{Frame, Source};
-use crate::tenant::arrival::Releases;
+use crate::tenant::PhasePlan;
 use crate::tenant::failures::Failures;
-use crate::tenant::overload::{Release, WaitingLine};
+use crate::tenant::overload::Release;
 use crate::tenant::recording::RecordSink;
+use crate::tenant::release_line::ReleaseLine;
 use crate::trace::traced;
 use crate::units::{Nanos, Stamp};
 
@@ -38,22 +38,13 @@ pub(super) enum Next {
 
 /// From release to made inputs.
 pub(super) struct Prepare<'a> {
-    pub(super) tenant: u16,
     pub(super) source: &'a mut dyn Source,
-    /// How many frames the source holds: there is no release without one.
-    pub(super) length: u64,
     /// Number of the frame that the source yields next.
     pub(super) position: u64,
     pub(super) preprocess: Option<&'a mut (dyn Preprocess + 'static)>,
-    pub(super) line: WaitingLine,
-    pub(super) releases: Releases,
+    pub(super) line: ReleaseLine,
     pub(super) frame: Frame,
-    pub(super) deadline: Option<Nanos>,
-    pub(super) frames: Option<u64>,
     pub(super) waiting: Waiting,
-    pub(super) sequence: u64,
-    /// Of these, how many were due in the measured window.
-    pub(super) measured: u64,
     pub(super) failures: Failures,
     pub(super) plan: PhasePlan,
     pub(super) clock: &'a dyn Clock,
@@ -64,17 +55,17 @@ pub(super) struct Prepare<'a> {
 
 impl Prepare<'_> {
     /// Waits for the next frame that is due, and makes its inputs in `place`.
-    pub(super) fn next(&mut self, place: &mut Place, sink: &mut RecordSink) -> Next {
+    pub(super) fn next(&mut self, place: &mut FrameSlot, sink: &mut RecordSink) -> Next {
         let release = match self.await_release(sink) {
             Ok(release) => release,
             Err(reason) => return Next::End(reason),
         };
-        let started = if self.releases.is_closed() {
+        let started = if self.line.is_closed() {
             release.due
         } else {
             self.clock.now()
         };
-        let mut record = self.record_of(release, started);
+        let mut record = self.line.record_of(release, started);
         match self.make_inputs(place, &mut record) {
             Ok(true) => {
                 self.failures.none();
@@ -86,7 +77,7 @@ impl Prepare<'_> {
     }
 
     /// Acquire, decode and preprocess, each stamped; `false` at the end of the source.
-    fn make_inputs(&mut self, place: &mut Place, record: &mut FrameRecord) -> Result<bool, String> {
+    fn make_inputs(&mut self, place: &mut FrameSlot, record: &mut FrameRecord) -> Result<bool, String> {
         let mut mark = record.started;
         let mut lap = |clock: &dyn Clock| {
             let now = clock.now();
@@ -131,7 +122,7 @@ impl Prepare<'_> {
         let mut woke_for = None;
         loop {
             let now = self.clock.now();
-            self.join_due(now, woke_for, sink);
+            self.line.join_due(now, woke_for, |dropped| sink.frame(dropped));
             if self.stop.load(Ordering::Relaxed) {
                 return Err(EndReason::Interrupted);
             }
@@ -141,21 +132,19 @@ impl Prepare<'_> {
             if let Some(release) = self.line.take() {
                 return Ok(release);
             }
-            if !self.may_release() {
-                return Err(if self.sequence == self.length {
-                    EndReason::EndOfSource
-                } else {
-                    EndReason::Count
-                });
+            if let Some(reason) = self.line.exhausted() {
+                return Err(reason);
             }
-            if self.releases.is_closed() {
+            if self.line.is_closed() {
                 if now < self.plan.epoch {
                     self.clock.sleep_until(self.plan.epoch.min(now + STOP_CHECK));
                     continue;
                 }
-                return Ok(self.number(now, Nanos::ZERO));
+                if let Some(release) = self.line.release_now(now) {
+                    return Ok(release);
+                }
             }
-            match self.releases.peek() {
+            match self.line.next_due() {
                 None => self.clock.sleep_until(self.plan.end.min(now + STOP_CHECK)),
                 Some(due) if due - now > STOP_CHECK * 2 => self.clock.sleep_until(now + STOP_CHECK),
                 Some(due) => {
@@ -169,72 +158,9 @@ impl Prepare<'_> {
         }
     }
 
-    /// Lets every frame that is due by `now` join the line. Those that the overload policy gives up are
-    /// recorded as dropped at the release that displaced them.
-    fn join_due(&mut self, now: Stamp, woke_for: Option<Stamp>, sink: &mut RecordSink) {
-        if self.releases.is_closed() {
-            return;
-        }
-        while let Some(due) = self.releases.peek().filter(|due| *due <= now) {
-            if !self.may_release() {
-                return;
-            }
-            self.releases.take();
-            let lateness = if woke_for == Some(due) {
-                now - due
-            } else {
-                Nanos::ZERO
-            };
-            let release = self.number(due, lateness);
-            if let Some(dropped) = self.line.join(release) {
-                let mut record = self.record_of(dropped, due);
-                record.outcome = Outcome::Dropped;
-                sink.frame(record);
-            }
-        }
-    }
-
     /// Whether another frame will be due by then.
     pub(super) fn is_due_by(&self, then: Stamp) -> bool {
-        let is_released = || self.releases.is_closed() || self.releases.peek().is_some_and(|due| due <= then);
-        !self.line.is_empty() || (self.may_release() && is_released())
-    }
-
-    /// Whether the source has one more frame, and the tenant's own limit, which counts from the end of the warm-up,
-    /// allows it.
-    fn may_release(&self) -> bool {
-        self.sequence < self.length && self.frames.is_none_or(|limit| self.measured < limit)
-    }
-
-    fn number(&mut self, due: Stamp, lateness: Nanos) -> Release {
-        let sequence = self.sequence;
-        self.sequence += 1;
-        self.measured += u64::from(due >= self.plan.measured_from);
-        Release {
-            sequence,
-            due,
-            lateness,
-        }
-    }
-
-    fn record_of(&self, release: Release, started: Stamp) -> FrameRecord {
-        FrameRecord {
-            tenant: self.tenant,
-            phase: self.plan.phase,
-            warmup: release.due < self.plan.measured_from,
-            outcome: Outcome::Completed,
-            sequence: release.sequence,
-            source_index: NO_CONTENT,
-            released: release.due,
-            started,
-            finished: started,
-            lateness: release.lateness,
-            stages: [None; 8],
-            deadline: self.deadline,
-            detections: 0,
-            input_size: 0,
-            submission: None,
-        }
+        self.line.is_due_by(then)
     }
 
     fn failed(&mut self, mut record: FrameRecord, problem: &str, sink: &mut RecordSink) -> Next {
@@ -253,12 +179,9 @@ impl Prepare<'_> {
     /// time ended, so that what a slow last frame takes beyond that makes no other overdue.
     pub(super) fn close(&mut self, sink: &mut RecordSink) {
         let now = self.clock.now();
-        self.join_due(now, None, sink);
+        self.line.join_due(now, None, |dropped| sink.frame(dropped));
         self.failures.close(&self.notes, now, self.name);
-        while let Some(release) = self.line.take() {
-            let mut record = self.record_of(release, now.min(self.plan.end));
-            record.outcome = Outcome::Unfinished;
-            sink.frame(record);
-        }
+        self.line
+            .cut_off(now.min(self.plan.end), |unfinished| sink.frame(unfinished));
     }
 }

@@ -11,12 +11,11 @@ use std::sync::mpsc::{Sender, SyncSender, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use super::finish::Finish;
+use super::frame_slot::FrameSlot;
 use super::prepare::{Next, Prepare};
-use super::prepare_thread;
 use super::submit::{Submit, Submitted};
-use crate::backend::Slot;
+use super::thread_setup::set_up_thread;
 use crate::clock::Clock;
-use crate::detector::Carry;
 use crate::record::{EndReason, Event, FrameRecord};
 use crate::tenant::failures::note;
 use crate::tenant::recording::RecordSink;
@@ -25,22 +24,16 @@ use crate::units::{Nanos, Stamp};
 /// A submission that is shorter is not worth the other thread's wake-up, which takes some tens of microseconds.
 const WORTH_HANDING_OVER: Nanos = Nanos::from_micros(50);
 
-/// A slot with everything that stays with it.
-pub(super) struct Place {
-    pub(super) slot: Box<dyn Slot>,
-    pub(super) carry: Carry,
-}
-
 /// A frame whose inputs are made.
 struct Made {
-    place: Place,
+    place: FrameSlot,
     record: FrameRecord,
     at: Stamp,
 }
 
 /// A frame between submission and result.
 struct InFlight<'a> {
-    place: Place,
+    place: FrameSlot,
     record: FrameRecord,
     submitted: Submitted<'a>,
 }
@@ -48,7 +41,7 @@ struct InFlight<'a> {
 /// What comes back to the maker.
 enum Back {
     /// A slot for the next frame.
-    Free(Place),
+    Free(FrameSlot),
     /// Another thread panicked, and its slots do not come back.
     Broken,
 }
@@ -91,7 +84,7 @@ pub(super) fn run_serial(
     prepare: &mut Prepare<'_>,
     submit: &Submit<'_>,
     finish: &mut Finish<'_>,
-    place: &mut Place,
+    place: &mut FrameSlot,
     front: &mut RecordSink,
     back: &mut RecordSink,
     common: Common<'_>,
@@ -119,11 +112,11 @@ pub(super) fn run_overlapped<'a>(
     prepare: &mut Prepare<'_>,
     submit: &Submit<'a>,
     finish: &mut Finish<'_>,
-    places: Vec<Place>,
+    places: Vec<FrameSlot>,
     front: &mut RecordSink,
     back: &mut RecordSink,
     common: Common<'_>,
-) -> (Ended, Vec<Place>) {
+) -> (Ended, Vec<FrameSlot>) {
     let depth = places.len();
     // All slots fit, and a word of each of the other threads: sending never waits.
     let (free_in, free_out) = sync_channel(depth + 2);
@@ -244,7 +237,7 @@ fn start<'scope>(
     work: impl FnOnce() + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, bool>> {
     let whole = move || {
-        if let Err(problem) = prepare_thread(common.cpus) {
+        if let Err(problem) = set_up_thread(common.cpus) {
             common.note(&problem);
         }
         let ended = catch_unwind(AssertUnwindSafe(work)).is_ok();

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Roots;
-use crate::files;
+use jetlag_record::files;
 
 /// Where libraries of CUDA and TensorRT are, besides what the loader's cache lists.
 const FOLDERS: [&str; 8] = [
@@ -28,7 +28,7 @@ const DRIVERS: [&str; 2] = [
 const CACHE: &str = "/etc/ld.so.cache";
 
 /// A library `<stem>.so` or `<stem>.so.<version>`, the most specific name first found.
-pub(crate) fn library(roots: &Roots, stem: &str) -> Option<PathBuf> {
+pub fn library(roots: &Roots, stem: &str) -> Option<PathBuf> {
     let listed = roots
         .library_path
         .iter()
@@ -52,7 +52,7 @@ pub(crate) fn library(roots: &Roots, stem: &str) -> Option<PathBuf> {
 }
 
 /// A program on the path.
-pub(crate) fn program(roots: &Roots, name: &str) -> Option<PathBuf> {
+pub fn program(roots: &Roots, name: &str) -> Option<PathBuf> {
     roots
         .path
         .iter()

@@ -155,7 +155,7 @@ fn a_desktop_is_described_from_its_files() {
 #[test]
 fn what_is_missing_is_a_gap_where_it_is_needed_and_has_a_fix() {
     let desktop = desktop();
-    let checks = examine(&Roots::at(desktop.path()));
+    let checks = examine(&Roots::at(desktop.path()), true);
     let tensorrt = check(&checks, "TensorRT");
     assert_eq!((tensorrt.status, &tensorrt.found), (Status::Gap, &None));
     assert!(tensorrt.fix.is_some_and(|fix| fix.contains("TensorRT 8.5")));
@@ -164,7 +164,7 @@ fn what_is_missing_is_a_gap_where_it_is_needed_and_has_a_fix() {
     assert_eq!(check(&checks, "Container").status, Status::Note);
 
     let orin = orin();
-    let checks = examine(&Roots::at(orin.path()));
+    let checks = examine(&Roots::at(orin.path()), true);
     assert_eq!(
         check(&checks, "Jetson").meaning,
         "L4T R36.4.4, Jetson AGX Orin 64GB (p3701-0005)"
@@ -178,7 +178,7 @@ fn what_is_missing_is_a_gap_where_it_is_needed_and_has_a_fix() {
 fn a_machine_that_tells_nothing_is_examined_all_the_same() {
     let root = tempfile::tempdir().unwrap();
     assert!(facts(&Roots::at(root.path())).is_empty());
-    let checks = examine(&Roots::at(root.path()));
+    let checks = examine(&Roots::at(root.path()), true);
     assert!(
         check(&checks, "Backend")
             .meaning
@@ -223,7 +223,7 @@ fn older_and_newer_boards_are_told_apart_by_module() {
 #[test]
 fn a_tensorrt_that_is_too_old_is_said_to_be_and_the_backend_is_then_the_processor() {
     let library = "/usr/lib/aarch64-linux-gnu/libnvinfer.so.";
-    let of = |release: &str| {
+    let of = |release: &str, with_gpu: bool| {
         let path = format!("{library}{release}");
         let l4t = "# R32 (release), REVISION: 7.4, GCID: 1, BOARD: t210ref";
         let root = tree(&[
@@ -231,7 +231,7 @@ fn a_tensorrt_that_is_too_old_is_said_to_be_and_the_backend_is_then_the_processo
             ("/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1.1", "\x7fELF"),
             ("/etc/nv_tegra_release", l4t),
         ]);
-        examine(&Roots::at(root.path()))
+        examine(&Roots::at(root.path()), with_gpu)
     };
     for (release, too_old) in [
         ("7.1.3", true),
@@ -242,7 +242,7 @@ fn a_tensorrt_that_is_too_old_is_said_to_be_and_the_backend_is_then_the_processo
         // The name does not say: only loading it tells.
         ("8", false),
     ] {
-        let checks = of(release);
+        let checks = of(release, true);
         let tensorrt = check(&checks, "TensorRT");
         assert_eq!(tensorrt.status == Status::Gap, too_old, "{release}");
         let backend = check(&checks, "Backend").found.as_deref();
@@ -252,8 +252,12 @@ fn a_tensorrt_that_is_too_old_is_said_to_be_and_the_backend_is_then_the_processo
                     && tensorrt.fix.is_some_and(|fix| fix.contains("JetPack 5.1"))
             );
             assert_eq!(backend, Some("cpu"), "{release}");
-        } else if cfg!(feature = "gpu") {
+        } else {
             assert_eq!(backend, Some("tensorrt"), "{release}");
+            let without = of(release, false);
+            let backend = check(&without, "Backend");
+            assert_eq!(backend.found.as_deref(), Some("cpu"), "{release}");
+            assert!(backend.meaning.contains("without the feature gpu"), "{release}");
         }
     }
     // As the loader's cache lists it: by the name of the link.
@@ -265,7 +269,7 @@ fn a_tensorrt_that_is_too_old_is_said_to_be_and_the_backend_is_then_the_processo
     std::os::unix::fs::symlink("libnvinfer.so.8.4.1", folder.join("libnvinfer.so.8")).unwrap();
     fs::write(root.path().join("etc/ld.so.cache"), format!("\0{library}8\0")).unwrap();
     assert_eq!(
-        check(&examine(&Roots::at(root.path())), "TensorRT").status,
+        check(&examine(&Roots::at(root.path()), true), "TensorRT").status,
         Status::Gap
     );
 }
@@ -278,7 +282,9 @@ fn a_module_that_is_not_known_is_said_to_be_unknown_and_a_flash_is_told_by_the_d
             ("/proc/device-tree/model", "NVIDIA Jetson\0"),
             ("/etc/nv_tegra_release", "# R36 (release), REVISION: 4.4"),
         ]);
-        check(&examine(&Roots::at(root.path())), "Jetson").meaning.clone()
+        check(&examine(&Roots::at(root.path()), true), "Jetson")
+            .meaning
+            .clone()
     };
     for (compatible, words) in [
         (

@@ -5,10 +5,10 @@
 //! changes while a run goes on (load, clocks, power) is telemetry's affair.
 
 mod checks;
-pub(crate) mod facts;
+pub mod facts;
 pub mod identity;
 pub mod jetpack;
-pub(crate) mod libraries;
+pub mod libraries;
 pub mod modules;
 pub mod nvpmodel;
 mod tpc_mask;
@@ -16,7 +16,7 @@ mod tpc_mask;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use jetlag_record::files;
 
 pub use checks::{Check, Status, examine};
 pub use facts::{Fact, read};
@@ -76,12 +76,12 @@ impl Roots {
     }
 
     /// A file of the machine; `absolute` as it is called there.
-    pub(crate) fn file(&self, absolute: &str) -> PathBuf {
+    pub fn file(&self, absolute: &str) -> PathBuf {
         self.root.join(absolute.trim_start_matches('/'))
     }
 
     /// Its text without closing zeros and white space; none if it cannot be read or is empty.
-    pub(crate) fn text(&self, absolute: &str) -> Option<String> {
+    pub fn text(&self, absolute: &str) -> Option<String> {
         let bytes = files::read(&self.file(absolute), files::KERNEL).ok()?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
@@ -89,7 +89,7 @@ impl Roots {
     }
 
     /// Names in a folder, sorted; none if there is no such folder.
-    pub(crate) fn names(&self, absolute: &str) -> Vec<String> {
+    pub fn names(&self, absolute: &str) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(self.file(absolute))
             .into_iter()
             .flatten()

@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use super::Roots;
 use super::identity::{Flash, Identity};
-use crate::record::RailRole;
+use jetlag_record::RailRole;
 
 /// jetson/boards.ron.
-const TABLE: &str = include_str!("../../jetson/boards.ron");
+const TABLE: &str = include_str!("../boards.ron");
 
 /// Where a figure of the table comes from; jetson/boards.ron says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -34,8 +34,8 @@ pub struct Check {
     pub fix: Option<&'static str>,
 }
 
-/// Looks at everything that jetlag uses on a machine.
-pub fn examine(roots: &Roots) -> Vec<Check> {
+/// Looks at everything that jetlag uses on a machine. `with_gpu`: whether this jetlag was built to execute on a GPU.
+pub fn examine(roots: &Roots, with_gpu: bool) -> Vec<Check> {
     let facts = Facts(read(roots));
     let jetson = facts.has("l4t") || facts.value("board").is_some_and(|b| b.contains("Jetson"));
     let mut checks = vec![cpu(&facts), governor(&facts), memory(&facts)];
@@ -67,7 +67,7 @@ pub fn examine(roots: &Roots) -> Vec<Check> {
             |_| "NVIDIA's own sampler is there, for boards whose rails cannot be read otherwise".to_owned(),
         ));
     }
-    checks.push(backend(&facts, jetson, tensorrt_loads));
+    checks.push(backend(&facts, jetson, tensorrt_loads, with_gpu));
     checks
 }
 
@@ -260,9 +260,9 @@ fn release(roots: &Roots, path: &str) -> Option<(String, (u32, u32))> {
     Some((version, first_two))
 }
 
-fn backend(facts: &Facts, jetson: bool, tensorrt: bool) -> Check {
+fn backend(facts: &Facts, jetson: bool, tensorrt: bool, with_gpu: bool) -> Check {
     let ready = (jetson || facts.has("gpu")) && facts.has("cuda") && tensorrt;
-    let (found, meaning) = match (ready, cfg!(feature = "gpu")) {
+    let (found, meaning) = match (ready, with_gpu) {
         (true, true) => ("tensorrt", "with `backend: Auto`, TensorRT executes on the GPU"),
         (true, false) => (
             "cpu",

@@ -2,7 +2,7 @@
 
 use super::identity::Identity;
 use super::{Roots, libraries};
-use crate::units::Bytes;
+use jetlag_record::units::Bytes;
 
 /// One thing that is known of a machine, or is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,12 +160,12 @@ fn container(roots: &Roots) -> (Option<String>, &'static str) {
 }
 
 /// The module as the device tree names it, which decides the numbers; the model's text names the carrier too.
-pub(crate) fn module(roots: &Roots) -> Option<String> {
+pub fn module(roots: &Roots) -> Option<String> {
     Identity::of_machine(roots).map(|identity| identity.text)
 }
 
 /// `R36.4.4` from `# R36 (release), REVISION: 4.4, …`.
-pub(crate) fn l4t(roots: &Roots) -> Option<String> {
+pub fn l4t(roots: &Roots) -> Option<String> {
     let text = roots.text("/etc/nv_tegra_release")?;
     let line = text.lines().next()?;
     let release = line.trim_start_matches('#').split_whitespace().next()?;
@@ -174,7 +174,7 @@ pub(crate) fn l4t(roots: &Roots) -> Option<String> {
 }
 
 /// Names of the GPUs that the driver lists; a Jetson's is part of its chip and not among them.
-pub(crate) fn gpu(roots: &Roots) -> Option<String> {
+pub fn gpu(roots: &Roots) -> Option<String> {
     let mut counts = std::collections::BTreeMap::<String, usize>::new();
     for device in roots.names("/proc/driver/nvidia/gpus") {
         let information = roots.text(&format!("/proc/driver/nvidia/gpus/{device}/information"));

@@ -1,0 +1,25 @@
+//! How a command ends: its exit code, and the error that means wrong use.
+
+/// How a command ended; its number is the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Outcome {
+    /// Done.
+    Done = 0,
+    /// Failed; the error has been said. Also a run of which a tenant produced nothing: its report is there, and it is not
+    /// done.
+    Failed = 1,
+    /// Wrong use or wrong config; nothing was started.
+    WrongUse = 2,
+    /// Done, and an expectation did not hold.
+    ExpectationBroken = 3,
+    /// Done, and the record has gaps.
+    Gaps = 4,
+    /// Interrupted, after saving.
+    Interrupted = 130,
+}
+
+/// A mistake of the user's, found before anything was started: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WrongUse(pub String);

@@ -1,0 +1,159 @@
+//! A tenant's releases as they come due: numbered, let into the waiting line, given up or taken from it.
+//!
+//! The threads of `pipeline` and the event loop of `simulate` differ in how they wait, and share this. It neither reads a clock
+//! nor waits: whoever drives it says what time it is.
+
+use super::arrival::Releases;
+use super::overload::{Release, WaitingLine};
+use super::plan::PhasePlan;
+use crate::record::{EndReason, FrameRecord, NO_CONTENT, Outcome};
+use crate::scenario::Overload;
+use crate::units::{Nanos, Stamp};
+
+/// What a tenant's releases are bound by.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The tenant's position in the scenario.
+    pub tenant: u16,
+    /// What happens under overload.
+    pub overload: Overload,
+    /// The promise that each frame is recorded with.
+    pub deadline: Option<Nanos>,
+    /// The tenant stops after this many frames, counted from the end of the warm-up.
+    pub frames: Option<u64>,
+    /// How many frames its source holds: there is no release without one. `None` for a source that does not end.
+    pub length: Option<u64>,
+}
+
+/// The releases of one tenant in one phase, and the line of frames that wait for their turn.
+pub struct ReleaseLine {
+    limits: Limits,
+    plan: PhasePlan,
+    releases: Releases,
+    line: WaitingLine,
+    /// Releases so far.
+    sequence: u64,
+    /// Of these, how many were due in the measured window.
+    measured: u64,
+}
+
+impl ReleaseLine {
+    /// Before the first release.
+    pub fn new(limits: Limits, plan: PhasePlan, releases: Releases) -> Self {
+        ReleaseLine {
+            line: WaitingLine::new(limits.overload),
+            limits,
+            plan,
+            releases,
+            sequence: 0,
+            measured: 0,
+        }
+    }
+
+    /// Whether a frame is released when the one before it is done, instead of at a time of its own.
+    pub fn is_closed(&self) -> bool {
+        self.releases.is_closed()
+    }
+
+    /// When the next frame is due by itself; `None` for a closed loop, and where no more may come.
+    pub fn next_due(&self) -> Option<Stamp> {
+        if self.is_closed() || !self.may_release() {
+            return None;
+        }
+        self.releases.peek()
+    }
+
+    /// Lets every frame that is due by `now` join the line. Those that the overload policy gives up go to `dropped`, with the
+    /// release that displaced them as their end. `woke_for`: the release that the tenant slept for, whose lateness counts.
+    pub fn join_due(&mut self, now: Stamp, woke_for: Option<Stamp>, mut dropped: impl FnMut(FrameRecord)) {
+        while let Some(due) = self.next_due().filter(|due| *due <= now) {
+            self.releases.take();
+            let lateness = match woke_for {
+                Some(awaited) if awaited == due => now - due,
+                _ => Nanos::ZERO,
+            };
+            let release = self.number(due, lateness);
+            if let Some(given_up) = self.line.join(release) {
+                dropped(FrameRecord {
+                    outcome: Outcome::Dropped,
+                    ..self.record_of(given_up, due)
+                });
+            }
+        }
+    }
+
+    /// The frame whose turn it is.
+    pub fn take(&mut self) -> Option<Release> {
+        self.line.take()
+    }
+
+    /// A closed loop's next frame, released now; `None` where no more may come.
+    pub fn release_now(&mut self, now: Stamp) -> Option<Release> {
+        self.may_release().then(|| self.number(now, Nanos::ZERO))
+    }
+
+    /// Whether another frame waits or will be due by `then`.
+    pub fn is_due_by(&self, then: Stamp) -> bool {
+        let is_released = || self.is_closed() || self.releases.peek().is_some_and(|due| due <= then);
+        !self.line.is_empty() || (self.may_release() && is_released())
+    }
+
+    /// Why there are no more releases; `None` while there are.
+    pub fn exhausted(&self) -> Option<EndReason> {
+        if self.may_release() {
+            None
+        } else if Some(self.sequence) == self.limits.length {
+            Some(EndReason::EndOfSource)
+        } else {
+            Some(EndReason::Count)
+        }
+    }
+
+    /// A frame's record at its start, without a source's frame yet.
+    pub fn record_of(&self, release: Release, started: Stamp) -> FrameRecord {
+        FrameRecord {
+            tenant: self.limits.tenant,
+            phase: self.plan.phase,
+            warmup: release.due < self.plan.measured_from,
+            outcome: Outcome::Completed,
+            sequence: release.sequence,
+            source_index: NO_CONTENT,
+            released: release.due,
+            started,
+            finished: started,
+            lateness: release.lateness,
+            stages: [None; 8],
+            deadline: self.limits.deadline,
+            detections: 0,
+            input_size: 0,
+            submission: None,
+        }
+    }
+
+    /// Gives up the frames that still wait, as cut off at `cut`.
+    pub fn cut_off(&mut self, cut: Stamp, mut unfinished: impl FnMut(FrameRecord)) {
+        while let Some(release) = self.line.take() {
+            unfinished(FrameRecord {
+                outcome: Outcome::Unfinished,
+                ..self.record_of(release, cut)
+            });
+        }
+    }
+
+    /// Whether the source has one more frame, and the tenant's own limit allows it.
+    fn may_release(&self) -> bool {
+        self.limits.length.is_none_or(|length| self.sequence < length)
+            && self.limits.frames.is_none_or(|limit| self.measured < limit)
+    }
+
+    fn number(&mut self, due: Stamp, lateness: Nanos) -> Release {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.measured += u64::from(due >= self.plan.measured_from);
+        Release {
+            sequence,
+            due,
+            lateness,
+        }
+    }
+}
