@@ -200,7 +200,11 @@ fn siblings(imports: &Imports, level: &[String]) -> BTreeMap<String, BTreeSet<St
 fn circle(imports: &BTreeMap<String, BTreeSet<String>>, level: &[String]) -> Option<String> {
     imports.keys().find_map(|start| {
         let way = way_back(imports, start)?;
-        let place = if level.is_empty() { "the root" } else { &level.join("::") };
+        let place = if level.is_empty() {
+            "the root"
+        } else {
+            &level.join("::")
+        };
         Some(format!("in {place}: {}", way.join(" → ")))
     })
 }

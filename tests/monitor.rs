@@ -14,6 +14,7 @@ use serde_json::Value;
 use under_way::wait_until;
 
 mod logs;
+mod measurands;
 
 fn jetlag(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));

@@ -2,7 +2,7 @@
 //!
 //! Power is known at every moment; sensors read it as boards do: rounded to their step, averaged or at once, with gaps.
 
-use jetlag::record::{Averaging, Event, RailRole, SampleRecord, SignalRecord};
+use jetlag::record::{Averaging, Event, Measurand, Part, Quantity, RailRole, SampleRecord, SignalRecord};
 use jetlag::units::{Nanos, Stamp};
 use rand_distr::{Distribution, Exp, Uniform};
 use rand_pcg::Pcg64;
@@ -212,6 +212,7 @@ fn readings(spans: &[(f64, f64)], sensor: Sensor, rail: usize, random: &mut Pcg6
         source: "ina3221".to_owned(),
         signal: signal.clone(),
         unit: "mw".to_owned(),
+        measurand: Measurand::new(Quantity::Power, Part::Board),
         origin: "simulated".to_owned(),
         period: Some(Nanos((sensor.every_s * 1e9) as i64)),
         refresh: Some(Nanos((sensor.every_s * 1e9) as i64)),

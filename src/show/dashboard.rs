@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Paragraph, RenderDirection, Sparkline};
 
 use crate::analysis::live::{LiveSignal, LiveTenant, LiveView};
-use crate::record::{Phase, RailRole};
+use crate::record::{Measurand, Part, Phase, Quantity, RailRole};
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -116,15 +116,16 @@ impl<'v> Parts<'v> {
     fn of(view: &'v LiveView) -> Parts<'v> {
         let all: Vec<(&str, &str, &LiveSignal)> = view.current().collect();
         // A source that tells something directly goes before tegrastats, which tells it again.
-        let find = |name: &str| {
-            let mut found: Vec<_> = all.iter().filter(|(_, signal, _)| *signal == name).collect();
+        let find = |quantity, part| {
+            let wanted = Measurand::new(quantity, part);
+            let mut found: Vec<_> = all.iter().filter(|(.., s)| s.measurand == wanted).collect();
             found.sort_by_key(|(source, ..)| *source == "tegrastats");
             found.first().map(|(.., signal)| *signal)
         };
-        let value = |name: &str| find(name).and_then(|signal| signal.value);
+        let value = |quantity, part| find(quantity, part).and_then(|signal| signal.value);
         let mut rails: Vec<(&str, &LiveSignal)> = all
             .iter()
-            .filter(|(_, name, s)| s.unit == "mw" && !name.ends_with("power_limit"))
+            .filter(|(.., s)| s.measurand.quantity == Quantity::Power)
             .filter(|(source, _, s)| *source != "nvml" || s.role != RailRole::Within)
             .map(|(_, name, s)| (*name, *s))
             .collect();
@@ -139,49 +140,57 @@ impl<'v> Parts<'v> {
         let mut loads: Vec<(String, Option<f64>, Option<&LiveSignal>)> = Vec::new();
         // A Jetson has all three; what is not told of them (it may take root) is to be seen as such.
         let jetson = all.iter().any(|(source, ..)| JETSON_SOURCES.contains(source));
-        let mut push = |shown: String, load: &str, clock: &str, always: bool| {
-            let (found, clock) = (find(load), find(clock));
-            if found.is_some() || clock.is_some() || always {
-                let value = found.and_then(|signal| signal.value);
-                loads.push((
-                    shown,
-                    value.or_else(|| view.mean_of_cores().filter(|_| load == "cpu_load")),
-                    clock,
-                ));
+        let mut push = |shown: String, load: Option<f64>, clock: Option<&'v LiveSignal>, is_there: bool| {
+            if is_there {
+                loads.push((shown, load, clock));
             }
         };
-        push("GPU".into(), "gpu_load", "gpu_frequency", jetson);
-        for n in 0..8 {
-            push(
-                format!("GPU {n}"),
-                &format!("gpu{n}_load"),
-                &format!("gpu{n}_sm_frequency"),
-                false,
-            );
+        let boards_gpu = [None].into_iter().chain((0..8).map(Some));
+        for number in boards_gpu {
+            let shown = number.map_or("GPU".to_owned(), |n: u32| format!("GPU {n}"));
+            let gpu = Part::Gpu(number);
+            let (load, clock) = (find(Quantity::Load, gpu), find(Quantity::Clock, gpu));
+            let is_there = load.is_some() || clock.is_some() || (number.is_none() && jetson);
+            push(shown, load.and_then(|s| s.value), clock, is_there);
         }
-        push("CPU".into(), "cpu_load", "cpu0_frequency", jetson);
-        push("EMC".into(), "emc_load", "emc_frequency", jetson);
+        let load = find(Quantity::Load, Part::Processors);
+        let clock = find(Quantity::Clock, Part::Processor(0));
+        let of_cores = load.and_then(|s| s.value).or_else(|| view.mean_of_cores());
+        push(
+            "CPU".into(),
+            of_cores,
+            clock,
+            load.is_some() || clock.is_some() || jetson,
+        );
+        let memory = Part::MemoryController;
+        let (load, clock) = (find(Quantity::Load, memory), find(Quantity::Clock, memory));
+        let is_there = load.is_some() || clock.is_some() || jetson;
+        push("EMC".into(), load.and_then(|s| s.value), clock, is_there);
         // Every engine that says whether it is on, the DLAs first; the audio processor is always on.
-        let mut engines: Vec<(&str, bool)> = all
-            .iter()
-            .filter(|(_, _, s)| s.unit == "flag")
+        let of_engines = || all.iter().filter(|(.., s)| s.measurand.part == Part::Engine);
+        let mut engines: Vec<(&str, bool)> = of_engines()
+            .filter(|(.., s)| s.measurand.quantity == Quantity::On)
             .filter_map(|(_, name, s)| Some((name.strip_suffix("_on")?, s.value? != 0.0)))
             .filter(|(engine, _)| *engine != "ape")
             .collect();
         engines.sort_by_key(|(engine, _)| !engine.contains("dla"));
         for (engine, _) in engines.iter().filter(|(_, on)| *on) {
-            push(
-                engine.to_ascii_uppercase(),
-                &format!("{engine}_load"),
-                &format!("{engine}_frequency"),
-                true,
-            );
+            let of_it = |quantity: Quantity, what: &str| {
+                let name = format!("{engine}_{what}");
+                let mut found = of_engines().filter(|(_, signal, _)| *signal == name);
+                found
+                    .find(|(.., s)| s.measurand.quantity == quantity)
+                    .map(|(.., s)| *s)
+            };
+            let load = of_it(Quantity::Load, "load").and_then(|s| s.value);
+            let clock = of_it(Quantity::Clock, "frequency");
+            push(engine.to_ascii_uppercase(), load, clock, true);
         }
         let off = engines.iter().filter(|(_, on)| !*on);
         let off = off.map(|(engine, _)| engine.to_ascii_uppercase()).collect();
         let cores = (0..256).map_while(|n| {
-            let on = value(&format!("cpu{n}_online"));
-            let load = find(&format!("cpu{n}_load"));
+            let on = value(Quantity::On, Part::Processor(n));
+            let load = find(Quantity::Load, Part::Processor(n));
             (on.is_some() || load.is_some()).then(|| match (on, load.and_then(|s| s.value)) {
                 (Some(0.0), _) => CoreLoad::Off,
                 (_, Some(load)) => CoreLoad::Percent(load),
@@ -191,29 +200,31 @@ impl<'v> Parts<'v> {
         let cores = cores.collect();
         let temperatures = all
             .iter()
-            .filter(|(_, _, s)| s.unit == "c")
+            .filter(|(.., s)| s.measurand.quantity == Quantity::Temperature)
             .map(|(_, name, s)| (name.trim_end_matches("_temperature"), *s))
             .collect();
         let mut memory = Vec::new();
-        if let Some(used) = value("memory_used") {
-            let total = value("memory_total").or_else(|| value("memory_available").map(|free| used + free));
+        if let Some(used) = value(Quantity::MemoryUsed, Part::Board) {
+            let free = value(Quantity::MemoryAvailable, Part::Board);
+            let total = value(Quantity::MemoryTotal, Part::Board).or(free.map(|free| used + free));
             memory.push(("memory", used, total));
         }
-        if let Some(used) = value("gpu0_memory_used") {
+        if let Some(used) = value(Quantity::MemoryUsed, Part::GpuMemory(Some(0))) {
             memory.push(("GPU 0", used, None));
         }
-        if let Some(used) = value("swap_used") {
+        if let Some(used) = value(Quantity::MemoryUsed, Part::Swap) {
             memory.push(("swap", used, None));
         }
-        let fan = [("%", "fan_drive"), ("rpm", "fan_speed")]
+        let fan = [("%", Quantity::FanDrive), ("rpm", Quantity::FanSpeed)]
             .into_iter()
-            .filter_map(|(unit, name)| Some((unit, value(name)?)))
+            .filter_map(|(unit, quantity)| Some((unit, value(quantity, Part::Board)?)))
             .collect();
         let mut programs: Vec<(String, String)> = Vec::new();
-        for (source, name, signal) in &all {
-            let shown = match (*source, signal.value) {
-                ("processes", Some(load)) => format!("{:.1} processors", load / 100.0),
-                ("nvml", Some(bytes)) if name.contains("_process_") && signal.unit == "bytes" => gib(bytes),
+        for (_, name, signal) in &all {
+            let Some(value) = signal.value else { continue };
+            let shown = match (signal.measurand.quantity, signal.measurand.part) {
+                (Quantity::Load, Part::Program) => format!("{:.1} processors", value / 100.0),
+                (Quantity::MemoryUsed, Part::ProgramOnGpu(_)) => gib(value),
                 _ => continue,
             };
             let name = name.trim_end_matches("_memory").replace("_process_", " pid ");
@@ -228,7 +239,7 @@ impl<'v> Parts<'v> {
             memory,
             fan,
             programs,
-            mode: value("power_mode"),
+            mode: value(Quantity::PowerMode, Part::Board),
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
@@ -85,6 +85,7 @@ fn described(signal: &str, what: &str) -> SignalRecord {
         source: SOURCE.to_owned(),
         signal: signal.to_owned(),
         unit: "percent".to_owned(),
+        measurand: Measurand::new(Quantity::Load, Part::Sampler),
         origin: format!("CLOCK_THREAD_CPUTIME_ID, {what}; of one core"),
         period: Some(EVERY),
         averaging: Averaging::Mean,

@@ -6,7 +6,7 @@ use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
 use crate::board::Roots;
 use crate::files;
-use crate::record::{Averaging, SignalRecord};
+use crate::record::{Averaging, Measurand, Part, Quantity, SignalRecord};
 use crate::units::Nanos;
 
 /// Files of the clock and what makes MHz of it.
@@ -31,10 +31,11 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
     let readable = |path: &str| files::open(&roots.file(path)).is_ok();
     let clock = CLOCKS.into_iter().find(|(path, _)| readable(path));
     let activity = ACTIVITIES.into_iter().find(|path| readable(path));
-    let signal = |name: &str, unit: &str, origin: &str, averaging| SignalRecord {
+    let signal = |name: &str, quantity, unit: &str, origin: &str, averaging| SignalRecord {
         source: "emc".to_owned(),
         signal: name.to_owned(),
         unit: unit.to_owned(),
+        measurand: Measurand::new(quantity, Part::MemoryController),
         origin: origin.to_owned(),
         averaging,
         ..SignalRecord::default()
@@ -43,14 +44,14 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
     let mut channels = Vec::new();
     if let Some((path, factor)) = clock {
         channels.push(Channel {
-            signal: signal("emc_frequency", "mhz", path, Averaging::Instant),
+            signal: signal("emc_frequency", Quantity::Clock, "mhz", path, Averaging::Instant),
             formula: Formula::Scaled(file(path), factor),
             plausible: (0.0, 20_000.0),
         });
         if let Some(busy) = activity {
             let origin = format!("{busy} ÷ {path}");
             channels.push(Channel {
-                signal: signal("emc_load", "percent", &origin, Averaging::Mean),
+                signal: signal("emc_load", Quantity::Load, "percent", &origin, Averaging::Mean),
                 // kHz over MHz × factor, in percent.
                 formula: Formula::Ratio(file(busy), file(path), 1e-3 / factor * 100.0),
                 plausible: (0.0, 100.0),

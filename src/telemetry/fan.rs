@@ -4,7 +4,7 @@ use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
 use super::thermal::Names;
 use crate::board::Roots;
-use crate::record::{Averaging, SignalRecord};
+use crate::record::{Averaging, Measurand, Part, Quantity, SignalRecord};
 use crate::units::Nanos;
 
 /// Fans move slowly.
@@ -14,13 +14,14 @@ const SHORTEST: Nanos = Nanos::from_millis(1000);
 pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
     let mut channels = Vec::new();
     let mut names = Names::default();
-    let mut add = |name: String, unit: &str, path: String, factor: f64, most: f64| {
+    let mut add = |name: String, quantity: Quantity, unit: &str, path: String, factor: f64, most: f64| {
         if roots.file(&path).exists() {
             channels.push(Channel {
                 signal: SignalRecord {
                     source: "fan".to_owned(),
                     signal: names.unique(name),
                     unit: unit.to_owned(),
+                    measurand: Measurand::new(quantity, Part::Board),
                     origin: path.clone(),
                     averaging: Averaging::Instant,
                     ..SignalRecord::default()
@@ -33,6 +34,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
     let percent = 100.0 / 255.0;
     add(
         "fan_drive".to_owned(),
+        Quantity::FanDrive,
         "percent",
         "/sys/devices/pwm-fan/target_pwm".to_owned(),
         percent,
@@ -43,14 +45,23 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
         match roots.text(&format!("{folder}/name")).as_deref() {
             Some("pwmfan") => add(
                 "fan_drive".to_owned(),
+                Quantity::FanDrive,
                 "percent",
                 format!("{folder}/pwm1"),
                 percent,
                 100.0,
             ),
-            Some("pwm_tach") => add("fan_speed".to_owned(), "rpm", format!("{folder}/rpm"), 1.0, 1e5),
+            Some("pwm_tach") => add(
+                "fan_speed".to_owned(),
+                Quantity::FanSpeed,
+                "rpm",
+                format!("{folder}/rpm"),
+                1.0,
+                1e5,
+            ),
             Some(name) => add(
                 format!("{name}_fan_speed"),
+                Quantity::FanSpeed,
                 "rpm",
                 format!("{folder}/fan1_input"),
                 1.0,

@@ -10,7 +10,7 @@
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
 use crate::board::Roots;
-use crate::record::{Averaging, SignalRecord};
+use crate::record::{Averaging, Measurand, Part, Quantity, SignalRecord};
 use crate::units::Nanos;
 
 /// Where the load was, besides beside the clock.
@@ -33,15 +33,27 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
         .chain(LOADS.map(str::to_owned))
         .find(|path| roots.file(path).exists());
     if let Some(path) = load {
-        channels.push(channel(roots, "gpu_load", "percent", &path, 0.1, (0.0, 100.0)));
+        channels.push(channel(
+            roots,
+            "gpu_load",
+            Measurand::new(Quantity::Load, Part::Gpu(None)),
+            "percent",
+            &path,
+            0.1,
+            (0.0, 100.0),
+        ));
     }
     for (n, folder) in devices.iter().enumerate() {
         let path = format!("{folder}/cur_freq");
-        let name = match n {
-            0 => "gpu_frequency".to_owned(),
-            _ => format!("{}_frequency", folder.rsplit('/').next().unwrap_or_default()),
+        let (name, part) = match n {
+            0 => ("gpu_frequency".to_owned(), Part::Gpu(None)),
+            _ => {
+                let device = folder.rsplit('/').next().unwrap_or_default();
+                (format!("{device}_frequency"), Part::Engine)
+            }
         };
-        channels.push(channel(roots, &name, "mhz", &path, 1e-6, (0.0, 10_000.0)));
+        let clock = Measurand::new(Quantity::Clock, part);
+        channels.push(channel(roots, &name, clock, "mhz", &path, 1e-6, (0.0, 10_000.0)));
     }
     Files::new("gpu", interval.max(Nanos::from_millis(10)), channels).map(Files::that_keeps_the_gpu_on)
 }
@@ -67,12 +79,21 @@ pub(crate) fn devices(roots: &Roots) -> Vec<String> {
     found
 }
 
-fn channel(roots: &Roots, name: &str, unit: &str, path: &str, factor: f64, plausible: (f64, f64)) -> Channel {
+fn channel(
+    roots: &Roots,
+    name: &str,
+    measurand: Measurand,
+    unit: &str,
+    path: &str,
+    factor: f64,
+    plausible: (f64, f64),
+) -> Channel {
     Channel {
         signal: SignalRecord {
             source: "gpu".to_owned(),
             signal: name.to_owned(),
             unit: unit.to_owned(),
+            measurand,
             origin: path.to_owned(),
             averaging: match unit {
                 "percent" => Averaging::Mean,

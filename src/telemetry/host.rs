@@ -14,7 +14,7 @@ use super::file::NumberFile;
 use super::host_idle::{IdleStates, SHORTEST};
 use super::{Sampler, SamplerError};
 use crate::files;
-use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
@@ -30,10 +30,12 @@ pub struct Host {
     stat_path: PathBuf,
     /// Opened at the first reading, so that what is against it is that reading's error.
     stat: Option<fs::File>,
-    /// Total first, then each processor: name of the signal, and its counters at the last reading.
-    loads: Vec<(String, Option<Ticks>)>,
-    /// Name of the signal, file, factor and unit of each processor's clock and switch.
-    files: Vec<(String, NumberFile, f64, &'static str)>,
+    /// Total first, then each processor.
+    loads: Vec<LoadCounters>,
+    /// Each processor's clock and switch.
+    files: Vec<ProcessorFile>,
+    /// What one look finds; kept for its room.
+    found: Vec<(SampleRecord, Measurand)>,
     /// Signals that were described.
     described: std::collections::HashSet<String>,
     asides: Vec<Event>,
@@ -48,6 +50,23 @@ pub struct Host {
     idle_due: Stamp,
     process: Option<(Stamp, Nanos)>,
     tenants: Children,
+}
+
+/// What a processor's load is computed from.
+struct LoadCounters {
+    signal: String,
+    of: Part,
+    /// At the last reading.
+    before: Option<Ticks>,
+}
+
+/// A number that the kernel has of a processor.
+struct ProcessorFile {
+    signal: String,
+    measurand: Measurand,
+    file: NumberFile,
+    factor: f64,
+    unit: &'static str,
 }
 
 /// Counters of one processor, in ticks since boot.
@@ -68,6 +87,7 @@ impl Host {
             stat: None,
             loads: Vec::new(),
             files: files(&cpus, &numbers),
+            found: Vec::new(),
             idle: IdleStates::find(&cpus, &numbers),
             idle_due: Stamp(i64::MIN),
             described: Default::default(),
@@ -82,7 +102,7 @@ impl Host {
         }
     }
 
-    fn loads(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
+    fn loads(&mut self, at: Stamp, out: &mut Vec<(SampleRecord, Measurand)>) -> Result<(), SamplerError> {
         let path = || self.stat_path.display().to_string();
         let io = |source| SamplerError::Io { path: path(), source };
         let file = match &mut self.stat {
@@ -100,58 +120,64 @@ impl Host {
             });
         }
         for (name, ticks) in lines {
-            let position = self.loads.iter().position(|(signal, _)| is_load_of(signal, name));
-            let position = position.unwrap_or_else(|| {
-                self.loads.push((format!("{name}_load"), None));
+            let known = self.loads.iter().position(|load| is_load_of(&load.signal, name));
+            let position = known.unwrap_or_else(|| {
+                let number = name.strip_prefix("cpu").and_then(|number| number.parse().ok());
+                self.loads.push(LoadCounters {
+                    signal: format!("{name}_load"),
+                    of: number.map_or(Part::Processors, Part::Processor),
+                    before: None,
+                });
                 self.loads.len() - 1
             });
-            let (signal, before) = &mut self.loads[position];
+            let LoadCounters { signal, of, before } = &mut self.loads[position];
             // The first reading has nothing to be compared with: it is no measurement yet.
             let load = before.and_then(|before| load_percent(before, ticks));
             *before = Some(ticks);
-            out.push(sample(at, signal, load, "percent"));
+            out.push(reading(at, signal, (Quantity::Load, *of), load, "percent"));
         }
         self.text = text;
         Ok(())
     }
 
     /// Says what signals mean that were not there before.
-    fn describe(&mut self, readings: &[SampleRecord]) {
-        for reading in readings {
+    fn describe(&mut self, found: &[(SampleRecord, Measurand)]) {
+        for (reading, measurand) in found {
             if !self.described.insert(reading.signal.clone()) {
                 continue;
             }
-            let load = reading.unit == "percent";
-            let idle = ["cpu_idle_", "cpu_deep_idle_"]
-                .iter()
-                .any(|prefix| reading.signal.starts_with(prefix));
-            let period = if idle {
-                self.period.max(SHORTEST)
-            } else {
-                self.period
+            let is_share = reading.unit == "percent";
+            let (origin, period) = match (measurand.quantity, measurand.part) {
+                (Quantity::Load, Part::Jetlag) => (
+                    "CLOCK_PROCESS_CPUTIME_ID; of tenants' processes /proc/*/stat",
+                    self.period,
+                ),
+                (Quantity::MemoryUsed, Part::Jetlag) => ("/proc/self/statm", self.period),
+                (Quantity::MemoryUsed | Quantity::MemoryAvailable, _) => ("/proc/meminfo", self.period),
+                (Quantity::ShallowIdle | Quantity::DeepIdle, _) => {
+                    ("/sys/devices/system/cpu/cpu*/cpuidle", self.period.max(SHORTEST))
+                }
+                (Quantity::Load, _) => ("/proc/stat", self.period),
+                _ => ("/sys/devices/system/cpu", self.period),
             };
             self.asides.push(Event::Signal(SignalRecord {
                 source: SOURCE.to_owned(),
                 signal: reading.signal.clone(),
                 unit: reading.unit.clone(),
-                origin: match reading.signal.as_str() {
-                    "own_cpu_load" => "CLOCK_PROCESS_CPUTIME_ID; of tenants' processes /proc/*/stat",
-                    "own_memory" => "/proc/self/statm",
-                    "memory_used" | "memory_available" => "/proc/meminfo",
-                    _ if idle => "/sys/devices/system/cpu/cpu*/cpuidle",
-                    _ if load => "/proc/stat",
-                    _ => "/sys/devices/system/cpu",
-                }
-                .to_owned(),
+                measurand: *measurand,
+                origin: origin.to_owned(),
                 period: Some(period),
-                averaging: if load { Averaging::Mean } else { Averaging::Instant },
-                window: load.then_some(period),
+                averaging: match is_share {
+                    true => Averaging::Mean,
+                    false => Averaging::Instant,
+                },
+                window: is_share.then_some(period),
                 ..SignalRecord::default()
             }));
         }
     }
 
-    fn memory(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
+    fn memory(&mut self, at: Stamp, out: &mut Vec<(SampleRecord, Measurand)>) {
         let mut text = std::mem::take(&mut self.text);
         let read = |file: &mut fs::File| read_from_start(file, &mut text).ok();
         let kib = self.meminfo.as_mut().and_then(read).map(|()| {
@@ -165,11 +191,14 @@ impl Host {
         let (total, available) = kib.unwrap_or((None, None));
         let bytes = |kib: Option<f64>| kib.map(|kib| kib * 1024.0);
         let used = total.zip(available).map(|(total, available)| total - available);
-        out.push(sample(at, "memory_used", bytes(used), "bytes"));
-        out.push(sample(at, "memory_available", bytes(available), "bytes"));
+        let mut put = |signal, quantity, kib| {
+            out.push(reading(at, signal, (quantity, Part::Board), bytes(kib), "bytes"));
+        };
+        put("memory_used", Quantity::MemoryUsed, used);
+        put("memory_available", Quantity::MemoryAvailable, available);
     }
 
-    fn process(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) {
+    fn process(&mut self, at: Stamp, out: &mut Vec<(SampleRecord, Measurand)>) {
         let t = clock_gettime(ClockId::ProcessCPUTime);
         let used = Nanos(t.tv_sec * 1_000_000_000 + t.tv_nsec) + self.tenants.used();
         let before = self.process.replace((at, used));
@@ -179,7 +208,13 @@ impl Host {
             .filter(|(then, _)| at > *then)
             .map(|(then, used_then)| (used - used_then).as_secs_f64() / (at - then).as_secs_f64())
             .map(|busy| 100.0 * busy / processors);
-        out.push(sample(at, "own_cpu_load", load, "percent"));
+        out.push(reading(
+            at,
+            "own_cpu_load",
+            (Quantity::Load, Part::Jetlag),
+            load,
+            "percent",
+        ));
         let mut text = std::mem::take(&mut self.text);
         // The second figure is what is resident, in pages.
         let read = |file: &mut fs::File| read_from_start(file, &mut text).ok();
@@ -190,7 +225,13 @@ impl Host {
             .and_then(|()| text.split_ascii_whitespace().nth(1)?.parse().ok());
         self.text = text;
         let rss = pages.map(|pages| pages * rustix::param::page_size() as f64);
-        out.push(sample(at, "own_memory", rss, "bytes"));
+        out.push(reading(
+            at,
+            "own_memory",
+            (Quantity::MemoryUsed, Part::Jetlag),
+            rss,
+            "bytes",
+        ));
     }
 }
 
@@ -202,29 +243,40 @@ impl Sampler for Host {
         self.period
     }
     fn sample(&mut self, at: Stamp, out: &mut Vec<SampleRecord>) -> Result<(), SamplerError> {
-        let first = out.len();
-        self.loads(at, out)?;
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        self.loads(at, &mut found)?;
         let switches = at >= self.switches_due;
         if switches {
             self.switches_due = at + Nanos::from_secs(1);
         }
-        for (signal, file, factor, unit) in &mut self.files {
-            if *unit == "flag" && !switches {
+        for of in &mut self.files {
+            if of.measurand.quantity == Quantity::On && !switches {
                 continue;
             }
-            let value = file.read().ok().map(|number| number * *factor);
-            out.push(sample(at, signal, value, unit));
+            let value = of.file.read().ok().map(|number| number * of.factor);
+            let Measurand { quantity, part } = of.measurand;
+            found.push(reading(at, &of.signal, (quantity, part), value, of.unit));
         }
         if at >= self.idle_due {
             self.idle_due = at + SHORTEST;
-            let push = |signal: &str, value| out.push(sample(at, signal, value, "percent"));
-            self.idle.read(at, push);
+            self.idle.read(at, |signal, quantity, value| {
+                found.push(reading(
+                    at,
+                    signal,
+                    (quantity, Part::Processors),
+                    value,
+                    "percent",
+                ));
+            });
         }
-        self.memory(at, out);
-        self.process(at, out);
-        if out.len() - first > self.described.len() {
-            self.describe(&out[first..]);
+        self.memory(at, &mut found);
+        self.process(at, &mut found);
+        if found.len() > self.described.len() {
+            self.describe(&found);
         }
+        out.extend(found.drain(..).map(|(sample, _)| sample));
+        self.found = found;
         Ok(())
     }
     fn asides(&mut self, out: &mut Vec<Event>) {
@@ -232,14 +284,21 @@ impl Sampler for Host {
     }
 }
 
-fn sample(at: Stamp, signal: &str, value: Option<f64>, unit: &str) -> SampleRecord {
-    SampleRecord {
+fn reading(
+    at: Stamp,
+    signal: &str,
+    (quantity, part): (Quantity, Part),
+    value: Option<f64>,
+    unit: &str,
+) -> (SampleRecord, Measurand) {
+    let sample = SampleRecord {
         at,
         source: SOURCE.to_owned(),
         signal: signal.to_owned(),
         value,
         unit: unit.to_owned(),
-    }
+    };
+    (sample, Measurand::new(quantity, part))
 }
 
 /// Reads a file of the kernel's anew from its start.
@@ -298,20 +357,29 @@ fn processors(cpus: &Path) -> Vec<u32> {
 }
 
 /// The clock and the switch of each processor that has one, in order.
-fn files(cpus: &Path, numbers: &[u32]) -> Vec<(String, NumberFile, f64, &'static str)> {
+fn files(cpus: &Path, numbers: &[u32]) -> Vec<ProcessorFile> {
     let kinds = [
-        ("frequency", "cpufreq/scaling_cur_freq", 1e-3, "mhz"),
-        ("online", "online", 1.0, "flag"),
+        (
+            "frequency",
+            Quantity::Clock,
+            "cpufreq/scaling_cur_freq",
+            1e-3,
+            "mhz",
+        ),
+        ("online", Quantity::On, "online", 1.0, "flag"),
     ];
-    let all = numbers.iter().flat_map(|n| {
-        kinds.map(|(what, file, factor, unit)| {
-            let path = cpus.join(format!("cpu{n}")).join(file);
-            (format!("cpu{n}_{what}"), path, factor, unit)
+    let all = numbers.iter().flat_map(|&n| kinds.map(|kind| (n, kind)));
+    all.filter_map(|(n, (what, quantity, file, factor, unit))| {
+        let path = cpus.join(format!("cpu{n}")).join(file);
+        path.exists().then(|| ProcessorFile {
+            signal: format!("cpu{n}_{what}"),
+            measurand: Measurand::new(quantity, Part::Processor(n)),
+            file: NumberFile::new(path),
+            factor,
+            unit,
         })
-    });
-    all.filter(|(_, path, ..)| path.exists())
-        .map(|(signal, path, factor, unit)| (signal, NumberFile::new(path), factor, unit))
-        .collect()
+    })
+    .collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use super::file::NumberFile;
 use crate::files;
+use crate::record::Quantity;
 use crate::units::{Nanos, Stamp};
 
 /// Between two readings, at least.
@@ -29,6 +30,7 @@ pub(super) struct IdleStates {
 /// One state, on every processor that has it.
 struct State {
     signal: String,
+    quantity: Quantity,
     files: Vec<Counter>,
 }
 
@@ -58,16 +60,20 @@ impl IdleStates {
                 });
             }
         }
-        let signal = |is_deep: bool, name: &str| match is_deep {
-            true => format!("cpu_deep_idle_{name}"),
-            false => format!("cpu_idle_{name}"),
+        let meaning = |is_deep: bool, name: &str| match is_deep {
+            true => (format!("cpu_deep_idle_{name}"), Quantity::DeepIdle),
+            false => (format!("cpu_idle_{name}"), Quantity::ShallowIdle),
         };
         IdleStates {
             states: states
                 .into_iter()
-                .map(|((_, name), (is_deep, files))| State {
-                    signal: signal(is_deep, &name),
-                    files,
+                .map(|((_, name), (is_deep, files))| {
+                    let (signal, quantity) = meaning(is_deep, &name);
+                    State {
+                        signal,
+                        quantity,
+                        files,
+                    }
                 })
                 .collect(),
             before: None,
@@ -75,7 +81,7 @@ impl IdleStates {
     }
 
     /// The share of time in each state since the last reading, in percent, of the processors that could be read both times.
-    pub(super) fn read(&mut self, at: Stamp, mut push: impl FnMut(&str, Option<f64>)) {
+    pub(super) fn read(&mut self, at: Stamp, mut push: impl FnMut(&str, Quantity, Option<f64>)) {
         let passed = self.before.replace(at).map(|before| at - before);
         for state in &mut self.states {
             let (mut slept, mut processors) = (0.0, 0.0);
@@ -92,7 +98,11 @@ impl IdleStates {
             let share = passed
                 .filter(|passed| passed.0 > 0 && processors > 0.0)
                 .map(|passed| slept * 1e3 / (passed.0 as f64 * processors) * 100.0);
-            push(&state.signal, share.map(|percent| percent.min(100.0)));
+            push(
+                &state.signal,
+                state.quantity,
+                share.map(|percent| percent.min(100.0)),
+            );
         }
     }
 }
@@ -148,7 +158,7 @@ mod tests {
 
     fn read(states: &mut IdleStates, seconds: i64) -> Vec<(String, Option<f64>)> {
         let mut out = Vec::new();
-        states.read(Stamp(seconds * 1_000_000_000), |signal, value| {
+        states.read(Stamp(seconds * 1_000_000_000), |signal, _, value| {
             out.push((signal.to_owned(), value))
         });
         out

@@ -21,7 +21,9 @@ use nvml_wrapper::{Device, Nvml};
 use self::questions::{Look, QUERIES, Query, RARE_QUERIES, SLOW_QUERIES};
 use super::{Disturbs, Sampler, SamplerError};
 use crate::board::{Roots, libraries};
-use crate::record::{Averaging, Event, Finding, LogRecord, RailRole, SampleRecord, SignalRecord};
+use crate::record::{
+    Averaging, Event, Finding, LogRecord, Measurand, Part, Quantity, RailRole, SampleRecord, SignalRecord,
+};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
@@ -274,6 +276,7 @@ impl NvmlSampler {
                 source: SOURCE.to_owned(),
                 signal: asked.signal.clone(),
                 unit: query.unit.to_owned(),
+                measurand: query.measurand(index),
                 origin: format!("{}, {name}", query.origin),
                 period: Some(every),
                 refresh,
@@ -386,7 +389,9 @@ impl Gpu {
             let signal = format!("gpu{}_process_{pid}_{what}", self.index);
             if !self.described.contains(&signal) {
                 self.described.push(signal.clone());
-                asides.push(Event::Signal(process_signal(&signal, pid, unit, period)));
+                asides.push(Event::Signal(process_signal(
+                    &signal, self.index, pid, unit, period,
+                )));
             }
             out.push(SampleRecord {
                 at,
@@ -411,19 +416,28 @@ fn silent_device(index: u32, why: &str) -> Finding {
 }
 
 /// What a process's signal means, and which program it is.
-fn process_signal(signal: &str, pid: u32, unit: &str, period: Nanos) -> SignalRecord {
+fn process_signal(signal: &str, gpu: u32, pid: u32, unit: &str, period: Nanos) -> SignalRecord {
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm"));
     let program = program.map_or("a program that cannot be seen from here".to_owned(), |name| {
         name.trim().to_owned()
     });
-    let (question, averaging) = match unit {
-        "bytes" => ("nvmlDeviceGetComputeRunningProcesses", Averaging::Instant),
-        _ => ("nvmlDeviceGetProcessUtilization, sm", Averaging::Mean),
+    let (question, quantity, averaging) = match unit {
+        "bytes" => (
+            "nvmlDeviceGetComputeRunningProcesses",
+            Quantity::MemoryUsed,
+            Averaging::Instant,
+        ),
+        _ => (
+            "nvmlDeviceGetProcessUtilization, sm",
+            Quantity::Load,
+            Averaging::Mean,
+        ),
     };
     SignalRecord {
         source: SOURCE.to_owned(),
         signal: signal.to_owned(),
         unit: unit.to_owned(),
+        measurand: Measurand::new(quantity, Part::ProgramOnGpu(Some(gpu))),
         origin: format!("{question}, {program}"),
         period: Some(RARE.max(period)),
         averaging,

@@ -5,7 +5,7 @@ use super::{Sampler, SamplerError};
 use crate::board::modules::{self, Caps, Module};
 use crate::board::nvpmodel::{self, By};
 use crate::board::{Check, Roots, Status};
-use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// Where nvpmodel keeps the mode: `pmode:0002 fmode:fan_mode_quiet`.
@@ -159,6 +159,7 @@ impl Sampler for PowerMode {
                 source: "nvpmodel".to_owned(),
                 signal: "power_mode".to_owned(),
                 unit: "id".to_owned(),
+                measurand: Measurand::new(Quantity::PowerMode, Part::Board),
                 origin: STATUS.to_owned(),
                 period: Some(self.period),
                 averaging: Averaging::Instant,

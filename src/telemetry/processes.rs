@@ -7,7 +7,7 @@
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::{Sampler, SamplerError};
-use crate::record::{Averaging, Event, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// Looking at a few hundred processes takes some milliseconds.
@@ -81,6 +81,7 @@ impl Sampler for Processes {
                     source: "processes".to_owned(),
                     signal: name.clone(),
                     unit: "percent".to_owned(),
+                    measurand: Measurand::new(Quantity::Load, Part::Program),
                     origin: "/proc/*/stat, of one processor; recorded from 5 % on".to_owned(),
                     period: Some(self.period),
                     averaging: Averaging::Mean,

@@ -13,7 +13,7 @@ use super::ina3221;
 use super::thermal::Names;
 use crate::board::Roots;
 use crate::board::modules::{self, Rails};
-use crate::record::{Averaging, RailRole, SignalRecord};
+use crate::record::{Averaging, Measurand, Part, Quantity, RailRole, SignalRecord};
 use crate::units::Nanos;
 
 /// More than any Jetson takes; what is beyond is no reading. Idle rails may read a little below zero.
@@ -251,6 +251,7 @@ fn rail(
         source: source.to_owned(),
         signal: label.to_owned(),
         unit: "mw".to_owned(),
+        measurand: Measurand::new(Quantity::Power, Part::Board),
         origin,
         refresh,
         step,

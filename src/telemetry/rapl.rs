@@ -10,7 +10,7 @@
 use super::file::{NumberFile, Unread};
 use super::{Sampler, SamplerError};
 use crate::board::Roots;
-use crate::record::{Averaging, Event, RailRole, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Event, Measurand, Part, Quantity, RailRole, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// Closer readings would mostly show the counter's own steps.
@@ -173,6 +173,7 @@ impl Sampler for Rapl {
                 source: "rapl".to_owned(),
                 signal: zone.name.clone(),
                 unit: "mw".to_owned(),
+                measurand: Measurand::new(Quantity::Power, Part::Board),
                 origin: zone.file.path().display().to_string(),
                 period: Some(self.period),
                 refresh: Some(REFRESH),
@@ -185,6 +186,7 @@ impl Sampler for Rapl {
             let counter = SignalRecord {
                 signal: format!("{}_energy", zone.name),
                 unit: "mj".to_owned(),
+                measurand: Measurand::new(Quantity::Energy, Part::Board),
                 averaging: Averaging::Counter,
                 window: None,
                 within: Some(zone.name.clone()),

@@ -24,7 +24,9 @@ use super::rails::{by_names, role};
 use super::{Disturbs, Sampler, SamplerError};
 use crate::board::modules::Rails;
 use crate::clock::{Clock, RealClock};
-use crate::record::{Averaging, Event, Finding, LogRecord, SampleRecord, SignalRecord};
+use crate::record::{
+    Averaging, Event, Finding, LogRecord, Measurand, Part, Quantity, SampleRecord, SignalRecord,
+};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.
@@ -294,6 +296,7 @@ fn process_load_signal() -> SignalRecord {
         source: SOURCE.to_owned(),
         signal: PROCESS_LOAD.to_owned(),
         unit: "percent".to_owned(),
+        measurand: Measurand::new(Quantity::Load, Part::Sampler),
         origin: "/proc/*/stat of the process tegrastats; of one core".to_owned(),
         period: Some(LOOKED_AT),
         averaging: Averaging::Mean,
@@ -377,23 +380,22 @@ impl Readings {
         };
         self.taken += 1;
         let rails = rails.or_else(|| by_names(sample.rails.iter().map(|rail| rail.name)));
-        let first = out.len();
-        readings(&sample, at, out);
-        for reading in &out[first..] {
+        readings(&sample, at, |reading, measurand| {
             if self.described.insert(reading.signal.clone()) {
-                let (role, within) = match reading.unit.as_str() {
-                    "mw" => role(rails, &reading.signal),
+                let (role, within) = match measurand.quantity {
+                    Quantity::Power => role(rails, &reading.signal),
                     _ => Default::default(),
                 };
                 asides.push(Event::Signal(SignalRecord {
                     source: SOURCE.to_owned(),
                     signal: reading.signal.clone(),
                     unit: reading.unit.clone(),
+                    measurand,
                     origin: "tegrastats".to_owned(),
                     period,
-                    averaging: match reading.unit.as_str() {
+                    averaging: match measurand.quantity {
                         // The monitor chip averages over a time that tegrastats does not tell.
-                        "mw" | "percent" => Averaging::Mean,
+                        Quantity::Power | Quantity::Load => Averaging::Mean,
                         _ => Averaging::Instant,
                     },
                     role,
@@ -401,90 +403,190 @@ impl Readings {
                     ..SignalRecord::default()
                 }));
             }
-        }
+            out.push(reading);
+        });
         Ok(sample.timestamp)
     }
 }
 
 /// What a line says, as readings. What it does not say is not there; what it says cannot be read has no value.
-pub fn readings(sample: &Sample<'_>, at: Stamp, out: &mut Vec<SampleRecord>) {
-    let mut put = |signal: String, value: Option<f64>, unit: &str| {
-        out.push(SampleRecord {
+fn readings(sample: &Sample<'_>, at: Stamp, mut out: impl FnMut(SampleRecord, Measurand)) {
+    let mut put = |signal: String, quantity: Quantity, part: Part, value: Option<f64>, unit: &str| {
+        let reading = SampleRecord {
             at,
             source: SOURCE.to_owned(),
             signal,
             value,
             unit: unit.to_owned(),
-        });
+        };
+        out(reading, Measurand::new(quantity, part));
     };
     const MB: f64 = 1024.0 * 1024.0;
     if let Some(ram) = sample.ram {
-        put("memory_used".into(), Some(f64::from(ram.used_mb) * MB), "bytes");
-        put("memory_total".into(), Some(f64::from(ram.total_mb) * MB), "bytes");
+        put(
+            "memory_used".into(),
+            Quantity::MemoryUsed,
+            Part::Board,
+            Some(f64::from(ram.used_mb) * MB),
+            "bytes",
+        );
+        put(
+            "memory_total".into(),
+            Quantity::MemoryTotal,
+            Part::Board,
+            Some(f64::from(ram.total_mb) * MB),
+            "bytes",
+        );
     }
     if let Some(swap) = sample.swap {
-        put("swap_used".into(), Some(f64::from(swap.used_mb) * MB), "bytes");
+        put(
+            "swap_used".into(),
+            Quantity::MemoryUsed,
+            Part::Swap,
+            Some(f64::from(swap.used_mb) * MB),
+            "bytes",
+        );
     }
-    for (n, core) in sample.cpus.iter().enumerate() {
+    for (n, core) in (0..).zip(&sample.cpus) {
+        let processor = Part::Processor(n);
         match core {
-            Core::Offline => put(format!("cpu{n}_online"), Some(0.0), "flag"),
+            Core::Offline => put(
+                format!("cpu{n}_online"),
+                Quantity::On,
+                processor,
+                Some(0.0),
+                "flag",
+            ),
             Core::Online {
                 load_percent,
                 freq_mhz,
             } => {
-                put(format!("cpu{n}_online"), Some(1.0), "flag");
-                put(format!("cpu{n}_load"), Some(f64::from(*load_percent)), "percent");
+                put(
+                    format!("cpu{n}_online"),
+                    Quantity::On,
+                    processor,
+                    Some(1.0),
+                    "flag",
+                );
+                put(
+                    format!("cpu{n}_load"),
+                    Quantity::Load,
+                    processor,
+                    Some(f64::from(*load_percent)),
+                    "percent",
+                );
                 if let Some(mhz) = freq_mhz {
-                    put(format!("cpu{n}_frequency"), Some(f64::from(*mhz)), "mhz");
+                    put(
+                        format!("cpu{n}_frequency"),
+                        Quantity::Clock,
+                        processor,
+                        Some(f64::from(*mhz)),
+                        "mhz",
+                    );
                 }
             }
         }
     }
     if let Some(emc) = &sample.emc {
         if let Some(load) = sample.emc_load_percent() {
-            put("emc_load".into(), Some(f64::from(load)), "percent");
+            put(
+                "emc_load".into(),
+                Quantity::Load,
+                Part::MemoryController,
+                Some(f64::from(load)),
+                "percent",
+            );
         }
         for mhz in emc.freqs_mhz().iter().take(1) {
-            put("emc_frequency".into(), Some(f64::from(*mhz)), "mhz");
+            put(
+                "emc_frequency".into(),
+                Quantity::Clock,
+                Part::MemoryController,
+                Some(f64::from(*mhz)),
+                "mhz",
+            );
         }
     }
-    for (name, gpu) in [("gpu", &sample.gr3d), ("gpu_2", &sample.gr3d2)] {
+    let gpus = [
+        ("gpu", Part::Gpu(None), &sample.gr3d),
+        ("gpu_2", Part::Engine, &sample.gr3d2),
+    ];
+    for (name, part, gpu) in gpus {
         let Some(gpu) = gpu else { continue };
         if let Some(load) = gpu.load_percent() {
-            put(format!("{name}_load"), Some(f64::from(load)), "percent");
+            put(
+                format!("{name}_load"),
+                Quantity::Load,
+                part,
+                Some(f64::from(load)),
+                "percent",
+            );
         }
         for (n, mhz) in gpu.freqs_mhz().iter().enumerate() {
-            let signal = match n {
-                0 => format!("{name}_frequency"),
-                n => format!("{name}_frequency_{n}"),
+            let (signal, part) = match n {
+                0 => (format!("{name}_frequency"), part),
+                n => (format!("{name}_frequency_{n}"), Part::Engine),
             };
-            put(signal, Some(f64::from(*mhz)), "mhz");
+            put(signal, Quantity::Clock, part, Some(f64::from(*mhz)), "mhz");
         }
     }
     for engine in &sample.engines {
         let name = engine.name().to_ascii_lowercase();
         match &engine.activity {
-            Activity::Off => put(format!("{name}_on"), Some(0.0), "flag"),
+            Activity::Off => put(
+                format!("{name}_on"),
+                Quantity::On,
+                Part::Engine,
+                Some(0.0),
+                "flag",
+            ),
             on @ Activity::On { .. } => {
-                put(format!("{name}_on"), Some(1.0), "flag");
+                put(
+                    format!("{name}_on"),
+                    Quantity::On,
+                    Part::Engine,
+                    Some(1.0),
+                    "flag",
+                );
                 if let Some(load) = on.load_percent() {
-                    put(format!("{name}_load"), Some(f64::from(load)), "percent");
+                    put(
+                        format!("{name}_load"),
+                        Quantity::Load,
+                        Part::Engine,
+                        Some(f64::from(load)),
+                        "percent",
+                    );
                 }
                 for mhz in on.freqs_mhz().iter().take(1) {
-                    put(format!("{name}_frequency"), Some(f64::from(*mhz)), "mhz");
+                    put(
+                        format!("{name}_frequency"),
+                        Quantity::Clock,
+                        Part::Engine,
+                        Some(f64::from(*mhz)),
+                        "mhz",
+                    );
                 }
             }
         }
     }
     for zone in sample.temperatures.iter().filter(|zone| !zone.is_placeholder()) {
+        let measurand = Measurand::of_zone(zone.name);
         put(
             format!("{}_temperature", zone.name.to_ascii_lowercase()),
+            measurand.quantity,
+            measurand.part,
             zone.c,
             "c",
         );
     }
     for rail in sample.rails.iter().filter(|rail| rail.name != "NC") {
-        put(rail.name.to_owned(), Some(f64::from(rail.instant_mw)), "mw");
+        put(
+            rail.name.to_owned(),
+            Quantity::Power,
+            Part::Board,
+            Some(f64::from(rail.instant_mw)),
+            "mw",
+        );
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use super::file::NumberFile;
 use super::files::{Channel, Files, Formula};
 use crate::board::Roots;
-use crate::record::{Averaging, SignalRecord};
+use crate::record::{Averaging, Measurand, Part, Quantity, SignalRecord};
 use crate::units::Nanos;
 
 /// Temperatures move slowly.
@@ -33,9 +33,11 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
             .trim_end_matches("-thermal")
             .trim_end_matches("-therm")
             .to_owned();
+        let zone = Measurand::of_zone(&kind);
         channels.push(channel(
             roots,
             names.unique(kind),
+            zone,
             "c",
             &format!("{folder}/temp"),
             1e-3,
@@ -43,9 +45,10 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Option<Files> {
         ));
     }
     for (folder, kind) in entries(roots, "cooling_device") {
+        let device = Measurand::of_cooling_device(&kind);
         let name = names.unique(format!("{kind}_cooling"));
         let path = format!("{folder}/cur_state");
-        channels.push(channel(roots, name, "state", &path, 1.0, (0.0, 1e6)));
+        channels.push(channel(roots, name, device, "state", &path, 1.0, (0.0, 1e6)));
     }
     channels.extend(over_current(roots));
     Files::new("thermal", interval.max(SHORTEST), channels)
@@ -64,6 +67,7 @@ fn over_current(roots: &Roots) -> Vec<Channel> {
                 source: "soctherm_oc".to_owned(),
                 signal: format!("oc{n}_events"),
                 unit: "count".to_owned(),
+                measurand: Measurand::new(Quantity::OverCurrentEvents, Part::Guard(n)),
                 origin: path.clone(),
                 averaging: Averaging::Counter,
                 ..SignalRecord::default()
@@ -127,6 +131,7 @@ fn entries(roots: &Roots, prefix: &str) -> Vec<(String, String)> {
 fn channel(
     roots: &Roots,
     signal: String,
+    measurand: Measurand,
     unit: &str,
     path: &str,
     factor: f64,
@@ -137,6 +142,7 @@ fn channel(
             source: "thermal".to_owned(),
             signal,
             unit: unit.to_owned(),
+            measurand,
             origin: path.to_owned(),
             averaging: Averaging::Instant,
             ..SignalRecord::default()

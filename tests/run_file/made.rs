@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
     Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord,
-    Manifest, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, PhaseSpec, RailRole,
-    RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, Submission, SweptRate,
-    TenantManifest, WindowRecord,
+    Manifest, Measurand, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part, Phase, PhaseRecord,
+    PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord,
+    Submission, SweptRate, TenantManifest, WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -228,6 +228,7 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         source: "ina3221".into(),
         signal: "VDD_IN".into(),
         unit: "mw".into(),
+        measurand: Measurand::new(Quantity::Power, Part::Board),
         origin: "/sys/class/hwmon/hwmon3/in1_input × curr1_input".into(),
         period: Some(Nanos::from_millis(100)),
         refresh: Some(Nanos::from_millis(7)),
@@ -242,6 +243,7 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         source: "host".into(),
         signal: "cpu_load".into(),
         unit: "percent".into(),
+        measurand: Measurand::new(Quantity::Load, Part::Processors),
         ..SignalRecord::default()
     }));
     events.push(Event::Window(WindowRecord {

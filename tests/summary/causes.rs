@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{Device, Event, FrameRecord, Phase, SampleRecord, SignalRecord, Stage};
+use jetlag::record::{Device, Event, FrameRecord, Measurand, Phase, SampleRecord, SignalRecord, Stage};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Tenant};
 use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
@@ -122,6 +122,7 @@ impl World {
             source: "gpu".to_owned(),
             signal: signal.to_owned(),
             unit: unit.to_owned(),
+            measurand: Measurand::of_names("gpu", signal, unit),
             ..SignalRecord::default()
         }));
         for i in 0..(self.seconds * 10.0) as i64 {

@@ -4,9 +4,9 @@
 use std::sync::atomic::AtomicBool;
 
 use jetlag::record::{
-    Averaging, Covariance, Device, Event, FrameRecord, IDLE_WINDOW, Manifest, NodeRecord, OVERHEAD_TENANT,
-    Outcome, Phase, PhaseSpec, RailRole, SampleRecord, SignalRecord, Stage, Submission, SweptRate,
-    WindowRecord,
+    Averaging, Covariance, Device, Event, FrameRecord, IDLE_WINDOW, Manifest, Measurand, NodeRecord,
+    OVERHEAD_TENANT, Outcome, Phase, PhaseSpec, RailRole, SampleRecord, SignalRecord, Stage, Submission,
+    SweptRate, WindowRecord,
 };
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Matrix, Overload, Sharing, Sweep, Tenant};
 use jetlag::tenant::PhasePlan;
@@ -485,6 +485,7 @@ impl Telemetry<'_> {
             source: source.to_owned(),
             signal: signal.to_owned(),
             unit: unit.to_owned(),
+            measurand: Measurand::of_names(source, signal, unit),
             origin: "made up".to_owned(),
             period: Some(Nanos::from_millis(100)),
             ..meaning

@@ -7,7 +7,8 @@ use jetlag::analysis::Summary;
 use jetlag::analysis::interference::{Contrast, Effect, Point, Sensitivity};
 use jetlag::analysis::summary::{Slowdown, SlowdownIntervals};
 use jetlag::record::{
-    Covariance, Device, Event, Manifest, NodeRecord, Outcome, Phase, RailRole, SampleRecord, SignalRecord,
+    Covariance, Device, Event, Manifest, Measurand, NodeRecord, Outcome, Phase, RailRole, SampleRecord,
+    SignalRecord,
 };
 use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
@@ -35,6 +36,7 @@ fn rich() -> (Manifest, Vec<Event>) {
             source: "gpu".to_owned(),
             signal: signal.to_owned(),
             unit: unit.to_owned(),
+            measurand: Measurand::of_names("gpu", signal, unit),
             ..SignalRecord::default()
         }));
         for i in 0..700 {

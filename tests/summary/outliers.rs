@@ -2,7 +2,9 @@
 
 use jetlag::analysis::Summary;
 use jetlag::analysis::summary::SlowFrame;
-use jetlag::record::{Device, Event, FrameRecord, Outcome, Phase, SampleRecord, SignalRecord, Stage};
+use jetlag::record::{
+    Device, Event, FrameRecord, Measurand, Outcome, Phase, SampleRecord, SignalRecord, Stage,
+};
 use jetlag::units::Nanos;
 use rand_distr::{Distribution, LogNormal, Uniform};
 use rand_pcg::Pcg64;
@@ -71,6 +73,7 @@ impl Run {
             source: source.to_owned(),
             signal: signal.to_owned(),
             unit: unit.to_owned(),
+            measurand: Measurand::of_names(source, signal, unit),
             ..SignalRecord::default()
         }));
         for i in 0..SECONDS * 10 {

@@ -2,8 +2,8 @@
 
 use jetlag::analysis::Summary;
 use jetlag::record::{
-    Averaging, Device, Event, Finding, IDLE_WINDOW, Manifest, Phase, RailRole, SampleRecord, SignalRecord,
-    WindowRecord,
+    Averaging, Device, Event, Finding, IDLE_WINDOW, Manifest, Measurand, Phase, RailRole, SampleRecord,
+    SignalRecord, WindowRecord,
 };
 use jetlag::units::Nanos;
 
@@ -21,6 +21,7 @@ pub(crate) fn line(source: &str, rail: &str, role: RailRole, mw: fn(f64) -> Opti
             source: source.to_owned(),
             signal: rail.to_owned(),
             unit: "mw".to_owned(),
+            measurand: Measurand::of_names(source, rail, "mw"),
             origin: "made up".to_owned(),
             period: Some(Nanos::from_millis(100)),
             refresh: Some(Nanos::from_millis(100)),
@@ -191,6 +192,7 @@ fn a_counter_is_used_where_there_is_one_and_checked_against_power() {
     let counter = |mw: f64| {
         let mut counter = line("nvml", "gpu0_energy", RailRole::Within, |_| None);
         counter.signal.unit = "mj".to_owned();
+        counter.signal.measurand = Measurand::of_names("nvml", "gpu0_energy", "mj");
         counter.signal.averaging = Averaging::Counter;
         counter.signal.within = Some("gpu0_power_instant".to_owned());
         let (manifest, mut events) = with_power(
@@ -257,6 +259,7 @@ fn seldom_counted(seconds: i64, counted: f64) -> Summary {
         .for_each(|t| t.backend = "tensorrt".to_owned());
     let mut counter = line("nvml", "gpu0_energy", RailRole::Within, |_| None).signal;
     counter.unit = "mj".to_owned();
+    counter.measurand = Measurand::of_names("nvml", "gpu0_energy", "mj");
     counter.averaging = Averaging::Counter;
     counter.period = Some(Nanos::from_secs(5));
     counter.within = Some("gpu0_power_instant".to_owned());
@@ -735,6 +738,7 @@ fn idle_is_by_the_counter_where_it_covers_the_baseline_and_widens_what_is_above_
             Some(1e9 + t * 101_000.0)
         });
         counter.signal.unit = "mj".to_owned();
+        counter.signal.measurand = Measurand::of_names("nvml", "gpu0_energy", "mj");
         counter.signal.averaging = Averaging::Counter;
         counter.signal.within = Some("gpu0_power_instant".to_owned());
         let power = line("nvml", "gpu0_power_instant", RailRole::Total, |_| Some(100_000.0));

@@ -27,6 +27,7 @@ pub mod files;
 mod frame;
 mod ledger;
 mod manifest;
+mod measurand;
 mod message;
 pub mod nearest;
 mod phase;
@@ -49,6 +50,7 @@ pub use frame::{DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submi
 pub use manifest::{
     APPLICATION_BACKEND, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, TenantManifest,
 };
+pub use measurand::{Measurand, Part, Quantity};
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_MINOR};

@@ -8,9 +8,9 @@ use crate::detection::{Box2d, Box3d, Detection, Place};
 use crate::schema::Kind;
 use crate::units::{Nanos, Stamp};
 use crate::{
-    Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, NodeRecord,
-    Outcome, Phase, PhaseRecord, PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission,
-    SweptRate, WindowRecord,
+    Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Measurand,
+    NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SampleRecord,
+    SignalRecord, Submission, SweptRate, WindowRecord,
 };
 
 /// "Not measured" in a field of whole nanoseconds.
@@ -446,12 +446,16 @@ pub(super) fn encode_signal(out: &mut Vec<u8>, unix_ns: u64, r: &SignalRecord) {
     e.str(&r.unit);
     e.str(r.within.as_deref().unwrap_or_default());
     e.str(&r.origin);
+    let (part, number) = r.measurand.part.numbers();
+    e.u8(r.measurand.quantity as u8);
+    e.u8(part);
+    e.u32(number);
 }
 
 fn decode_signal(data: &[u8]) -> Result<SignalRecord, CdrError> {
     let mut d = Decoder::new(data)?;
     skip_time(&mut d)?;
-    Ok(SignalRecord {
+    let mut signal = SignalRecord {
         period: read_optional(&mut d)?,
         refresh: read_optional(&mut d)?,
         window: read_optional(&mut d)?,
@@ -478,7 +482,16 @@ fn decode_signal(data: &[u8]) -> Result<SignalRecord, CdrError> {
         unit: d.str()?.to_owned(),
         within: Some(d.str()?.to_owned()).filter(|name| !name.is_empty()),
         origin: d.str()?.to_owned(),
-    })
+        measurand: Measurand::default(),
+    };
+    signal.measurand = match d.at_end() {
+        true => Measurand::of_names(&signal.source, &signal.signal, &signal.unit),
+        false => Measurand {
+            quantity: Quantity::of_number(d.u8()?),
+            part: Part::of_numbers(d.u8()?, d.u32()?),
+        },
+    };
+    Ok(signal)
 }
 
 pub(super) fn encode_window(out: &mut Vec<u8>, unix_ns: u64, r: &WindowRecord) {

@@ -6,7 +6,7 @@
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 6;
+pub const SCHEMA_MINOR: u32 = 7;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";

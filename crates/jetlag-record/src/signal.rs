@@ -1,5 +1,6 @@
 //! What sensors say, and what their readings mean.
 
+use crate::measurand::Measurand;
 use crate::units::{Nanos, Stamp};
 
 /// One telemetry reading.
@@ -64,6 +65,8 @@ pub struct SignalRecord {
     pub signal: String,
     /// As in [`SampleRecord`].
     pub unit: String,
+    /// What it measures, and of what.
+    pub measurand: Measurand,
     /// The file, the field or the program that it is read from.
     pub origin: String,
     /// Between two readings, as planned.

@@ -226,8 +226,9 @@ mod tests {
     use crate::detection::{Box2d, Box3d, Detection, Place};
     use crate::units::{Nanos, Stamp};
     use crate::{
-        Averaging, Covariance, EndReason, Finding, LogRecord, NodeRecord, Outcome, Phase, PhaseRecord,
-        PhaseSpec, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission, SweptRate, WindowRecord,
+        Averaging, Covariance, EndReason, Finding, LogRecord, Measurand, NodeRecord, Outcome, Part, Phase,
+        PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission,
+        SweptRate, WindowRecord,
     };
 
     fn log() -> Event {
@@ -310,6 +311,7 @@ mod tests {
             source: "ina3221".to_owned(),
             signal: "VDD_IN".to_owned(),
             unit: "W".to_owned(),
+            measurand: Measurand::new(Quantity::Power, Part::Guard(3)),
             origin: "in1_input".to_owned(),
             period: Some(Nanos(1)),
             refresh: None,

@@ -11,7 +11,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::struct_wrappers::device::Utilization;
 use nvml_wrapper::structs::device::FieldId;
 
-use crate::record::Averaging;
+use crate::record::{Averaging, Measurand, Part, Quantity};
 
 /// NVML's field numbers (nvml.h).
 const POWER_AVERAGE: u32 = 185;
@@ -22,6 +22,9 @@ pub(super) struct Query {
     /// The signal's name, after `gpu0_`.
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
+    /// What it asks for, and of which part of the device.
+    quantity: Quantity,
+    part: fn(Option<u32>) -> Part,
     pub(super) averaging: Averaging,
     pub(super) origin: &'static str,
     pub(super) read: fn(&Look<'_>) -> Result<f64, NvmlError>,
@@ -30,7 +33,12 @@ pub(super) struct Query {
 impl Query {
     /// Whether it asks what the device draws.
     pub(super) fn is_power(&self) -> bool {
-        self.unit == "mw" && self.name != "power_limit"
+        self.quantity == Quantity::Power
+    }
+
+    /// What the answer of the device of this number measures.
+    pub(super) fn measurand(&self, device: u32) -> Measurand {
+        Measurand::new(self.quantity, (self.part)(Some(device)))
     }
 }
 
@@ -71,6 +79,7 @@ impl<'d> Look<'d> {
 const fn query(
     name: &'static str,
     unit: &'static str,
+    (quantity, part): (Quantity, fn(Option<u32>) -> Part),
     averaging: Averaging,
     origin: &'static str,
     read: fn(&Look<'_>) -> Result<f64, NvmlError>,
@@ -78,10 +87,16 @@ const fn query(
     Query {
         name,
         unit,
+        quantity,
+        part,
         averaging,
         origin,
         read,
     }
+}
+
+fn engine(_: Option<u32>) -> Part {
+    Part::Engine
 }
 
 use Averaging::{Counter, Instant, Mean, Unknown};
@@ -92,6 +107,7 @@ pub(super) static QUERIES: [Query; 7] = [
     query(
         "power_instant",
         "mw",
+        (Quantity::Power, Part::Gpu),
         Unknown,
         "NVML field 186, power.draw.instant",
         |look| look.field(POWER_INSTANT),
@@ -99,16 +115,23 @@ pub(super) static QUERIES: [Query; 7] = [
     query(
         "power_average",
         "mw",
+        (Quantity::Power, Part::Gpu),
         Mean,
         "NVML field 185, power.draw.average",
         |look| look.field(POWER_AVERAGE),
     ),
-    query("power", "mw", Unknown, "nvmlDeviceGetPowerUsage", |look| {
-        look.device.power_usage().map(f64::from)
-    }),
+    query(
+        "power",
+        "mw",
+        (Quantity::Power, Part::Gpu),
+        Unknown,
+        "nvmlDeviceGetPowerUsage",
+        |look| look.device.power_usage().map(f64::from),
+    ),
     query(
         "load",
         "percent",
+        (Quantity::Load, Part::Gpu),
         Mean,
         "nvmlDeviceGetUtilizationRates, gpu",
         |look| look.loads().map(|u| f64::from(u.gpu)),
@@ -116,6 +139,7 @@ pub(super) static QUERIES: [Query; 7] = [
     query(
         "memory_load",
         "percent",
+        (Quantity::Load, Part::GpuMemory),
         Mean,
         "nvmlDeviceGetUtilizationRates, memory",
         |look| look.loads().map(|u| f64::from(u.memory)),
@@ -123,6 +147,7 @@ pub(super) static QUERIES: [Query; 7] = [
     query(
         "sm_frequency",
         "mhz",
+        (Quantity::Clock, Part::Gpu),
         Instant,
         "nvmlDeviceGetClockInfo, SM",
         |look| look.device.clock_info(Clock::SM).map(f64::from),
@@ -130,6 +155,7 @@ pub(super) static QUERIES: [Query; 7] = [
     query(
         "throttle_reasons",
         "bits",
+        (Quantity::ThrottleReasons, Part::Gpu),
         Instant,
         "nvmlDeviceGetCurrentClocksThrottleReasons",
         |look| {
@@ -145,6 +171,7 @@ pub(super) static SLOW_QUERIES: [Query; 6] = [
     query(
         "temperature",
         "c",
+        (Quantity::Temperature, Part::Gpu),
         Instant,
         "nvmlDeviceGetTemperature, GPU",
         |look| look.device.temperature(TemperatureSensor::Gpu).map(f64::from),
@@ -152,6 +179,7 @@ pub(super) static SLOW_QUERIES: [Query; 6] = [
     query(
         "memory_frequency",
         "mhz",
+        (Quantity::Clock, Part::GpuMemory),
         Instant,
         "nvmlDeviceGetClockInfo, memory",
         |look| look.device.clock_info(Clock::Memory).map(f64::from),
@@ -159,6 +187,7 @@ pub(super) static SLOW_QUERIES: [Query; 6] = [
     query(
         "memory_used",
         "bytes",
+        (Quantity::MemoryUsed, Part::GpuMemory),
         Instant,
         "nvmlDeviceGetMemoryInfo",
         |look| look.device.memory_info().map(|m| m.used as f64),
@@ -166,6 +195,7 @@ pub(super) static SLOW_QUERIES: [Query; 6] = [
     query(
         "power_limit",
         "mw",
+        (Quantity::PowerLimit, Part::Gpu),
         Instant,
         "nvmlDeviceGetEnforcedPowerLimit",
         |look| look.device.enforced_power_limit().map(f64::from),
@@ -173,6 +203,7 @@ pub(super) static SLOW_QUERIES: [Query; 6] = [
     query(
         "encoder_load",
         "percent",
+        (Quantity::Load, engine),
         Mean,
         "nvmlDeviceGetEncoderUtilization",
         |look| {
@@ -184,6 +215,7 @@ pub(super) static SLOW_QUERIES: [Query; 6] = [
     query(
         "decoder_load",
         "percent",
+        (Quantity::Load, engine),
         Mean,
         "nvmlDeviceGetDecoderUtilization",
         |look| {
@@ -201,6 +233,7 @@ pub(super) static RARE_QUERIES: [Query; 3] = [
     query(
         "energy",
         "mj",
+        (Quantity::Energy, Part::Gpu),
         Counter,
         "nvmlDeviceGetTotalEnergyConsumption",
         |look| look.device.total_energy_consumption().map(|mj| mj as f64),
@@ -208,6 +241,7 @@ pub(super) static RARE_QUERIES: [Query; 3] = [
     query(
         "pcie_sent",
         "kb_s",
+        (Quantity::BusSent, Part::Gpu),
         Mean,
         "nvmlDeviceGetPcieThroughput, TX (over 20 ms)",
         |look| look.device.pcie_throughput(PcieUtilCounter::Send).map(f64::from),
@@ -215,6 +249,7 @@ pub(super) static RARE_QUERIES: [Query; 3] = [
     query(
         "pcie_received",
         "kb_s",
+        (Quantity::BusReceived, Part::Gpu),
         Mean,
         "nvmlDeviceGetPcieThroughput, RX (over 20 ms)",
         |look| {

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use super::conditions::{gpu_name, is_gpu_clock};
+use super::conditions::gpu_name;
 use super::findings::finding;
 use super::track::{Track, Tracks};
-use crate::record::{Device, Finding};
+use crate::record::{Device, Finding, Part, Quantity};
 use crate::units::Stamp;
 
 /// By how much a clock may move.
@@ -50,30 +50,19 @@ pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec
 
 /// Whose clock a signal is, as the beginning of a sentence; none where it is not of a GPU.
 fn of_gpu(track: &Track) -> Option<String> {
-    let name = track.signal.signal.as_str();
-    match track.signal.unit.as_str() {
-        "mhz" if is_gpu_clock(track) => Some(format!("{}'s", gpu_name(name))),
-        "mhz" if name == "emc_frequency" => Some("The memory controller's".to_owned()),
-        "mhz" if name.starts_with("gpu") && name.ends_with("_memory_frequency") => {
-            Some(format!("{}'s memory", gpu_name(name)))
-        }
+    match (track.quantity(), track.part()) {
+        (Quantity::Clock, Part::Gpu(number)) => Some(format!("{}'s", gpu_name(number))),
+        (Quantity::Clock, Part::MemoryController) => Some("The memory controller's".to_owned()),
+        (Quantity::Clock, Part::GpuMemory(number)) => Some(format!("{}'s memory", gpu_name(number))),
         _ => None,
     }
 }
 
 /// The highest of all processors' clocks at each reading: what has work runs at that, and what idles falls.
 fn of_processors(tracks: &Tracks, window: (Stamp, Stamp)) -> Vec<f64> {
-    let is_clock = |track: &&Track| {
-        let number = track
-            .signal
-            .signal
-            .strip_prefix("cpu")
-            .and_then(|rest| rest.strip_suffix("_frequency"));
-        number.is_some_and(|number| number.parse::<u32>().is_ok()) && track.signal.unit == "mhz"
-    };
     // By source: two that read the same clocks do so at moments of their own, and not always all of them.
     let mut highest: BTreeMap<&str, BTreeMap<Stamp, f64>> = BTreeMap::new();
-    for track in tracks.iter().filter(is_clock) {
+    for track in tracks.iter().filter(|track| track.is_processor_clock()) {
         let of_source = highest.entry(track.signal.source.as_str()).or_default();
         for point in track.within(window) {
             let most = of_source.entry(point.at).or_default();

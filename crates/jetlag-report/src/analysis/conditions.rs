@@ -5,7 +5,7 @@
 use super::clocks::{self, Used};
 use super::findings::finding;
 use super::track::{Point, Track, Tracks};
-use crate::record::{Averaging, Finding};
+use crate::record::{Finding, Part, Quantity};
 use crate::units::{Nanos, Stamp};
 
 /// NVML's throttle reasons (nvml.h), by what they mean.
@@ -41,7 +41,7 @@ pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec
 
 /// The programs that took most of the processors in a window, with the mean of each in processors.
 pub(super) fn busiest(tracks: &Tracks, (from, to): (Stamp, Stamp)) -> Vec<(String, f64)> {
-    let of_programs = tracks.iter().filter(|track| track.signal.source == "processes");
+    let of_programs = tracks.iter().filter(|track| track.part() == Part::Program);
     let mut programs: Vec<(String, f64)> = of_programs
         .filter_map(|track| {
             let sum: f64 = track.within((from, to)).iter().map(|p| p.value).sum();
@@ -64,60 +64,28 @@ fn share(points: &[Point], fulfils: impl Fn(f64) -> bool) -> f64 {
 
 /// Whether a signal tells that something was slowed down.
 pub(super) fn tells_throttling(track: &Track) -> bool {
-    is_throttle_reasons(track)
-        || slowed_by_heat(track).is_some()
-        || track.signal.signal.ends_with("_over_current")
+    matches!(
+        track.quantity(),
+        Quantity::ThrottleReasons | Quantity::Slowdown | Quantity::OverCurrent
+    )
 }
 
 /// Whether a reading of such a signal says that it was.
 pub(super) fn is_throttled(track: &Track, value: f64) -> bool {
-    match is_throttle_reasons(track) {
+    match track.quantity() == Quantity::ThrottleReasons {
         true => value as u64 & (THERMAL | POWER | HARDWARE) != 0,
         false => value > 0.0,
     }
 }
 
-/// Whether a signal is the clock that a GPU computes with.
-pub(super) fn is_gpu_clock(track: &Track) -> bool {
-    let name = track.signal.signal.as_str();
-    let of_gpu = name == "gpu_frequency" || (name.starts_with("gpu") && name.ends_with("sm_frequency"));
-    of_gpu && track.signal.unit == "mhz"
-}
-
-/// Whether a signal has the reasons why a GPU's clock is held down.
-pub(super) fn is_throttle_reasons(track: &Track) -> bool {
-    track.signal.unit == "bits" && track.signal.signal.ends_with("throttle_reasons")
-}
-
-/// Cooling devices of the kernel's that slow nothing down: fans, a screen's light, a setting of the firmware's, and a
-/// Jetson's warning that its surface is too hot to touch (from 70 °C on; clocks are held down from 99 °C on).
-const SLOWS_NOTHING: [&str; 8] = [
-    "fan",
-    "pwm",
-    "lcd",
-    "backlight",
-    "video",
-    "tcc",
-    "iwlwifi",
-    "hot-surface",
-];
-
-/// What a cooling device slows down.
-fn slowed_by_heat(track: &Track) -> Option<&str> {
-    let name = track.signal.signal.strip_suffix("_cooling")?;
-    let lower = name.to_ascii_lowercase();
-    let harmless = SLOWS_NOTHING.iter().any(|word| lower.contains(word));
-    (track.signal.unit == "state" && !harmless).then_some(name)
-}
-
 fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    if !is_throttle_reasons(track) {
+    let (Quantity::ThrottleReasons, Part::Gpu(number)) = (track.quantity(), track.part()) else {
         return None;
-    }
+    };
     let points = track.within(window);
     let with = |bits: u64| share(points, |value| value as u64 & bits != 0);
     let (thermal, power, hardware) = (with(THERMAL), with(POWER), with(HARDWARE));
-    let gpu = gpu_name(&track.signal.signal);
+    let gpu = gpu_name(number);
     let (why, share, advice) = if thermal > 0.0 {
         (
             "by its temperature",
@@ -146,21 +114,20 @@ fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
     Some(finding("throttled", None, message, advice.to_owned()))
 }
 
-/// `GPU 0` from `gpu0_throttle_reasons`; `the GPU` for a board's only one.
-pub(super) fn gpu_name(signal: &str) -> String {
-    let number: String = signal
-        .trim_start_matches("gpu")
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    match number.as_str() {
-        "" => "The GPU".to_owned(),
-        number => format!("GPU {number}"),
+/// What a GPU is called at the beginning of a sentence: by its number, or a board's only one.
+pub(super) fn gpu_name(number: Option<u32>) -> String {
+    match number {
+        None => "The GPU".to_owned(),
+        Some(number) => format!("GPU {number}"),
     }
 }
 
 fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    let name = slowed_by_heat(track)?;
+    if track.quantity() != Quantity::Slowdown {
+        return None;
+    }
+    let name = track.signal.signal.as_str();
+    let name = name.strip_suffix("_cooling").unwrap_or(name);
     // Jetsons have a device of this name for each part of the chip, beside those that set its clocks.
     let name = name.strip_suffix("-throttle-alert").unwrap_or(name);
     let used = share(track.within(window), |state| state > 0.0);
@@ -176,7 +143,11 @@ fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
 }
 
 fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    let rail = track.signal.signal.strip_suffix("_over_current")?;
+    if track.quantity() != Quantity::OverCurrent {
+        return None;
+    }
+    let name = track.signal.signal.as_str();
+    let rail = name.strip_suffix("_over_current").unwrap_or(name);
     let raised = share(track.within(window), |flag| flag > 0.0);
     (raised > 0.0).then(|| {
         let message = format!(
@@ -190,24 +161,22 @@ fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
 
 /// Events of the guard that the board's firmware counts: it slows processors and GPU down at once, for a moment each.
 fn over_current_events(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    let signal = &track.signal;
-    let guard = signal.signal.strip_suffix("_events")?;
-    if signal.unit != "count" || signal.averaging != Averaging::Counter {
+    let (Quantity::OverCurrentEvents, Part::Guard(guard)) = (track.quantity(), track.part()) else {
         return None;
-    }
+    };
     let events = counted(track, window)?;
     let seconds = (window.1 - window.0).as_secs_f64().max(1e-9);
     // Limits by Jetson Linux's developer guide.
     let (what, advice) = match guard {
-        "oc1" => (
+        1 => (
             "its input voltage fell too low (OC1)",
             "Use a stronger supply and a shorter, thicker cable, and look at what else hangs off it.",
         ),
-        "oc2" => (
+        2 => (
             "it drew too much power on average (OC2)",
             "Use a power mode below the board's limit (`nvpmodel -q` tells the present one), or lower the load.",
         ),
-        "oc3" => (
+        3 => (
             "it drew too much power for a moment (OC3)",
             "Use a power mode with lower peaks, or lower clocks; in the unlimited modes (MAXN) these events are usual, and \
              results hold only with them.",
@@ -243,7 +212,7 @@ fn counted(track: &Track, (from, to): (Stamp, Stamp)) -> Option<f64> {
 }
 
 fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    if track.signal.signal != "power_mode" {
+    if track.quantity() != Quantity::PowerMode {
         return None;
     }
     let points = track.within(window);
@@ -270,12 +239,12 @@ fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Finding> {
         else {
             continue;
         };
-        let (rise, message) = match track.signal.unit.as_str() {
-            "c" if last - first > RISE_C.0 && last - third > RISE_C.1 => (
+        let (rise, message) = match track.quantity() {
+            Quantity::Temperature if last - first > RISE_C.0 && last - third > RISE_C.1 => (
                 last - first,
                 format!("Temperature {name} was still rising: from {first:.1} to {last:.1} °C over the run."),
             ),
-            "percent" if name == "fan_drive" && last - third > RISE_FAN => (
+            Quantity::FanDrive if last - third > RISE_FAN => (
                 last - third,
                 format!(
                     "The fan was still speeding up: from {third:.0} to {last:.0} % in the last half of the run."
@@ -295,7 +264,7 @@ fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{SampleRecord, SignalRecord};
+    use crate::record::{Averaging, Measurand, SampleRecord, SignalRecord};
 
     const GPU: Used = Used {
         gpu: true,
@@ -386,6 +355,7 @@ mod tests {
             source: "soctherm_oc".into(),
             signal: "oc3_events".into(),
             unit: "count".into(),
+            measurand: Measurand::new(Quantity::OverCurrentEvents, Part::Guard(3)),
             averaging: Averaging::Counter,
             ..SignalRecord::default()
         });
@@ -534,16 +504,6 @@ mod tests {
         ] {
             assert!(said(signal, unit, 0).is_empty(), "{signal}");
         }
-    }
-
-    #[test]
-    fn reasons_of_a_gpu_are_bits_of_that_name() {
-        let of = |signal: &str, unit: &str| {
-            let tracks = tracks("s", signal, unit, |_| 64.0);
-            is_throttle_reasons(tracks.get("s", signal).unwrap())
-        };
-        assert!(of("gpu0_throttle_reasons", "bits"));
-        assert!(!of("gpu0_throttle_reasons", "count") && !of("gpu0_flags", "bits"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::interference::Phases;
 use super::stats::{six_decimals, stats};
 use super::summary::{FrameCounts, Stats};
 use super::tenant::Samples;
-use super::track::{Point, Tracks};
+use super::track::{Point, Track, Tracks};
 use crate::scenario::Scenario;
 use crate::units::Stamp;
 
@@ -63,7 +63,7 @@ pub(super) fn summarize(
             let rate = spec.rate?;
             let window = phases.window(spec.phase, rate.tenant);
             let sample = phases.sample(spec.phase, rate.tenant, samples);
-            let clock = |of: fn(&str) -> bool| window.and_then(|window| clock(tracks, window, of));
+            let clock = |of: fn(&Track) -> bool| window.and_then(|window| clock(tracks, window, of));
             Some(Step {
                 hz: rate.hz,
                 idle_share: phases
@@ -78,8 +78,8 @@ pub(super) fn summarize(
                         &sample.distribution.dependence(&sample.in_order),
                     )
                 }),
-                gpu_clock: clock(of_gpu),
-                cpu_clock: clock(of_processor),
+                gpu_clock: clock(Track::is_gpu_clock),
+                cpu_clock: clock(Track::is_processor_clock),
             })
         })
         .collect();
@@ -89,21 +89,10 @@ pub(super) fn summarize(
     })
 }
 
-fn of_gpu(signal: &str) -> bool {
-    signal == "gpu_frequency" || (signal.starts_with("gpu") && signal.ends_with("sm_frequency"))
-}
-
-fn of_processor(signal: &str) -> bool {
-    let number = signal
-        .strip_prefix("cpu")
-        .and_then(|rest| rest.strip_suffix("_frequency"));
-    number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
-}
-
-fn clock(tracks: &Tracks, window: (Stamp, Stamp), of: fn(&str) -> bool) -> Option<Clock> {
+fn clock(tracks: &Tracks, window: (Stamp, Stamp), is_it: fn(&Track) -> bool) -> Option<Clock> {
     let readings: Vec<f64> = tracks
         .iter()
-        .filter(|track| of(&track.signal.signal) && track.signal.unit == "mhz")
+        .filter(|track| is_it(track))
         .flat_map(|track| track.within(window))
         .map(|point: &Point| point.value)
         .filter(|&mhz| mhz > 0.0)
@@ -121,23 +110,7 @@ mod tests {
     use crate::record::SampleRecord;
 
     #[test]
-    fn clocks_are_told_apart_and_a_unit_that_is_off_has_none() {
-        for (signal, gpu, processor) in [
-            ("gpu_frequency", true, false),
-            ("gpu0_sm_frequency", true, false),
-            ("gpu0_memory_frequency", false, false),
-            ("dla_sm_frequency", false, false),
-            ("emc_frequency", false, false),
-            ("cpu0_frequency", false, true),
-            ("cpu11_frequency", false, true),
-            ("cpu0_load", false, false),
-        ] {
-            assert_eq!(
-                (of_gpu(signal), of_processor(signal)),
-                (gpu, processor),
-                "{signal}"
-            );
-        }
+    fn clocks_of_processors_are_those_alone_and_what_is_off_has_none() {
         let mut tracks = Tracks::default();
         for (signal, unit, values) in [
             ("cpu0_frequency", "mhz", [900.0, 1_500.0, 0.0]),
@@ -160,7 +133,13 @@ mod tests {
             mean_mhz: 1_200.0,
             min_mhz: 900.0,
         };
-        assert_eq!(clock(&tracks, (Stamp(0), Stamp(2)), of_processor), Some(known));
-        assert_eq!(clock(&tracks, (Stamp(3), Stamp(4)), of_processor), None);
+        assert_eq!(
+            clock(&tracks, (Stamp(0), Stamp(2)), Track::is_processor_clock),
+            Some(known)
+        );
+        assert_eq!(
+            clock(&tracks, (Stamp(3), Stamp(4)), Track::is_processor_clock),
+            None
+        );
     }
 }

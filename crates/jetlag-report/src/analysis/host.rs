@@ -1,11 +1,14 @@
 //! The machine beside the tenants: how busy it was, and how much of that was somebody else's work.
 //!
-//! Reads what the host sampler writes: `cpu_load` and `own_cpu_load` in percent of all processors together
-//! (0 to 100), `memory_used` in bytes.
+//! Reads what the host sampler writes: load of the processors and jetlag's own, in percent of all processors together
+//! (0 to 100), and memory in use, in bytes.
 
 use super::summary::HostSummary;
-use crate::record::SampleRecord;
+use crate::record::{Measurand, Part, Quantity, SampleRecord};
 use crate::units::Stamp;
+
+/// The sampler of the host; tegrastats tells the same, and not as exactly.
+const SOURCE: &str = "host";
 
 /// Readings as they come.
 #[derive(Debug, Default)]
@@ -17,14 +20,17 @@ pub(super) struct HostReadings {
 
 impl HostReadings {
     /// Takes in one reading; others than the host's are left alone.
-    pub(super) fn sample(&mut self, sample: &SampleRecord) {
+    pub(super) fn sample(&mut self, measurand: Measurand, sample: &SampleRecord) {
         let Some(value) = sample.value.filter(|value| value.is_finite()) else {
             return;
         };
-        let readings = match (sample.source.as_str(), sample.signal.as_str()) {
-            ("host", "cpu_load") => &mut self.load,
-            ("host", "own_cpu_load") => &mut self.own,
-            ("host", "memory_used") => &mut self.memory,
+        if sample.source != SOURCE {
+            return;
+        }
+        let readings = match (measurand.quantity, measurand.part) {
+            (Quantity::Load, Part::Processors) => &mut self.load,
+            (Quantity::Load, Part::Jetlag) => &mut self.own,
+            (Quantity::MemoryUsed, Part::Board) => &mut self.memory,
             _ => return,
         };
         readings.push((sample.at, value));
@@ -65,13 +71,14 @@ mod tests {
         let read = |signals: &[&str]| {
             let mut readings = HostReadings::default();
             for signal in signals {
-                readings.sample(&SampleRecord {
+                let sample = SampleRecord {
                     at: Stamp(5),
-                    source: "host".to_owned(),
+                    source: SOURCE.to_owned(),
                     signal: (*signal).to_owned(),
                     value: Some(40.0),
                     unit: String::new(),
-                });
+                };
+                readings.sample(Measurand::of_names(SOURCE, signal, ""), &sample);
             }
             readings.finish(Stamp(0), Stamp(10))
         };

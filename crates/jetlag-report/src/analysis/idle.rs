@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::track::{Track, Tracks};
+use crate::record::Quantity;
 use crate::units::Stamp;
 
 /// The prefix of a deep state's signal.
@@ -32,12 +33,8 @@ impl HostIdle {
             };
             of_host.filter(|track| is_it(track)).filter_map(mean).collect()
         };
-        let deep = means(&|track| track.signal.signal.starts_with(DEEP));
-        let clocks = means(&|track| {
-            let name = track.signal.signal.strip_prefix("cpu");
-            let number = name.and_then(|name| name.strip_suffix("_frequency"));
-            number.is_some_and(|number| number.parse::<u32>().is_ok())
-        });
+        let deep = means(&|track| track.quantity() == Quantity::DeepIdle);
+        let clocks = means(&Track::is_processor_clock);
         let all = deep.iter().map(|(_, percent)| percent).sum();
         let idle = HostIdle {
             deep: deep

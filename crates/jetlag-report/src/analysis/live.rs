@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::quantile::Quantile;
-use crate::record::{Event, FrameRecord, OVERHEAD_TENANT, Outcome, Phase, RailRole};
+use crate::record::{
+    Event, FrameRecord, Measurand, OVERHEAD_TENANT, Outcome, Part, Phase, Quantity, RailRole,
+};
 use crate::units::{Nanos, Stamp};
 
 /// Readings kept of a signal: the widest sparkline.
@@ -40,6 +42,8 @@ pub struct LiveView {
 /// One signal.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSignal {
+    /// What it measures, and of what.
+    pub measurand: Measurand,
     /// `mw`, `percent`, ….
     pub unit: String,
     /// Its place in the whole, for a power line.
@@ -92,6 +96,10 @@ impl LiveView {
                 self.seen(sample.at);
                 let key = (sample.source.clone(), sample.signal.clone());
                 let signal = self.signals.entry(key).or_default();
+                if signal.unit.is_empty() {
+                    // Nothing described it: its names have to do.
+                    signal.measurand = Measurand::of_names(&sample.source, &sample.signal, &sample.unit);
+                }
                 signal.unit.clone_from(&sample.unit);
                 signal.at = sample.at;
                 signal.value = sample.value.filter(|value| value.is_finite());
@@ -107,6 +115,7 @@ impl LiveView {
                 let key = (described.source.clone(), described.signal.clone());
                 let signal = self.signals.entry(key).or_default();
                 signal.unit.clone_from(&described.unit);
+                signal.measurand = described.measurand;
                 signal.role = described.role;
             }
             Event::Frame(frame) => self.frame(frame),
@@ -141,13 +150,13 @@ impl LiveView {
 
     /// The mean load of the processors that are on, where each is told and their sum is not.
     pub fn mean_of_cores(&self) -> Option<f64> {
-        let core = |name: &str| {
-            let number = name.strip_prefix("cpu")?.strip_suffix("_load")?;
-            (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(())
+        let is_core = |signal: &LiveSignal| {
+            let Measurand { quantity, part } = signal.measurand;
+            matches!((quantity, part), (Quantity::Load, Part::Processor(_)))
         };
         let loads: Vec<f64> = self
             .current()
-            .filter(|(_, name, _)| core(name).is_some())
+            .filter(|(.., signal)| is_core(signal))
             .filter_map(|(.., signal)| signal.value)
             .collect();
         (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64)

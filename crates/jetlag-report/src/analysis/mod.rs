@@ -70,7 +70,6 @@ use interference::Phases;
 use plot::Drawn;
 use power::Power;
 use series::Series;
-use signals::Signals;
 use summary::{ExpectationResult, Overhead, RunSummary, SCHEMA, TenantSummary, Verdict};
 use tenant::{Gathered, Samples, TenantFacts};
 use track::Tracks;
@@ -92,7 +91,6 @@ pub struct Summarizer {
     host: HostReadings,
     tracks: Tracks,
     windows: Vec<WindowRecord>,
-    signals: Signals,
     phases: Phases,
     failures: Failures,
     recorded: Vec<Finding>,
@@ -116,7 +114,6 @@ impl Summarizer {
             host: HostReadings::default(),
             tracks: Tracks::default(),
             windows: Vec::new(),
-            signals: Signals::default(),
             phases: Phases::default(),
             failures: Failures::default(),
             recorded: Vec::new(),
@@ -156,9 +153,8 @@ impl Summarizer {
                 }
             }
             Event::Sample(sample) => {
-                self.host.sample(sample);
-                self.tracks.sample(sample);
-                self.signals.sample(sample);
+                let measurand = self.tracks.sample(sample);
+                self.host.sample(measurand, sample);
             }
             Event::Signal(signal) => self.tracks.signal(signal),
             Event::Window(window) => self.windows.push(window.clone()),
@@ -173,6 +169,7 @@ impl Summarizer {
     pub fn finish(mut self, incomplete: Option<String>) -> Summary {
         let exact = self.kept <= self.exact_limit;
         let scenario = &self.manifest.scenario;
+        let tracks = self.tracks.finish();
         let finished: Vec<(TenantSummary, TenantFacts, Samples, Drawn)> = self
             .tenants
             .into_iter()
@@ -180,7 +177,7 @@ impl Summarizer {
             .zip(&self.manifest.tenants)
             .zip(self.manifest.devices())
             .map(|(((gathered, scenario), manifest), device)| {
-                gathered.finish(scenario, manifest, device, &self.signals)
+                gathered.finish(scenario, manifest, device, &tracks)
             })
             .collect();
         let (mut tenants, mut facts, mut samples) = (Vec::new(), Vec::new(), Vec::new());
@@ -214,7 +211,6 @@ impl Summarizer {
             let window = self.windows.iter().rfind(|window| window.name == name);
             window.map(|window| (window.from, window.to))
         };
-        let tracks = self.tracks.finish();
         // A run that was killed has no record of its end: then what there is says how long it was.
         let window = measured_window(&facts)
             .or_else(|| named(RECORDING_WINDOW))

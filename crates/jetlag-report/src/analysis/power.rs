@@ -14,7 +14,7 @@ use super::stats::six_decimals;
 use super::summary::{EnergySummary, RailSummary};
 use super::track::{Track, Tracks};
 use super::uncertainty::{Line, Sight, UNSEEN, Withheld, half_mw};
-use crate::record::{Averaging, Finding, RailRole};
+use crate::record::{Averaging, Finding, Quantity, RailRole};
 use crate::units::{Nanos, Stamp};
 
 /// Sources of a board's rails, the best first.
@@ -136,7 +136,8 @@ fn role_name(role: RailRole) -> &'static str {
 
 fn is_rail(track: &Track) -> bool {
     // Readings in mW that nothing describes are of a rail that is not known.
-    track.signal.unit == "mw" && (track.signal.role != RailRole::None || track.signal.origin.is_empty())
+    track.quantity() == Quantity::Power
+        && (track.signal.role != RailRole::None || track.signal.origin.is_empty())
 }
 
 fn matters(role: RailRole) -> bool {
@@ -147,8 +148,8 @@ fn matters(role: RailRole) -> bool {
 fn counter_of<'t>(tracks: &'t Tracks, rail: &Track) -> Option<&'t Track> {
     tracks.iter().find(|track| {
         let signal = &track.signal;
-        signal.averaging == Averaging::Counter
-            && signal.unit == "mj"
+        track.quantity() == Quantity::Energy
+            && signal.averaging == Averaging::Counter
             && signal.source == rail.signal.source
             && signal.within.as_deref() == Some(&rail.signal.signal)
     })

@@ -3,10 +3,10 @@
 use super::stats::six_decimals;
 use super::summary::{SamplerCost, Sampling};
 use super::track::{Track, Tracks};
+use crate::record::Part;
 use crate::units::Stamp;
 
-/// The source, and its signal of the whole thread.
-const SOURCE: &str = "samplers";
+/// The signal of the whole thread.
 const ALL: &str = "all";
 
 /// The means over the window, the costliest sampler first; none where the whole was not read in it.
@@ -16,7 +16,7 @@ pub(super) fn summarize(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Sampl
         let sum: f64 = points.iter().map(|point| point.value).sum();
         (!points.is_empty()).then(|| six_decimals(sum / points.len() as f64))
     };
-    let own = tracks.iter().filter(|track| track.signal.source == SOURCE);
+    let own = tracks.iter().filter(|track| track.part() == Part::Sampler);
     let mut samplers: Vec<SamplerCost> = own
         .filter_map(|track| {
             Some(SamplerCost {
@@ -46,7 +46,7 @@ mod tests {
             for (signal, value) in [("rails_cost", 0.1), ("nvml_cost", 0.3), ("all_cost", 0.5)] {
                 tracks.sample(&SampleRecord {
                     at: Stamp(second * 1_000_000_000),
-                    source: SOURCE.into(),
+                    source: "samplers".into(),
                     signal: signal.into(),
                     // Before the window it cost ten times as much.
                     value: Some(if second < 5 { 10.0 * value } else { value }),

@@ -7,12 +7,11 @@
 
 use super::changepoint::{SHORTEST, levels, median};
 use super::summary::SignalChange;
-use crate::record::SampleRecord;
+use super::track::{Point, Track, Tracks};
+use crate::record::Quantity;
 use crate::units::{Nanos, Stamp};
 
-/// Readings kept of a signal: hours at ten a second, and every second one from then on.
-const MOST_READINGS: usize = 1 << 16;
-/// Signals kept: boards have some tens.
+/// Signals looked at: boards have some tens.
 const MOST_SIGNALS: usize = 256;
 /// Stretches that a signal's readings are grouped into at most.
 const MOST_STRETCHES: usize = 400;
@@ -36,102 +35,43 @@ pub(super) struct Moment {
     pub(super) slower: bool,
 }
 
-/// Clocks and temperatures as they were sampled.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Signals {
-    tracks: Vec<Track>,
-}
-
-#[derive(Clone, Debug)]
-struct Track {
-    source: String,
-    signal: String,
-    unit: String,
-    readings: Vec<(Stamp, f64)>,
-    /// Of so many readings one is kept.
-    every: u64,
-    seen: u64,
-}
-
-impl Signals {
-    /// Takes in a reading; only of clocks and temperatures, and only where there was a value.
-    pub(super) fn sample(&mut self, sample: &SampleRecord) {
-        let Some(value) = sample.value.filter(|value| value.is_finite()) else {
-            return;
-        };
-        if !matches!(sample.unit.as_str(), "mhz" | "c") {
-            return;
-        }
-        let known = self
-            .tracks
-            .iter()
-            .position(|track| track.signal == sample.signal && track.source == sample.source);
-        let place = known.unwrap_or_else(|| {
-            self.tracks.push(Track {
-                source: sample.source.clone(),
-                signal: sample.signal.clone(),
-                unit: sample.unit.clone(),
-                readings: Vec::new(),
-                every: 1,
-                seen: 0,
-            });
-            self.tracks.len() - 1
-        });
-        if place >= MOST_SIGNALS {
-            self.tracks.truncate(MOST_SIGNALS);
-            return;
-        }
-        let track = &mut self.tracks[place];
-        if track.seen.is_multiple_of(track.every) {
-            track.readings.push((sample.at, value));
-        }
-        track.seen += 1;
-        if track.readings.len() >= MOST_READINGS {
-            let mut place = 0;
-            track.readings.retain(|_| {
-                place += 1;
-                place % 2 == 1
-            });
-            track.every *= 2;
-        }
+/// Of each shift of a tenant that was measured in `run`, the signals that changed with it, the most changed first:
+/// clocks that went the other way, and temperatures that went the same way.
+pub(super) fn changed(
+    tracks: &Tracks,
+    shifts: &[Moment],
+    (start, end): (Stamp, Stamp),
+) -> Vec<Vec<SignalChange>> {
+    if shifts.is_empty() {
+        return Vec::new();
     }
-
-    /// Of each shift of a tenant that was measured in `run`, the signals that changed with it, the most changed first:
-    /// clocks that went the other way, and temperatures that went the same way.
-    pub(super) fn changed(&self, shifts: &[Moment], (start, end): (Stamp, Stamp)) -> Vec<Vec<SignalChange>> {
-        if shifts.is_empty() {
-            return Vec::new();
-        }
-        let changes: Vec<Vec<Stamp>> = self
-            .tracks
-            .iter()
-            .map(|track| track.changes((start, end)))
-            .collect();
-        let level = LEVEL / shifts.len() as f64;
-        let length = (end - start).0.max(1) as f64;
-        let all: Vec<Stamp> = {
-            let mut all: Vec<Stamp> = changes.iter().flatten().copied().collect();
-            all.sort_unstable();
-            all
-        };
-        shifts
-            .iter()
-            .map(|shift| {
-                let mut told: Vec<(f64, SignalChange)> = Vec::new();
-                for (track, changes) in self.tracks.iter().zip(&changes) {
-                    let off = changes.iter().map(|&at| (at - shift.at).0.saturating_abs()).min();
-                    let Some(off) = off else { continue };
-                    let off = Nanos(off.max(shift.blur.0).max(track.spacing()));
-                    if as_near(&all, off, (start, end)) / length <= level {
-                        told.extend(track.change(shift));
-                    }
+    let told = |track: &&Track| matches!(track.quantity(), Quantity::Clock | Quantity::Temperature);
+    let tracks: Vec<&Track> = tracks.iter().filter(told).take(MOST_SIGNALS).collect();
+    let changes: Vec<Vec<Stamp>> = tracks.iter().map(|track| changes(track, (start, end))).collect();
+    let level = LEVEL / shifts.len() as f64;
+    let length = (end - start).0.max(1) as f64;
+    let all: Vec<Stamp> = {
+        let mut all: Vec<Stamp> = changes.iter().flatten().copied().collect();
+        all.sort_unstable();
+        all
+    };
+    shifts
+        .iter()
+        .map(|shift| {
+            let mut told: Vec<(f64, SignalChange)> = Vec::new();
+            for (track, changes) in tracks.iter().zip(&changes) {
+                let off = changes.iter().map(|&at| (at - shift.at).0.saturating_abs()).min();
+                let Some(off) = off else { continue };
+                let off = Nanos(off.max(shift.blur.0).max(mean_spacing(track)));
+                if as_near(&all, off, (start, end)) / length <= level {
+                    told.extend(change(track, shift));
                 }
-                told.sort_by(|a, b| b.0.total_cmp(&a.0));
-                told.truncate(MOST_TOLD);
-                told.into_iter().map(|(_, change)| change).collect()
-            })
-            .collect()
-    }
+            }
+            told.sort_by(|a, b| b.0.total_cmp(&a.0));
+            told.truncate(MOST_TOLD);
+            told.into_iter().map(|(_, change)| change).collect()
+        })
+        .collect()
 }
 
 /// How much of a run, in nanoseconds, is at most `off` away from any of these moments, which are in order.
@@ -148,78 +88,76 @@ fn as_near(moments: &[Stamp], off: Nanos, (start, end): (Stamp, Stamp)) -> f64 {
     sum as f64
 }
 
-impl Track {
-    fn within(&self, from: Stamp, to: Stamp) -> &[(Stamp, f64)] {
-        let first = self.readings.partition_point(|&(at, _)| at < from);
-        let last = self.readings.partition_point(|&(at, _)| at < to);
-        self.readings.get(first..last).unwrap_or_default()
-    }
+/// The readings from `from` on, before `to`.
+fn before(track: &Track, from: Stamp, to: Stamp) -> &[Point] {
+    track.within((from, to - Nanos(1)))
+}
 
-    /// How far apart its readings are.
-    fn spacing(&self) -> i64 {
-        match (self.readings.first(), self.readings.last()) {
-            (Some(first), Some(last)) => (last.0 - first.0).0 / self.readings.len().max(2) as i64,
-            _ => 0,
-        }
+/// How far apart its readings are on average.
+fn mean_spacing(track: &Track) -> i64 {
+    let points = track.points();
+    match (points.first(), points.last()) {
+        (Some(first), Some(last)) => (last.at - first.at).0 / points.len().max(2) as i64,
+        _ => 0,
     }
+}
 
-    /// The moments of a run at which its level changed for good, at once, and by as much as matters. What rises evenly
-    /// changes at no moment.
-    fn changes(&self, (start, end): (Stamp, Stamp)) -> Vec<Stamp> {
-        let readings = self.within(start, end);
-        let each = readings.len().div_ceil(MOST_STRETCHES).max(1);
-        let stretches: Vec<(Stamp, f64)> = readings
-            .chunks_exact(each)
-            .filter_map(|chunk| {
-                let mut values: Vec<f64> = chunk.iter().map(|&(_, value)| value).collect();
-                Some((chunk.first()?.0, median(&mut values)?))
-            })
-            .collect();
-        let values: Vec<f64> = stretches.iter().map(|&(_, value)| value).collect();
-        let at_once = |place: &usize| {
-            let level = |from: usize, to: usize| median(&mut values.get(from..to)?.to_vec());
-            let before = level(place.saturating_sub(SHORTEST), *place);
-            let after = level(*place, (place + SHORTEST).min(values.len()));
-            matches!((before, after), (Some(before), Some(after)) if self.size(before, after) >= 1.0)
-        };
-        let places = levels(&values).into_iter().filter(at_once);
-        places.filter_map(|place| Some(stretches.get(place)?.0)).collect()
-    }
-
-    /// A change over what is one.
-    fn size(&self, before: f64, after: f64) -> f64 {
-        match self.unit.as_str() {
-            "mhz" if before > 0.0 => (after / before - 1.0).abs() / CLOCK,
-            "c" => (after - before).abs() / DEGREES,
-            _ => 0.0,
-        }
-    }
-
-    /// How it changed over a shift, if that could have to do with it.
-    fn change(&self, shift: &Moment) -> Option<(f64, SignalChange)> {
-        let between = |from: Stamp, to: Stamp| {
-            let mut values: Vec<f64> = self.within(from, to).iter().map(|&(_, value)| value).collect();
-            median(&mut values)
-        };
-        let (before, after) = (between(shift.from, shift.at)?, between(shift.at, shift.to)?);
-        let size = self.size(before, after);
-        // A slower clock makes frames slower; a faster one beside slower frames has another reason.
-        let rose = after > before;
-        let fits = match self.unit.as_str() {
-            "mhz" => rose != shift.slower,
-            _ => rose == shift.slower,
-        };
-        (size >= 1.0 && fits).then(|| {
-            let change = SignalChange {
-                source: self.source.clone(),
-                signal: self.signal.clone(),
-                unit: self.unit.clone(),
-                before,
-                after,
-            };
-            (size, change)
+/// The moments of a run at which its level changed for good, at once, and by as much as matters. What rises evenly
+/// changes at no moment.
+fn changes(track: &Track, (start, end): (Stamp, Stamp)) -> Vec<Stamp> {
+    let readings = before(track, start, end);
+    let each = readings.len().div_ceil(MOST_STRETCHES).max(1);
+    let stretches: Vec<(Stamp, f64)> = readings
+        .chunks_exact(each)
+        .filter_map(|chunk| {
+            let mut values: Vec<f64> = chunk.iter().map(|point| point.value).collect();
+            Some((chunk.first()?.at, median(&mut values)?))
         })
+        .collect();
+    let values: Vec<f64> = stretches.iter().map(|&(_, value)| value).collect();
+    let at_once = |place: &usize| {
+        let level = |from: usize, to: usize| median(&mut values.get(from..to)?.to_vec());
+        let before = level(place.saturating_sub(SHORTEST), *place);
+        let after = level(*place, (place + SHORTEST).min(values.len()));
+        matches!((before, after), (Some(before), Some(after)) if size(track, before, after) >= 1.0)
+    };
+    let places = levels(&values).into_iter().filter(at_once);
+    places.filter_map(|place| Some(stretches.get(place)?.0)).collect()
+}
+
+/// A change over what is one.
+fn size(track: &Track, before: f64, after: f64) -> f64 {
+    match track.quantity() {
+        Quantity::Clock if before > 0.0 => (after / before - 1.0).abs() / CLOCK,
+        Quantity::Temperature => (after - before).abs() / DEGREES,
+        _ => 0.0,
     }
+}
+
+/// How it changed over a shift, if that could have to do with it.
+fn change(track: &Track, shift: &Moment) -> Option<(f64, SignalChange)> {
+    let between = |from: Stamp, to: Stamp| {
+        let mut values: Vec<f64> = before(track, from, to).iter().map(|point| point.value).collect();
+        median(&mut values)
+    };
+    let (before, after) = (between(shift.from, shift.at)?, between(shift.at, shift.to)?);
+    let size = size(track, before, after);
+    // A slower clock makes frames slower; a faster one beside slower frames has another reason.
+    let rose = after > before;
+    let fits = match track.quantity() {
+        Quantity::Clock => rose != shift.slower,
+        _ => rose == shift.slower,
+    };
+    (size >= 1.0 && fits).then(|| {
+        let change = SignalChange {
+            source: track.signal.source.clone(),
+            signal: track.signal.signal.clone(),
+            unit: track.signal.unit.clone(),
+            before,
+            after,
+        };
+        (size, change)
+    })
 }
 
 #[cfg(test)]
@@ -229,6 +167,7 @@ mod tests {
     use rand_pcg::rand_core::{Rng, SeedableRng};
 
     use super::*;
+    use crate::record::SampleRecord;
 
     const MS: i64 = 1_000_000;
     const SECONDS: i64 = 60;
@@ -239,7 +178,7 @@ mod tests {
 
     /// A signal of a minute, ten readings a second, with noise of the first order around a level.
     fn add(
-        signals: &mut Signals,
+        signals: &mut Tracks,
         name: &str,
         unit: &str,
         random: &mut Pcg64,
@@ -279,7 +218,7 @@ mod tests {
         let (mut named, runs) = (0, 400);
         for seed in 0..runs {
             let mut random = Pcg64::seed_from_u64(seed);
-            let mut signals = Signals::default();
+            let mut signals = Tracks::default();
             for (number, falls) in [1300.0, 2100.0, 900.0].into_iter().zip([true, true, false]) {
                 let at = uniform(&mut random) * 60.0;
                 let after = if falls { 0.8 } else { 1.1 } * number;
@@ -295,7 +234,7 @@ mod tests {
             });
             add(&mut signals, "emc", "mhz", &mut random, 2.0, |t| 2000.0 - 4.0 * t);
             let at = 15.0 + 40.0 * uniform(&mut random);
-            let found = signals.changed(&[shift(at, seed % 4 != 0)], run());
+            let found = changed(&signals, &[shift(at, seed % 4 != 0)], run());
             named += u32::from(!found[0].is_empty());
         }
         println!("{named} of {runs} runs lay a shift to a signal that has nothing to do with it");
@@ -307,14 +246,14 @@ mod tests {
         let mut found = 0;
         for seed in 0..100 {
             let mut random = Pcg64::seed_from_u64(seed);
-            let mut signals = Signals::default();
+            let mut signals = Tracks::default();
             let at = 15.0 + 40.0 * uniform(&mut random);
             let late = at + (uniform(&mut random) - 0.5) * 0.4;
             add(&mut signals, "clock", "mhz", &mut random, 4.0, |t| {
                 if t < late { 1300.0 } else { 1100.0 }
             });
             add(&mut signals, "gpu", "c", &mut random, 0.1, |t| 50.0 + 0.3 * t);
-            let told = &signals.changed(&[shift(at, true)], run())[0];
+            let told = &changed(&signals, &[shift(at, true)], run())[0];
             found += u32::from(told.len() == 1 && told[0].signal == "clock");
         }
         println!("{found} of 100 clocks that fell with the shift are named");
@@ -324,17 +263,17 @@ mod tests {
     #[test]
     fn a_clock_that_rises_when_frames_get_slower_did_not_slow_them_down() {
         let mut random = Pcg64::seed_from_u64(1);
-        let mut signals = Signals::default();
+        let mut signals = Tracks::default();
         add(&mut signals, "clock", "mhz", &mut random, 4.0, |t| {
             if t < 30.0 { 900.0 } else { 1300.0 }
         });
-        assert!(signals.changed(&[shift(30.0, true)], run())[0].is_empty());
-        assert_eq!(signals.changed(&[shift(30.0, false)], run())[0].len(), 1);
+        assert!(changed(&signals, &[shift(30.0, true)], run())[0].is_empty());
+        assert_eq!(changed(&signals, &[shift(30.0, false)], run())[0].len(), 1);
     }
 
     #[test]
     fn readings_that_are_no_numbers_are_no_readings() {
-        let mut signals = Signals::default();
+        let mut signals = Tracks::default();
         add(
             &mut signals,
             "clock",
@@ -343,29 +282,8 @@ mod tests {
             0.0,
             |_| f64::NAN,
         );
-        assert!(signals.tracks.is_empty());
-        assert_eq!(signals.changed(&[], run()), Vec::<Vec<SignalChange>>::new());
-    }
-
-    #[test]
-    fn of_a_long_run_readings_are_kept_evenly_spaced() {
-        let mut signals = Signals::default();
-        let reading = |i: i64| SampleRecord {
-            at: Stamp(i * 100 * MS),
-            source: "gpu".to_owned(),
-            signal: "clock".to_owned(),
-            value: Some(1300.0),
-            unit: "mhz".to_owned(),
-        };
-        (0..MOST_READINGS as i64 + 1_000).for_each(|i| signals.sample(&reading(i)));
-        let readings = &signals.tracks[0].readings;
-        assert_eq!(readings.len(), MOST_READINGS / 2 + 500);
-        assert!(
-            readings
-                .windows(2)
-                .all(|pair| pair[1].0 - pair[0].0 == Nanos(200 * MS))
-        );
-        assert_eq!(readings[0].0, Stamp(0));
+        assert!(changed(&signals, &[shift(30.0, true)], run())[0].is_empty());
+        assert_eq!(changed(&signals, &[], run()), Vec::<Vec<SignalChange>>::new());
     }
 
     #[test]
@@ -379,11 +297,11 @@ mod tests {
             ("c", 50.0, 45.5, false),
         ] {
             let mut random = Pcg64::seed_from_u64(1);
-            let mut signals = Signals::default();
+            let mut signals = Tracks::default();
             add(&mut signals, "signal", unit, &mut random, 0.05, |t| {
                 if t < 30.0 { before } else { after }
             });
-            let found = &signals.changed(&[shift(30.0, true)], run())[0];
+            let found = &changed(&signals, &[shift(30.0, true)], run())[0];
             assert_eq!(
                 found.len(),
                 usize::from(named),
@@ -397,7 +315,7 @@ mod tests {
         // Read every two seconds it may have changed in any four: much of a minute, and little of ten.
         for (seconds, named) in [(60, 0), (600, 1)] {
             let mut random = Pcg64::seed_from_u64(1);
-            let mut signals = Signals::default();
+            let mut signals = Tracks::default();
             for i in 0..seconds / 2 {
                 let noise: f64 = Normal::new(0.0, 2.0).unwrap().sample(&mut random);
                 signals.sample(&SampleRecord {
@@ -413,7 +331,7 @@ mod tests {
                 to: end,
                 ..shift(seconds as f64 / 2.0, true)
             };
-            let found = &signals.changed(&[shift], (Stamp(0), end))[0];
+            let found = &changed(&signals, &[shift], (Stamp(0), end))[0];
             assert_eq!(found.len(), named, "{seconds} s: {found:?}");
         }
     }
@@ -421,7 +339,7 @@ mod tests {
     #[test]
     fn a_clock_that_fell_for_a_while_is_named_for_the_shift_that_began_then() {
         let mut random = Pcg64::seed_from_u64(1);
-        let mut signals = Signals::default();
+        let mut signals = Tracks::default();
         add(&mut signals, "clock", "mhz", &mut random, 4.0, |t| {
             if (10.0..25.0).contains(&t) { 900.0 } else { 1300.0 }
         });
@@ -429,19 +347,23 @@ mod tests {
             to: Stamp(25_000 * MS),
             ..shift(10.0, true)
         };
-        let found = &signals.changed(&[shift], run())[0];
+        let found = &changed(&signals, &[shift], run())[0];
         assert_eq!(found.len(), 1, "{found:?}");
     }
 
-    fn track(unit: &str) -> Track {
-        Track {
-            source: "gpu".to_owned(),
-            signal: "signal".to_owned(),
-            unit: unit.to_owned(),
-            readings: (0..5).map(|i| (Stamp(i * 10), i as f64)).collect(),
-            every: 1,
-            seen: 5,
+    /// Five readings, ten nanoseconds apart.
+    fn track(unit: &str) -> Tracks {
+        let mut tracks = Tracks::default();
+        for i in 0..5 {
+            tracks.sample(&SampleRecord {
+                at: Stamp(i * 10),
+                source: "gpu".to_owned(),
+                signal: "signal".to_owned(),
+                value: Some(i as f64),
+                unit: unit.to_owned(),
+            });
         }
+        tracks
     }
 
     #[test]
@@ -454,7 +376,8 @@ mod tests {
             ("c", 50.0, 47.0, 1.5),
             ("w", 50.0, 47.0, 0.0),
         ] {
-            let found = track(unit).size(before, after);
+            let tracks = track(unit);
+            let found = super::size(tracks.iter().next().unwrap(), before, after);
             assert!(
                 (found - size).abs() < 1e-9,
                 "{unit}, {before} to {after}: {found}"
@@ -464,27 +387,9 @@ mod tests {
 
     #[test]
     fn a_reading_at_the_start_of_a_window_is_in_it_and_one_at_its_end_is_not() {
-        let found: Vec<f64> = track("c")
-            .within(Stamp(10), Stamp(30))
-            .iter()
-            .map(|of| of.1)
-            .collect();
+        let tracks = track("c");
+        let readings = before(tracks.iter().next().unwrap(), Stamp(10), Stamp(30));
+        let found: Vec<f64> = readings.iter().map(|point| point.value).collect();
         assert_eq!(found, [1.0, 2.0]);
-    }
-
-    #[test]
-    fn signals_of_one_name_and_two_sources_are_two() {
-        let mut signals = Signals::default();
-        for source in ["gpu", "soc", "gpu"] {
-            signals.sample(&SampleRecord {
-                at: Stamp(0),
-                source: source.to_owned(),
-                signal: "frequency".to_owned(),
-                value: Some(1_300.0),
-                unit: "mhz".to_owned(),
-            });
-        }
-        let readings: Vec<usize> = signals.tracks.iter().map(|track| track.readings.len()).collect();
-        assert_eq!(readings, [2, 1]);
     }
 }

@@ -10,10 +10,11 @@
 //! - otherwise: shifts, each set against the clocks and temperatures that were sampled (`signals`).
 
 use super::changepoint::median;
-use super::signals::{Moment, Signals};
+use super::signals::{self, Moment};
 use super::states::states;
 use super::stats::six_decimals;
 use super::summary::{Shift, Steady};
+use super::track::Tracks;
 use crate::record::Finding;
 use crate::units::{Nanos, Stamp};
 
@@ -31,7 +32,7 @@ const SETTLING: f64 = 0.25;
 const MOST_SHIFTS: usize = 8;
 
 /// Judges the response times of a tenant, each with its release, in order.
-pub(super) fn judge(responses: &[(Stamp, i64)], signals: &Signals) -> Steady {
+pub(super) fn judge(responses: &[(Stamp, i64)], tracks: &Tracks) -> Steady {
     let frames = LEAST_FRAMES.max(responses.len().div_ceil(MOST_STRETCHES));
     let stretches: Vec<(Stamp, f64)> = responses
         .chunks_exact(frames)
@@ -79,7 +80,7 @@ pub(super) fn judge(responses: &[(Stamp, i64)], signals: &Signals) -> Steady {
     Steady {
         judged: true,
         settled_after_s: Some(0.0),
-        shifts: shifts(&stretches, &changes, (start, end), signals),
+        shifts: shifts(&stretches, &changes, (start, end), tracks),
         ..Steady::default()
     }
 }
@@ -136,7 +137,7 @@ fn shifts(
     stretches: &[(Stamp, f64)],
     changes: &[usize],
     (start, end): (Stamp, Stamp),
-    signals: &Signals,
+    tracks: &Tracks,
 ) -> Vec<Shift> {
     let medians: Vec<f64> = stretches.iter().map(|&(_, ms)| ms).collect();
     let levels = level_of_each(&medians, changes);
@@ -160,7 +161,7 @@ fn shifts(
     let mut shifts: Vec<Shift> = moments
         .iter()
         .zip(levels.windows(2))
-        .zip(signals.changed(&moments, (start, end)))
+        .zip(signals::changed(tracks, &moments, (start, end)))
         .map(|((moment, pair), with)| Shift {
             at_s: seconds(start, moment.at),
             before_ms: six_decimals(pair[0]),
@@ -282,8 +283,8 @@ mod tests {
             .collect()
     }
 
-    fn clock(mhz: impl Fn(i64) -> f64) -> Signals {
-        let mut signals = Signals::default();
+    fn clock(mhz: impl Fn(i64) -> f64) -> Tracks {
+        let mut signals = Tracks::default();
         for i in 0..300 {
             signals.sample(&SampleRecord {
                 at: Stamp(i * 100 * MS),
@@ -300,7 +301,7 @@ mod tests {
     fn a_steady_tenant_is_called_so() {
         let mut alarms = 0;
         for seed in 0..200 {
-            let steady = judge(&run(seed, |_| 9.0), &Signals::default());
+            let steady = judge(&run(seed, |_| 9.0), &Tracks::default());
             assert!(steady.judged);
             let calm =
                 steady.settled_after_s == Some(0.0) && steady.drift.is_none() && steady.shifts.is_empty();
@@ -314,7 +315,7 @@ mod tests {
         for seed in 0..20 {
             let steady = judge(
                 &run(seed, |x| if x < 0.15 { 12.0 } else { 9.0 }),
-                &Signals::default(),
+                &Tracks::default(),
             );
             let settled = steady.settled_after_s.unwrap();
             assert!((settled - 4.5).abs() < 1.0, "{settled}");
@@ -354,7 +355,7 @@ mod tests {
     #[test]
     fn a_slow_rise_is_a_drift_and_no_row_of_shifts() {
         for seed in 0..20 {
-            let steady = judge(&run(seed, |x| 9.0 * (1.0 + 0.3 * x)), &Signals::default());
+            let steady = judge(&run(seed, |x| 9.0 * (1.0 + 0.3 * x)), &Tracks::default());
             let drift = steady.drift.unwrap();
             assert!((drift - 0.3).abs() < 0.08, "seed {seed}: {steady:?}");
             assert!(steady.shifts.is_empty());
@@ -363,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_drift_is_the_change_over_the_start_and_nothing_falls_by_more_than_all_of_it() {
-        let falls = judge(&run(3, |x| 20.0 - 8.0 * x), &Signals::default());
+        let falls = judge(&run(3, |x| 20.0 - 8.0 * x), &Tracks::default());
         let drift = falls.drift.unwrap();
         assert!((drift + 0.4).abs() < 0.05, "{falls:?}");
         let found = finding("camera", &falls, Nanos::ZERO).unwrap();
@@ -374,21 +375,21 @@ mod tests {
         );
         // Most of it at the start: a straight line through it ends below nothing, and is not told.
         for seed in 0..20 {
-            let steep = judge(&run(seed, |x| 1.0 + 40.0 * (-6.0 * x).exp()), &Signals::default());
+            let steep = judge(&run(seed, |x| 1.0 + 40.0 * (-6.0 * x).exp()), &Tracks::default());
             assert!(steep.drift.is_none_or(|drift| drift > -1.0), "{steep:?}");
         }
     }
 
     #[test]
     fn too_few_frames_say_nothing() {
-        assert!(!judge(&run(1, |_| 9.0)[..100], &Signals::default()).judged);
-        assert_eq!(judge(&[], &Signals::default()), Steady::default());
+        assert!(!judge(&run(1, |_| 9.0)[..100], &Tracks::default()).judged);
+        assert_eq!(judge(&[], &Tracks::default()), Steady::default());
     }
 
     #[test]
     fn a_shift_is_told_with_what_changed_beside_it_in_its_own_unit_and_with_advice_that_fits() {
         let beside = |unit: &str, before: f64, after: f64| {
-            let mut signals = Signals::default();
+            let mut signals = Tracks::default();
             for i in 0..300 {
                 signals.sample(&SampleRecord {
                     at: Stamp(i * 99 * MS),
@@ -446,7 +447,7 @@ mod tests {
             };
             let stretches: Vec<(Stamp, f64)> = (0..number).map(|n| (Stamp(n * length), level(n))).collect();
             let changes = [number / 3, 2 * number / 3].map(|at| at as usize);
-            let mut signals = Signals::default();
+            let mut signals = Tracks::default();
             for i in 0..600 {
                 signals.sample(&SampleRecord {
                     at: Stamp(i * 100 * MS),

@@ -6,12 +6,12 @@ use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
 use super::quantile::Quantile;
 use super::series::{Distribution, Series};
-use super::signals::Signals;
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
 use super::steady;
 use super::submission;
 use super::summary::{FrameCounts, Slowdown, Stats, TenantSummary};
 use super::timeline::{Misses, Timeline};
+use super::track::Tracks;
 use super::waterfall;
 use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
 use crate::scenario::{Arrival, Tenant};
@@ -224,7 +224,7 @@ impl Gathered {
         scenario: &Tenant,
         manifest: &TenantManifest,
         device: Device,
-        signals: &Signals,
+        tracks: &Tracks,
     ) -> (TenantSummary, TenantFacts, Samples, Drawn) {
         let measured = self.measured();
         let time_share = time_share(&self.response, &self.service, &self.stages);
@@ -259,7 +259,7 @@ impl Gathered {
         let dependence = response.dependence(&responses);
         let response_ms = stats(&response, &dependence);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
-        let steady = steady::judge(&timed, signals);
+        let steady = steady::judge(&timed, tracks);
         let streak = self.misses.longest_streak();
         let sums = self.stages.each_ref().map(Series::sum);
         let stages = Stage::ALL

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::record::{Averaging, SampleRecord, SignalRecord};
+use crate::record::{Averaging, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// Readings kept of one signal: 1.8 hours at 10 Hz before the first drawing together; 1.5 MiB.
@@ -45,6 +45,29 @@ pub(super) struct Tracks {
 }
 
 impl Track {
+    /// The kind of figure that it has.
+    pub(super) fn quantity(&self) -> Quantity {
+        self.signal.measurand.quantity
+    }
+
+    /// What it is a figure of.
+    pub(super) fn part(&self) -> Part {
+        self.signal.measurand.part
+    }
+
+    /// Whether it is the clock of a GPU's processors.
+    pub(super) fn is_gpu_clock(&self) -> bool {
+        matches!((self.quantity(), self.part()), (Quantity::Clock, Part::Gpu(_)))
+    }
+
+    /// Whether it is the clock of one processor.
+    pub(super) fn is_processor_clock(&self) -> bool {
+        matches!(
+            (self.quantity(), self.part()),
+            (Quantity::Clock, Part::Processor(_))
+        )
+    }
+
     fn push(&mut self, at: Stamp, value: Option<f64>) {
         let Some(value) = value.filter(|value| value.is_finite()) else {
             if self.unread.len() < MOST {
@@ -140,13 +163,16 @@ impl Track {
 }
 
 impl Tracks {
-    /// Takes in one reading.
-    pub(super) fn sample(&mut self, sample: &SampleRecord) {
+    /// Takes in one reading; says what it measures.
+    pub(super) fn sample(&mut self, sample: &SampleRecord) -> Measurand {
         let track = self.track(&sample.source, &sample.signal);
         if track.signal.unit.is_empty() {
             track.signal.unit.clone_from(&sample.unit);
+            // Nothing described it: its names have to do.
+            track.signal.measurand = Measurand::of_names(&sample.source, &sample.signal, &sample.unit);
         }
         track.push(sample.at, sample.value);
+        track.signal.measurand
     }
 
     /// Takes in what a signal means.

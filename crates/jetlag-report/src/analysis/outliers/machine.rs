@@ -3,7 +3,7 @@
 
 use super::super::conditions;
 use super::super::track::{Point, Track, Tracks};
-use crate::record::Device;
+use crate::record::{Device, Part, Quantity};
 use crate::units::Stamp;
 
 /// Clock, temperature and throttling by moment.
@@ -24,17 +24,21 @@ impl<'a> Machine<'a> {
     pub(super) fn new(tracks: &'a Tracks, device: Device) -> Self {
         let most = |track: &Track| track.points().iter().map(|p| p.value).fold(f64::MIN, f64::max);
         let hottest = |a: &&Track, b: &&Track| most(a).total_cmp(&most(b));
-        let of_gpu = |track: &&Track| track.signal.signal.to_ascii_lowercase().contains("gpu");
-        let warm = || tracks.iter().filter(|track| track.signal.unit == "c");
+        let of_gpu = |track: &&Track| matches!(track.part(), Part::Gpu(_));
+        let warm = || {
+            tracks
+                .iter()
+                .filter(|track| track.quantity() == Quantity::Temperature)
+        };
         let throttling = tracks.iter().filter(|track| {
-            let of_a_gpu = conditions::is_throttle_reasons(track);
+            let of_a_gpu = track.quantity() == Quantity::ThrottleReasons;
             conditions::tells_throttling(track)
                 && device != Device::None
                 && (!of_a_gpu || is_of(track, device))
         });
         let clock = tracks
             .iter()
-            .find(|track| conditions::is_gpu_clock(track) && is_of(track, device));
+            .find(|track| track.is_gpu_clock() && is_of(track, device));
         let temperature = warm()
             .filter(of_gpu)
             .max_by(hottest)
@@ -65,14 +69,12 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether a GPU's signal is of this one: `gpu1_…`, or a board's only one.
+/// Whether a GPU's signal is of this one: of its number, or of a board's only one.
 fn is_of(track: &Track, device: Device) -> bool {
-    let Device::Gpu(number) = device else {
-        return false;
-    };
-    let name = track.signal.signal.trim_start_matches("gpu");
-    let digits: String = name.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().map_or(digits.is_empty(), |of: u16| of == number)
+    match (track.part(), device) {
+        (Part::Gpu(of), Device::Gpu(number)) => of.is_none_or(|of| of == u32::from(number)),
+        _ => false,
+    }
 }
 
 impl<'a> Sensor<'a> {

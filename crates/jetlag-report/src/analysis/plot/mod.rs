@@ -11,7 +11,7 @@ pub(super) use slices::Slices;
 
 use super::series::Distribution;
 use super::track::{Track, Tracks};
-use crate::record::RailRole;
+use crate::record::{Quantity, RailRole};
 use crate::units::{Nanos, Stamp};
 
 /// Slices of time of one signal.
@@ -305,9 +305,12 @@ fn at_most(distribution: &Distribution) -> Vec<(f64, f64)> {
 /// A power line, clock or temperature within a window, in few points.
 fn signal(track: &Track, window: (Stamp, Stamp)) -> Option<SignalPlot> {
     let of = &track.signal;
-    let is_clock = of.unit == "mhz" && of.signal.contains("frequency");
-    let is_power = of.unit == "mw" && of.role != RailRole::None;
-    if !(is_clock || is_power || of.unit == "c") {
+    let is_drawn = match track.quantity() {
+        Quantity::Clock | Quantity::Temperature => true,
+        Quantity::Power => of.role != RailRole::None,
+        _ => false,
+    };
+    if !is_drawn {
         return None;
     }
     let points = track.within(window);
