@@ -10,6 +10,7 @@ mod autocorrelation;
 mod binomial;
 mod changepoint;
 mod clocks;
+mod code;
 pub mod compare;
 mod conditions;
 mod counter;
@@ -24,6 +25,7 @@ mod histogram;
 mod host;
 mod idle;
 pub mod interference;
+mod limit;
 pub mod live;
 mod metric;
 pub mod nodes;
@@ -64,9 +66,11 @@ use crate::record::{
 };
 use crate::scenario::{ClockKind, Release};
 use crate::units::{Nanos, Stamp};
+use code::Code;
 use failures::Failures;
 use host::HostReadings;
 use interference::Phases;
+use limit::Limit;
 use plot::Drawn;
 use power::Power;
 use series::Series;
@@ -258,16 +262,16 @@ impl Summarizer {
             let (name, tenant) = (&tenants.get(number)?.name, u16::try_from(number).ok()?);
             self.failures.cause(phase, tenant, name, None)
         };
-        let of_phases = phases::findings(scenario, &phases, cause);
-        let mut derived: Vec<Finding> = derived
+        let of_phases = phases::limits(scenario, &phases, cause);
+        let mut derived: Vec<Limit> = derived
             .into_iter()
             .chain(of_phases)
             .chain(conditions)
-            .chain(power.findings)
+            .chain(power.limits)
             .collect();
         // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
-        derived.sort_by_key(|finding| finding.code != conditions::OVER_CURRENT);
-        let findings = merge(self.recorded, derived);
+        derived.sort_by_key(|limit| limit.code() != Code::OverCurrent);
+        let findings = merge(self.recorded, derived.into_iter().map(Finding::from));
         let measured = facts
             .iter()
             .map(|facts| facts.measured)
@@ -372,7 +376,7 @@ fn judge(lines: &[String], tenants: &[TenantSummary]) -> (Vec<ExpectationResult>
 }
 
 /// What the run recorded, and what its figures show besides; each once.
-fn merge(recorded: Vec<Finding>, derived: Vec<Finding>) -> Vec<Finding> {
+fn merge(recorded: Vec<Finding>, derived: impl Iterator<Item = Finding>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     let mut findings: Vec<Finding> = recorded
         .into_iter()
@@ -388,11 +392,8 @@ fn merge(recorded: Vec<Finding>, derived: Vec<Finding>) -> Vec<Finding> {
         .iter()
         .map(|finding| (finding.code.clone(), finding.tenant.clone()))
         .collect();
-    findings.extend(
-        derived
-            .into_iter()
-            .filter(|finding| !known.contains(&(finding.code.clone(), finding.tenant.clone()))),
-    );
+    findings
+        .extend(derived.filter(|finding| !known.contains(&(finding.code.clone(), finding.tenant.clone()))));
     findings
 }
 

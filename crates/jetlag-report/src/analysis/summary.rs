@@ -7,6 +7,7 @@
 use serde::Serialize as DeriveSerialize;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use super::code::Code;
 pub use super::duty::DutyCycle;
 pub use super::interference::Interference;
 pub use super::phases::{PhaseSummary, PhaseTenant};
@@ -19,13 +20,6 @@ use crate::record::{FrameRecord, NOT_STARTED, Outcome};
 
 /// The version of the machine form; larger when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
-
-/// Code of the finding that a run file was cut short.
-pub(super) const TRUNCATED_FILE: &str = "truncated-file";
-/// Code of the finding that the recorder fell behind.
-pub(super) const LOST_RECORDS: &str = "lost-records";
-/// Code of the finding that a tenant completed nothing in a run that came to its end.
-pub(super) const NO_FRAMES: &str = "no-frames";
 
 /// A run in figures.
 #[derive(Clone, Debug, PartialEq, DeriveSerialize)]
@@ -63,14 +57,17 @@ impl Summary {
 
     /// What is said of each tenant that produced nothing: a run that has one is not done.
     pub fn without_frames(&self) -> impl Iterator<Item = &Finding> {
-        let none = |finding: &&Finding| finding.code == NO_FRAMES || finding.code == NOT_STARTED;
+        let none = |finding: &&Finding| finding.code == Code::NoFrames.word() || finding.code == NOT_STARTED;
         self.run.findings.iter().filter(none)
     }
 
     /// Whether the record lacks frames that ran: its file was cut short, or the recorder fell behind.
     pub fn has_gaps(&self) -> bool {
-        let gap = |finding: &Finding| finding.code == TRUNCATED_FILE || finding.code == LOST_RECORDS;
-        self.run.findings.iter().any(gap)
+        let gaps = [Code::TruncatedFile, Code::LostRecords].map(Code::word);
+        self.run
+            .findings
+            .iter()
+            .any(|finding| gaps.contains(&finding.code.as_str()))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The machine at one moment, from the readings just before it: a reading from within a frame may be what the frame
 //! brought about, as a clock that idles while the frame is held up.
 
-use super::super::conditions;
 use super::super::track::{Point, Track, Tracks};
+use super::super::{clocks, conditions};
 use crate::record::Device;
 use crate::units::Stamp;
 
@@ -34,7 +34,7 @@ impl<'a> Machine<'a> {
         });
         let clock = tracks
             .iter()
-            .find(|track| conditions::is_gpu_clock(track) && is_of(track, device));
+            .find(|track| clocks::is_gpu_clock(track) && is_of(track, device));
         let temperature = warm()
             .filter(of_gpu)
             .max_by(hottest)
