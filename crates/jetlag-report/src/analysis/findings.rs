@@ -164,7 +164,8 @@ fn own_cost(evidence: &Evidence<'_>) -> Option<Limit> {
         return None;
     }
     let own_us = evidence.overhead?.p50?;
-    let measured = evidence.tenants.iter().filter(|tenant| tenant.backend != "null");
+    let null = BackendChoice::Null.name();
+    let measured = evidence.tenants.iter().filter(|tenant| tenant.backend != null);
     let (tenant, median_us) = measured
         .filter_map(|tenant| Some((&tenant.name, tenant.response_ms.p50? * 1e3)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
