@@ -4,16 +4,16 @@
 //! Only what limits the meaning of a number is a finding, because one finding makes the verdict *limited*.
 //! That a promise was broken is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
-use super::Undecided;
 use super::binomial::exceeds_share;
 use super::idle::HostIdle;
+use super::judge::Undecided;
 use super::limit::{FramesLimit, Lacking, Limit, More, Overloaded, Pressure, RunLimit, ServingLimit};
 use super::protection;
 use super::quantile::Quantile;
 use super::steady;
 use super::submission;
 use super::summary::{FrameCounts, HostSummary, Overhead, Stage, TenantSummary};
-use super::tenant::TenantFacts;
+use super::tenant::{Measured, TenantFacts};
 use crate::record::{APPLICATION_BACKEND, EndReason, Finding, Manifest, NOT_STARTED};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Tenant};
 use crate::units::Nanos;
@@ -38,8 +38,7 @@ const OWN_SHARE: f64 = 0.01;
 /// All that the rules look at.
 pub(super) struct Evidence<'a> {
     pub(super) manifest: &'a Manifest,
-    pub(super) tenants: &'a [TenantSummary],
-    pub(super) facts: &'a [TenantFacts],
+    pub(super) tenants: &'a [Measured<'a>],
     pub(super) overhead: Option<Overhead>,
     pub(super) host: Option<HostSummary>,
     /// Programs that took most of the processors, in processors.
@@ -84,8 +83,13 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
     findings.extend(interrupted(evidence));
     findings.extend(host_busy(evidence));
     findings.extend(own_cost(evidence));
-    let tenants = evidence.manifest.scenario.tenants.iter();
-    for ((scenario, summary), facts) in tenants.zip(evidence.tenants).zip(evidence.facts) {
+    for tenant in evidence.tenants {
+        let Measured {
+            scenario,
+            summary,
+            facts,
+            ..
+        } = tenant;
         let case = Case {
             manifest: evidence.manifest,
             scenario,
@@ -133,9 +137,8 @@ fn interrupted(evidence: &Evidence<'_>) -> Option<Limit> {
             .together
             .is_some_and(|phase| phase.reason == EndReason::Interrupted)
     };
-    let measured = evidence
-        .facts
-        .iter()
+    let facts = evidence.tenants.iter().map(|tenant| &tenant.facts);
+    let measured = facts
         .filter(was_interrupted)
         .map(|facts| facts.measured)
         .max()?;
@@ -165,8 +168,9 @@ fn own_cost(evidence: &Evidence<'_>) -> Option<Limit> {
     }
     let own_us = evidence.overhead?.p50?;
     let null = BackendChoice::Null.name();
-    let measured = evidence.tenants.iter().filter(|tenant| tenant.backend != null);
-    let (tenant, median_us) = measured
+    let tenants = evidence.tenants.iter().map(|tenant| &tenant.summary);
+    let (tenant, median_us) = tenants
+        .filter(|tenant| tenant.backend != null)
         .filter_map(|tenant| Some((&tenant.name, tenant.response_ms.p50? * 1e3)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
     (own_us > OWN_SHARE * median_us).then(|| {
@@ -515,7 +519,7 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
             Ok(expectation) => expectation,
             Err(error) => return Some(Limit::Run(RunLimit::UnreadableExpectation(error.clone()))),
         };
-        let mut tenants = evidence.tenants.iter();
+        let mut tenants = evidence.tenants.iter().map(|tenant| &tenant.summary);
         let tenant = tenants.find(|tenant| tenant.name == expectation.tenant());
         let explained = tenant.is_some_and(|tenant| {
             let sample = expectation.metric.sample(tenant);

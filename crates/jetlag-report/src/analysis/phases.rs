@@ -12,7 +12,6 @@ use super::interference::Phases;
 use super::limit::{Failures, InPhase, Limit, Lost, PhasesLimit};
 use super::stats::six_decimals;
 use super::summary::FrameCounts;
-use super::tenant::Samples;
 use crate::record::{EndReason, Phase, PhaseSpec};
 use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
 
@@ -56,14 +55,14 @@ pub struct PhaseTenant {
 }
 
 /// All phases, in the order in which they ran.
-pub(super) fn summarize(scenario: &Scenario, phases: &Phases, samples: &[Samples]) -> Vec<PhaseSummary> {
+pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Vec<PhaseSummary> {
     let one = |spec: &PhaseSpec| {
         let tenants: Vec<PhaseTenant> = spec
             .members
             .iter()
             .filter_map(|&member| {
                 let tenant = scenario.tenants.get(usize::from(member))?;
-                Some(tenant_of(scenario, spec, tenant, member, phases, samples))
+                Some(tenant_of(scenario, spec, tenant, member, phases))
             })
             .collect();
         PhaseSummary {
@@ -101,7 +100,6 @@ fn tenant_of(
     tenant: &Tenant,
     member: u16,
     phases: &Phases,
-    samples: &[Samples],
 ) -> PhaseTenant {
     let part = phases.part(spec.phase, member);
     let end = part.and_then(|part| part.end);
@@ -135,7 +133,7 @@ fn tenant_of(
         frames,
         late_releases,
         compared: phases
-            .sample(spec.phase, member, samples)
+            .sample(spec.phase, member)
             .map_or(0, |sample| sample.distribution.count()),
         notable: lost > 0 || ended_early || late_releases.is_some_and(|late| too_late(late, frames.offered)),
         reason: reason.filter(|_| ended_early),

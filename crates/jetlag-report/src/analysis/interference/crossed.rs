@@ -18,7 +18,7 @@ use super::Phases;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::series::Estimate;
 use crate::analysis::stats::six_decimals;
-use crate::analysis::tenant::{Sample, Samples};
+use crate::analysis::tenant::Sample;
 use crate::record::{Phase, PhaseSpec};
 
 /// What two inputs of a detector, and two of its co-runner, do to a measure of its response time.
@@ -67,7 +67,6 @@ pub(super) fn contrasts(
     names: &[&str],
     inputs: &[Vec<String>],
     phases: &Phases,
-    samples: &[Samples],
 ) -> Vec<Contrast> {
     let mut sharings: Vec<&str> = Vec::new();
     for spec in phases.specs() {
@@ -91,7 +90,7 @@ pub(super) fn contrasts(
             for (_, other) in groups.iter().enumerate().filter(|&(place, _)| place != which) {
                 let responses = |tenant: u16, beside: u16| {
                     let phase = pair(phases.specs(), sharing, tenant, beside)?;
-                    phases.sample(phase, tenant, samples)
+                    phases.sample(phase, tenant)
                 };
                 for (&a, &b) in own
                     .first()
