@@ -41,19 +41,12 @@ pub(super) struct Used {
 }
 
 /// Divides the energy among the tenants.
-pub(super) fn attribute(
-    energy: &mut EnergySummary,
-    parts: &[Part],
-    tenants: &mut [Measured<'_>],
-) {
+pub(super) fn attribute(energy: &mut EnergySummary, parts: &[Part], tenants: &mut [Measured<'_>]) {
     let used: Vec<(Device, Used)> = tenants
         .iter()
         .map(|tenant| (tenant.summary.device, tenant.facts.used))
         .collect();
-    let shares: Vec<Vec<f64>> = parts
-        .iter()
-        .map(|part| shares(part.feeds, &used))
-        .collect();
+    let shares: Vec<Vec<f64>> = parts.iter().map(|part| shares(part.feeds, &used)).collect();
     let divided = |shares: &Vec<f64>| shares.iter().filter(|share| **share > 0.0).count() > 1;
     for (place, Measured { summary, .. }) in tenants.iter_mut().enumerate() {
         let frames = summary.frames.completed as f64;
@@ -154,7 +147,11 @@ mod tests {
         ];
         assert_eq!(shares(Feeds::Gpus, &tenants), [0.75, 0.0, 0.25, 0.0]);
         let nobody = [used(Device::Host, 30, 1), used(Device::None, 500, 9)];
-        assert_eq!(shares(Feeds::Gpus, &nobody), [0.0, 0.0], "a card that nobody used");
+        assert_eq!(
+            shares(Feeds::Gpus, &nobody),
+            [0.0, 0.0],
+            "a card that nobody used"
+        );
     }
 
     #[test]

@@ -138,10 +138,7 @@ fn interrupted(evidence: &Evidence<'_>) -> Option<Limit> {
             .is_some_and(|phase| phase.reason == EndReason::Interrupted)
     };
     let facts = evidence.tenants.iter().map(|tenant| &tenant.facts);
-    let measured = facts
-        .filter(was_interrupted)
-        .map(|facts| facts.measured)
-        .max()?;
+    let measured = facts.filter(was_interrupted).map(|facts| facts.measured).max()?;
     is_short(measured, planned).then_some(Limit::Run(RunLimit::Interrupted { measured, planned }))
 }
 

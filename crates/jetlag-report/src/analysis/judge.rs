@@ -11,10 +11,7 @@ pub(super) struct Undecided {
 }
 
 /// Each line's result, in order, and those that could not be decided.
-pub(super) fn judge(
-    lines: &[String],
-    tenants: &[Measured<'_>],
-) -> (Vec<ExpectationResult>, Vec<Undecided>) {
+pub(super) fn judge(lines: &[String], tenants: &[Measured<'_>]) -> (Vec<ExpectationResult>, Vec<Undecided>) {
     let summaries = || tenants.iter().map(|tenant| &tenant.summary);
     let names: Vec<&str> = summaries().map(|tenant| tenant.name.as_str()).collect();
     let mut results = Vec::with_capacity(lines.len());

@@ -66,10 +66,7 @@ pub(super) fn summarize(
             });
         }
     }
-    read.sort_by(|(a, _), (b, _)| {
-        let place = |rail: &RailSummary| ORDER.iter().position(|role| *role == rail.role);
-        (place(a), &a.source).cmp(&(place(b), &b.source))
-    });
+    read.sort_by(|(a, _), (b, _)| (order(a.role), &a.source).cmp(&(order(b.role), &b.source)));
     let (rails, behind): (Vec<RailSummary>, Vec<Behind<'_>>) = read.into_iter().unzip();
     let length = window.1 - window.0;
     let basis = basis(&rails, &silent);
@@ -105,16 +102,14 @@ pub(super) fn summarize(
 }
 
 /// How the table is sorted.
-const ORDER: [&str; 6] = ["total", "summand", "part", "within", "input", "unknown"];
-
-fn role_name(role: RailRole) -> &'static str {
+fn order(role: RailRole) -> u8 {
     match role {
-        RailRole::Total => "total",
-        RailRole::Summand => "summand",
-        RailRole::Part => "part",
-        RailRole::Within => "within",
-        RailRole::Input => "input",
-        RailRole::None | RailRole::Unknown => "unknown",
+        RailRole::Total => 0,
+        RailRole::Summand => 1,
+        RailRole::Part => 2,
+        RailRole::Within => 3,
+        RailRole::Input => 4,
+        RailRole::None | RailRole::Unknown => 5,
     }
 }
 
@@ -256,7 +251,7 @@ fn rail<'t>(
         energy_from: if metered.is_some() { "counter" } else { "power" },
         integrated_mj: six_decimals(integrated),
         counter_mj: metered.map(|metered| six_decimals(metered.mj)),
-        role: role_name(signal.role),
+        role: signal.role,
         within: signal.within.clone(),
         refresh_from,
         averaging: match signal.averaging {
@@ -301,7 +296,7 @@ struct Basis {
 }
 
 fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
-    let of = |source: &str, role: &str| -> Vec<usize> {
+    let of = |source: &str, role: RailRole| -> Vec<usize> {
         let fits = |(_, rail): &(usize, &RailSummary)| rail.source == source && rail.role == role;
         rails.iter().enumerate().filter(fits).map(|(n, _)| n).collect()
     };
@@ -310,15 +305,15 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
             .iter()
             .any(|track| track.signal.source == source && track.signal.role == role)
     };
-    for (role, kind, what) in [
-        ("total", RailRole::Total, "module"),
-        ("summand", RailRole::Summand, "module"),
-        ("input", RailRole::Input, "board input, with carrier and fan"),
+    for (role, what) in [
+        (RailRole::Total, "module"),
+        (RailRole::Summand, "module"),
+        (RailRole::Input, "board input, with carrier and fan"),
     ] {
         for source in BOARD_SOURCES {
             let found = of(source, role);
-            if !found.is_empty() && complete(source, kind) {
-                let rails = if role == "input" {
+            if !found.is_empty() && complete(source, role) {
+                let rails = if role == RailRole::Input {
                     found[..1].to_vec()
                 } else {
                     found
@@ -334,7 +329,7 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
     let board = rails
         .iter()
         .any(|rail| BOARD_SOURCES.contains(&rail.source.as_str()));
-    let (gpus, processors) = (of("nvml", "total"), of("rapl", "total"));
+    let (gpus, processors) = (of("nvml", RailRole::Total), of("rapl", RailRole::Total));
     let what = match (gpus.len(), processors.is_empty()) {
         _ if board => return None,
         (0, true) => return None,
@@ -442,14 +437,14 @@ fn total(
     let first = members().next();
     let parts: f64 = rails
         .iter()
-        .filter(|rail| rail.role == "part" && first.is_some_and(|first| first.source == rail.source))
+        .filter(|rail| rail.role == RailRole::Part && first.is_some_and(|first| first.source == rail.source))
         .map(|rail| rail.mean_mw)
         .sum();
     let has_parts = first.is_some_and(|first| {
-        first.role == "total"
+        first.role == RailRole::Total
             && rails
                 .iter()
-                .any(|rail| rail.role == "part" && rail.source == first.source)
+                .any(|rail| rail.role == RailRole::Part && rail.source == first.source)
     });
     let mean_mw = total_mj / seconds.max(f64::MIN_POSITIVE);
     EnergySummary {
@@ -511,7 +506,9 @@ fn rails_do_not_add_up(energy: &EnergySummary) -> Option<PowerLimit> {
 fn gaps(rails: &[RailSummary], length: Nanos) -> Option<PowerLimit> {
     let worst = rails
         .iter()
-        .filter(|rail| rail.sampled < 1.0 - UNSEEN && rail.role != "within" && rail.energy_from == "power")
+        .filter(|rail| {
+            rail.sampled < 1.0 - UNSEEN && rail.role != RailRole::Within && rail.energy_from == "power"
+        })
         .min_by(|a, b| a.sampled.total_cmp(&b.sampled))?;
     Some(PowerLimit::SamplerGaps {
         rail: worst.rail.clone(),

@@ -63,11 +63,7 @@ const MEASURES: [&str; 3] = ["p50_ms", "p99_ms", "relative_spread"];
 const EFFECTS: usize = 3;
 
 /// All contrasts of a run: each input after the first against the first, for every two detectors.
-pub(super) fn contrasts(
-    names: &[&str],
-    inputs: &[Vec<String>],
-    phases: &Phases,
-) -> Vec<Contrast> {
+pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases) -> Vec<Contrast> {
     let mut sharings: Vec<&str> = Vec::new();
     for spec in phases.specs() {
         if !sharings.contains(&spec.sharing.as_str()) {

@@ -78,16 +78,23 @@ pub(super) fn explain(
     let tenants: Vec<Tenant> = measured
         .iter()
         .zip(watched)
-        .map(|(Measured { scenario, summary, .. }, watched)| Tenant {
-            name: scenario.name.clone(),
-            p50: nanos(summary.response_ms.p50),
-            p90: nanos(summary.response_ms.p90),
-            work: middle_of(&watched.usual, |frame| {
-                let span = Span::at_work(frame);
-                (span.finished - span.started).0
-            })
-            .map_or(Nanos::ZERO, Nanos),
-        })
+        .map(
+            |(
+                Measured {
+                    scenario, summary, ..
+                },
+                watched,
+            )| Tenant {
+                name: scenario.name.clone(),
+                p50: nanos(summary.response_ms.p50),
+                p90: nanos(summary.response_ms.p90),
+                work: middle_of(&watched.usual, |frame| {
+                    let span = Span::at_work(frame);
+                    (span.finished - span.started).0
+                })
+                .map_or(Nanos::ZERO, Nanos),
+            },
+        )
         .collect();
     let mut judges: Vec<Option<Judge<'_>>> = watched
         .iter()

@@ -194,7 +194,11 @@ pub(super) fn drawn(slices: Slices, together: &Distribution, alone: &Distributio
 }
 
 /// Everything that is drawn of a run that was measured in `window`.
-pub(super) fn plots(drawn: impl Iterator<Item = Drawn>, tracks: &Tracks, window: Option<(Stamp, Stamp)>) -> Plots {
+pub(super) fn plots(
+    drawn: impl Iterator<Item = Drawn>,
+    tracks: &Tracks,
+    window: Option<(Stamp, Stamp)>,
+) -> Plots {
     let Some((from, to)) = window else {
         return Plots {
             tenants: drawn.map(|_| TenantPlot::default()).collect(),
