@@ -239,7 +239,7 @@ fn wards(scenario: &Scenario, tenants: &[Live]) -> Vec<Ward> {
     tenants
         .iter()
         .zip(&scenario.tenants)
-        .filter(|(_, tenant)| tenant.backend.uses_gpu())
+        .filter(|(_, tenant)| tenant.device().is_gpu())
         .map(|(live, tenant)| Ward {
             tenant: live.runner.tenant,
             name: tenant.name.clone(),

@@ -113,7 +113,7 @@ fn ways() -> Vec<&'static str> {
 /// What makes a scenario's GPU tenants use a way.
 fn sets(scenario: &Scenario, way: &str) -> Result<Vec<String>, WrongUse> {
     let tenants = scenario.tenants.iter().enumerate();
-    let on_gpu = tenants.filter(|(_, tenant)| tenant.backend.uses_gpu());
+    let on_gpu = tenants.filter(|(_, tenant)| tenant.device().is_gpu());
     let sets: Vec<String> = on_gpu
         .map(|(number, _)| format!("tenants.{number}.transfer={way}"))
         .collect();

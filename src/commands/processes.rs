@@ -280,8 +280,7 @@ fn unprepared(tenant: &Tenant) -> TenantManifest {
     TenantManifest {
         name: tenant.name.clone(),
         backend: tenant.backend.name().to_owned(),
-        // Nothing executed; what the backend's name means is all that there is to say.
-        device: None,
+        device: Some(tenant.device()),
         detector: None,
         classes: Vec::new(),
         networks: Vec::new(),

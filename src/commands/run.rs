@@ -186,7 +186,7 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Proce
     };
     let mut machine = board::facts(&board::Roots::system());
     #[cfg(feature = "gpu")]
-    if scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu())
+    if scenario.tenants.iter().any(|tenant| tenant.device().is_gpu())
         && let Some(queues) = crate::gpu::asked_queues()
     {
         machine.insert(crate::record::QUEUES_FACT.to_owned(), queues);

@@ -3,6 +3,7 @@
 use jetlag::analysis::Summary;
 use jetlag::record::{Event, Finding, Phase, SampleRecord, Stage, Submission};
 use jetlag::report::{Style, json, text};
+use jetlag::scenario::BackendChoice;
 use jetlag::units::Nanos;
 
 use crate::summary::made_up::{self, START};
@@ -12,6 +13,13 @@ pub(crate) fn submitted(backend: &str, share: Option<f64>, may_wait: Option<bool
     let (mut manifest, mut events) = made_up::demo(70);
     manifest.scenario.expect.clear();
     manifest.tenants[0].backend = backend.to_owned();
+    if backend == "tensorrt" {
+        manifest.scenario.tenants[0].backend = BackendChoice::TensorRt {
+            build: Vec::new(),
+            plans: Vec::new(),
+            profile: false,
+        };
+    }
     manifest.tenants[0].submission_may_wait = may_wait;
     for event in &mut events {
         if let Event::Frame(frame) = event

@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::scenario::Tenant;
+use crate::scenario::{BackendChoice, Provider, Tenant};
 use crate::{APPLICATION_BACKEND, Manifest, TenantManifest};
 
 /// What executes a tenant's networks, or takes a stressor's load.
@@ -38,15 +38,28 @@ impl Device {
 
     /// What a backend of this name executed on, in files that do not say it.
     fn by_name(backend: &str, tenant: Option<&Tenant>) -> Device {
-        let gpu = || Device::Gpu(tenant.map_or(0, |tenant| tenant.gpu.gpu));
         match backend {
             "cpu" | "onnxruntime-cpu" | APPLICATION_BACKEND => Device::Host,
             "sim" | "null" => Device::None,
-            "stress" => match tenant.and_then(Tenant::stress) {
-                Some(stress) if stress.resource.is_on_gpu() => gpu(),
-                _ => Device::Host,
+            "stress" => tenant.map_or(Device::Host, Tenant::device),
+            _ => Device::Gpu(tenant.map_or(0, |tenant| tenant.gpu.gpu)),
+        }
+    }
+}
+
+impl Tenant {
+    /// What its backend executes on.
+    pub fn device(&self) -> Device {
+        let gpu = Device::Gpu(self.gpu.gpu);
+        match &self.backend {
+            BackendChoice::TensorRt { .. } => gpu,
+            BackendChoice::OnnxRuntime { provider, .. } => match provider {
+                Provider::Cuda => gpu,
+                Provider::Cpu => Device::Host,
             },
-            _ => gpu(),
+            BackendChoice::Stress(stress) if stress.resource.is_on_gpu() => gpu,
+            BackendChoice::Stress(_) | BackendChoice::Cpu { .. } => Device::Host,
+            BackendChoice::Sim(_) | BackendChoice::Null => Device::None,
         }
     }
 }
@@ -89,7 +102,7 @@ impl Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{BackendChoice, Resource, Stress};
+    use crate::scenario::{Resource, Stress};
     use crate::units::Nanos;
 
     #[test]
@@ -115,6 +128,19 @@ mod tests {
         ] {
             assert_eq!(Device::by_name(backend, None), device, "{backend}");
         }
+    }
+
+    #[test]
+    fn a_tenant_s_device_is_that_of_its_backend() {
+        let on = |backend| {
+            let mut tenant = Tenant::of_backend("a", backend);
+            tenant.gpu.gpu = 2;
+            tenant.device()
+        };
+        let onnxruntime = |provider| BackendChoice::OnnxRuntime { provider, threads: 1 };
+        assert_eq!(on(onnxruntime(Provider::Cuda)), Device::Gpu(2));
+        assert_eq!(on(onnxruntime(Provider::Cpu)), Device::Host);
+        assert_eq!(on(BackendChoice::Null), Device::None);
     }
 
     fn stressor(resource: Resource, gpu: u16) -> Tenant {

@@ -1,5 +1,9 @@
 //! What sensors say, and what their readings mean.
 
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
 use crate::measurand::Measurand;
 use crate::units::{Nanos, Stamp};
 
@@ -54,6 +58,27 @@ pub enum RailRole {
     Input = 5,
     /// A power line whose place is not known.
     Unknown = 6,
+}
+
+/// The role's word, as JSON has it.
+impl fmt::Display for RailRole {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            RailRole::Total => "total",
+            RailRole::Summand => "summand",
+            RailRole::Part => "part",
+            RailRole::Within => "within",
+            RailRole::Input => "input",
+            // Readings of power that nothing describes are of a line whose place is not known.
+            RailRole::None | RailRole::Unknown => "unknown",
+        })
+    }
+}
+
+impl Serialize for RailRole {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(self)
+    }
 }
 
 /// What the readings of one signal mean; recorded once, beside the first of them.

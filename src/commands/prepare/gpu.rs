@@ -13,7 +13,7 @@ use crate::backend::{Backend, Program};
 use crate::cli::{BuildArgs, Cli, Command};
 use crate::commands::build;
 use crate::gpu::Calibration;
-use crate::record::SampleRecord;
+use crate::record::{Device, SampleRecord};
 use crate::scenario::{DetectorRef, Scenario, Tenant};
 
 /// How much longer than the watchdog a waiting thread asks.
@@ -29,7 +29,7 @@ impl Devices {
     /// Opens every device that one of these tenants names; what is in the way is told when a tenant asks for its device.
     pub(super) fn open(scenario: &Scenario, tenants: &[Tenant]) -> Self {
         let mut claims: BTreeMap<u16, Vec<Claim>> = BTreeMap::new();
-        for tenant in tenants.iter().filter(|tenant| tenant.backend.uses_gpu()) {
+        for tenant in tenants.iter().filter(|tenant| tenant.device().is_gpu()) {
             let claims = claims.entry(tenant.gpu.gpu).or_default();
             claims.push(claim(tenant, claims.len()));
         }
@@ -86,7 +86,7 @@ fn place(scenario: &Scenario, number: usize) -> usize {
     let gpu = scenario.tenants[number].gpu.gpu;
     scenario.tenants[..number]
         .iter()
-        .filter(|tenant| tenant.backend.uses_gpu() && tenant.gpu.gpu == gpu)
+        .filter(|tenant| tenant.device() == Device::Gpu(gpu))
         .count()
 }
 

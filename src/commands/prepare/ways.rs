@@ -4,7 +4,7 @@ use crate::scenario::{Scenario, Sharing};
 
 /// The ways of sharing that mean nothing to these tenants.
 pub(super) fn without_gpu(scenario: &Scenario) -> Vec<String> {
-    if scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu()) {
+    if scenario.tenants.iter().any(|tenant| tenant.device().is_gpu()) {
         return Vec::new();
     }
     let problem = |way: Sharing| {

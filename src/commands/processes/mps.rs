@@ -36,7 +36,7 @@ pub(super) enum Service {
 impl Service {
     /// As the scenario asks, and as it is here.
     pub(super) fn of(scenario: &Scenario) -> anyhow::Result<Service> {
-        if !scenario.tenants.iter().any(|tenant| tenant.backend.uses_gpu()) {
+        if !scenario.tenants.iter().any(|tenant| tenant.device().is_gpu()) {
             if scenario.mps == Mps::Required {
                 let problem = "`mps: Required`, and no tenant runs on a GPU; leave it out, or give a tenant a backend that does";
                 return Err(WrongUse(problem.to_owned()).into());

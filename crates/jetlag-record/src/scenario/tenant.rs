@@ -130,15 +130,7 @@ impl BackendChoice {
             BackendChoice::Stress(_) | BackendChoice::Sim(_) | BackendChoice::Null
         )
     }
-    /// Whether it works on a GPU.
-    pub fn uses_gpu(&self) -> bool {
-        match self {
-            BackendChoice::TensorRt { .. } => true,
-            BackendChoice::OnnxRuntime { provider, .. } => *provider == Provider::Cuda,
-            BackendChoice::Stress(stress) => stress.resource.is_on_gpu(),
-            BackendChoice::Cpu { .. } | BackendChoice::Sim(_) | BackendChoice::Null => false,
-        }
-    }
+
     /// For a stressor: the resource that it loads, and how much of it from 0 to 1.
     pub fn load(&self) -> Option<(String, f64)> {
         match self {

@@ -4,7 +4,8 @@
 //! tenant used is charged to none. Definitions are in docs/measurement.md.
 
 use super::stats::six_decimals;
-use super::summary::{Energy, EnergySummary, TenantSummary};
+use super::summary::{Energy, EnergySummary};
+use super::tenant::Measured;
 use crate::record::Device;
 
 /// What lines of power feed.
@@ -40,20 +41,15 @@ pub(super) struct Used {
 }
 
 /// Divides the energy among the tenants.
-pub(super) fn attribute(
-    energy: &mut EnergySummary,
-    parts: &[Part],
-    tenants: &mut [TenantSummary],
-    used: &[Used],
-) {
-    let devices: Vec<Device> = tenants.iter().map(|tenant| tenant.device).collect();
-    let shares: Vec<Vec<f64>> = parts
+pub(super) fn attribute(energy: &mut EnergySummary, parts: &[Part], tenants: &mut [Measured<'_>]) {
+    let used: Vec<(Device, Used)> = tenants
         .iter()
-        .map(|part| shares(part.feeds, &devices, used))
+        .map(|tenant| (tenant.summary.device, tenant.facts.used))
         .collect();
+    let shares: Vec<Vec<f64>> = parts.iter().map(|part| shares(part.feeds, &used)).collect();
     let divided = |shares: &Vec<f64>| shares.iter().filter(|share| **share > 0.0).count() > 1;
-    for (place, tenant) in tenants.iter_mut().enumerate() {
-        let frames = tenant.frames.completed as f64;
+    for (place, Measured { summary, .. }) in tenants.iter_mut().enumerate() {
+        let frames = summary.frames.completed as f64;
         let charged: Vec<(&Part, f64, bool)> = parts
             .iter()
             .zip(&shares)
@@ -73,7 +69,7 @@ pub(super) fn attribute(
         let per_frame = |mj: f64| six_decimals(mj / frames);
         // What the parts' sensors are off by may go the same way: it is added up.
         let half = sum(&|part| part.half_mj);
-        tenant.energy_mj_per_frame = Some(Energy {
+        summary.energy_mj_per_frame = Some(Energy {
             total: per_frame(total),
             above_idle: sum(&|part| part.above_idle_mj).map(per_frame),
             ci95: half.map(|half| [per_frame(total - half), per_frame(total + half)]),
@@ -105,12 +101,11 @@ pub(super) fn attribute(
 }
 
 /// What part of a line each tenant is charged with; nothing where none used what it feeds.
-fn shares(feeds: Feeds, devices: &[Device], used: &[Used]) -> Vec<f64> {
+fn shares(feeds: Feeds, tenants: &[(Device, Used)]) -> Vec<f64> {
     let weigh = |weight: &dyn Fn(Device, Used) -> i128| -> Option<Vec<f64>> {
-        let weights: Vec<i128> = devices
+        let weights: Vec<i128> = tenants
             .iter()
-            .zip(used)
-            .map(|(device, used)| weight(*device, *used).max(0))
+            .map(|&(device, used)| weight(device, used).max(0))
             .collect();
         let all: i128 = weights.iter().sum();
         (all > 0).then(|| weights.iter().map(|part| *part as f64 / all as f64).collect())
@@ -129,7 +124,7 @@ fn shares(feeds: Feeds, devices: &[Device], used: &[Used]) -> Vec<f64> {
         })
         .or_else(|| compute_of(&|_| true)),
     };
-    found.unwrap_or_else(|| vec![0.0; devices.len()])
+    found.unwrap_or_else(|| vec![0.0; tenants.len()])
 }
 
 #[cfg(test)]
@@ -138,17 +133,22 @@ mod tests {
 
     const GPU: Device = Device::Gpu(0);
 
-    fn used(compute: i128, around: i128) -> Used {
-        Used { compute, around }
+    fn used(device: Device, compute: i128, around: i128) -> (Device, Used) {
+        (device, Used { compute, around })
     }
 
     #[test]
     fn a_cards_energy_goes_to_the_tenants_on_it_and_to_no_other() {
-        let devices = [GPU, Device::Host, GPU, Device::None];
-        let times = [used(30, 1), used(500, 9), used(10, 2), used(900, 0)];
-        assert_eq!(shares(Feeds::Gpus, &devices, &times), [0.75, 0.0, 0.25, 0.0]);
+        let tenants = [
+            used(GPU, 30, 1),
+            used(Device::Host, 500, 9),
+            used(GPU, 10, 2),
+            used(Device::None, 900, 0),
+        ];
+        assert_eq!(shares(Feeds::Gpus, &tenants), [0.75, 0.0, 0.25, 0.0]);
+        let nobody = [used(Device::Host, 30, 1), used(Device::None, 500, 9)];
         assert_eq!(
-            shares(Feeds::Gpus, &[Device::Host, Device::None], &times[..2]),
+            shares(Feeds::Gpus, &nobody),
             [0.0, 0.0],
             "a card that nobody used"
         );
@@ -156,11 +156,14 @@ mod tests {
 
     #[test]
     fn processors_are_charged_to_all_that_work_on_them_and_a_board_by_compute_time() {
-        let devices = [GPU, Device::Host, Device::None];
-        let times = [used(70, 25), used(70, 5), used(1_000, 0)];
-        assert_eq!(shares(Feeds::Processors, &devices, &times), [0.25, 0.75, 0.0]);
-        assert_eq!(shares(Feeds::Module, &devices, &times), [0.5, 0.5, 0.0]);
-        let simulated = [Device::None; 2];
-        assert_eq!(shares(Feeds::Module, &simulated, &times[..2]), [0.5, 0.5]);
+        let tenants = [
+            used(GPU, 70, 25),
+            used(Device::Host, 70, 5),
+            used(Device::None, 1_000, 0),
+        ];
+        assert_eq!(shares(Feeds::Processors, &tenants), [0.25, 0.75, 0.0]);
+        assert_eq!(shares(Feeds::Module, &tenants), [0.5, 0.5, 0.0]);
+        let simulated = [used(Device::None, 70, 25), used(Device::None, 70, 5)];
+        assert_eq!(shares(Feeds::Module, &simulated), [0.5, 0.5]);
     }
 }

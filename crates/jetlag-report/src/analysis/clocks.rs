@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::conditions::gpu_name;
-use super::findings::finding;
+use super::limit::{ClockOf, Limit, MachineLimit};
 use super::track::{Track, Tracks};
-use crate::record::{Device, Finding, Part, Quantity};
+use crate::record::{Device, Part, Quantity};
 use crate::units::Stamp;
 
 /// By how much a clock may move.
@@ -31,29 +30,29 @@ impl Used {
     }
 }
 
-/// A finding for each clock that did not stay.
-pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Finding> {
-    let mut findings = Vec::new();
+/// A limit for each clock that did not stay.
+pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Limit> {
+    let mut limits = Vec::new();
     if used.gpu {
         for track in tracks.iter() {
             if let Some(of) = of_gpu(track) {
                 let values: Vec<f64> = track.within(window).iter().map(|point| point.value).collect();
-                findings.extend(judged(&of, &values));
+                limits.extend(judged(of, &values));
             }
         }
     }
     if used.host {
-        findings.extend(judged("The processors' highest", &of_processors(tracks, window)));
+        limits.extend(judged(ClockOf::Processors, &of_processors(tracks, window)));
     }
-    findings
+    limits
 }
 
-/// Whose clock a signal is, as the beginning of a sentence; none where it is not of a GPU.
-fn of_gpu(track: &Track) -> Option<String> {
+/// Whose clock a signal is; none where it is not of a GPU.
+fn of_gpu(track: &Track) -> Option<ClockOf> {
     match (track.quantity(), track.part()) {
-        (Quantity::Clock, Part::Gpu(number)) => Some(format!("{}'s", gpu_name(number))),
-        (Quantity::Clock, Part::MemoryController) => Some("The memory controller's".to_owned()),
-        (Quantity::Clock, Part::GpuMemory(number)) => Some(format!("{}'s memory", gpu_name(number))),
+        (Quantity::Clock, Part::Gpu(number)) => Some(ClockOf::Gpu(number)),
+        (Quantity::Clock, Part::MemoryController) => Some(ClockOf::MemoryController),
+        (Quantity::Clock, Part::GpuMemory(number)) => Some(ClockOf::GpuMemory(number)),
         _ => None,
     }
 }
@@ -76,8 +75,8 @@ fn of_processors(tracks: &Tracks, window: (Stamp, Stamp)) -> Vec<f64> {
     longest.into_values().collect()
 }
 
-/// What a clock's readings, in order, say: `of` begins the sentence.
-fn judged(of: &str, values: &[f64]) -> Option<Finding> {
+/// What a clock's readings, in order, say.
+fn judged(of: ClockOf, values: &[f64]) -> Option<Limit> {
     // Zero is what is switched off between frames, and no clock.
     let running: Vec<f64> = values.iter().copied().filter(|mhz| *mhz > 0.0).collect();
     let (low, high) = (
@@ -89,28 +88,18 @@ fn judged(of: &str, values: &[f64]) -> Option<Finding> {
     }
     let third = running.len() / 3;
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
-    let (early, late) = (mean(&running[..third]), mean(&running[running.len() - third..]));
-    let (code, message) = if late < early * (1.0 - CLOCK_SHARE) {
-        (
-            "clock-fell",
-            format!(
-                "{of} clock fell from {early:.0} to {late:.0} MHz between the first and the last third of the run."
-            ),
-        )
+    let (from, to) = (mean(&running[..third]), mean(&running[running.len() - third..]));
+    Some(Limit::Machine(if to < from * (1.0 - CLOCK_SHARE) {
+        MachineLimit::ClockFell { of, from, to }
     } else {
-        (
-            "clocks-moved",
-            format!("{of} clock moved between {low:.0} and {high:.0} MHz during the run."),
-        )
-    };
-    let advice = "Hold the clocks (`clocks: Max` in the scenario, or `sudo jetlag clocks max`) and run again; a longer warm-up helps where that is not possible.";
-    Some(finding(code, None, message, advice.to_owned()))
+        MachineLimit::ClockMoved { of, low, high }
+    }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::SampleRecord;
+    use crate::record::{Finding, SampleRecord};
 
     const GPU: Used = Used {
         gpu: true,
@@ -143,7 +132,11 @@ mod tests {
 
     fn found(signals: &[(&str, Value)], used: Used) -> Vec<(String, String)> {
         let findings = derive(&tracks(signals), WINDOW, used);
-        findings.into_iter().map(|f| (f.code, f.message)).collect()
+        findings
+            .into_iter()
+            .map(Finding::from)
+            .map(|f| (f.code, f.message))
+            .collect()
     }
 
     fn codes(signals: &[(&str, Value)], used: Used) -> Vec<String> {
@@ -219,17 +212,17 @@ mod tests {
 
     #[test]
     fn a_clock_fell_where_its_last_third_is_more_than_a_twentieth_below_its_first() {
-        let code = |values: &[f64]| judged("The GPU's", values).map(|found| found.code);
+        let code = |values: &[f64]| judged(ClockOf::Gpu(None), values).map(|found| found.code().word());
         assert_eq!(
-            code(&[1_000.0, 1_000.0, 900.0, 900.0, 950.0, 950.0]).as_deref(),
+            code(&[1_000.0, 1_000.0, 900.0, 900.0, 950.0, 950.0]),
             Some("clocks-moved")
         );
         assert_eq!(
-            code(&[1_000.0, 1_000.0, 900.0, 900.0, 948.0, 950.0]).as_deref(),
+            code(&[1_000.0, 1_000.0, 900.0, 900.0, 948.0, 950.0]),
             Some("clock-fell")
         );
         assert_eq!(
-            code(&[1_000.0, 900.0]).as_deref(),
+            code(&[1_000.0, 900.0]),
             Some("clocks-moved"),
             "two readings have no thirds"
         );

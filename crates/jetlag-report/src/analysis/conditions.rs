@@ -3,17 +3,15 @@
 //! One small rule a finding, over the readings of the measured window. Thresholds are in docs/measurement.md.
 
 use super::clocks::{self, Used};
-use super::findings::finding;
+use super::limit::{Guard, Limit, MachineLimit, Slowed};
 use super::track::{Point, Track, Tracks};
-use crate::record::{Finding, Part, Quantity};
+use crate::record::{Part, Quantity};
 use crate::units::{Nanos, Stamp};
 
 /// NVML's throttle reasons (nvml.h), by what they mean.
 const THERMAL: u64 = 0x20 | 0x40;
 const POWER: u64 = 0x04 | 0x80;
 const HARDWARE: u64 = 0x08;
-/// The code of the finding that a board's guard of its supply slowed it down.
-pub(super) const OVER_CURRENT: &str = "over-current";
 /// Share of readings from which a limit of power is said; one of temperature always is.
 const LIMITED_SHARE: f64 = 0.01;
 /// How much a temperature may rise over the window, and over its last half, in °C.
@@ -22,21 +20,22 @@ const RISE_C: (f64, f64) = (3.0, 1.0);
 const RISE_FAN: f64 = 5.0;
 
 /// Everything that the readings of a window say against it, on what tenants executed on.
-pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Finding> {
+pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Limit> {
     // What slows a board down without any temperature or load that would tell comes first.
-    let mut findings: Vec<Finding> = tracks
+    let mut limits: Vec<MachineLimit> = tracks
         .iter()
         .filter_map(|track| over_current_events(track, window))
         .collect();
     for track in tracks.iter() {
-        findings.extend(throttled(track, window));
-        findings.extend(cooled(track, window));
-        findings.extend(over_current(track, window));
-        findings.extend(power_mode(track, window));
+        limits.extend(throttled(track, window));
+        limits.extend(cooled(track, window));
+        limits.extend(over_current(track, window));
+        limits.extend(power_mode(track, window));
     }
-    findings.extend(clocks::derive(tracks, window, used));
-    findings.extend(warming(tracks, window));
-    findings
+    let mut limits: Vec<Limit> = limits.into_iter().map(Limit::Machine).collect();
+    limits.extend(clocks::derive(tracks, window, used));
+    limits.extend(warming(tracks, window).map(Limit::Machine));
+    limits
 }
 
 /// The programs that took most of the processors in a window, with the mean of each in processors.
@@ -78,119 +77,62 @@ pub(super) fn is_throttled(track: &Track, value: f64) -> bool {
     }
 }
 
-fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
-    let (Quantity::ThrottleReasons, Part::Gpu(number)) = (track.quantity(), track.part()) else {
+fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
+    let (Quantity::ThrottleReasons, Part::Gpu(gpu)) = (track.quantity(), track.part()) else {
         return None;
     };
     let points = track.within(window);
     let with = |bits: u64| share(points, |value| value as u64 & bits != 0);
     let (thermal, power, hardware) = (with(THERMAL), with(POWER), with(HARDWARE));
-    let gpu = gpu_name(number);
-    let (why, share, advice) = if thermal > 0.0 {
-        (
-            "by its temperature",
-            thermal,
-            "Improve cooling, let it cool down first, or lower the power limit until the clock holds.",
-        )
+    let (by, share) = if thermal > 0.0 {
+        (Slowed::ByTemperature, thermal)
     } else if power > LIMITED_SHARE {
-        (
-            "by its power limit",
-            power,
-            "Lock a clock that it can hold (`jetlag clocks`), or compare at the same limit only.",
-        )
+        (Slowed::ByPowerLimit, power)
     } else if hardware > LIMITED_SHARE {
-        (
-            "by its hardware",
-            hardware,
-            "Look at its power supply and cables: the card itself slowed down.",
-        )
+        (Slowed::ByHardware, hardware)
     } else {
         return None;
     };
-    let message = format!(
-        "{gpu} was slowed down {why} in {:.0} % of the readings.",
-        share * 100.0
-    );
-    Some(finding("throttled", None, message, advice.to_owned()))
+    Some(MachineLimit::Throttled { gpu, by, share })
 }
 
-/// What a GPU is called at the beginning of a sentence: by its number, or a board's only one.
-pub(super) fn gpu_name(number: Option<u32>) -> String {
-    match number {
-        None => "The GPU".to_owned(),
-        Some(number) => format!("GPU {number}"),
-    }
-}
-
-fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     if track.quantity() != Quantity::Slowdown {
         return None;
     }
     let name = track.signal.signal.as_str();
-    let name = name.strip_suffix("_cooling").unwrap_or(name);
+    let part = name.strip_suffix("_cooling").unwrap_or(name);
     // Jetsons have a device of this name for each part of the chip, beside those that set its clocks.
-    let name = name.strip_suffix("-throttle-alert").unwrap_or(name);
-    let used = share(track.within(window), |state| state > 0.0);
-    (used > 0.0).then(|| {
-        let message = format!(
-            "The kernel slowed {name} down because of heat in {:.0} % of the readings.",
-            used * 100.0
-        );
-        let advice =
-            "Improve cooling (a fan, its profile), let the board cool down first, or use a lower power mode.";
-        finding("throttled", None, message, advice.to_owned())
-    })
+    let part = part.strip_suffix("-throttle-alert").unwrap_or(part).to_owned();
+    let share = share(track.within(window), |state| state > 0.0);
+    (share > 0.0).then_some(MachineLimit::Cooled { part, share })
 }
 
-fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     if track.quantity() != Quantity::OverCurrent {
         return None;
     }
     let name = track.signal.signal.as_str();
-    let rail = name.strip_suffix("_over_current").unwrap_or(name);
-    let raised = share(track.within(window), |flag| flag > 0.0);
-    (raised > 0.0).then(|| {
-        let message = format!(
-            "{rail} drew more current than its limit: the alarm was up in {:.0} % of the readings.",
-            raised * 100.0
-        );
-        let advice = "Use a stronger supply, or a lower power mode; the board slows down to protect itself.";
-        finding(OVER_CURRENT, None, message, advice.to_owned())
-    })
+    let rail = name.strip_suffix("_over_current").unwrap_or(name).to_owned();
+    let share = share(track.within(window), |flag| flag > 0.0);
+    (share > 0.0).then_some(MachineLimit::RailOverCurrent { rail, share })
 }
 
 /// Events of the guard that the board's firmware counts: it slows processors and GPU down at once, for a moment each.
-fn over_current_events(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+fn over_current_events(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     let (Quantity::OverCurrentEvents, Part::Guard(guard)) = (track.quantity(), track.part()) else {
         return None;
     };
-    let events = counted(track, window)?;
-    let seconds = (window.1 - window.0).as_secs_f64().max(1e-9);
-    // Limits by Jetson Linux's developer guide.
-    let (what, advice) = match guard {
-        1 => (
-            "its input voltage fell too low (OC1)",
-            "Use a stronger supply and a shorter, thicker cable, and look at what else hangs off it.",
-        ),
-        2 => (
-            "it drew too much power on average (OC2)",
-            "Use a power mode below the board's limit (`nvpmodel -q` tells the present one), or lower the load.",
-        ),
-        3 => (
-            "it drew too much power for a moment (OC3)",
-            "Use a power mode with lower peaks, or lower clocks; in the unlimited modes (MAXN) these events are usual, and \
-             results hold only with them.",
-        ),
-        _ => (
-            "its over-current guard acted",
-            "Use a stronger supply, or a lower power mode.",
-        ),
-    };
-    let message = format!(
-        "The board slowed processors and GPU down {events:.0} times ({:.1} a second) while it was measured, because {what}.",
-        events / seconds
-    );
-    Some(finding(OVER_CURRENT, None, message, advice.to_owned()))
+    Some(MachineLimit::OverCurrentEvents {
+        guard: match guard {
+            1 => Guard::InputVoltage,
+            2 => Guard::MeanPower,
+            3 => Guard::PeakPower,
+            _ => Guard::Unknown,
+        },
+        events: counted(track, window)?,
+        seconds: (window.1 - window.0).as_secs_f64().max(1e-9),
+    })
 }
 
 /// By how much a counter grew: from its last reading before a window, or the first in it, to the first after it, or the
@@ -211,27 +153,25 @@ fn counted(track: &Track, (from, to): (Stamp, Stamp)) -> Option<f64> {
     Some(grown.sum::<f64>()).filter(|events| *events > 0.0)
 }
 
-fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<Finding> {
+fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     if track.quantity() != Quantity::PowerMode {
         return None;
     }
     let points = track.within(window);
-    let first = points.first()?.value;
-    let other = points.iter().find(|point| point.value != first)?.value;
-    let message = format!("The power mode changed from {first} to {other} during the run.");
-    let advice = "Run again in one mode; `sudo nvpmodel -m ID` sets it.";
-    Some(finding("power-mode-changed", None, message, advice.to_owned()))
+    let from = points.first()?.value;
+    let to = points.iter().find(|point| point.value != from)?.value;
+    Some(MachineLimit::PowerModeChanged { from, to })
 }
 
 /// The signal that rises most, if it had not settled.
-fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Finding> {
+fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     let length = (window.1 - window.0).0;
     let quarter = |track: &Track, n: i64| -> Option<f64> {
         let edge = |n: i64| Stamp(window.0.0 + length / 4 * n);
         let points = track.within((edge(n), edge(n + 1)));
         (!points.is_empty()).then(|| points.iter().map(|p| p.value).sum::<f64>() / points.len() as f64)
     };
-    let mut worst: Option<(f64, String, String)> = None;
+    let mut worst: Option<(f64, MachineLimit)> = None;
     for track in tracks.iter() {
         let name = &track.signal.signal;
         let Some([first, third, last]) =
@@ -239,32 +179,35 @@ fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Finding> {
         else {
             continue;
         };
-        let (rise, message) = match track.quantity() {
+        let (rise, limit) = match track.quantity() {
             Quantity::Temperature if last - first > RISE_C.0 && last - third > RISE_C.1 => (
                 last - first,
-                format!("Temperature {name} was still rising: from {first:.1} to {last:.1} °C over the run."),
+                MachineLimit::TemperatureRising {
+                    sensor: name.clone(),
+                    from: first,
+                    to: last,
+                },
             ),
             Quantity::FanDrive if last - third > RISE_FAN => (
                 last - third,
-                format!(
-                    "The fan was still speeding up: from {third:.0} to {last:.0} % in the last half of the run."
-                ),
+                MachineLimit::FanRising {
+                    from: third,
+                    to: last,
+                },
             ),
             _ => continue,
         };
-        if worst.as_ref().is_none_or(|(most, ..)| rise > *most) {
-            worst = Some((rise, name.clone(), message));
+        if worst.as_ref().is_none_or(|(most, _)| rise > *most) {
+            worst = Some((rise, limit));
         }
     }
-    let (_, _, message) = worst?;
-    let advice = "Warm up for longer (`warmup: …`) until temperatures settle: power grows with them, and clocks may fall.";
-    Some(finding("temperature-rising", None, message, advice.to_owned()))
+    worst.map(|(_, limit)| limit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Averaging, Measurand, SampleRecord, SignalRecord};
+    use crate::record::{Averaging, Finding, Measurand, SampleRecord, SignalRecord};
 
     const GPU: Used = Used {
         gpu: true,
@@ -293,9 +236,17 @@ mod tests {
         tracks.finish()
     }
 
+    const WINDOW: (Stamp, Stamp) = (Stamp(0), Stamp(10_000_000_000));
+
+    fn found(tracks: &Tracks) -> Vec<Finding> {
+        derive(tracks, WINDOW, GPU)
+            .into_iter()
+            .map(Finding::from)
+            .collect()
+    }
+
     fn codes(tracks: &Tracks) -> Vec<String> {
-        let window = (Stamp(0), Stamp(10_000_000_000));
-        derive(tracks, window, GPU).into_iter().map(|f| f.code).collect()
+        found(tracks).into_iter().map(|f| f.code).collect()
     }
 
     #[test]
@@ -303,8 +254,7 @@ mod tests {
         let reasons = |bits: fn(i64) -> f64| tracks("nvml", "gpu0_throttle_reasons", "bits", bits);
         assert!(codes(&reasons(|_| 1.0)).is_empty(), "GPU idle");
         assert!(codes(&reasons(|_| 2.0)).is_empty(), "locked clocks");
-        let window = (Stamp(0), Stamp(10_000_000_000));
-        let message = |bits| derive(&reasons(bits), window, GPU).remove(0).message;
+        let message = |bits| found(&reasons(bits)).remove(0).message;
         assert!(message(|i| if i < 31 { 64.0 } else { 0.0 }).contains("temperature in 31 %"));
         assert!(message(|_| 4.0).contains("power limit in 100 %"));
         assert!(message(|_| 8.0).contains("by its hardware in 100 %"));
@@ -368,8 +318,7 @@ mod tests {
                 unit: "count".into(),
             });
         }
-        let window = (Stamp(0), Stamp(10_000_000_000));
-        derive(&tracks.finish(), window, GPU)
+        found(&tracks.finish())
     }
 
     #[test]
@@ -397,7 +346,7 @@ mod tests {
     #[test]
     fn programs_are_named_with_the_processors_that_they_took() {
         let tracks = tracks("processes", "stress", "percent", |_| 150.0);
-        let found = busiest(&tracks, (Stamp(0), Stamp(10_000_000_000)));
+        let found = busiest(&tracks, WINDOW);
         assert_eq!(found.len(), 1);
         assert!((found[0].1 - 1.5).abs() < 0.05, "{found:?}");
     }
@@ -419,9 +368,7 @@ mod tests {
                     });
                 }
             }
-            let window = (Stamp(0), Stamp(10_000_000_000));
-            let found = derive(&tracks.finish(), window, GPU);
-            found
+            found(&tracks.finish())
                 .into_iter()
                 .map(|f| f.message)
                 .collect::<Vec<String>>()
@@ -479,8 +426,7 @@ mod tests {
     fn what_slowed_a_part_down_is_told_with_the_share_of_readings_in_which_it_did() {
         let said = |signal: &str, unit: &str, up: i64| {
             let tracks = tracks("s", signal, unit, |i| if i < up { 2.0 } else { 0.0 });
-            let found = derive(&tracks, (Stamp(0), Stamp(10_000_000_000)), GPU);
-            found
+            found(&tracks)
                 .into_iter()
                 .map(|found| found.message)
                 .collect::<Vec<String>>()
@@ -526,6 +472,6 @@ mod tests {
     #[test]
     fn a_program_that_took_nothing_is_not_named() {
         let idle = tracks("processes", "idle", "percent", |_| 0.0);
-        assert!(busiest(&idle, (Stamp(0), Stamp(10_000_000_000))).is_empty());
+        assert!(busiest(&idle, WINDOW).is_empty());
     }
 }

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::interference::Phases;
 use super::stats::{six_decimals, stats};
 use super::summary::{FrameCounts, Stats};
-use super::tenant::Samples;
 use super::track::{Point, Track, Tracks};
 use crate::scenario::Scenario;
 use crate::units::Stamp;
@@ -49,12 +48,7 @@ pub struct Clock {
 }
 
 /// The sweep; `None` where none was asked for, or none of its steps was reached.
-pub(super) fn summarize(
-    scenario: &Scenario,
-    phases: &Phases,
-    samples: &[Samples],
-    tracks: &Tracks,
-) -> Option<DutyCycle> {
+pub(super) fn summarize(scenario: &Scenario, phases: &Phases, tracks: &Tracks) -> Option<DutyCycle> {
     let sweep = scenario.sweep.as_ref()?;
     let steps: Vec<Step> = phases
         .specs()
@@ -62,7 +56,7 @@ pub(super) fn summarize(
         .filter_map(|spec| {
             let rate = spec.rate?;
             let window = phases.window(spec.phase, rate.tenant);
-            let sample = phases.sample(spec.phase, rate.tenant, samples);
+            let sample = phases.sample(spec.phase, rate.tenant);
             let clock = |of: fn(&Track) -> bool| window.and_then(|window| clock(tracks, window, of));
             Some(Step {
                 hz: rate.hz,

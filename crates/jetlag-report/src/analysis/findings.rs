@@ -1,22 +1,21 @@
-//! What the figures themselves say of their limits: one small rule a finding, each with its figure and,
-//! knowing what the scenario already does, with what to do about it.
+//! What the figures themselves say of their limits: one small rule a finding. A rule decides, and gathers the facts;
+//! `limit` makes the text of them.
 //!
 //! Only what limits the meaning of a number is a finding, because one finding makes the verdict *limited*.
 //! That a promise was broken is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
-use super::Undecided;
 use super::binomial::exceeds_share;
 use super::idle::HostIdle;
+use super::judge::Undecided;
+use super::limit::{FramesLimit, Lacking, Limit, More, Overloaded, Pressure, RunLimit, ServingLimit};
 use super::protection;
 use super::quantile::Quantile;
 use super::steady;
 use super::submission;
-use super::summary::{
-    FrameCounts, HostSummary, LOST_RECORDS, NO_FRAMES, Overhead, Stage, TRUNCATED_FILE, TenantSummary,
-};
-use super::tenant::TenantFacts;
+use super::summary::{FrameCounts, HostSummary, Overhead, Stage, TenantSummary};
+use super::tenant::{Measured, TenantFacts};
 use crate::record::{APPLICATION_BACKEND, EndReason, Finding, Manifest, NOT_STARTED};
-use crate::scenario::{Arrival, BackendChoice, ClockKind, Overload, Release, Tenant};
+use crate::scenario::{Arrival, BackendChoice, ClockKind, Tenant};
 use crate::units::Nanos;
 
 /// Share of releases that may be later than the budget.
@@ -39,8 +38,7 @@ const OWN_SHARE: f64 = 0.01;
 /// All that the rules look at.
 pub(super) struct Evidence<'a> {
     pub(super) manifest: &'a Manifest,
-    pub(super) tenants: &'a [TenantSummary],
-    pub(super) facts: &'a [TenantFacts],
+    pub(super) tenants: &'a [Measured<'a>],
     pub(super) overhead: Option<Overhead>,
     pub(super) host: Option<HostSummary>,
     /// Programs that took most of the processors, in processors.
@@ -62,15 +60,36 @@ struct Case<'a> {
     facts: &'a TenantFacts,
 }
 
-/// Every finding that the evidence supports: the run's first, then each tenant's.
-pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
+impl Case<'_> {
+    fn frames(&self, limit: FramesLimit) -> Limit {
+        Limit::Frames {
+            tenant: self.scenario.name.clone(),
+            limit,
+        }
+    }
+
+    fn serving(&self, limit: ServingLimit) -> Limit {
+        Limit::Serving {
+            tenant: self.scenario.name.clone(),
+            limit,
+        }
+    }
+}
+
+/// Every limit that the evidence supports: the run's first, then each tenant's.
+pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
     let mut findings = Vec::new();
     findings.extend(truncated_file(evidence));
     findings.extend(interrupted(evidence));
     findings.extend(host_busy(evidence));
     findings.extend(own_cost(evidence));
-    let tenants = evidence.manifest.scenario.tenants.iter();
-    for ((scenario, summary), facts) in tenants.zip(evidence.tenants).zip(evidence.facts) {
+    for tenant in evidence.tenants {
+        let Measured {
+            scenario,
+            summary,
+            facts,
+            ..
+        } = tenant;
         let case = Case {
             manifest: evidence.manifest,
             scenario,
@@ -87,7 +106,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
         } else {
             findings.extend(no_frames(&case, evidence));
         }
-        findings.extend(steady::finding(
+        findings.extend(steady::limit(
             &scenario.name,
             &summary.predictability.steady,
             evidence.manifest.scenario.warmup,
@@ -99,144 +118,89 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Finding> {
             summary.slowdown.as_ref(),
         ));
         findings.extend(profiled(&case));
-        findings.extend(submission::limits(scenario, summary, evidence.idle.as_ref()));
+        findings.extend(submission::limit(scenario, summary, evidence.idle.as_ref()));
     }
     findings.extend(undecided(evidence));
     findings
 }
 
-pub(super) fn finding(code: &str, tenant: Option<&str>, message: String, advice: String) -> Finding {
-    Finding {
-        code: code.to_owned(),
-        tenant: tenant.map(str::to_owned),
-        message,
-        advice,
-    }
-}
-
-fn truncated_file(evidence: &Evidence<'_>) -> Option<Finding> {
-    let message = evidence.incomplete.clone()?;
-    let advice = "The figures cover what was recovered; run again if the rest matters.".to_owned();
-    Some(finding(TRUNCATED_FILE, None, message, advice))
+fn truncated_file(evidence: &Evidence<'_>) -> Option<Limit> {
+    let how_much = evidence.incomplete.clone()?;
+    Some(Limit::Run(RunLimit::TruncatedFile(how_much)))
 }
 
 /// Each tenant ends a moment before or after the others; that the run was interrupted is said once.
-fn interrupted(evidence: &Evidence<'_>) -> Option<Finding> {
+fn interrupted(evidence: &Evidence<'_>) -> Option<Limit> {
     let planned = evidence.manifest.scenario.duration;
     let was_interrupted = |facts: &&TenantFacts| {
         facts
             .together
             .is_some_and(|phase| phase.reason == EndReason::Interrupted)
     };
-    let measured = evidence
-        .facts
-        .iter()
-        .filter(was_interrupted)
-        .map(|facts| facts.measured)
-        .max()?;
-    is_short(measured, planned).then(|| {
-        let message = format!("The run was interrupted after {measured} of {planned}.");
-        let advice = "Let it run to its end, or set a shorter `duration`.";
-        finding("short-run", None, message, advice.to_owned())
-    })
+    let facts = evidence.tenants.iter().map(|tenant| &tenant.facts);
+    let measured = facts.filter(was_interrupted).map(|facts| facts.measured).max()?;
+    is_short(measured, planned).then_some(Limit::Run(RunLimit::Interrupted { measured, planned }))
 }
 
 fn is_short(measured: Nanos, planned: Nanos) -> bool {
     measured.0 < (planned.0 as f64 * SHORT_SHARE) as i64
 }
 
-fn host_busy(evidence: &Evidence<'_>) -> Option<Finding> {
-    let others = evidence
+fn host_busy(evidence: &Evidence<'_>) -> Option<Limit> {
+    let others_percent = evidence
         .host?
         .others_percent
         .filter(|&percent| percent > OTHERS_PERCENT)?;
-    let pinned = evidence
-        .manifest
-        .scenario
-        .tenants
-        .iter()
-        .all(|tenant| !tenant.cpus.is_empty());
-    let advice = if pinned {
-        "Stop the other programs, or keep them off the tenants' `cpus`."
-    } else {
-        "Stop the other programs, or give each tenant processors of its own (`cpus`)."
-    };
-    let named: Vec<String> = evidence
-        .busiest
-        .iter()
-        .map(|(program, processors)| format!("{program} {processors:.1}"))
-        .collect();
-    let which = match named.is_empty() {
-        true => String::new(),
-        false => format!(" (in processors: {})", named.join(", ")),
-    };
-    let message = format!(
-        "Other programs took {others:.0} % of the processors during the run{which}; response times may include it."
-    );
-    Some(finding("host-busy", None, message, advice.to_owned()))
+    let tenants = &evidence.manifest.scenario.tenants;
+    Some(Limit::Run(RunLimit::HostBusy {
+        others_percent,
+        busiest: evidence.busiest.clone(),
+        pinned: tenants.iter().all(|tenant| !tenant.cpus.is_empty()),
+    }))
 }
 
-fn own_cost(evidence: &Evidence<'_>) -> Option<Finding> {
+fn own_cost(evidence: &Evidence<'_>) -> Option<Limit> {
     if evidence.manifest.scenario.clock == ClockKind::Virtual {
         return None;
     }
     let own_us = evidence.overhead?.p50?;
-    let measured = evidence.tenants.iter().filter(|tenant| tenant.backend != "null");
-    let (tenant, median_us) = measured
+    let null = BackendChoice::Null.name();
+    let tenants = evidence.tenants.iter().map(|tenant| &tenant.summary);
+    let (tenant, median_us) = tenants
+        .filter(|tenant| tenant.backend != null)
         .filter_map(|tenant| Some((&tenant.name, tenant.response_ms.p50? * 1e3)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
     (own_us > OWN_SHARE * median_us).then(|| {
-        let message = format!(
-            "jetlag itself takes {own_us:.1} µs a frame, {} of {tenant}'s median response time.",
-            percent(own_us / median_us)
-        );
-        let advice = "Subtract it when comparing, and run a release build on an otherwise quiet machine.";
-        finding("own-cost", None, message, advice.to_owned())
+        Limit::Run(RunLimit::OwnCost {
+            own_us,
+            tenant: tenant.clone(),
+            median_us,
+        })
     })
 }
 
-fn short_run(case: &Case<'_>, truncated: bool) -> Option<Finding> {
-    let name = &case.scenario.name;
-    let planned = case.manifest.scenario.duration;
-    let measured = case.facts.measured;
+fn short_run(case: &Case<'_>, truncated: bool) -> Option<Limit> {
+    let (measured, planned) = (case.facts.measured, case.manifest.scenario.duration);
     let Some(phase) = case.facts.together else {
-        if truncated {
-            return None;
-        }
-        let message =
-            format!("{name}: the record does not say when its measurement ended; rates are estimates.");
-        let advice = "Let the run end by itself, or stop it with Ctrl-C once.".to_owned();
-        return Some(finding("short-run", Some(name), message, advice));
+        return (!truncated).then(|| case.frames(FramesLimit::EndUnknown));
     };
     let short = is_short(measured, planned);
-    let of_planned = format!("after {measured} of {planned}");
-    let (code, message, advice) = match phase.reason {
-        EndReason::Failed => (
-            "tenant-failed",
-            format!(
-                "{name} could not go on and ended {of_planned}{}.",
-                quoted(case, ": ")
-            ),
-            "`jetlag inspect` shows the whole log; the other tenants ran on with less to share.",
-        ),
-        EndReason::EndOfSource if short => (
-            "short-run",
-            format!("{name}'s source ended {of_planned}."),
-            "Set `repeat: true` on the source, give it more frames, or set a shorter `duration`.",
-        ),
-        EndReason::Duration if short => (
-            "short-run",
-            format!("{name} was measured for {measured} where {planned} were planned."),
-            "Run again; if it happens again, the machine is too busy to keep the schedule.",
-        ),
+    let limit = match phase.reason {
+        EndReason::Failed => FramesLimit::GaveUp {
+            measured,
+            planned,
+            cause: case.facts.cause.clone(),
+        },
+        EndReason::EndOfSource if short => FramesLimit::SourceEnded { measured, planned },
+        EndReason::Duration if short => FramesLimit::CutShort { measured, planned },
         _ => return None,
     };
-    Some(finding(code, Some(name), message, advice.to_owned()))
+    Some(case.frames(limit))
 }
 
 /// A tenant that produced nothing: no figure is known of it, and the run is not done. A run that was cut short may only
 /// have lacked the time.
-fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Finding> {
+fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Limit> {
     let name = &case.scenario.name;
     let not_started = |known: &Finding| known.code == NOT_STARTED && known.tenant.as_ref() == Some(name);
     if evidence.recorded.iter().any(not_started) {
@@ -244,149 +208,73 @@ fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Finding> {
     }
     let counts = case.summary.frames;
     let reason = case.facts.together.map(|phase| phase.reason);
-    let failed = counts.failed + counts.failed_in_warmup > 0 || reason == Some(EndReason::Failed);
-    let became: Vec<String> = [
-        (counts.failed, "failed"),
-        (counts.failed_in_warmup, "failed in the warm-up"),
-        (counts.dropped, "dropped"),
-        (counts.overdue + counts.unfinished, "still waiting at the end"),
-        (counts.lost_records, "not recorded"),
-    ]
-    .into_iter()
-    .filter(|(count, _)| *count > 0)
-    .map(|(count, what)| format!("{count} {what}"))
-    .collect();
-    let became = match became.is_empty() {
-        true if failed => "it could not go on".to_owned(),
-        true => "none was due in the measured time".to_owned(),
-        false => became.join(", "),
-    };
-    let message = format!(
-        "{name} completed no frame: {became}{}.",
-        quoted(case, "; the first: ")
-    );
-    let advice = if failed {
-        "`jetlag inspect` shows the whole log; mend what fails, or leave the tenant out."
-    } else if counts.dropped > 0 || counts.overdue + counts.unfinished > 0 {
-        "Lower the rate, run a faster detector, or run for longer than one of its frames takes."
-    } else {
-        "Run for longer than it is from one of its frames to the next."
-    };
     let cut_short = evidence.incomplete.is_some() || reason == Some(EndReason::Interrupted);
     let is_known = case.summary.backend == APPLICATION_BACKEND || counts.lost_records > 0;
-    let code = if cut_short || is_known {
-        "too-few-samples"
-    } else {
-        NO_FRAMES
-    };
-    Some(finding(code, Some(name), message, advice.to_owned()))
+    Some(case.frames(FramesLimit::None {
+        counts,
+        failed: counts.failed + counts.failed_in_warmup > 0 || reason == Some(EndReason::Failed),
+        cause: case.facts.cause.clone(),
+        excused: cut_short || is_known,
+    }))
 }
 
-/// Why the tenant failed, in the words of whatever failed, after `before`.
-fn quoted(case: &Case<'_>, before: &str) -> String {
-    let cause = case.facts.cause.as_ref();
-    cause.map_or(String::new(), |cause| format!("{before}\"{cause}\""))
-}
-
-fn lost_records(case: &Case<'_>) -> Option<Finding> {
-    let lost = case
-        .summary
-        .frames
-        .lost_records
-        .saturating_add(case.facts.lost_elsewhere);
+fn lost_records(case: &Case<'_>) -> Option<Limit> {
+    let counts = case.summary.frames;
+    let lost = counts.lost_records.saturating_add(case.facts.lost_elsewhere);
     (lost > 0).then(|| {
-        let name = &case.scenario.name;
-        let seen = case.summary.frames.offered.saturating_add(lost);
-        let message = format!(
-            "{name}: {} ({}) ran and were not recorded, because the recorder fell behind; they are in no figure.",
-            frames(lost),
-            percent(lost as f64 / seen as f64)
-        );
-        let advice = if case.scenario.record_detections {
-            "Write the run file to a faster disk, or set `record_detections: false`."
-        } else {
-            "Write the run file to a faster disk."
-        };
-        finding(LOST_RECORDS, Some(name), message, advice.to_owned())
+        case.frames(FramesLimit::Lost {
+            lost,
+            all: counts.offered.saturating_add(lost),
+            detections: case.scenario.record_detections,
+        })
     })
 }
 
-fn failed_frames(case: &Case<'_>) -> Option<Finding> {
-    let counts = case.summary.frames;
-    let (failed, offered, before) = (counts.failed, counts.offered, counts.failed_in_warmup);
-    let name = &case.scenario.name;
-    let message = match (failed, before) {
-        (0, 0) => return None,
-        (0, _) => format!(
-            "{name}: {} failed in the warm-up, and none in the measured time",
-            frames(before)
-        ),
-        _ => format!(
-            "{name}: {} of {offered} ({}) failed and have no response time{}",
-            frames(failed),
-            percent(failed as f64 / offered as f64),
-            match before {
-                0 => String::new(),
-                _ => format!(", and {before} more in the warm-up"),
-            }
-        ),
-    };
-    let message = format!("{message}{}.", quoted(case, "; the first: "));
-    let advice = "`jetlag inspect` shows the whole log; remove the frames or mend their files.";
-    Some(finding("failed-frames", Some(name), message, advice.to_owned()))
+fn failed_frames(case: &Case<'_>) -> Option<Limit> {
+    let FrameCounts {
+        failed,
+        offered,
+        failed_in_warmup,
+        ..
+    } = case.summary.frames;
+    (failed + failed_in_warmup > 0).then(|| {
+        case.frames(FramesLimit::Failed {
+            failed,
+            offered,
+            in_warmup: failed_in_warmup,
+            cause: case.facts.cause.clone(),
+        })
+    })
 }
 
-fn overload(case: &Case<'_>) -> Option<Finding> {
+fn overload(case: &Case<'_>) -> Option<Limit> {
     let counts = case.summary.frames;
-    let name = &case.scenario.name;
     let demand = demand(case);
-    let needs_time = demand.map_or(String::new(), |demand| {
-        format!(" (serving all would take {} of its time)", percent(demand.share))
-    });
-    let message = if drops_matter(&counts) {
-        format!(
-            "{name}: {} of {} ({}) were dropped; its quantiles describe only those that were served{}.",
-            frames(counts.dropped),
-            counts.offered,
-            percent(counts.dropped as f64 / counts.offered as f64),
-            needs_time
-        )
-    } else if line_at_end(&counts, case.scenario.depth) {
-        format!(
-            "{name}: {} still waited at the end; response times grew with the length of the run{}.",
-            frames(counts.unfinished + counts.overdue),
-            needs_time
-        )
-    } else if demand.is_some_and(|demand| demand.surely_too_much) {
-        match case.scenario.overload {
-            Overload::Queue { .. } => {
-                format!("{name} falls behind: response times grow with the length of the run{needs_time}.")
-            }
-            _ => format!("{name} falls behind: frames are dropped sooner or later{needs_time}."),
+    let shown_by = if drops_matter(&counts) {
+        Overloaded::Dropped {
+            dropped: counts.dropped,
+            offered: counts.offered,
         }
+    } else if line_at_end(&counts, case.scenario.depth) {
+        Overloaded::Line(counts.unfinished + counts.overdue)
+    } else if demand.is_some_and(|demand| demand.surely_too_much) {
+        Overloaded::Demand
     } else {
         return None;
     };
-    let advice = match (demand, case.scenario.overload) {
-        (Some(demand), _) if demand.share < KEEPS_UP => {
-            "The rate is not too high: look for what stalls it (its largest stage), or let more frames wait."
-                .to_owned()
-        }
-        (Some(_), _) => match too_long(case) {
-            Some((step, share)) => format!(
-                "Lower the rate, or run a faster detector: {step} alone would take {} of its time, so that letting stages \
-                 overlap (`depth: 2`) cannot help.",
-                percent(share)
-            ),
-            None => "Lower the rate, let stages overlap (`depth: 2`), or run a faster detector.".to_owned(),
-        },
-        (None, Overload::Queue { .. }) => {
-            "Lower the rate, run a faster detector, or keep results fresh with `overload: DropOldest(queue: 1)`."
-                .to_owned()
-        }
-        (None, _) => "Lower the rate, or run a faster detector.".to_owned(),
+    let cause = match demand {
+        None => Pressure::Unknown,
+        Some(demand) if demand.share < KEEPS_UP => Pressure::Stalls,
+        Some(_) => too_long(case).map_or(Pressure::Service, |(stages, share)| {
+            Pressure::Stages(stages, share)
+        }),
     };
-    Some(finding("overload", Some(name), message, advice))
+    Some(case.serving(ServingLimit::Overload {
+        shown_by,
+        overload: case.scenario.overload,
+        demand: demand.map(|demand| demand.share),
+        cause,
+    }))
 }
 
 /// Whether so many frames were dropped that quantiles of the others say little of all.
@@ -436,34 +324,30 @@ fn rate(case: &Case<'_>) -> Option<f64> {
     }
 }
 
-/// What one thread or one stream does for each frame, where that alone would take a tenant's whole time: its name, and the
+/// What one thread or one stream does for each frame, where that alone would take a tenant's whole time: its stages, and the
 /// share. However deep the ring, it does one frame at a time.
-fn too_long(case: &Case<'_>) -> Option<(String, f64)> {
+fn too_long(case: &Case<'_>) -> Option<(Vec<Stage>, f64)> {
     const STEPS: [&[Stage]; 3] = [
         &[Stage::Acquire, Stage::Decode, Stage::Preprocess],
         &[Stage::Compute],
         &[Stage::Postprocess],
     ];
     let rate = rate(case)?;
-    let mean = |stage: &Stage| {
+    let mean = |stage: Stage| {
         let known = &case.summary.stages_ms;
         known.iter().find(|(name, _)| *name == stage.name())?.1.mean
     };
     let steps = STEPS.iter().map(|stages| {
-        let known: Vec<(&str, f64)> = stages
-            .iter()
-            .filter_map(|stage| Some((stage.name(), mean(stage)?)))
-            .collect();
-        let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-        let ms: f64 = known.iter().map(|(_, ms)| ms).sum();
-        (names.join(" + "), rate * ms / 1e3)
+        let known = stages.iter().filter_map(|&stage| Some((stage, mean(stage)?)));
+        let (stages, ms): (Vec<Stage>, Vec<f64>) = known.unzip();
+        (stages, rate * ms.iter().sum::<f64>() / 1e3)
     });
     steps
         .filter(|(_, share)| *share >= 1.0)
         .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Finding> {
+fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Limit> {
     let scenario = &case.manifest.scenario;
     if case.summary.closed_loop || scenario.clock == ClockKind::Virtual {
         return None;
@@ -472,35 +356,19 @@ fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Finding> {
     if !exceeds_share(late, releases, LATE_SHARE) {
         return None;
     }
-    let name = &case.scenario.name;
-    let worst = case.summary.lateness_ms.max.unwrap_or_default();
-    let message = format!(
-        "{name}: {} of its releases ({late} of {releases}) were later than {budget}, the worst by {worst:.2} ms; \
-         response times include it.",
-        percent(late as f64 / releases as f64)
-    );
-    let mut advice = match (scenario.release, case.scenario.cpus.is_empty()) {
-        (Release::Sleep, true) => "Set `release: Spin`, or give the tenant processors of its own (`cpus`)",
-        (Release::Sleep, false) => "Set `release: Spin`",
-        (Release::Spin, true) => "Give the tenant processors of its own (`cpus`)",
-        (Release::Spin, false) => {
-            "Keep other work off the tenant's `cpus`, or isolate them from the scheduler"
-        }
-    }
-    .to_owned();
-    if case
-        .manifest
-        .machine
-        .keys()
-        .any(|fact| fact.contains("virtual") || fact.contains("hypervisor"))
-    {
-        advice.push_str("; on a virtual machine the host decides, so prefer bare metal");
-    }
-    advice.push('.');
-    Some(finding("late-releases", Some(name), message, advice))
+    let mut facts = case.manifest.machine.keys();
+    Some(case.serving(ServingLimit::LateReleases {
+        late,
+        releases,
+        budget,
+        worst_ms: case.summary.lateness_ms.max.unwrap_or_default(),
+        release: scenario.release,
+        pinned: !case.scenario.cpus.is_empty(),
+        virtual_machine: facts.any(|fact| fact.contains("virtual") || fact.contains("hypervisor")),
+    }))
 }
 
-fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> {
+fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Limit> {
     let name = &case.scenario.name;
     let completed = case.summary.response_ms.count;
     let asked = undecided.iter().filter_map(|line| {
@@ -519,65 +387,38 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Finding> 
         .chain([headline])
         .filter_map(|sample| Some((sample.needs?, sample)))
         .max_by_key(|&(needs, _)| needs)?;
-    let quantile = name_of(sample.quantile);
-    let message = if sample.repeats() {
-        format!(
-            "{name}: its frames repeat each other (slow ones follow slow ones, as in a queue), so {quantile} needs about \
-             {needs} of them before it says anything of other runs, and has {}; independent ones {} would do.",
-            sample.count,
-            sample.quantile.needs()
-        )
-    } else {
-        format!(
-            "{name}: {quantile} needs {needs} frames and has {}.",
-            sample.count
-        )
-    };
-    Some(finding(
-        "too-few-samples",
-        Some(name),
-        message,
-        longer(case, needs, sample.count),
-    ))
+    Some(case.frames(FramesLimit::TooFew {
+        sample,
+        needs,
+        more: longer(case, needs, sample.count),
+    }))
 }
 
 /// What makes `has` frames into `needs`: more of them where their number was set, else more time.
-fn longer(case: &Case<'_>, needs: u64, has: u64) -> String {
+fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
     let scenario = &case.manifest.scenario;
     let planned = scenario.duration.as_secs_f64();
     let alone = has < case.summary.response_ms.count;
     let supply = Supply::of(case, has, alone);
     let offered = (supply.frames_for(needs) / supply.completed).ceil();
-    let limit = case.scenario.frames.filter(|&limit| (limit as f64) < offered);
+    let limited = case.scenario.frames.is_some_and(|limit| (limit as f64) < offered);
     let enough = supply
         .seconds_for(needs)
         .filter(|enough| (1.0..=1e9).contains(enough));
-    let and_longer = |enough: Option<f64>| match enough {
-        Some(enough) if enough > planned => {
-            format!(", and run for {enough} s or longer (`--set duration={enough}s`)")
+    match enough {
+        _ if limited => More::Frames {
+            offered,
+            seconds: enough.filter(|enough| *enough > planned),
+        },
+        None => More::Time,
+        Some(seconds) if seconds <= planned && is_short(case.facts.measured, scenario.duration) => {
+            More::Patience { seconds }
         }
-        _ => String::new(),
-    };
-    match (limit, enough) {
-        (Some(_), enough) => {
-            format!(
-                "Set `frames: {offered}` or more, or leave it out{}.",
-                and_longer(enough)
-            )
-        }
-        (None, None) => "Run for longer.".to_owned(),
-        (None, Some(enough)) if enough <= planned && is_short(case.facts.measured, scenario.duration) => {
-            format!("Let the run last; {enough} s at this rate are enough.")
-        }
-        (None, Some(enough)) => {
-            // It lasted as long as planned and did not have them.
-            let enough = enough.max((planned + 1.0).ceil());
-            let why = match alone {
-                true => ": what counts here is the time that the tenant runs alone",
-                false => "",
-            };
-            format!("Run for {enough} s or longer at this rate (`--set duration={enough}s`){why}.")
-        }
+        // It lasted as long as planned and did not have them.
+        Some(enough) => More::Seconds {
+            seconds: enough.max((planned + 1.0).ceil()),
+            alone,
+        },
     }
 }
 
@@ -653,99 +494,48 @@ impl Supply {
     }
 }
 
-fn no_baseline(case: &Case<'_>) -> Option<Finding> {
+fn no_baseline(case: &Case<'_>) -> Option<Limit> {
     let wanted = case.manifest.scenario.baseline.alone && case.summary.frames.offered > 0;
-    (wanted && case.facts.alone == 0).then(|| {
-        let name = &case.scenario.name;
-        let message = format!("{name} completed no frame alone, so its slowdown is unknown.");
-        let advice = "Let the baseline run to its end, and see that it is longer than one frame takes.";
-        finding("no-baseline", Some(name), message, advice.to_owned())
-    })
+    (wanted && case.facts.alone == 0).then(|| case.frames(FramesLimit::NoBaseline))
 }
 
 /// Also where the record has no nodes (it was cut off before they were written): frames were slower all the same.
-fn profiled(case: &Case<'_>) -> Option<Finding> {
+fn profiled(case: &Case<'_>) -> Option<Limit> {
     let asked = matches!(case.scenario.backend, BackendChoice::Cpu { profile: true, .. });
     (asked || !case.summary.nodes.is_empty()).then(|| {
-        let name = &case.scenario.name;
-        let others = if case.manifest.scenario.tenants.len() > 1 {
-            ", and may take more from the other tenants"
-        } else {
-            ""
-        };
-        let message =
-            format!("{name} was profiled: node by node, compute is slower than unprofiled{others}.");
-        let advice = "Profile in a run of its own; take response times from a run with `profile: false`.";
-        finding("profiled", Some(name), message, advice.to_owned())
+        case.serving(ServingLimit::Profiled {
+            beside_others: case.manifest.scenario.tenants.len() > 1,
+        })
     })
 }
 
 /// Expectations that nothing above explains: unreadable ones, and figures that this run does not have.
-fn undecided(evidence: &Evidence<'_>) -> Vec<Finding> {
+fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
     let unexplained = evidence.undecided.iter().filter_map(|line| {
-        let (tenant, message, advice) = match &line.expectation {
-            Err(error) => (
-                None,
-                format!("Expectation {error}."),
-                "Correct the line in `expect`.",
-            ),
-            Ok(expectation) => {
-                let tenant = evidence
-                    .tenants
-                    .iter()
-                    .find(|tenant| tenant.name == expectation.tenant());
-                let explained = tenant.is_some_and(|tenant| {
-                    let sample = expectation.metric.sample(tenant);
-                    tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.needs.is_some())
-                });
-                if explained {
-                    return None;
-                }
-                let advice = match line.text.contains("slowdown") {
-                    true if !evidence.manifest.scenario.baseline.alone => {
-                        "Measure each tenant alone first: `baseline: (alone: true)`."
-                    }
-                    true => "Let every tenant complete frames in each phase: beside one that did not, nothing is compared.",
-                    false => "Expect a figure that this backend and scenario have.",
-                };
-                let message = format!("`{}` cannot be decided: the run has no such figure.", line.text);
-                (Some(expectation.tenant()), message, advice)
-            }
+        let expectation = match &line.expectation {
+            Ok(expectation) => expectation,
+            Err(error) => return Some(Limit::Run(RunLimit::UnreadableExpectation(error.clone()))),
         };
-        Some(finding(
-            "expectation-undecided",
-            tenant,
-            message,
-            advice.to_owned(),
-        ))
+        let mut tenants = evidence.tenants.iter().map(|tenant| &tenant.summary);
+        let tenant = tenants.find(|tenant| tenant.name == expectation.tenant());
+        let explained = tenant.is_some_and(|tenant| {
+            let sample = expectation.metric.sample(tenant);
+            tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.needs.is_some())
+        });
+        let lacking = match expectation.metric.is_slowdown() {
+            true if !evidence.manifest.scenario.baseline.alone => Lacking::Baseline,
+            true => Lacking::Frames,
+            false => Lacking::Figure,
+        };
+        (!explained).then(|| {
+            Limit::Run(RunLimit::UndecidedExpectation {
+                tenant: expectation.tenant().to_owned(),
+                line: line.text.clone(),
+                lacking,
+            })
+        })
     });
     unexplained.collect()
-}
-
-/// `p99`, `p99.9`.
-fn name_of(quantile: Quantile) -> String {
-    format!("p{}", (quantile.share() * 1000.0).round() / 10.0)
-}
-
-fn frames(count: u64) -> String {
-    if count == 1 {
-        "1 frame".to_owned()
-    } else {
-        format!("{count} frames")
-    }
-}
-
-/// A share in percent, with as many digits as it takes not to read as zero.
-fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    // What is near the whole is told from it.
-    if percent >= 10.0 && !(99.0..110.0).contains(&percent) {
-        format!("{percent:.0} %")
-    } else if percent >= 0.1 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.2} %")
-    }
 }
 
 #[cfg(test)]

@@ -165,6 +165,11 @@ impl Metric {
         }
     }
 
+    /// Whether it compares a tenant with itself alone.
+    pub(super) fn is_slowdown(self) -> bool {
+        matches!(self, Metric::Figure(Figure::SlowdownP50 | Figure::SlowdownP99))
+    }
+
     /// The quantile that it needs and the frames that there are for it, where it is made of a quantile.
     pub(super) fn sample(self, tenant: &TenantSummary) -> Option<Sample> {
         let response = tenant.response_ms.count;

@@ -7,16 +7,13 @@
 use serde::Serialize;
 
 use super::binomial::exceeds_share;
-use super::findings::{LATE_SHARE, SHORT_SHARE, drops_matter, finding, line_at_end};
+use super::findings::{LATE_SHARE, SHORT_SHARE, drops_matter, line_at_end};
 use super::interference::Phases;
+use super::limit::{Failures, InPhase, Limit, Lost, PhasesLimit};
 use super::stats::six_decimals;
 use super::summary::FrameCounts;
-use super::tenant::Samples;
-use crate::record::{EndReason, Finding, Phase, PhaseSpec};
+use crate::record::{EndReason, Phase, PhaseSpec};
 use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
-
-/// Phases that a finding names; of more, it tells how many.
-const NAMED: usize = 4;
 
 /// One phase of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -58,14 +55,14 @@ pub struct PhaseTenant {
 }
 
 /// All phases, in the order in which they ran.
-pub(super) fn summarize(scenario: &Scenario, phases: &Phases, samples: &[Samples]) -> Vec<PhaseSummary> {
+pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Vec<PhaseSummary> {
     let one = |spec: &PhaseSpec| {
         let tenants: Vec<PhaseTenant> = spec
             .members
             .iter()
             .filter_map(|&member| {
                 let tenant = scenario.tenants.get(usize::from(member))?;
-                Some(tenant_of(scenario, spec, tenant, member, phases, samples))
+                Some(tenant_of(scenario, spec, tenant, member, phases))
             })
             .collect();
         PhaseSummary {
@@ -103,7 +100,6 @@ fn tenant_of(
     tenant: &Tenant,
     member: u16,
     phases: &Phases,
-    samples: &[Samples],
 ) -> PhaseTenant {
     let part = phases.part(spec.phase, member);
     let end = part.and_then(|part| part.end);
@@ -137,7 +133,7 @@ fn tenant_of(
         frames,
         late_releases,
         compared: phases
-            .sample(spec.phase, member, samples)
+            .sample(spec.phase, member)
             .map_or(0, |sample| sample.distribution.count()),
         notable: lost > 0 || ended_early || late_releases.is_some_and(|late| too_late(late, frames.offered)),
         reason: reason.filter(|_| ended_early),
@@ -150,11 +146,11 @@ fn too_late(late: u64, offered: u64) -> bool {
 
 /// What limits the phases that the measurement is compared with. `cause` is why a tenant's first failed frame of a phase
 /// failed.
-pub(super) fn findings(
+pub(super) fn limits(
     scenario: &Scenario,
     phases: &[PhaseSummary],
     cause: impl Fn(Phase, usize) -> Option<String>,
-) -> Vec<Finding> {
+) -> Vec<Limit> {
     let mut found = Vec::new();
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         let parts: Vec<(&PhaseSummary, &PhaseTenant)> = phases
@@ -169,75 +165,62 @@ pub(super) fn findings(
             .copied()
             .filter(|(phase, _)| phase.phase != Phase::Together)
             .collect();
-        found.extend(overloaded(tenant, &other));
-        found.extend(failed(tenant, &other, |phase| cause(phase, number)));
-        found.extend(late(tenant, &other));
-        found.extend(ended_early(tenant, &parts));
+        let of_tenant = [
+            overloaded(tenant, &other),
+            failed(&other, |phase| cause(phase, number)),
+            late(&other),
+            ended_early(&parts),
+        ];
+        found.extend(of_tenant.into_iter().flatten().map(|limit| Limit::Phases {
+            tenant: tenant.name.clone(),
+            limit,
+        }));
     }
     found
 }
 
-fn overloaded(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<Finding> {
-    let what = |part: &PhaseTenant| {
+fn overloaded(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
+    let phases = where_it_is(parts, |part| {
         let frames = &part.frames;
         if drops_matter(frames) {
-            return Some(format!("{} of {} dropped", frames.dropped, frames.offered));
+            return Some(Lost::Dropped {
+                dropped: frames.dropped,
+                offered: frames.offered,
+            });
         }
-        line_at_end(frames, tenant.depth)
-            .then(|| format!("{} still waiting at the end", frames.unfinished + frames.overdue))
-    };
-    let named = named(parts, what)?;
-    let name = &tenant.name;
-    let message = format!(
-        "{name} was overloaded in phases that are compared: {named}; response times there describe only the frames that \
-         were served."
-    );
-    let advice =
-        "Lower the rate, or run a faster detector: a frame that is given up has no response time to compare.";
-    Some(finding("phase-overload", Some(name), message, advice.to_owned()))
+        line_at_end(frames, tenant.depth).then(|| Lost::Waiting(frames.unfinished + frames.overdue))
+    })?;
+    Some(PhasesLimit::Overload(phases))
 }
 
 fn failed(
-    tenant: &Tenant,
     parts: &[(&PhaseSummary, &PhaseTenant)],
     cause: impl Fn(Phase) -> Option<String>,
-) -> Option<Finding> {
-    let what = |part: &PhaseTenant| match (part.frames.failed, part.frames.failed_in_warmup) {
-        (0, 0) => None,
-        (0, before) => Some(format!("{before} in the warm-up")),
-        (failed, _) => Some(format!("{failed} of {}", part.frames.offered)),
-    };
-    let named = named(parts, what)?;
-    let name = &tenant.name;
+) -> Option<PhasesLimit> {
+    let phases = where_it_is(parts, |part| {
+        match (part.frames.failed, part.frames.failed_in_warmup) {
+            (0, 0) => None,
+            (0, before) => Some(Failures::InWarmup(before)),
+            (failed, _) => Some(Failures::Measured {
+                failed,
+                offered: part.frames.offered,
+            }),
+        }
+    })?;
     let cause = parts.iter().find_map(|(phase, _)| cause(phase.phase));
-    let quoted = cause.map_or(String::new(), |cause| format!("; the first: \"{cause}\""));
-    let message = format!("{name}: frames failed in phases that are compared: {named}{quoted}.");
-    let advice = "`jetlag inspect` shows the whole log; remove the frames or mend their files.";
-    Some(finding("phase-failed", Some(name), message, advice.to_owned()))
+    Some(PhasesLimit::Failed { phases, cause })
 }
 
-fn late(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<Finding> {
-    let what = |part: &PhaseTenant| {
-        let late = part.late_releases?;
-        too_late(late, part.frames.offered).then(|| format!("{late} of {}", part.frames.offered))
-    };
-    let named = named(parts, what)?;
-    let name = &tenant.name;
-    let message = format!(
-        "{name}: releases were late in phases that are compared: {named}; response times there include it."
-    );
-    let advice =
-        "Set `release: Spin`, give the tenant processors of its own (`cpus`), or stop other programs.";
-    Some(finding(
-        "phase-late-releases",
-        Some(name),
-        message,
-        advice.to_owned(),
-    ))
+fn late(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
+    let phases = where_it_is(parts, |part| {
+        let (late, releases) = (part.late_releases?, part.frames.offered);
+        too_late(late, releases).then_some((late, releases))
+    })?;
+    Some(PhasesLimit::LateReleases(phases))
 }
 
 /// That a source ended, or a tenant failed, in the measurement is said elsewhere.
-fn ended_early(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<Finding> {
+fn ended_early(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
     let said = |phase: &PhaseSummary, reason| phase.phase == Phase::Together && reason != EndReason::Count;
     let early: Vec<(&PhaseSummary, &PhaseTenant)> = parts
         .iter()
@@ -247,41 +230,26 @@ fn ended_early(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Opti
                 .is_some_and(|reason| reason != EndReason::Interrupted && !said(phase, reason))
         })
         .collect();
-    let named = named(&early, |part| {
-        Some(format!("after {:.2} s", part.measured_s.unwrap_or_default()))
-    })?;
-    let name = &tenant.name;
-    let message = format!(
-        "{name} ended before its co-runners: {named}. What is compared between phases is of the time in which all ran."
-    );
-    let advice = match early.first().and_then(|(_, part)| part.reason) {
-        Some(EndReason::Count) => "Leave its `frames` out, or set a shorter `duration`.",
-        Some(EndReason::EndOfSource) => {
-            "Set `repeat: true` on its source, give it more frames, or set a shorter `duration`."
-        }
-        _ => "`jetlag inspect` shows the log, which says why.",
-    };
-    Some(finding(
-        "phase-ended-early",
-        Some(name),
-        message,
-        advice.to_owned(),
-    ))
+    let phases = where_it_is(&early, |part| Some(part.measured_s.unwrap_or_default()))?;
+    Some(PhasesLimit::EndedEarly {
+        phases,
+        reason: early.first().and_then(|(_, part)| part.reason),
+    })
 }
 
-/// `camera alone (60 of 300 dropped), camera + lidar (…) and 3 more`; `None` where there is nothing to name.
-fn named(
+/// The phases in which something is, and what; none where there are none.
+fn where_it_is<T>(
     parts: &[(&PhaseSummary, &PhaseTenant)],
-    what: impl Fn(&PhaseTenant) -> Option<String>,
-) -> Option<String> {
-    let all: Vec<String> = parts
+    what: impl Fn(&PhaseTenant) -> Option<T>,
+) -> Option<Vec<InPhase<T>>> {
+    let all: Vec<InPhase<T>> = parts
         .iter()
-        .filter_map(|(phase, part)| Some(format!("{} ({})", phase.label, what(part)?)))
+        .filter_map(|(phase, part)| {
+            Some(InPhase {
+                phase: phase.label.clone(),
+                what: what(part)?,
+            })
+        })
         .collect();
-    let first = all.get(..NAMED).unwrap_or(&all).join(", ");
-    match all.len() {
-        0 => None,
-        count if count > NAMED => Some(format!("{first} and {} more", count - NAMED)),
-        _ => Some(first),
-    }
+    (!all.is_empty()).then_some(all)
 }

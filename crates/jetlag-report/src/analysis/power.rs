@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use super::attribution::{Feeds, Part};
 use super::counter::{Beside, Counted, counted};
 use super::energy::{integrate, observed_refresh};
-use super::findings::finding;
+use super::limit::{Limit, NoIdle, PowerLimit};
 use super::stats::six_decimals;
 use super::summary::{EnergySummary, RailSummary};
 use super::track::{Track, Tracks};
 use super::uncertainty::{Line, Sight, UNSEEN, Withheld, half_mw};
-use crate::record::{Averaging, Finding, Quantity, RailRole};
+use crate::record::{Averaging, Quantity, RailRole};
 use crate::units::{Nanos, Stamp};
 
 /// Sources of a board's rails, the best first.
@@ -36,7 +36,7 @@ pub(super) struct Power {
     /// That, by what it feeds.
     pub(super) parts: Vec<Part>,
     /// What limits it.
-    pub(super) findings: Vec<Finding>,
+    pub(super) limits: Vec<Limit>,
 }
 
 /// Everything from the readings of power; `idle` is the window of the baseline, `asked_idle` whether one was
@@ -47,11 +47,11 @@ pub(super) fn summarize(
     idle: Option<(Stamp, Stamp)>,
     asked_idle: bool,
 ) -> Power {
-    let mut findings = Vec::new();
+    let mut limits = Vec::new();
     let mut read: Vec<(RailSummary, Behind<'_>)> = Vec::new();
     let mut silent = Vec::new();
     for track in tracks.iter().filter(|track| is_rail(track)) {
-        match rail(track, counter_of(tracks, track), window, idle, &mut findings) {
+        match rail(track, counter_of(tracks, track), window, idle, &mut limits) {
             Some(rail) => read.push(rail),
             None => silent.push(track),
         }
@@ -60,22 +60,13 @@ pub(super) fn summarize(
     for track in &silent {
         let within_run = track.unread_within(window) > 0 || !track.points().is_empty();
         if within_run && matters(track.signal.role) {
-            let name = &track.signal.signal;
-            findings.push(finding(
-                "power-not-measured",
-                None,
-                format!(
-                    "{name} ({}) gave no reading while the tenants ran.",
-                    track.signal.source
-                ),
-                "`jetlag doctor` shows whether it can be read; it may take root.".to_owned(),
-            ));
+            limits.push(PowerLimit::NotMeasured {
+                rail: track.signal.signal.clone(),
+                source: track.signal.source.clone(),
+            });
         }
     }
-    read.sort_by(|(a, _), (b, _)| {
-        let place = |rail: &RailSummary| ORDER.iter().position(|role| *role == rail.role);
-        (place(a), &a.source).cmp(&(place(b), &b.source))
-    });
+    read.sort_by(|(a, _), (b, _)| (order(a.role), &a.source).cmp(&(order(b.role), &b.source)));
     let (rails, behind): (Vec<RailSummary>, Vec<Behind<'_>>) = read.into_iter().unzip();
     let length = window.1 - window.0;
     let basis = basis(&rails, &silent);
@@ -87,50 +78,38 @@ pub(super) fn summarize(
         withheld = withheld.or(why);
     }
     let energy = basis.map(|basis| total(&rails, &basis, &parts, length, idle, withheld));
-    findings.extend(gaps(&rails, length));
+    limits.extend(gaps(&rails, length));
     match &energy {
         Some(energy) => {
-            findings.extend(short_for_sensor(&rails, energy, length));
-            findings.extend(rails_do_not_add_up(energy));
+            limits.extend(short_for_sensor(&rails, energy, length));
+            limits.extend(rails_do_not_add_up(energy));
             if asked_idle && energy.idle_mw.is_none() {
-                findings.push(idle_not_measured("the total had no readings in it"));
+                limits.push(PowerLimit::IdleNotMeasured(NoIdle::NoReadings));
             }
         }
-        None if !rails.is_empty() => {
-            let names: Vec<&str> = rails.iter().map(|rail| rail.rail.as_str()).collect();
-            findings.push(finding(
-                "no-total-power",
-                None,
-                format!(
-                    "It is not known which of the sampled rails ({}) make up the whole, so there is no energy per frame.",
-                    names.join(", ")
-                ),
-                "Each rail's own figures hold. Report the board and its rails, so that jetlag can know them."
-                    .to_owned(),
-            ));
-        }
-        None if asked_idle => findings.push(idle_not_measured("no power sensor could be read")),
+        None if !rails.is_empty() => limits.push(PowerLimit::NoTotal {
+            rails: rails.iter().map(|rail| rail.rail.clone()).collect(),
+        }),
+        None if asked_idle => limits.push(PowerLimit::IdleNotMeasured(NoIdle::NoSensor)),
         None => {}
     }
     Power {
         rails,
         energy,
         parts,
-        findings,
+        limits: limits.into_iter().map(Limit::Power).collect(),
     }
 }
 
 /// How the table is sorted.
-const ORDER: [&str; 6] = ["total", "summand", "part", "within", "input", "unknown"];
-
-fn role_name(role: RailRole) -> &'static str {
+fn order(role: RailRole) -> u8 {
     match role {
-        RailRole::Total => "total",
-        RailRole::Summand => "summand",
-        RailRole::Part => "part",
-        RailRole::Within => "within",
-        RailRole::Input => "input",
-        RailRole::None | RailRole::Unknown => "unknown",
+        RailRole::Total => 0,
+        RailRole::Summand => 1,
+        RailRole::Part => 2,
+        RailRole::Within => 3,
+        RailRole::Input => 4,
+        RailRole::None | RailRole::Unknown => 5,
     }
 }
 
@@ -190,7 +169,7 @@ fn rail<'t>(
     counter: Option<&Track>,
     window: (Stamp, Stamp),
     idle: Option<(Stamp, Stamp)>,
-    findings: &mut Vec<Finding>,
+    limits: &mut Vec<PowerLimit>,
 ) -> Option<(RailSummary, Behind<'t>)> {
     let signal = &track.signal;
     let length = window.1 - window.0;
@@ -229,7 +208,7 @@ fn rail<'t>(
         Some(counted(counter.points(), every, &beside, window))
     };
     let said = by_counter(window);
-    findings.extend(
+    limits.extend(
         said.as_ref()
             .and_then(|said| counter_is_off(&signal.signal, said)),
     );
@@ -273,7 +252,7 @@ fn rail<'t>(
         energy_from: if metered.is_some() { "counter" } else { "power" },
         integrated_mj: six_decimals(integrated),
         counter_mj: metered.map(|metered| six_decimals(metered.mj)),
-        role: role_name(signal.role),
+        role: signal.role,
         within: signal.within.clone(),
         refresh_from,
         averaging: match signal.averaging {
@@ -297,31 +276,17 @@ fn around(middle: f64, half: f64) -> [f64; 2] {
 }
 
 /// What is to be said of a line's counter, and of power beside it.
-fn counter_is_off(rail: &str, said: &Counted) -> Option<Finding> {
-    let (code, message, advice) = match said {
-        Counted::WentBack => (
-            "counter-reset",
-            format!(
-                "The energy counter of {rail} went back during the run; its energy is integrated from power."
-            ),
-            "Another program may have reloaded the driver; run again if the energy matters.",
-        ),
-        Counted::StoodStill => (
-            "energy-disagrees",
-            format!("{rail}: its energy counter stood still while its sensor showed power; power is used."),
-            "The driver does not count this card's energy, as where a card is shared out to virtual machines.",
-        ),
-        Counted::By(metered) => (
-            "energy-disagrees",
-            format!(
-                "{rail}: integrated power is {:+.1} % off its energy counter; the counter is used.",
-                metered.power_off.filter(|share| share.abs() > COUNTER_SHARE)? * 100.0
-            ),
-            "Run for longer, or sample more often (`telemetry: (interval: …)`): the sensor misses short loads.",
-        ),
-        Counted::Unknown => return None,
-    };
-    Some(finding(code, None, message, advice.to_owned()))
+fn counter_is_off(rail: &str, said: &Counted) -> Option<PowerLimit> {
+    let rail = rail.to_owned();
+    match said {
+        Counted::WentBack => Some(PowerLimit::CounterReset { rail }),
+        Counted::StoodStill => Some(PowerLimit::CounterStoodStill { rail }),
+        Counted::By(metered) => {
+            let off = metered.power_off.filter(|share| share.abs() > COUNTER_SHARE)?;
+            Some(PowerLimit::CounterDisagrees { rail, off })
+        }
+        Counted::Unknown => None,
+    }
 }
 
 /// The lines that together are the whole, and what that whole is.
@@ -332,7 +297,7 @@ struct Basis {
 }
 
 fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
-    let of = |source: &str, role: &str| -> Vec<usize> {
+    let of = |source: &str, role: RailRole| -> Vec<usize> {
         let fits = |(_, rail): &(usize, &RailSummary)| rail.source == source && rail.role == role;
         rails.iter().enumerate().filter(fits).map(|(n, _)| n).collect()
     };
@@ -341,15 +306,15 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
             .iter()
             .any(|track| track.signal.source == source && track.signal.role == role)
     };
-    for (role, kind, what) in [
-        ("total", RailRole::Total, "module"),
-        ("summand", RailRole::Summand, "module"),
-        ("input", RailRole::Input, "board input, with carrier and fan"),
+    for (role, what) in [
+        (RailRole::Total, "module"),
+        (RailRole::Summand, "module"),
+        (RailRole::Input, "board input, with carrier and fan"),
     ] {
         for source in BOARD_SOURCES {
             let found = of(source, role);
-            if !found.is_empty() && complete(source, kind) {
-                let rails = if role == "input" {
+            if !found.is_empty() && complete(source, role) {
+                let rails = if role == RailRole::Input {
                     found[..1].to_vec()
                 } else {
                     found
@@ -365,7 +330,7 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
     let board = rails
         .iter()
         .any(|rail| BOARD_SOURCES.contains(&rail.source.as_str()));
-    let (gpus, processors) = (of("nvml", "total"), of("rapl", "total"));
+    let (gpus, processors) = (of("nvml", RailRole::Total), of("rapl", RailRole::Total));
     let what = match (gpus.len(), processors.is_empty()) {
         _ if board => return None,
         (0, true) => return None,
@@ -473,14 +438,14 @@ fn total(
     let first = members().next();
     let parts: f64 = rails
         .iter()
-        .filter(|rail| rail.role == "part" && first.is_some_and(|first| first.source == rail.source))
+        .filter(|rail| rail.role == RailRole::Part && first.is_some_and(|first| first.source == rail.source))
         .map(|rail| rail.mean_mw)
         .sum();
     let has_parts = first.is_some_and(|first| {
-        first.role == "total"
+        first.role == RailRole::Total
             && rails
                 .iter()
-                .any(|rail| rail.role == "part" && rail.source == first.source)
+                .any(|rail| rail.role == RailRole::Part && rail.source == first.source)
     });
     let mean_mw = total_mj / seconds.max(f64::MIN_POSITIVE);
     EnergySummary {
@@ -505,7 +470,7 @@ fn total(
     }
 }
 
-fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos) -> Option<Finding> {
+fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos) -> Option<PowerLimit> {
     let needed = if energy.board { RENEWALS.0 } else { RENEWALS.1 };
     let slowest = rails
         .iter()
@@ -520,65 +485,35 @@ fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos
             (rail.readings > 0).then(|| (rail, refresh.max(lag.unwrap_or(0.0))))
         })
         .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (rail, refresh) = slowest;
-    let renewals = length.as_millis_f64() / refresh;
-    (renewals < needed).then(|| {
-        finding(
-            "short-for-sensor",
-            None,
-            format!(
-                "{} renews its value about every {refresh:.0} ms: {renewals:.0} times in {length}, where energy needs {needed:.0}.",
-                rail.rail
-            ),
-            format!("Set `duration` to at least {:.0} s.", (needed * refresh / 1e3).ceil()),
-        )
+    let (rail, refresh_ms) = slowest;
+    let renewals = length.as_millis_f64() / refresh_ms;
+    (renewals < needed).then(|| PowerLimit::ShortForSensor {
+        rail: rail.rail.clone(),
+        refresh_ms,
+        renewals,
+        needed,
+        length,
     })
 }
 
-fn rails_do_not_add_up(energy: &EnergySummary) -> Option<Finding> {
+fn rails_do_not_add_up(energy: &EnergySummary) -> Option<PowerLimit> {
     let share = energy.rails_share?;
-    ((share - 1.0).abs() > RAILS_SHARE).then(|| {
-        let message = format!(
-            "The named rails come to {:.0} % of {}: {}.",
-            share * 100.0,
-            energy.rails.join(" + "),
-            if share > 1.0 {
-                "one of them is counted twice or its sensor is off"
-            } else {
-                "the rest is taken by what has no sensor of its own"
-            }
-        );
-        let advice =
-            "Take energy from the total, as jetlag does, and no difference of rails for a part's power.";
-        finding("rails-do-not-add-up", None, message, advice.to_owned())
+    ((share - 1.0).abs() > RAILS_SHARE).then(|| PowerLimit::RailsDoNotAddUp {
+        share,
+        total: energy.rails.clone(),
     })
 }
 
-fn gaps(rails: &[RailSummary], length: Nanos) -> Option<Finding> {
+fn gaps(rails: &[RailSummary], length: Nanos) -> Option<PowerLimit> {
     let worst = rails
         .iter()
-        .filter(|rail| rail.sampled < 1.0 - UNSEEN && rail.role != "within" && rail.energy_from == "power")
+        .filter(|rail| {
+            rail.sampled < 1.0 - UNSEEN && rail.role != RailRole::Within && rail.energy_from == "power"
+        })
         .min_by(|a, b| a.sampled.total_cmp(&b.sampled))?;
-    let missing = length.as_secs_f64() * (1.0 - worst.sampled);
-    Some(finding(
-        "sampler-gaps",
-        None,
-        format!(
-            "{} was not read for {missing:.1} s of {length}. What it took meanwhile is not known: its mean stands for it, and \
-             its energy has no interval.",
-            worst.rail
-        ),
-        "Sample less often (`telemetry: (interval: …)`), or free a processor; the log says how samplers kept time."
-            .to_owned(),
-    ))
-}
-
-fn idle_not_measured(why: &str) -> Finding {
-    finding(
-        "idle-power-not-measured",
-        None,
-        format!("`baseline.idle` was asked for, and {why}."),
-        "Energy above idle is not reported. `jetlag doctor` shows what can be read, and what takes root."
-            .to_owned(),
-    )
+    Some(PowerLimit::SamplerGaps {
+        rail: worst.rail.clone(),
+        missing_s: length.as_secs_f64() * (1.0 - worst.sampled),
+        length,
+    })
 }

@@ -2,46 +2,43 @@
 //!
 //! A pure rule over slowdowns; how these are made is `stats`'s.
 
-use super::findings::finding;
+use super::limit::{Limit, Promise, ServingLimit};
+use super::quantile::Quantile;
 use super::summary::Slowdown;
-use crate::record::Finding;
 use crate::scenario::{Scenario, Sharing, Tenant};
 
 /// A tenant counts as protected unless the whole interval of its slowdown is above this.
 const PROTECTED: f64 = 1.1;
 
-/// A finding where the scenario's way of sharing promises this tenant something that it did not get.
+/// A limit where the scenario's way of sharing promises this tenant something that it did not get.
 pub(super) fn not_protected(
     scenario: &Scenario,
     tenant: &Tenant,
     slowdown: Option<&Slowdown>,
-) -> Option<Finding> {
+) -> Option<Limit> {
     let others = || scenario.tenants.iter().filter(|other| other.name != tenant.name);
-    let (because, advice) = match scenario.sharing {
-        Sharing::Priority if others().next().is_some() && others().all(|o| o.priority < tenant.priority) => (
-            "although no other is as urgent under `sharing: Priority`",
-            "What runs already is not interrupted: give the others less to do at a time, or use `Partition`.",
-        ),
-        Sharing::Partition => (
-            "although its multiprocessors are its own under `sharing: Partition`",
-            "Memory, caches and copy engines are shared all the same: configs/sharing/stressors.ron tells which it is \
-             sensitive to; lower the others' rates, or use `Exclusive` or `Edf`.",
-        ),
+    let promise = match scenario.sharing {
+        Sharing::Priority if others().next().is_some() && others().all(|o| o.priority < tenant.priority) => {
+            Promise::MostUrgent
+        }
+        Sharing::Partition => Promise::OwnMultiprocessors,
         _ => return None,
     };
     let Slowdown { p50, p99, ci95, .. } = slowdown?;
     // The tail is what protection is for; where the sample does not support it, the median speaks.
-    let (statistic, value, [low, high]) = match (p99, ci95.p99, p50, ci95.p50) {
-        (Some(p99), Some(interval), ..) => ("p99", p99, interval),
-        (.., Some(p50), Some(interval)) => ("p50", p50, interval),
+    let (statistic, slowdown, interval) = match (p99, ci95.p99, p50, ci95.p50) {
+        (Some(p99), Some(interval), ..) => (Quantile::P99, *p99, interval),
+        (.., Some(p50), Some(interval)) => (Quantile::P50, *p50, interval),
         _ => return None,
     };
-    (low > PROTECTED).then(|| {
-        let name = &tenant.name;
-        let message = format!(
-            "{name}: its {statistic} is {value:.2} ({low:.2}–{high:.2}) times that alone, {because}."
-        );
-        finding("not-protected", Some(name), message, advice.to_owned())
+    (interval[0] > PROTECTED).then(|| Limit::Serving {
+        tenant: tenant.name.clone(),
+        limit: ServingLimit::NotProtected {
+            promise,
+            statistic,
+            slowdown,
+            interval,
+        },
     })
 }
 
@@ -49,6 +46,7 @@ pub(super) fn not_protected(
 mod tests {
     use super::*;
     use crate::analysis::summary::SlowdownIntervals;
+    use crate::record::Finding;
     use crate::scenario::BackendChoice;
 
     fn scenario(sharing: Sharing) -> Scenario {
@@ -78,7 +76,8 @@ mod tests {
     }
 
     fn said(scenario: &Scenario, tenant: usize, slowdown: &Slowdown) -> Option<String> {
-        not_protected(scenario, &scenario.tenants[tenant], Some(slowdown)).map(|found| found.message)
+        not_protected(scenario, &scenario.tenants[tenant], Some(slowdown))
+            .map(|limit| Finding::from(limit).message)
     }
 
     #[test]

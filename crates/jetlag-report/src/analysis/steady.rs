@@ -10,12 +10,12 @@
 //! - otherwise: shifts, each set against the clocks and temperatures that were sampled (`signals`).
 
 use super::changepoint::median;
+use super::limit::{Limit, SteadyLimit};
 use super::signals::{self, Moment};
 use super::states::states;
 use super::stats::six_decimals;
 use super::summary::{Shift, Steady};
 use super::track::Tracks;
-use crate::record::Finding;
 use crate::units::{Nanos, Stamp};
 
 /// Stretches that a run is divided into at most.
@@ -181,83 +181,38 @@ fn seconds(from: Stamp, to: Stamp) -> f64 {
 }
 
 /// What limits the meaning of a tenant's figures, at most one: they are of a state that did not last.
-pub(super) fn finding(tenant: &str, steady: &Steady, warmup: Nanos) -> Option<Finding> {
-    let say = |code: &str, message: String, advice: String| {
-        Some(Finding {
-            code: code.to_owned(),
-            tenant: Some(tenant.to_owned()),
-            message: format!("{tenant}: {message}"),
-            advice,
-        })
-    };
-    if let (Some(after), Some(settling)) = (steady.settled_after_s, steady.settling)
-        && settling.abs() >= LIMITING
-    {
-        let message = format!(
-            "the first {after:.1} s of the measured time were {}: it had not settled when the warm-up ended.",
-            slower(settling)
-        );
-        let enough = (warmup.as_secs_f64() + after).ceil();
-        return say(
-            "not-settled",
-            message,
-            format!("Warm up for longer (`--set warmup={enough}s`)."),
-        );
-    }
-    if let Some(drift) = steady.drift.filter(|drift| drift.abs() >= LIMITING) {
-        let way = if drift > 0.0 { "rose" } else { "fell" };
-        let message = format!(
-            "its response time {way} by {:.0} % from start to end; the quantiles depend on the duration.",
-            drift.abs() * 100.0
-        );
-        let advice =
-            "Run until it is level, and look at clocks and temperatures: a machine that heats up slows down.";
-        return say("drift", message, advice.to_owned());
-    }
+pub(super) fn limit(tenant: &str, steady: &Steady, warmup: Nanos) -> Option<Limit> {
+    let (settled, settling) = (steady.settled_after_s, steady.settling);
+    let not_settled = settled
+        .zip(settling)
+        .map(|(after_s, change)| SteadyLimit::NotSettled {
+            after_s,
+            change,
+            warmup,
+        });
     let largest = |a: &&Shift, b: &&Shift| a.change.abs().total_cmp(&b.change.abs());
-    let shift = steady.shifts.iter().max_by(largest)?;
-    if shift.change.abs() < LIMITING {
-        return None;
-    }
-    let with = match shift.with.first() {
-        Some(other) if other.unit == "mhz" => format!(
-            ", and at the same time {} went from {:.0} to {:.0} MHz",
-            other.signal, other.before, other.after
-        ),
-        Some(other) => format!(
-            ", and at the same time {} went from {:.1} to {:.1} °C",
-            other.signal, other.before, other.after
-        ),
-        None => String::new(),
-    };
-    let message = format!(
-        "its median went from {:.2} to {:.2} ms after {:.1} s{with}; the quantiles mix {}.",
-        shift.before_ms,
-        shift.after_ms,
-        shift.at_s,
-        match steady.shifts.len() {
-            1 => "two states".to_owned(),
-            n => format!("{} states", n + 1),
-        }
-    );
-    let advice = match shift.with.first() {
-        Some(other) if other.unit == "mhz" => {
-            "Hold the clocks, or lower what heats the machine, and run again."
-        }
-        Some(_) => {
-            "Look at clocks and throttling: a temperature slows nothing down but through them, and none was seen to change."
-        }
-        None => {
-            "Look for what started or ended then: other programs, other content, a change of clocks that was not sampled."
-        }
-    };
-    say("latency-shift", message, advice.to_owned())
-}
-
-/// `33 % slower`, of a share.
-fn slower(change: f64) -> String {
-    let way = if change > 0.0 { "slower" } else { "faster" };
-    format!("{:.0} % {way} than the rest", change.abs() * 100.0)
+    let shift = steady.shifts.iter().max_by(largest);
+    let limiting = |change: Option<f64>| change.is_some_and(|change| change.abs() >= LIMITING);
+    let limit = not_settled
+        .filter(|_| limiting(settling))
+        .or_else(|| {
+            steady
+                .drift
+                .filter(|_| limiting(steady.drift))
+                .map(SteadyLimit::Drift)
+        })
+        .or_else(|| {
+            shift
+                .filter(|shift| limiting(Some(shift.change)))
+                .map(|shift| SteadyLimit::Shift {
+                    largest: shift.clone(),
+                    shifts: steady.shifts.len(),
+                })
+        })?;
+    Some(Limit::Steady {
+        tenant: tenant.to_owned(),
+        limit,
+    })
 }
 
 #[cfg(test)]
@@ -267,6 +222,7 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
+    use crate::record::Finding;
     use crate::record::SampleRecord;
 
     const MS: i64 = 1_000_000;
@@ -367,7 +323,7 @@ mod tests {
         let falls = judge(&run(3, |x| 20.0 - 8.0 * x), &Tracks::default());
         let drift = falls.drift.unwrap();
         assert!((drift + 0.4).abs() < 0.05, "{falls:?}");
-        let found = finding("camera", &falls, Nanos::ZERO).unwrap();
+        let found = Finding::from(limit("camera", &falls, Nanos::ZERO).unwrap());
         assert!(
             found.message.contains("fell by 4") || found.message.contains("fell by 3"),
             "{}",
@@ -400,7 +356,7 @@ mod tests {
                 });
             }
             let steady = judge(&run(3, |x| if x < 0.5 { 9.0 } else { 13.0 }), &signals);
-            finding("camera", &steady, Nanos::from_secs(1)).unwrap()
+            Finding::from(limit("camera", &steady, Nanos::from_secs(1)).unwrap())
         };
         for (unit, before, after, told, advice) in [
             (
@@ -495,7 +451,8 @@ mod tests {
             ..Steady::default()
         };
         let said = |steady: &Steady| {
-            finding("camera", steady, Nanos::from_secs(1))
+            limit("camera", steady, Nanos::from_secs(1))
+                .map(Finding::from)
                 .map(|found| (found.code, found.message, found.advice))
         };
         for of in [shift(0.03), shift(-0.049), settling(0.049), drift(-0.049)] {

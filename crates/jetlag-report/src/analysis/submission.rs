@@ -15,14 +15,14 @@
 use serde::Serialize;
 
 use super::dependence::Dependence;
-use super::findings::finding;
 use super::idle::HostIdle;
+use super::limit::{Limit, ServingLimit, Submitted};
 use super::quantile::Quantile;
 use super::series::Series;
 use super::stats::{ns_to_ms, six_decimals, stats};
 use super::summary::{Stats, TenantSummary};
-use crate::record::{Finding, FrameRecord, Stage};
-use crate::scenario::{Graph, Tenant};
+use crate::record::{FrameRecord, Stage};
+use crate::scenario::{BackendChoice, Tenant};
 use crate::units::Nanos;
 
 /// From which share of its *compute* on a frame is bound by the host: the rest is no more than the last launches take to
@@ -140,45 +140,33 @@ impl Gathered {
 }
 
 /// What that means for the tenant's figures.
-pub(super) fn limits(scenario: &Tenant, summary: &TenantSummary, host: Option<&HostIdle>) -> Option<Finding> {
-    let (submitting, name, backend) = (summary.submitting?, &scenario.name, summary.backend.as_str());
-    if submitting.host_bound == Some(false) {
-        return None;
-    }
-    let compute = summary
-        .stages_ms
-        .iter()
-        .find(|(stage, _)| *stage == Stage::Compute.name());
-    // Means: a median is withheld where frames repeat each other.
-    let (compute, submission) = (compute?.1.mean?, summary.submission_ms.as_ref()?.mean?);
-    let frames = format!(
-        "in {:.0} % of its frames the host was still submitting until the end of compute (means: compute {compute:.2} ms, \
-         submission {submission:.2} ms)",
-        submitting.bound_frames * 100.0
-    );
-    let host = host.map_or_else(String::new, |host| format!(" {host}"));
-    if submitting.host_bound.is_none() {
-        let message = format!(
-            "{name}: {frames}. {backend} may also wait for the device while it submits, so whether the host or the device is \
-             the limit of compute is not known.{host}"
-        );
-        let advice = "Look with `-vv` for nodes that the library leaves to the processor, and take them out of the network, or \
-                      run it on TensorRT, whose submission does not wait.";
-        return Some(finding("compute-unclear", Some(name), message, advice.to_owned()));
-    }
-    let message = format!(
-        "{name} is bound by the host's launches: {frames}. What the device would take by itself is not in these figures.{host}"
-    );
-    let fewer = match (backend, scenario.gpu.graph) {
-        ("tensorrt", Graph::Off) => "Submit each frame as one CUDA graph (`graph: On`)",
-        ("tensorrt", _) => "Build an engine of fewer layers, or one that a CUDA graph can hold",
-        _ => "Run the network on TensorRT with `graph: On`, which submits a frame in one call",
+pub(super) fn limit(scenario: &Tenant, summary: &TenantSummary, host: Option<&HostIdle>) -> Option<Limit> {
+    let submitting = summary
+        .submitting
+        .filter(|known| known.host_bound != Some(false))?;
+    let mut stages = summary.stages_ms.iter();
+    let compute = stages.find(|(stage, _)| *stage == Stage::Compute.name());
+    let submitted = Submitted {
+        bound_frames: submitting.bound_frames,
+        // Means: a median is withheld where frames repeat each other.
+        compute_ms: compute?.1.mean?,
+        submission_ms: summary.submission_ms.as_ref()?.mean?,
+        host: host.cloned(),
     };
-    let advice = format!(
-        "{fewer}; or put more than one image into a batch. Hold the processors' clocks (`clocks: Max`) and keep them from deep idle \
-         states, which make each launch after a pause slower."
-    );
-    Some(finding("host-bound", Some(name), message, advice))
+    let limit = match submitting.host_bound {
+        None => ServingLimit::ComputeUnclear {
+            submitted,
+            backend: summary.backend.clone(),
+        },
+        Some(_) => ServingLimit::HostBound {
+            submitted,
+            graph: matches!(scenario.backend, BackendChoice::TensorRt { .. }).then_some(scenario.gpu.graph),
+        },
+    };
+    Some(Limit::Serving {
+        tenant: scenario.name.clone(),
+        limit,
+    })
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
 use super::quantile::Quantile;
 use super::series::{Distribution, Series};
-use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, slowdown, stats};
+use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, stats};
 use super::steady;
 use super::submission;
-use super::summary::{FrameCounts, Slowdown, Stats, TenantSummary};
+use super::summary::{FrameCounts, Stats, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::track::Tracks;
 use super::waterfall;
@@ -67,6 +67,11 @@ impl Sample {
         }
     }
 
+    /// As a whole and in order, as `stats` asks for them.
+    pub(super) fn in_both_ways(&self) -> (&Distribution, &[i64]) {
+        (&self.distribution, &self.in_order)
+    }
+
     /// Frames that were released and finished in a stretch of time; of very long runs, those of them that are kept in
     /// order.
     pub(super) fn within(&self, from: Stamp, to: Stamp) -> Sample {
@@ -88,25 +93,24 @@ pub(super) struct Samples {
     pub(super) alone: Sample,
 }
 
-impl Samples {
-    /// Together over alone; `None` where there is nothing of the one or the other.
-    pub(super) fn slowdown(&self) -> Option<Slowdown> {
-        let both = [&self.together, &self.alone];
-        both.iter()
-            .all(|sample| sample.distribution.count() > 0)
-            .then(|| {
-                let [together, alone] = both.map(|sample| (&sample.distribution, &sample.in_order[..]));
-                slowdown(together, alone)
-            })
-    }
-}
-
 /// Places in [`Gathered::timeline`].
 const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
 const LATENESS: usize = 2;
 const STAGES: usize = 3;
 const SUBMISSION: usize = 11;
+
+/// One tenant on its way into the summary.
+pub(super) struct Measured<'a> {
+    /// As the scenario has it.
+    pub(super) scenario: &'a Tenant,
+    /// What is told of it.
+    pub(super) summary: TenantSummary,
+    /// What findings want to know besides.
+    pub(super) facts: TenantFacts,
+    /// What is drawn of it.
+    pub(super) drawn: Drawn,
+}
 
 /// What findings want to know of a tenant beyond its summary.
 #[derive(Clone, Debug, Default)]
@@ -218,14 +222,14 @@ impl Gathered {
         }
     }
 
-    /// The tenant's part of the summary, the facts behind findings, and what is drawn of it.
-    pub(super) fn finish(
+    /// The tenant as it was measured, and its response times for comparisons between phases.
+    pub(super) fn finish<'a>(
         mut self,
-        scenario: &Tenant,
+        scenario: &'a Tenant,
         manifest: &TenantManifest,
         device: Device,
         tracks: &Tracks,
-    ) -> (TenantSummary, TenantFacts, Samples, Drawn) {
+    ) -> (Measured<'a>, Samples) {
         let measured = self.measured();
         let time_share = time_share(&self.response, &self.service, &self.stages);
         self.timeline.sort();
@@ -336,7 +340,13 @@ impl Gathered {
             together: Sample::new(response, timed.into_iter()),
             alone: Sample::new(alone, self.alone_timeline.timed(0)),
         };
-        (summary, facts, samples, drawn)
+        let measured = Measured {
+            scenario,
+            summary,
+            facts,
+            drawn,
+        };
+        (measured, samples)
     }
 }
 

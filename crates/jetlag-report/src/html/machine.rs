@@ -161,7 +161,7 @@ fn rails(summary: &Summary) -> Table {
     for rail in &summary.power {
         let place = match &rail.within {
             Some(parent) => format!("within {parent}"),
-            None => rail.role.to_owned(),
+            None => rail.role.to_string(),
         };
         table.row(vec![
             cell(&rail.rail).note(place),

@@ -54,7 +54,7 @@ fn rails(summary: &Summary, style: &Style) -> String {
 fn place(rail: &RailSummary) -> String {
     match &rail.within {
         Some(parent) => format!("within {parent}"),
-        None => rail.role.to_owned(),
+        None => rail.role.to_string(),
     }
 }
 

@@ -18,7 +18,7 @@ use super::Phases;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::series::Estimate;
 use crate::analysis::stats::six_decimals;
-use crate::analysis::tenant::{Sample, Samples};
+use crate::analysis::tenant::Sample;
 use crate::record::{Phase, PhaseSpec};
 
 /// What two inputs of a detector, and two of its co-runner, do to a measure of its response time.
@@ -63,12 +63,7 @@ const MEASURES: [&str; 3] = ["p50_ms", "p99_ms", "relative_spread"];
 const EFFECTS: usize = 3;
 
 /// All contrasts of a run: each input after the first against the first, for every two detectors.
-pub(super) fn contrasts(
-    names: &[&str],
-    inputs: &[Vec<String>],
-    phases: &Phases,
-    samples: &[Samples],
-) -> Vec<Contrast> {
+pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases) -> Vec<Contrast> {
     let mut sharings: Vec<&str> = Vec::new();
     for spec in phases.specs() {
         if !sharings.contains(&spec.sharing.as_str()) {
@@ -91,7 +86,7 @@ pub(super) fn contrasts(
             for (_, other) in groups.iter().enumerate().filter(|&(place, _)| place != which) {
                 let responses = |tenant: u16, beside: u16| {
                     let phase = pair(phases.specs(), sharing, tenant, beside)?;
-                    phases.sample(phase, tenant, samples)
+                    phases.sample(phase, tenant)
                 };
                 for (&a, &b) in own
                     .first()

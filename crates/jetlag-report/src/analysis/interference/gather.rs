@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use crate::analysis::series::Series;
-use crate::analysis::summary::FrameCounts;
+use crate::analysis::stats::slowdown;
+use crate::analysis::summary::{FrameCounts, Slowdown};
 use crate::analysis::tenant::{Sample, Samples};
 use crate::analysis::timeline::Timeline;
 use crate::record::{FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec};
@@ -18,6 +19,8 @@ const SLICE: i64 = 4_000_000_000;
 #[derive(Default)]
 pub(in crate::analysis) struct Phases {
     specs: Vec<PhaseSpec>,
+    /// Each tenant together with all others, and alone.
+    named: Vec<Samples>,
     numbered: HashMap<(u16, u16), Numbered>,
     /// What each tenant did in each phase, and when that phase was over.
     parts: Vec<Part>,
@@ -166,23 +169,15 @@ impl Phases {
         }
     }
 
-    /// To be called once, before the questions below.
-    pub(in crate::analysis) fn sort(&mut self) {
-        for kept in self.numbered.values_mut() {
-            kept.timeline.sort();
-            kept.finished = Some(Sample::new(
-                std::mem::take(&mut kept.response).finish(),
-                kept.timeline.timed(0),
-            ));
-        }
-        self.spans.of.iter_mut().for_each(|spans| spans.sort_unstable());
-    }
-
+    /// To be called once, before the questions below, with what was gathered of each tenant together and alone.
+    ///
     /// Leaves of each phase's response times those of the time in which all its tenants ran: what comes after one of them
     /// has ended is not beside it. Of a phase in which one completed nothing, nothing is left of the others'.
-    pub(in crate::analysis) fn settle(&mut self, samples: &mut [Samples]) {
+    pub(in crate::analysis) fn settle(&mut self, named: Vec<Samples>) {
+        self.named = named;
+        self.sort();
         if self.specs.is_empty() {
-            self.specs = self.specs_of_old_files(samples.len());
+            self.specs = self.specs_of_old_files(self.named.len());
         }
         for spec in self.specs.clone().iter().filter(|spec| spec.members.len() > 1) {
             let Some((from, to)) = self.shared(spec) else {
@@ -193,19 +188,30 @@ impl Phases {
                     .part(spec.phase, tenant)
                     .and_then(|part| part.end)
                     .is_some_and(|end| end.measured_to > to);
-                if let Some(sample) = self.sample_mut(spec.phase, tenant, samples).filter(|_| longer) {
+                if let Some(sample) = self.sample_mut(spec.phase, tenant).filter(|_| longer) {
                     *sample = sample.within(from, to);
                 }
             }
-            let completed = |tenant: &u16| self.sample(spec.phase, *tenant, samples).is_some();
+            let completed = |tenant: &u16| self.sample(spec.phase, *tenant).is_some();
             if !spec.members.iter().all(completed) {
                 for &tenant in &spec.members {
-                    if let Some(sample) = self.sample_mut(spec.phase, tenant, samples) {
+                    if let Some(sample) = self.sample_mut(spec.phase, tenant) {
                         *sample = Sample::default();
                     }
                 }
             }
         }
+    }
+
+    fn sort(&mut self) {
+        for kept in self.numbered.values_mut() {
+            kept.timeline.sort();
+            kept.finished = Some(Sample::new(
+                std::mem::take(&mut kept.response).finish(),
+                kept.timeline.timed(0),
+            ));
+        }
+        self.spans.of.iter_mut().for_each(|spans| spans.sort_unstable());
     }
 
     /// Files older than version 1.3 do not say what their phases are; they have these two.
@@ -259,13 +265,8 @@ impl Phases {
         &self.spans
     }
 
-    fn sample_mut<'a>(
-        &'a mut self,
-        phase: Phase,
-        tenant: u16,
-        samples: &'a mut [Samples],
-    ) -> Option<&'a mut Sample> {
-        let named = samples.get_mut(usize::from(tenant));
+    fn sample_mut(&mut self, phase: Phase, tenant: u16) -> Option<&mut Sample> {
+        let named = self.named.get_mut(usize::from(tenant));
         match phase {
             Phase::Together => named.map(|samples| &mut samples.together),
             Phase::Alone => named.map(|samples| &mut samples.alone),
@@ -274,14 +275,9 @@ impl Phases {
         }
     }
 
-    /// A tenant's response times in a phase, wherever they were gathered; `None` where there are none.
-    pub(in crate::analysis) fn sample<'a>(
-        &'a self,
-        phase: Phase,
-        tenant: u16,
-        samples: &'a [Samples],
-    ) -> Option<&'a Sample> {
-        let named = samples.get(usize::from(tenant));
+    /// A tenant's response times in a phase; `None` where there are none.
+    pub(in crate::analysis) fn sample(&self, phase: Phase, tenant: u16) -> Option<&Sample> {
+        let named = self.named.get(usize::from(tenant));
         let sample = match phase {
             Phase::Together => named.map(|samples| &samples.together),
             Phase::Alone => named.map(|samples| &samples.alone),
@@ -289,6 +285,13 @@ impl Phases {
             Phase::Overhead => None,
         };
         sample.filter(|sample| sample.distribution.count() > 0)
+    }
+
+    /// How much slower a tenant was together than alone; `None` where there is nothing of the one or the other.
+    pub(in crate::analysis) fn slowdown(&self, tenant: u16) -> Option<Slowdown> {
+        let [together, alone] =
+            [Phase::Together, Phase::Alone].map(|phase| Some(self.sample(phase, tenant)?.in_both_ways()));
+        Some(slowdown(together?, alone?))
     }
 
     /// The measured time of a tenant in a phase.

@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::Phases;
 use crate::analysis::stats::slowdown;
 use crate::analysis::summary::Slowdown;
-use crate::analysis::tenant::Samples;
 use crate::record::{Phase, PhaseSpec};
 
 /// One way of sharing.
@@ -31,7 +30,7 @@ pub struct Cell {
 }
 
 /// The ways in the order in which they ran.
-pub(super) fn ways(names: &[&str], phases: &Phases, samples: &[Samples]) -> Vec<Way> {
+pub(super) fn ways(names: &[&str], phases: &Phases) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
     // A step of a sweep is no cell: its tenant did not run alone at that rate.
     let shared =
@@ -46,7 +45,7 @@ pub(super) fn ways(names: &[&str], phases: &Phases, samples: &[Samples]) -> Vec<
             ways.len() - 1
         });
         for &tenant in &spec.members {
-            let cell = cell(names, spec, tenant, phases, samples);
+            let cell = cell(names, spec, tenant, phases);
             ways[place].cells.extend(cell);
         }
     }
@@ -62,16 +61,13 @@ pub(super) fn ways(names: &[&str], phases: &Phases, samples: &[Samples]) -> Vec<
     ways
 }
 
-fn cell(names: &[&str], spec: &PhaseSpec, tenant: u16, phases: &Phases, samples: &[Samples]) -> Option<Cell> {
+fn cell(names: &[&str], spec: &PhaseSpec, tenant: u16, phases: &Phases) -> Option<Cell> {
     let name = |member: u16| names.get(usize::from(member)).map(|name| (*name).to_owned());
-    let shared = phases.sample(spec.phase, tenant, samples);
-    let alone = alone(spec, tenant, phases).and_then(|phase| phases.sample(phase, tenant, samples));
-    let slowdown = shared.zip(alone).map(|(shared, alone)| {
-        slowdown(
-            (&shared.distribution, &shared.in_order),
-            (&alone.distribution, &alone.in_order),
-        )
-    });
+    let shared = phases.sample(spec.phase, tenant);
+    let alone = alone(spec, tenant, phases).and_then(|phase| phases.sample(phase, tenant));
+    let slowdown = shared
+        .zip(alone)
+        .map(|(shared, alone)| slowdown(shared.in_both_ways(), alone.in_both_ways()));
     Some(Cell {
         tenant: name(tenant)?,
         with: spec

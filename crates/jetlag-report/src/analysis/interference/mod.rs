@@ -22,7 +22,6 @@ pub use matrix::{Cell, Way};
 pub use overlap::{Met, Overlap, Withheld};
 pub use sensitivity::{Load, Point, Sensitivity};
 
-use super::tenant::Samples;
 use crate::scenario::Scenario;
 
 /// How the tenants of a run slowed each other down; each list is empty where it was not asked for, or cannot be had.
@@ -39,14 +38,14 @@ pub struct Interference {
 }
 
 /// All of it.
-pub(super) fn summarize(scenario: &Scenario, phases: &Phases, samples: &[Samples]) -> Interference {
+pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Interference {
     let names: Vec<&str> = scenario
         .tenants
         .iter()
         .map(|tenant| tenant.name.as_str())
         .collect();
     let matrix = match &scenario.matrix {
-        Some(_) => matrix::ways(&names, phases, samples),
+        Some(_) => matrix::ways(&names, phases),
         None => Vec::new(),
     };
     let inputs = scenario.matrix.as_ref().map_or(&[][..], |matrix| &matrix.inputs);
@@ -62,7 +61,7 @@ pub(super) fn summarize(scenario: &Scenario, phases: &Phases, samples: &[Samples
         .collect();
     Interference {
         overlap: overlap::overlaps(scenario, phases),
-        crossed: crossed::contrasts(&names, inputs, phases, samples),
+        crossed: crossed::contrasts(&names, inputs, phases),
         sensitivity: sensitivity::of(&matrix, &names, &loads),
         matrix,
     }

@@ -14,7 +14,8 @@ mod suspects;
 use std::collections::HashMap;
 
 use super::stats::six_decimals;
-use super::summary::{ActiveCoRunner, SlowFrame, SlowPart, TenantSummary};
+use super::summary::{ActiveCoRunner, SlowFrame, SlowPart};
+use super::tenant::Measured;
 use super::track::Tracks;
 use super::watch::{Behind, Kept, Span, Watched};
 use super::waterfall::{self, LATENESS, NAMES, PARTS, WAIT};
@@ -64,30 +65,36 @@ struct Tenant {
 /// Tells each tenant's slowest frames, for a run that was measured in `window`.
 pub(super) fn explain(
     watched: &[Watched],
-    summaries: &mut [TenantSummary],
-    scenario: &[scenario::Tenant],
+    measured: &mut [Measured<'_>],
     tracks: &Tracks,
     window: Option<(Stamp, Stamp)>,
 ) {
     let Some((zero, _)) = window else { return };
-    let machines: Vec<Machine<'_>> = summaries
+    let machines: Vec<Machine<'_>> = measured
         .iter()
-        .map(|tenant| Machine::new(tracks, tenant.device))
+        .map(|tenant| Machine::new(tracks, tenant.summary.device))
         .collect();
     let nanos = |ms: Option<f64>| ms.map(|ms| Nanos((ms * 1e6).round() as i64));
-    let tenants: Vec<Tenant> = summaries
+    let tenants: Vec<Tenant> = measured
         .iter()
         .zip(watched)
-        .map(|(tenant, watched)| Tenant {
-            name: tenant.name.clone(),
-            p50: nanos(tenant.response_ms.p50),
-            p90: nanos(tenant.response_ms.p90),
-            work: middle_of(&watched.usual, |frame| {
-                let span = Span::at_work(frame);
-                (span.finished - span.started).0
-            })
-            .map_or(Nanos::ZERO, Nanos),
-        })
+        .map(
+            |(
+                Measured {
+                    scenario, summary, ..
+                },
+                watched,
+            )| Tenant {
+                name: scenario.name.clone(),
+                p50: nanos(summary.response_ms.p50),
+                p90: nanos(summary.response_ms.p90),
+                work: middle_of(&watched.usual, |frame| {
+                    let span = Span::at_work(frame);
+                    (span.finished - span.started).0
+                })
+                .map_or(Nanos::ZERO, Nanos),
+            },
+        )
         .collect();
     let mut judges: Vec<Option<Judge<'_>>> = watched
         .iter()
@@ -112,19 +119,20 @@ pub(super) fn explain(
             judge.slow_alone = slow_alone;
         }
     }
+    let scenarios: Vec<&scenario::Tenant> = measured.iter().map(|tenant| tenant.scenario).collect();
     let candidates: Vec<Vec<Candidate>> = judges
         .iter()
         .map(|judge| {
             judge
                 .as_ref()
-                .map_or_else(Vec::new, |judge| suspects::candidates(judge, scenario))
+                .map_or_else(Vec::new, |judge| suspects::candidates(judge, &scenarios))
         })
         .collect();
     let looked_at = candidates.iter().map(Vec::len).sum();
-    for ((judge, candidates), summary) in judges.iter_mut().zip(candidates).zip(summaries) {
+    for ((judge, candidates), tenant) in judges.iter_mut().zip(candidates).zip(measured) {
         if let Some(judge) = judge {
             judge.suspects = suspects::find(candidates, looked_at);
-            summary.slowest = judge.told(zero);
+            tenant.summary.slowest = judge.told(zero);
         }
     }
 }

@@ -56,7 +56,7 @@ pub(super) struct Candidate {
 }
 
 /// Everything that can be looked at for a tenant: circumstances that some of its frames have and others have not.
-pub(super) fn candidates(judge: &Judge<'_>, tenants: &[Tenant]) -> Vec<Candidate> {
+pub(super) fn candidates(judge: &Judge<'_>, tenants: &[&Tenant]) -> Vec<Candidate> {
     let others = (0..judge.tenants.len()).filter(|other| *other != judge.number);
     let all = [
         Circumstance::Throttled,
@@ -283,7 +283,7 @@ mod tests {
                 |judge| {
                     let asked: Vec<&Kept> = judge.watched.slowest.iter().collect();
                     judge.asked = asked;
-                    for candidate in candidates(judge, &in_step) {
+                    for candidate in candidates(judge, &in_step.each_ref()) {
                         let Circumstance::Active(other) = candidate.circumstance else {
                             panic!("{candidate:?}")
                         };

@@ -194,17 +194,20 @@ pub(super) fn drawn(slices: Slices, together: &Distribution, alone: &Distributio
 }
 
 /// Everything that is drawn of a run that was measured in `window`.
-pub(super) fn plots(drawn: Vec<Drawn>, tracks: &Tracks, window: Option<(Stamp, Stamp)>) -> Plots {
+pub(super) fn plots(
+    drawn: impl Iterator<Item = Drawn>,
+    tracks: &Tracks,
+    window: Option<(Stamp, Stamp)>,
+) -> Plots {
     let Some((from, to)) = window else {
         return Plots {
-            tenants: drawn.iter().map(|_| TenantPlot::default()).collect(),
+            tenants: drawn.map(|_| TenantPlot::default()).collect(),
             ..Plots::default()
         };
     };
     Plots {
         length_s: (to - from).as_secs_f64(),
         tenants: drawn
-            .into_iter()
             .map(|drawn| TenantPlot {
                 over_time: drawn.slices.finish(from),
                 axis: drawn.axis,

@@ -1,0 +1,245 @@
+//! Limits by what became of a tenant's frames: too few, lost, failed, or none at all.
+
+use std::borrow::Cow;
+
+use super::super::code::Code;
+use super::super::metric::Sample;
+use super::super::summary::FrameCounts;
+use super::words::{frames, name_of, percent, quoted};
+use crate::units::Nanos;
+
+/// Something that limits which frames a tenant's figures are of.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum FramesLimit {
+    /// The record does not say when the measurement ended.
+    EndUnknown,
+    /// It could not go on.
+    GaveUp {
+        measured: Nanos,
+        planned: Nanos,
+        cause: Option<String>,
+    },
+    /// Its source had no more frames.
+    SourceEnded { measured: Nanos, planned: Nanos },
+    /// It was measured for a shorter time than planned.
+    CutShort { measured: Nanos, planned: Nanos },
+    /// It completed nothing.
+    None {
+        counts: FrameCounts,
+        /// Whether any failed, or it could not go on.
+        failed: bool,
+        cause: Option<String>,
+        /// Whether the run was cut short or its frames were not recorded: then nothing says that it would not have
+        /// completed any.
+        excused: bool,
+    },
+    /// The recorder fell behind.
+    Lost {
+        lost: u64,
+        /// Those that were recorded and those that were not.
+        all: u64,
+        /// Whether detections are recorded as well.
+        detections: bool,
+    },
+    /// Frames ended with an error.
+    Failed {
+        failed: u64,
+        offered: u64,
+        in_warmup: u64,
+        cause: Option<String>,
+    },
+    /// A quantile needs more frames than there are.
+    TooFew { sample: Sample, needs: u64, more: More },
+    /// It completed nothing alone.
+    NoBaseline,
+}
+
+/// What makes the frames enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) enum More {
+    /// A larger limit on their number, and this time in seconds where it is longer than planned.
+    Frames { offered: f64, seconds: Option<f64> },
+    /// More time; how much cannot be said.
+    Time,
+    /// The planned time, which was not reached: so many seconds are enough.
+    Patience { seconds: f64 },
+    /// So many seconds; `alone` where those in which the tenant runs alone count.
+    Seconds { seconds: f64, alone: bool },
+}
+
+impl FramesLimit {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            FramesLimit::EndUnknown | FramesLimit::SourceEnded { .. } | FramesLimit::CutShort { .. } => {
+                Code::ShortRun
+            }
+            FramesLimit::GaveUp { .. } => Code::TenantFailed,
+            FramesLimit::None { excused: false, .. } => Code::NoFrames,
+            FramesLimit::None { excused: true, .. } | FramesLimit::TooFew { .. } => Code::TooFewSamples,
+            FramesLimit::Lost { .. } => Code::LostRecords,
+            FramesLimit::Failed { .. } => Code::FailedFrames,
+            FramesLimit::NoBaseline => Code::NoBaseline,
+        }
+    }
+
+    pub(super) fn message(&self, name: &str) -> String {
+        match self {
+            FramesLimit::EndUnknown => {
+                format!("{name}: the record does not say when its measurement ended; rates are estimates.")
+            }
+            FramesLimit::GaveUp {
+                measured,
+                planned,
+                cause,
+            } => format!(
+                "{name} could not go on and ended after {measured} of {planned}{}.",
+                quoted(": ", cause.as_deref())
+            ),
+            FramesLimit::SourceEnded { measured, planned } => {
+                format!("{name}'s source ended after {measured} of {planned}.")
+            }
+            FramesLimit::CutShort { measured, planned } => {
+                format!("{name} was measured for {measured} where {planned} were planned.")
+            }
+            FramesLimit::None {
+                counts,
+                failed,
+                cause,
+                ..
+            } => format!(
+                "{name} completed no frame: {}{}.",
+                what_became(counts, *failed),
+                quoted("; the first: ", cause.as_deref())
+            ),
+            FramesLimit::Lost { lost, all, .. } => format!(
+                "{name}: {} ({}) ran and were not recorded, because the recorder fell behind; they are in no figure.",
+                frames(*lost),
+                percent(*lost as f64 / *all as f64)
+            ),
+            FramesLimit::Failed {
+                failed,
+                offered,
+                in_warmup,
+                cause,
+            } => {
+                let how_many = match (*failed, *in_warmup) {
+                    (0, before) => {
+                        format!(
+                            "{} failed in the warm-up, and none in the measured time",
+                            frames(before)
+                        )
+                    }
+                    (failed, before) => format!(
+                        "{} of {offered} ({}) failed and have no response time{}",
+                        frames(failed),
+                        percent(failed as f64 / *offered as f64),
+                        match before {
+                            0 => String::new(),
+                            _ => format!(", and {before} more in the warm-up"),
+                        }
+                    ),
+                };
+                format!("{name}: {how_many}{}.", quoted("; the first: ", cause.as_deref()))
+            }
+            FramesLimit::TooFew { sample, needs, .. } => {
+                let (quantile, has) = (name_of(sample.quantile), sample.count);
+                match sample.repeats() {
+                    true => format!(
+                        "{name}: its frames repeat each other (slow ones follow slow ones, as in a queue), so {quantile} needs \
+                         about {needs} of them before it says anything of other runs, and has {has}; independent ones {} would \
+                         do.",
+                        sample.quantile.needs()
+                    ),
+                    false => format!("{name}: {quantile} needs {needs} frames and has {has}."),
+                }
+            }
+            FramesLimit::NoBaseline => {
+                format!("{name} completed no frame alone, so its slowdown is unknown.")
+            }
+        }
+    }
+
+    pub(super) fn advice(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            FramesLimit::EndUnknown => "Let the run end by itself, or stop it with Ctrl-C once.",
+            FramesLimit::GaveUp { .. } => {
+                "`jetlag inspect` shows the whole log; the other tenants ran on with less to share."
+            }
+            FramesLimit::SourceEnded { .. } => {
+                "Set `repeat: true` on the source, give it more frames, or set a shorter `duration`."
+            }
+            FramesLimit::CutShort { .. } => {
+                "Run again; if it happens again, the machine is too busy to keep the schedule."
+            }
+            FramesLimit::None { failed: true, .. } => {
+                "`jetlag inspect` shows the whole log; mend what fails, or leave the tenant out."
+            }
+            FramesLimit::None { counts, .. } if counts.dropped > 0 || waiting(counts) > 0 => {
+                "Lower the rate, run a faster detector, or run for longer than one of its frames takes."
+            }
+            FramesLimit::None { .. } => "Run for longer than it is from one of its frames to the next.",
+            FramesLimit::Lost { detections: true, .. } => {
+                "Write the run file to a faster disk, or set `record_detections: false`."
+            }
+            FramesLimit::Lost {
+                detections: false, ..
+            } => "Write the run file to a faster disk.",
+            FramesLimit::Failed { .. } => {
+                "`jetlag inspect` shows the whole log; remove the frames or mend their files."
+            }
+            FramesLimit::TooFew { more, .. } => return more.advice(),
+            FramesLimit::NoBaseline => {
+                "Let the baseline run to its end, and see that it is longer than one frame takes."
+            }
+        })
+    }
+}
+
+impl More {
+    fn advice(self) -> Cow<'static, str> {
+        match self {
+            More::Frames { offered, seconds } => {
+                let and_longer = seconds.map_or(String::new(), |seconds| {
+                    format!(", and run for {seconds} s or longer (`--set duration={seconds}s`)")
+                });
+                format!("Set `frames: {offered}` or more, or leave it out{and_longer}.").into()
+            }
+            More::Time => "Run for longer.".into(),
+            More::Patience { seconds } => {
+                format!("Let the run last; {seconds} s at this rate are enough.").into()
+            }
+            More::Seconds { seconds, alone } => {
+                let why = match alone {
+                    true => ": what counts here is the time that the tenant runs alone",
+                    false => "",
+                };
+                format!("Run for {seconds} s or longer at this rate (`--set duration={seconds}s`){why}.")
+                    .into()
+            }
+        }
+    }
+}
+
+fn waiting(counts: &FrameCounts) -> u64 {
+    counts.overdue + counts.unfinished
+}
+
+/// What became of the frames of a tenant that completed none.
+fn what_became(counts: &FrameCounts, failed: bool) -> String {
+    let became: Vec<String> = [
+        (counts.failed, "failed"),
+        (counts.failed_in_warmup, "failed in the warm-up"),
+        (counts.dropped, "dropped"),
+        (waiting(counts), "still waiting at the end"),
+        (counts.lost_records, "not recorded"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    match became.is_empty() {
+        true if failed => "it could not go on".to_owned(),
+        true => "none was due in the measured time".to_owned(),
+        false => became.join(", "),
+    }
+}

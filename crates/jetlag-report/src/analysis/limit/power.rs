@@ -1,0 +1,160 @@
+//! Limits of power and energy.
+
+use std::borrow::Cow;
+
+use super::super::code::Code;
+use crate::units::Nanos;
+
+/// Something that limits what energy figures mean.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum PowerLimit {
+    /// A line of the whole gave no reading.
+    NotMeasured { rail: String, source: String },
+    /// There is nothing to subtract.
+    IdleNotMeasured(NoIdle),
+    /// Which of these make up the whole is not known.
+    NoTotal { rails: Vec<String> },
+    /// A line's counter went back.
+    CounterReset { rail: String },
+    /// A line's counter stood still while its sensor showed power.
+    CounterStoodStill { rail: String },
+    /// Integrated power is off the counter, by a share of it.
+    CounterDisagrees { rail: String, off: f64 },
+    /// The window holds too few values of the sensor.
+    ShortForSensor {
+        rail: String,
+        refresh_ms: f64,
+        renewals: f64,
+        /// Renewals that it takes.
+        needed: f64,
+        length: Nanos,
+    },
+    /// The named rails are this share of the total, which is these together.
+    RailsDoNotAddUp { share: f64, total: Vec<String> },
+    /// A line was not read for a part of the window.
+    SamplerGaps {
+        rail: String,
+        missing_s: f64,
+        length: Nanos,
+    },
+}
+
+/// Why there is no idle power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum NoIdle {
+    /// The total was not read during the baseline.
+    NoReadings,
+    /// Nothing measures power.
+    NoSensor,
+}
+
+impl PowerLimit {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            PowerLimit::NotMeasured { .. } => Code::PowerNotMeasured,
+            PowerLimit::IdleNotMeasured(_) => Code::IdlePowerNotMeasured,
+            PowerLimit::NoTotal { .. } => Code::NoTotalPower,
+            PowerLimit::CounterReset { .. } => Code::CounterReset,
+            PowerLimit::CounterStoodStill { .. } | PowerLimit::CounterDisagrees { .. } => {
+                Code::EnergyDisagrees
+            }
+            PowerLimit::ShortForSensor { .. } => Code::ShortForSensor,
+            PowerLimit::RailsDoNotAddUp { .. } => Code::RailsDoNotAddUp,
+            PowerLimit::SamplerGaps { .. } => Code::SamplerGaps,
+        }
+    }
+
+    pub(super) fn message(&self) -> String {
+        match self {
+            PowerLimit::NotMeasured { rail, source } => {
+                format!("{rail} ({source}) gave no reading while the tenants ran.")
+            }
+            PowerLimit::IdleNotMeasured(why) => format!(
+                "`baseline.idle` was asked for, and {}.",
+                match why {
+                    NoIdle::NoReadings => "the total had no readings in it",
+                    NoIdle::NoSensor => "no power sensor could be read",
+                }
+            ),
+            PowerLimit::NoTotal { rails } => format!(
+                "It is not known which of the sampled rails ({}) make up the whole, so there is no energy per frame.",
+                rails.join(", ")
+            ),
+            PowerLimit::CounterReset { rail } => format!(
+                "The energy counter of {rail} went back during the run; its energy is integrated from power."
+            ),
+            PowerLimit::CounterStoodStill { rail } => {
+                format!(
+                    "{rail}: its energy counter stood still while its sensor showed power; power is used."
+                )
+            }
+            PowerLimit::CounterDisagrees { rail, off } => format!(
+                "{rail}: integrated power is {:+.1} % off its energy counter; the counter is used.",
+                off * 100.0
+            ),
+            PowerLimit::ShortForSensor {
+                rail,
+                refresh_ms,
+                renewals,
+                needed,
+                length,
+            } => format!(
+                "{rail} renews its value about every {refresh_ms:.0} ms: {renewals:.0} times in {length}, where energy needs \
+                 {needed:.0}."
+            ),
+            PowerLimit::RailsDoNotAddUp { share, total } => format!(
+                "The named rails come to {:.0} % of {}: {}.",
+                share * 100.0,
+                total.join(" + "),
+                if *share > 1.0 {
+                    "one of them is counted twice or its sensor is off"
+                } else {
+                    "the rest is taken by what has no sensor of its own"
+                }
+            ),
+            PowerLimit::SamplerGaps {
+                rail,
+                missing_s,
+                length,
+            } => format!(
+                "{rail} was not read for {missing_s:.1} s of {length}. What it took meanwhile is not known: its mean stands for \
+                 it, and its energy has no interval."
+            ),
+        }
+    }
+
+    pub(super) fn advice(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            PowerLimit::NotMeasured { .. } => {
+                "`jetlag doctor` shows whether it can be read; it may take root."
+            }
+            PowerLimit::IdleNotMeasured(_) => {
+                "Energy above idle is not reported. `jetlag doctor` shows what can be read, and what takes root."
+            }
+            PowerLimit::NoTotal { .. } => {
+                "Each rail's own figures hold. Report the board and its rails, so that jetlag can know them."
+            }
+            PowerLimit::CounterReset { .. } => {
+                "Another program may have reloaded the driver; run again if the energy matters."
+            }
+            PowerLimit::CounterStoodStill { .. } => {
+                "The driver does not count this card's energy, as where a card is shared out to virtual machines."
+            }
+            PowerLimit::CounterDisagrees { .. } => {
+                "Run for longer, or sample more often (`telemetry: (interval: …)`): the sensor misses short loads."
+            }
+            PowerLimit::ShortForSensor {
+                refresh_ms, needed, ..
+            } => {
+                let enough = (needed * refresh_ms / 1e3).ceil();
+                return format!("Set `duration` to at least {enough:.0} s.").into();
+            }
+            PowerLimit::RailsDoNotAddUp { .. } => {
+                "Take energy from the total, as jetlag does, and no difference of rails for a part's power."
+            }
+            PowerLimit::SamplerGaps { .. } => {
+                "Sample less often (`telemetry: (interval: …)`), or free a processor; the log says how samplers kept time."
+            }
+        })
+    }
+}

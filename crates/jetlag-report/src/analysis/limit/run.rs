@@ -1,0 +1,137 @@
+//! Limits of a run as a whole.
+
+use super::super::code::Code;
+use super::super::expectation::ExpectationError;
+use super::words::percent;
+use crate::units::Nanos;
+
+/// Something that limits a run as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum RunLimit {
+    /// The file was cut short; the reader's sentence on how much it got.
+    TruncatedFile(String),
+    /// Somebody ended it before its time.
+    Interrupted { measured: Nanos, planned: Nanos },
+    /// Other programs took the processors.
+    HostBusy {
+        /// Of all processors.
+        others_percent: f64,
+        /// The programs that took most, in processors.
+        busiest: Vec<(String, f64)>,
+        /// Whether every tenant has processors of its own.
+        pinned: bool,
+    },
+    /// jetlag's own cost is a share of what is measured.
+    OwnCost {
+        own_us: f64,
+        /// The fastest tenant.
+        tenant: String,
+        /// Its median response time.
+        median_us: f64,
+    },
+    /// A line of `expect` cannot be read.
+    UnreadableExpectation(ExpectationError),
+    /// The run has no such figure.
+    UndecidedExpectation {
+        tenant: String,
+        line: String,
+        lacking: Lacking,
+    },
+}
+
+/// What an expectation would have needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Lacking {
+    /// Each tenant alone, which was not measured.
+    Baseline,
+    /// Frames of every tenant in each phase.
+    Frames,
+    /// A figure that this backend and scenario do not have.
+    Figure,
+}
+
+impl RunLimit {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            RunLimit::TruncatedFile(_) => Code::TruncatedFile,
+            RunLimit::Interrupted { .. } => Code::ShortRun,
+            RunLimit::HostBusy { .. } => Code::HostBusy,
+            RunLimit::OwnCost { .. } => Code::OwnCost,
+            RunLimit::UnreadableExpectation(_) | RunLimit::UndecidedExpectation { .. } => {
+                Code::ExpectationUndecided
+            }
+        }
+    }
+
+    pub(super) fn tenant(&self) -> Option<&str> {
+        match self {
+            RunLimit::UndecidedExpectation { tenant, .. } => Some(tenant),
+            _ => None,
+        }
+    }
+
+    pub(super) fn message(&self) -> String {
+        match self {
+            RunLimit::TruncatedFile(how_much) => how_much.clone(),
+            RunLimit::Interrupted { measured, planned } => {
+                format!("The run was interrupted after {measured} of {planned}.")
+            }
+            RunLimit::HostBusy {
+                others_percent,
+                busiest,
+                ..
+            } => {
+                let named: Vec<String> = busiest
+                    .iter()
+                    .map(|(program, processors)| format!("{program} {processors:.1}"))
+                    .collect();
+                let which = match named.is_empty() {
+                    true => String::new(),
+                    false => format!(" (in processors: {})", named.join(", ")),
+                };
+                format!(
+                    "Other programs took {others_percent:.0} % of the processors during the run{which}; response times may \
+                     include it."
+                )
+            }
+            RunLimit::OwnCost {
+                own_us,
+                tenant,
+                median_us,
+            } => format!(
+                "jetlag itself takes {own_us:.1} µs a frame, {} of {tenant}'s median response time.",
+                percent(own_us / median_us)
+            ),
+            RunLimit::UnreadableExpectation(error) => format!("Expectation {error}."),
+            RunLimit::UndecidedExpectation { line, .. } => {
+                format!("`{line}` cannot be decided: the run has no such figure.")
+            }
+        }
+    }
+
+    pub(super) fn advice(&self) -> &'static str {
+        match self {
+            RunLimit::TruncatedFile(_) => {
+                "The figures cover what was recovered; run again if the rest matters."
+            }
+            RunLimit::Interrupted { .. } => "Let it run to its end, or set a shorter `duration`.",
+            RunLimit::HostBusy { pinned: true, .. } => {
+                "Stop the other programs, or keep them off the tenants' `cpus`."
+            }
+            RunLimit::HostBusy { pinned: false, .. } => {
+                "Stop the other programs, or give each tenant processors of its own (`cpus`)."
+            }
+            RunLimit::OwnCost { .. } => {
+                "Subtract it when comparing, and run a release build on an otherwise quiet machine."
+            }
+            RunLimit::UnreadableExpectation(_) => "Correct the line in `expect`.",
+            RunLimit::UndecidedExpectation { lacking, .. } => match lacking {
+                Lacking::Baseline => "Measure each tenant alone first: `baseline: (alone: true)`.",
+                Lacking::Frames => {
+                    "Let every tenant complete frames in each phase: beside one that did not, nothing is compared."
+                }
+                Lacking::Figure => "Expect a figure that this backend and scenario have.",
+            },
+        }
+    }
+}

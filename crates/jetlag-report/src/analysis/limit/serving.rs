@@ -1,0 +1,293 @@
+//! Limits by how a tenant was served: overloaded, late, unprotected, or bound by the host.
+
+use std::borrow::Cow;
+
+use super::super::code::Code;
+use super::super::idle::HostIdle;
+use super::super::quantile::Quantile;
+use super::super::summary::Stage;
+use super::words::{frames, name_of, percent};
+use crate::scenario::{Graph, Overload, Release};
+use crate::units::Nanos;
+
+/// Something that limits what a tenant's response times say of another run.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum ServingLimit {
+    /// Frames come faster than they are served.
+    Overload {
+        shown_by: Overloaded,
+        /// What happens to frames that wait.
+        overload: Overload,
+        /// Share of its time that serving all would take; known of a serial tenant.
+        demand: Option<f64>,
+        cause: Pressure,
+    },
+    /// Releases were behind schedule.
+    LateReleases {
+        late: u64,
+        releases: u64,
+        /// From when on they count as late.
+        budget: Nanos,
+        worst_ms: f64,
+        release: Release,
+        /// Whether it has processors of its own.
+        pinned: bool,
+        virtual_machine: bool,
+    },
+    /// The way of sharing promises it what it did not get.
+    NotProtected {
+        promise: Promise,
+        statistic: Quantile,
+        slowdown: f64,
+        interval: [f64; 2],
+    },
+    /// Time per node was recorded; `beside_others` where other tenants ran.
+    Profiled { beside_others: bool },
+    /// The host submits more slowly than the device executes.
+    HostBound {
+        submitted: Submitted,
+        /// How frames are submitted to TensorRT; none on other backends.
+        graph: Option<Graph>,
+    },
+    /// The host submits for as long as the device executes, and may wait for it meanwhile.
+    ComputeUnclear {
+        submitted: Submitted,
+        /// What executes it.
+        backend: String,
+    },
+}
+
+/// How an overload shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Overloaded {
+    /// Frames were given up.
+    Dropped { dropped: u64, offered: u64 },
+    /// So many still waited at the end.
+    Line(u64),
+    /// The demand is above one, and neither has happened yet.
+    Demand,
+}
+
+/// Why frames come faster than they are served.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum Pressure {
+    /// Something stalls the tenant: its rate is one that it can keep.
+    Stalls,
+    /// These stages, which one thread or stream does one after another, would alone take this share of its time.
+    Stages(Vec<Stage>, f64),
+    /// Its stages together take too long.
+    Service,
+    /// Where stages overlap, or no rate is set, the demand is not known.
+    Unknown,
+}
+
+/// What a way of sharing promises a tenant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Promise {
+    /// It is the most urgent under `Priority`.
+    MostUrgent,
+    /// Multiprocessors of its own under `Partition`.
+    OwnMultiprocessors,
+}
+
+/// How submission by the host lies to *compute*.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) struct Submitted {
+    /// Share of frames in which the host submitted until the end of *compute*.
+    pub(in super::super) bound_frames: f64,
+    /// Mean of *compute*.
+    pub(in super::super) compute_ms: f64,
+    /// Mean of the submission.
+    pub(in super::super) submission_ms: f64,
+    /// How awake the processors were, where that is known.
+    pub(in super::super) host: Option<HostIdle>,
+}
+
+impl ServingLimit {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            ServingLimit::Overload { .. } => Code::Overload,
+            ServingLimit::LateReleases { .. } => Code::LateReleases,
+            ServingLimit::NotProtected { .. } => Code::NotProtected,
+            ServingLimit::Profiled { .. } => Code::Profiled,
+            ServingLimit::HostBound { .. } => Code::HostBound,
+            ServingLimit::ComputeUnclear { .. } => Code::ComputeUnclear,
+        }
+    }
+
+    pub(super) fn message(&self, name: &str) -> String {
+        match self {
+            ServingLimit::Overload {
+                shown_by,
+                overload,
+                demand,
+                ..
+            } => {
+                let needs_time = demand.map_or(String::new(), |share| {
+                    format!(" (serving all would take {} of its time)", percent(share))
+                });
+                match (shown_by, overload) {
+                    (&Overloaded::Dropped { dropped, offered }, _) => format!(
+                        "{name}: {} of {offered} ({}) were dropped; its quantiles describe only those that were \
+                         served{needs_time}.",
+                        frames(dropped),
+                        percent(dropped as f64 / offered as f64),
+                    ),
+                    (&Overloaded::Line(waiting), _) => format!(
+                        "{name}: {} still waited at the end; response times grew with the length of the run{needs_time}.",
+                        frames(waiting),
+                    ),
+                    (Overloaded::Demand, Overload::Queue { .. }) => format!(
+                        "{name} falls behind: response times grow with the length of the run{needs_time}."
+                    ),
+                    (Overloaded::Demand, _) => {
+                        format!("{name} falls behind: frames are dropped sooner or later{needs_time}.")
+                    }
+                }
+            }
+            ServingLimit::LateReleases {
+                late,
+                releases,
+                budget,
+                worst_ms,
+                ..
+            } => format!(
+                "{name}: {} of its releases ({late} of {releases}) were later than {budget}, the worst by {worst_ms:.2} ms; \
+                 response times include it.",
+                percent(*late as f64 / *releases as f64)
+            ),
+            ServingLimit::NotProtected {
+                promise,
+                statistic,
+                slowdown,
+                interval: [low, high],
+            } => format!(
+                "{name}: its {} is {slowdown:.2} ({low:.2}–{high:.2}) times that alone, {}.",
+                name_of(*statistic),
+                match promise {
+                    Promise::MostUrgent => "although no other is as urgent under `sharing: Priority`",
+                    Promise::OwnMultiprocessors => {
+                        "although its multiprocessors are its own under `sharing: Partition`"
+                    }
+                }
+            ),
+            ServingLimit::Profiled { beside_others } => {
+                let others = match beside_others {
+                    true => ", and may take more from the other tenants",
+                    false => "",
+                };
+                format!("{name} was profiled: node by node, compute is slower than unprofiled{others}.")
+            }
+            ServingLimit::HostBound { submitted, .. } => format!(
+                "{name} is bound by the host's launches: {}. What the device would take by itself is not in these figures.{}",
+                submitted.frames(),
+                submitted.host()
+            ),
+            ServingLimit::ComputeUnclear { submitted, backend } => format!(
+                "{name}: {}. {backend} may also wait for the device while it submits, so whether the host or the device is the \
+                 limit of compute is not known.{}",
+                submitted.frames(),
+                submitted.host()
+            ),
+        }
+    }
+
+    pub(super) fn advice(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            ServingLimit::Overload { overload, cause, .. } => return against_overload(*overload, cause),
+            ServingLimit::LateReleases {
+                release,
+                pinned,
+                virtual_machine,
+                ..
+            } => return on_time(*release, *pinned, *virtual_machine).into(),
+            ServingLimit::NotProtected { promise, .. } => match promise {
+                Promise::MostUrgent => {
+                    "What runs already is not interrupted: give the others less to do at a time, or use `Partition`."
+                }
+                Promise::OwnMultiprocessors => {
+                    "Memory, caches and copy engines are shared all the same: configs/sharing/stressors.ron tells which it is \
+                     sensitive to; lower the others' rates, or use `Exclusive` or `Edf`."
+                }
+            },
+            ServingLimit::Profiled { .. } => {
+                "Profile in a run of its own; take response times from a run with `profile: false`."
+            }
+            ServingLimit::HostBound { graph, .. } => {
+                let fewer = match graph {
+                    Some(Graph::Off) => "Submit each frame as one CUDA graph (`graph: On`)",
+                    Some(_) => "Build an engine of fewer layers, or one that a CUDA graph can hold",
+                    None => "Run the network on TensorRT with `graph: On`, which submits a frame in one call",
+                };
+                return format!(
+                    "{fewer}; or put more than one image into a batch. Hold the processors' clocks (`clocks: Max`) and keep them \
+                     from deep idle states, which make each launch after a pause slower."
+                )
+                .into();
+            }
+            ServingLimit::ComputeUnclear { .. } => {
+                "Look with `-vv` for nodes that the library leaves to the processor, and take them out of the network, or run it \
+                 on TensorRT, whose submission does not wait."
+            }
+        })
+    }
+}
+
+impl Submitted {
+    fn frames(&self) -> String {
+        format!(
+            "in {:.0} % of its frames the host was still submitting until the end of compute (means: compute {:.2} ms, \
+             submission {:.2} ms)",
+            self.bound_frames * 100.0,
+            self.compute_ms,
+            self.submission_ms
+        )
+    }
+
+    fn host(&self) -> String {
+        self.host
+            .as_ref()
+            .map_or_else(String::new, |host| format!(" {host}"))
+    }
+}
+
+fn against_overload(overload: Overload, cause: &Pressure) -> Cow<'static, str> {
+    Cow::Borrowed(match (cause, overload) {
+        (Pressure::Stalls, _) => {
+            "The rate is not too high: look for what stalls it (its largest stage), or let more frames wait."
+        }
+        (Pressure::Stages(stages, share), _) => {
+            let names: Vec<&str> = stages.iter().map(|stage| stage.name()).collect();
+            return format!(
+                "Lower the rate, or run a faster detector: {} alone would take {} of its time, so that letting stages overlap \
+                 (`depth: 2`) cannot help.",
+                names.join(" + "),
+                percent(*share)
+            )
+            .into();
+        }
+        (Pressure::Service, _) => {
+            "Lower the rate, let stages overlap (`depth: 2`), or run a faster detector."
+        }
+        (Pressure::Unknown, Overload::Queue { .. }) => {
+            "Lower the rate, run a faster detector, or keep results fresh with `overload: DropOldest(queue: 1)`."
+        }
+        (Pressure::Unknown, _) => "Lower the rate, or run a faster detector.",
+    })
+}
+
+fn on_time(release: Release, pinned: bool, virtual_machine: bool) -> String {
+    let first = match (release, pinned) {
+        (Release::Sleep, false) => "Set `release: Spin`, or give the tenant processors of its own (`cpus`)",
+        (Release::Sleep, true) => "Set `release: Spin`",
+        (Release::Spin, false) => "Give the tenant processors of its own (`cpus`)",
+        (Release::Spin, true) => {
+            "Keep other work off the tenant's `cpus`, or isolate them from the scheduler"
+        }
+    };
+    let then = match virtual_machine {
+        true => "; on a virtual machine the host decides, so prefer bare metal",
+        false => "",
+    };
+    format!("{first}{then}.")
+}

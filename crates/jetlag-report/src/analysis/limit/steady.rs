@@ -1,0 +1,108 @@
+//! Limits by a state that did not last: response times that had not settled, drifted or changed their level.
+
+use std::borrow::Cow;
+
+use super::super::code::Code;
+use super::super::summary::Shift;
+use crate::units::Nanos;
+
+/// Something that changed a tenant's response times while it was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub(in super::super) enum SteadyLimit {
+    /// The warm-up was too short.
+    NotSettled {
+        after_s: f64,
+        /// Before over after, less one.
+        change: f64,
+        warmup: Nanos,
+    },
+    /// They rose or fell all along; by which share.
+    Drift(f64),
+    /// They changed their level.
+    Shift {
+        largest: Shift,
+        /// How many changes there were.
+        shifts: usize,
+    },
+}
+
+impl SteadyLimit {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            SteadyLimit::NotSettled { .. } => Code::NotSettled,
+            SteadyLimit::Drift(_) => Code::Drift,
+            SteadyLimit::Shift { .. } => Code::LatencyShift,
+        }
+    }
+
+    pub(super) fn message(&self, name: &str) -> String {
+        match self {
+            SteadyLimit::NotSettled { after_s, change, .. } => {
+                let way = if *change > 0.0 { "slower" } else { "faster" };
+                format!(
+                    "{name}: the first {after_s:.1} s of the measured time were {:.0} % {way} than the rest: it had not settled \
+                     when the warm-up ended.",
+                    change.abs() * 100.0
+                )
+            }
+            SteadyLimit::Drift(drift) => {
+                let way = if *drift > 0.0 { "rose" } else { "fell" };
+                format!(
+                    "{name}: its response time {way} by {:.0} % from start to end; the quantiles depend on the duration.",
+                    drift.abs() * 100.0
+                )
+            }
+            SteadyLimit::Shift { largest, shifts } => {
+                let states = match shifts {
+                    1 => "two states".to_owned(),
+                    n => format!("{} states", n + 1),
+                };
+                format!(
+                    "{name}: its median went from {:.2} to {:.2} ms after {:.1} s{}; the quantiles mix {states}.",
+                    largest.before_ms,
+                    largest.after_ms,
+                    largest.at_s,
+                    at_the_same_time(largest)
+                )
+            }
+        }
+    }
+
+    pub(super) fn advice(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            SteadyLimit::NotSettled { after_s, warmup, .. } => {
+                let enough = (warmup.as_secs_f64() + after_s).ceil();
+                return format!("Warm up for longer (`--set warmup={enough}s`).").into();
+            }
+            SteadyLimit::Drift(_) => {
+                "Run until it is level, and look at clocks and temperatures: a machine that heats up slows down."
+            }
+            SteadyLimit::Shift { largest, .. } => match largest.with.first() {
+                Some(other) if other.unit == "mhz" => {
+                    "Hold the clocks, or lower what heats the machine, and run again."
+                }
+                Some(_) => {
+                    "Look at clocks and throttling: a temperature slows nothing down but through them, and none was seen to \
+                     change."
+                }
+                None => {
+                    "Look for what started or ended then: other programs, other content, a change of clocks that was not sampled."
+                }
+            },
+        })
+    }
+}
+
+fn at_the_same_time(shift: &Shift) -> String {
+    match shift.with.first() {
+        Some(other) if other.unit == "mhz" => format!(
+            ", and at the same time {} went from {:.0} to {:.0} MHz",
+            other.signal, other.before, other.after
+        ),
+        Some(other) => format!(
+            ", and at the same time {} went from {:.1} to {:.1} °C",
+            other.signal, other.before, other.after
+        ),
+        None => String::new(),
+    }
+}

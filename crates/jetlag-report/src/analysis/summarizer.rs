@@ -1,0 +1,359 @@
+//! A run's events, gathered one by one, and the steps that make the [`Summary`] of them.
+
+use std::collections::HashSet;
+
+use super::code::Code;
+use super::failures::Failures;
+use super::host::HostReadings;
+use super::idle::HostIdle;
+use super::interference::{self, Phases};
+use super::judge::judge;
+use super::plot::{self, Drawn};
+use super::power::{self, Power};
+use super::series::Series;
+use super::summary::{Overhead, RunSummary, SCHEMA, Summary, TenantSummary, Verdict};
+use super::tenant::{self, Gathered, Measured, Samples};
+use super::track::Tracks;
+use super::watch::Watch;
+use super::{attribution, clocks, conditions, duty, findings, outliers, phases, sampling, stats};
+use crate::record::{
+    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
+    WindowRecord,
+};
+use crate::scenario::{ClockKind, Release};
+use crate::units::{Nanos, Stamp};
+/// Durations that are kept as they are, 8 bytes each, before series turn into histograms: about 900 000
+/// frames, which is a night at 30 Hz.
+const EXACT_DURATIONS: u64 = 8 << 20;
+
+/// Gathers a run's events into its [`Summary`].
+///
+/// Memory does not grow with the run: up to eight million durations are kept exactly, and beyond that each
+/// series holds bins (at most 1/8 192 of their value wide) of some hundred kilobytes.
+pub struct Summarizer {
+    manifest: Manifest,
+    tenants: Vec<Gathered>,
+    watch: Watch,
+    overhead: Series,
+    host: HostReadings,
+    tracks: Tracks,
+    windows: Vec<WindowRecord>,
+    phases: Phases,
+    failures: Failures,
+    recorded: Vec<Finding>,
+    late_after: Nanos,
+    kept: u64,
+    exact_limit: u64,
+}
+
+impl Summarizer {
+    /// A run of which nothing but its manifest is known yet.
+    pub fn new(manifest: &Manifest) -> Self {
+        Summarizer {
+            tenants: manifest
+                .scenario
+                .tenants
+                .iter()
+                .map(|_| Gathered::default())
+                .collect(),
+            watch: Watch::new(manifest.scenario.tenants.len()),
+            overhead: Series::default(),
+            host: HostReadings::default(),
+            tracks: Tracks::default(),
+            windows: Vec::new(),
+            phases: Phases::default(),
+            failures: Failures::default(),
+            recorded: Vec::new(),
+            late_after: release_budget(manifest.scenario.release),
+            kept: 0,
+            exact_limit: EXACT_DURATIONS,
+            manifest: manifest.clone(),
+        }
+    }
+
+    /// Takes in one event. Events of tenants that the manifest does not know are left alone.
+    pub fn push(&mut self, event: &Event) {
+        match event {
+            Event::Frame(frame) => {
+                let exact = self.kept < self.exact_limit;
+                if frame.tenant == OVERHEAD_TENANT || frame.phase == Phase::Overhead {
+                    if frame.outcome == Outcome::Completed && !frame.warmup {
+                        self.overhead.push(frame.response(), exact);
+                        self.kept += 1;
+                    }
+                } else if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant)) {
+                    self.kept += tenant.frame(frame, self.late_after, exact);
+                    self.kept += self.phases.frame(frame, self.late_after, exact);
+                    self.watch.frame(frame);
+                    self.failures.frame(frame);
+                }
+            }
+            Event::Phase(phase) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(phase.tenant)) {
+                    tenant.phase(phase);
+                    self.phases.phase(phase);
+                }
+            }
+            Event::Node(node) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(node.tenant)) {
+                    tenant.node(node);
+                }
+            }
+            Event::Sample(sample) => {
+                let measurand = self.tracks.sample(sample);
+                self.host.sample(measurand, sample);
+            }
+            Event::Signal(signal) => self.tracks.signal(signal),
+            Event::Window(window) => self.windows.push(window.clone()),
+            Event::Finding(finding) => self.recorded.push(finding.clone()),
+            Event::PhaseSpec(spec) => self.phases.spec(spec),
+            Event::Log(line) => self.failures.log(line),
+            Event::Detections(_) | Event::Range(_) => {}
+        }
+    }
+
+    /// The summary. `incomplete` is the reader's sentence on how much it got, where the file was cut short.
+    pub fn finish(mut self, incomplete: Option<String>) -> Summary {
+        let exact = self.kept <= self.exact_limit;
+        let scenario = &self.manifest.scenario;
+        let tracks = self.tracks.finish();
+        let (mut tenants, samples): (Vec<Measured<'_>>, Vec<Samples>) = self
+            .tenants
+            .into_iter()
+            .zip(&scenario.tenants)
+            .zip(&self.manifest.tenants)
+            .zip(self.manifest.devices())
+            .map(|(((gathered, scenario), manifest), device)| {
+                gathered.finish(scenario, manifest, device, &tracks)
+            })
+            .unzip();
+        self.phases.settle(samples);
+        for (Measured { summary, facts, .. }, number) in tenants.iter_mut().zip(0..) {
+            summary.slowdown = self.phases.slowdown(number);
+            facts.lost_elsewhere = facts.lost_elsewhere.saturating_add(self.phases.lost(number));
+            let failures = &self.failures;
+            facts.cause = failures.cause(Phase::Together, number, &summary.name, facts.together.as_ref());
+        }
+        let windows = Windows(&self.windows);
+        // A run that was killed has no record of its end: then what there is says how long it was.
+        let window = measured_window(&tenants)
+            .or_else(|| windows.named(RECORDING_WINDOW))
+            .or_else(|| seen(&tenants))
+            .or_else(|| tracks.span());
+        outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
+        let mut power = window.map_or_else(Power::default, |window| {
+            let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
+            power::summarize(&tracks, window, windows.named(IDLE_WINDOW), asked_idle)
+        });
+        if let Some(energy) = &mut power.energy {
+            attribution::attribute(energy, &power.parts, &mut tenants);
+        }
+        let overhead_us = overhead(self.overhead);
+        let host = window.and_then(|(from, to)| self.host.finish(from, to));
+        let phases = phases::summarize(scenario, &self.phases);
+        let (expectations, undecided) = judge(&scenario.expect, &tenants);
+        let mut limits = findings::derive(&findings::Evidence {
+            busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
+            idle: window.and_then(|window| HostIdle::of(&tracks, window)),
+            manifest: &self.manifest,
+            tenants: &tenants,
+            overhead: overhead_us,
+            host,
+            incomplete,
+            late_after: self.late_after,
+            undecided,
+            recorded: &self.recorded,
+        });
+        limits.extend(phases::limits(scenario, &phases, |phase, number| {
+            let (name, tenant) = (&tenants.get(number)?.summary.name, u16::try_from(number).ok()?);
+            self.failures.cause(phase, tenant, name, None)
+        }));
+        if let Some(window) = window {
+            let used = clocks::Used::by(tenants.iter().map(|tenant| tenant.summary.device));
+            limits.extend(conditions::derive(&tracks, window, used));
+        }
+        limits.extend(power.limits);
+        // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
+        limits.sort_by_key(|limit| limit.code() != Code::OverCurrent);
+        let findings = merge(self.recorded, limits.into_iter().map(Finding::from));
+        let measured = tenants
+            .iter()
+            .map(|tenant| tenant.facts.measured)
+            .max()
+            .or(window.map(|(from, to)| to - from))
+            .unwrap_or(Nanos::ZERO);
+        let (tenants, drawn): (Vec<TenantSummary>, Vec<Drawn>) = tenants
+            .into_iter()
+            .map(|tenant| (tenant.summary, tenant.drawn))
+            .unzip();
+        Summary {
+            schema: SCHEMA,
+            run: RunSummary {
+                name: scenario.name.clone(),
+                file: None,
+                duration_s: measured.as_secs_f64(),
+                verdict: if findings.is_empty() {
+                    Verdict::Valid
+                } else {
+                    Verdict::Limited
+                },
+                findings,
+                overhead_us,
+                latency: "span from release",
+                clock: match scenario.clock {
+                    ClockKind::Real => "real",
+                    ClockKind::Virtual => "virtual",
+                },
+                processes: self.manifest.machine.get(PROCESSES_FACT).cloned(),
+                exact,
+                sampling: window.and_then(|window| sampling::summarize(&tracks, window)),
+            },
+            tenants,
+            power: power.rails,
+            expectations,
+            host,
+            energy: power.energy,
+            interference: interference::summarize(scenario, &self.phases),
+            duty_cycle: duty::summarize(scenario, &self.phases, &tracks),
+            phases,
+            plots: plot::plots(drawn.into_iter(), &tracks, window),
+        }
+    }
+}
+
+/// The stretches of time that have names.
+struct Windows<'a>(&'a [WindowRecord]);
+
+impl Windows<'_> {
+    /// The latest of this name.
+    fn named(&self, name: &str) -> Option<(Stamp, Stamp)> {
+        let window = self.0.iter().rfind(|window| window.name == name)?;
+        Some((window.from, window.to))
+    }
+}
+
+/// jetlag's own cost, by its own tenant's response times.
+fn overhead(own: Series) -> Option<Overhead> {
+    let own = tenant::overhead(own)?;
+    let figures = stats::stats(&own, &own.dependence(&[]));
+    let micros = |ms: Option<f64>| ms.map(|ms| stats::six_decimals(ms * 1e3));
+    Some(Overhead {
+        p50: micros(figures.p50),
+        p99: micros(figures.p99),
+    })
+}
+
+/// How late a release may be: what an absolute timer does on a quiet machine, and what spinning does.
+fn release_budget(release: Release) -> Nanos {
+    match release {
+        Release::Sleep => Nanos::from_micros(200),
+        Release::Spin => Nanos::from_micros(50),
+    }
+}
+
+/// From the first tenant's start of measurement to the last one's end.
+fn measured_window(tenants: &[Measured<'_>]) -> Option<(Stamp, Stamp)> {
+    let phases = || tenants.iter().filter_map(|tenant| tenant.facts.together);
+    let from = phases().map(|phase| phase.measured_from).min()?;
+    let to = phases().map(|phase| phase.measured_to).max()?;
+    Some((from, to))
+}
+
+/// From the first release of all tenants to the last stamp.
+fn seen(tenants: &[Measured<'_>]) -> Option<(Stamp, Stamp)> {
+    let spans = || tenants.iter().filter_map(|tenant| tenant.facts.seen);
+    let from = spans().map(|(from, _)| from).min()?;
+    let to = spans().map(|(_, to)| to).max()?;
+    Some((from, to))
+}
+
+/// What the run recorded, and what its figures show besides; each once.
+fn merge(recorded: Vec<Finding>, derived: impl Iterator<Item = Finding>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    let mut findings: Vec<Finding> = recorded
+        .into_iter()
+        .filter(|finding| {
+            seen.insert((
+                finding.code.clone(),
+                finding.tenant.clone(),
+                finding.message.clone(),
+            ))
+        })
+        .collect();
+    let known: HashSet<(String, Option<String>)> = findings
+        .iter()
+        .map(|finding| (finding.code.clone(), finding.tenant.clone()))
+        .collect();
+    findings
+        .extend(derived.filter(|finding| !known.contains(&(finding.code.clone(), finding.tenant.clone()))));
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::FrameRecord;
+    use crate::scenario::{BackendChoice, Scenario, Tenant};
+
+    fn manifest() -> Manifest {
+        let scenario = Scenario {
+            tenants: vec![Tenant::of_backend("a", BackendChoice::Null)],
+            ..Scenario::empty("made")
+        };
+        Manifest {
+            schema_major: 1,
+            schema_minor: 0,
+            jetlag_version: String::new(),
+            command_line: Vec::new(),
+            scenario,
+            tenants: Vec::new(),
+            machine: std::collections::BTreeMap::new(),
+            anchor: Stamp(0),
+            anchor_unix_ns: 0,
+        }
+    }
+
+    fn frame(tenant: u16, phase: Phase) -> FrameRecord {
+        FrameRecord {
+            tenant,
+            phase,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence: 0,
+            source_index: 0,
+            released: Stamp(0),
+            started: Stamp(0),
+            finished: Stamp(10),
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+            submission: None,
+        }
+    }
+
+    #[test]
+    fn durations_are_counted_as_they_are_kept_so_that_memory_has_an_end() {
+        let mut summarizer = Summarizer::new(&manifest());
+        let mut kept = |frame: FrameRecord| {
+            let before = summarizer.kept;
+            summarizer.push(&Event::Frame(frame));
+            (summarizer.kept - before, summarizer.overhead.count())
+        };
+        // Lateness, response and service, and as many for the waterfall.
+        assert_eq!(kept(frame(0, Phase::Together)), (6, 0));
+        assert_eq!(kept(frame(0, Phase::Together)), (6, 0));
+        assert_eq!(kept(frame(0, Phase::Other(3))).0, 1);
+        // jetlag's own cost is that of its own tenant, in whatever phase, and of the phase in which it is measured.
+        assert_eq!(kept(frame(OVERHEAD_TENANT, Phase::Overhead)), (1, 1));
+        assert_eq!(kept(frame(OVERHEAD_TENANT, Phase::Together)), (1, 2));
+        assert_eq!(kept(frame(0, Phase::Overhead)), (1, 3));
+        let mut other = frame(OVERHEAD_TENANT, Phase::Overhead);
+        other.warmup = true;
+        assert_eq!(kept(other), (0, 3));
+        other.warmup = false;
+        other.outcome = Outcome::Dropped;
+        assert_eq!(kept(other), (0, 3));
+    }
+}

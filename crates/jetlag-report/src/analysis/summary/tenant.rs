@@ -1,0 +1,177 @@
+//! One tenant in figures: what became of its frames, how long they took and where the time went.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::{
+    Device, Energy, Predictability, SlowFrame, Slowdown, StagePredictability, Stats, Submitting, Waterfall,
+};
+use crate::record::{FrameRecord, Outcome};
+
+/// One tenant in figures. Frames of the warm-up are in none of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TenantSummary {
+    /// Its name.
+    pub name: String,
+    /// What executed it.
+    pub backend: String,
+    /// What that executed on.
+    pub device: Device,
+    /// What it ran, if it ran a detector.
+    pub detector: Option<String>,
+    /// What became of its frames.
+    pub frames: FrameCounts,
+    /// Completed frames per second of measured time.
+    pub throughput_fps: Option<f64>,
+    /// Missed over offered.
+    pub miss_rate: Option<f64>,
+    /// Objects reported in completed frames; `None` of a tenant that detects nothing, such as a simulated one.
+    pub detections: Option<u64>,
+    /// finished − released, of completed frames.
+    pub response_ms: Stats,
+    /// finished − started, of completed frames.
+    pub service_ms: Stats,
+    /// How far the release itself was off schedule, of all offered frames.
+    pub lateness_ms: Stats,
+    /// Each stage that occurred, in order, of completed frames.
+    #[serde(serialize_with = "as_map")]
+    pub stages_ms: Vec<(&'static str, Stats)>,
+    /// p99 − p50 of the response time.
+    pub jitter_ms: Option<f64>,
+    /// Standard deviation over mean of the response time.
+    pub cv: Option<f64>,
+    /// Response time together over response time alone.
+    pub slowdown: Option<Slowdown>,
+    /// Energy for one completed frame.
+    pub energy_mj_per_frame: Option<Energy>,
+    /// p75 − p25 of the response time.
+    pub iqr_ms: Option<f64>,
+    /// Maximum over median of the response time.
+    pub worst_over_median: Option<f64>,
+    /// Where the mean response time went, as shares that add up to one: `queueing`, the stages, `other`.
+    #[serde(serialize_with = "as_map")]
+    pub time_share: Vec<(&'static str, f64)>,
+    /// When frames were due, in words.
+    pub arrival: String,
+    /// Whether frames were released when the tenant was ready, so that no queueing can show.
+    pub closed_loop: bool,
+    /// The promise on the response time.
+    pub deadline_ms: Option<f64>,
+    /// Each node of its networks, largest mean first; empty where time per node was not asked for.
+    pub nodes: Vec<NodeSummary>,
+    /// The same by operator, largest mean first.
+    pub operators: Vec<OperatorSummary>,
+    /// How predictable its response time is.
+    pub predictability: Predictability,
+    /// How predictable each stage is.
+    #[serde(serialize_with = "as_map")]
+    pub stages_predictability: Vec<(&'static str, StagePredictability)>,
+    /// The parts of its response time, from release to result.
+    pub waterfall: Waterfall,
+    /// Its slowest frames and why they were slow, the slowest first; frames that waited for one another are told once.
+    pub slowest: Vec<SlowFrame>,
+    /// How long the host took to submit a frame to its device, of completed frames; `None` where that is not recorded.
+    pub submission_ms: Option<Stats>,
+    /// What of *compute* that was; `None` also where *compute* is too short to tell.
+    pub submitting: Option<Submitting>,
+}
+
+/// What one node of a network took in the frames that were measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeSummary {
+    /// As the network has it; may be empty.
+    pub name: String,
+    /// Its operator: `Conv`, or `Conv+Relu` where the runtime fused the two.
+    pub operator: String,
+    /// Frames in which it was timed.
+    pub count: u64,
+    /// Its mean time over them.
+    pub mean_ms: f64,
+    /// Its longest time in one of them.
+    pub max_ms: f64,
+    /// Its share of the time of all the tenant's nodes.
+    pub share: f64,
+    /// How it goes with the response time; `None` where that is not known, or one of the two never changes.
+    pub response: Option<NodeResponse>,
+}
+
+/// How the time of one node goes with the response time of the frames.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NodeResponse {
+    /// Their correlation, from −1 to 1.
+    pub correlation: f64,
+    /// Its 95 % interval; `None` where there are too few frames.
+    pub ci95: Option<[f64; 2]>,
+    /// The node's part in the variance of the response time: its covariance with it over that variance.
+    pub variance_share: f64,
+    /// Whether the node has clearly more of the variance of the response time than of the time.
+    pub stands_out: bool,
+}
+
+/// What all nodes of one operator took together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OperatorSummary {
+    /// As in [`NodeSummary`].
+    pub operator: String,
+    /// Nodes of it.
+    pub layers: u64,
+    /// The sum of their means.
+    pub mean_ms: f64,
+    /// Its share of the time of all the tenant's nodes.
+    pub share: f64,
+}
+
+/// What became of a tenant's frames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FrameCounts {
+    /// Released in the measured window, and known to have kept or broken its promise: completed + dropped + failed
+    /// + overdue.
+    pub offered: u64,
+    /// With a result.
+    pub completed: u64,
+    /// Given up under overload.
+    pub dropped: u64,
+    /// Promise broken: late, dropped, failed under a deadline, or overdue.
+    pub missed: u64,
+    /// Ended with an error.
+    pub failed: u64,
+    /// Measured and not recorded, because the recorder fell behind.
+    pub lost_records: u64,
+    /// Still waiting when the measured time ended, and past its deadline by then.
+    pub overdue: u64,
+    /// Still waiting when the measured time ended, within its deadline or without one: in no other figure.
+    pub unfinished: u64,
+    /// Ended with an error in the warm-up: in no other figure.
+    pub failed_in_warmup: u64,
+}
+
+impl FrameCounts {
+    /// Counts a frame.
+    pub(in crate::analysis) fn note(&mut self, frame: &FrameRecord) {
+        if frame.warmup {
+            self.failed_in_warmup += u64::from(frame.outcome == Outcome::Failed);
+            return;
+        }
+        match frame.outcome {
+            Outcome::Unfinished if frame.missed() => self.overdue += 1,
+            Outcome::Unfinished => {
+                self.unfinished += 1;
+                return;
+            }
+            Outcome::Completed => self.completed += 1,
+            Outcome::Dropped => self.dropped += 1,
+            Outcome::Failed => self.failed += 1,
+        }
+        self.offered += 1;
+        self.missed += u64::from(frame.missed());
+    }
+}
+
+/// Pairs as a JSON object that keeps their order.
+fn as_map<S: Serializer, V: Serialize>(pairs: &[(&'static str, V)], out: S) -> Result<S::Ok, S::Error> {
+    let mut map = out.serialize_map(Some(pairs.len()))?;
+    for (name, value) in pairs {
+        map.serialize_entry(name, value)?;
+    }
+    map.end()
+}
