@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use nvidia_doubles::nvml;
+
 fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
     command.args(arguments).env("JETLAG_ROOT", root).current_dir(root);
@@ -318,7 +320,7 @@ fn a_power_mode_is_set_first_and_given_back_last() {
 fn a_card_is_held_through_nvml_and_released() {
     let root = boards::board("desktop");
     let folder = root.path().join("nvml");
-    let Some(nvml) = boards::fake_nvml(&folder, "clock_max 1980\npersistence 0\n") else {
+    let Some(nvml) = nvml::library(&folder, "clock_max 1980\npersistence 0\n") else {
         return;
     };
     let run = |verb: &str| {
@@ -423,7 +425,7 @@ fn what_thors_nvml_refuses_is_said_and_everything_else_is_held_and_given_back() 
     ] {
         let root = boards::board("thor-r38");
         let folder = root.path().join("nvml");
-        let Some(nvml) = boards::fake_nvml(&folder, answers) else {
+        let Some(nvml) = nvml::library(&folder, answers) else {
             return;
         };
         let run = |verb: &str| {
@@ -461,7 +463,7 @@ fn what_nvml_never_did_is_no_reason_to_leave_the_clocks_held() {
     let root = boards::board("thor-r38");
     let folder = root.path().join("nvml");
     let refuses = "refuses_unlock 3\nrefuses_persistence 3\n";
-    let Some(nvml) = boards::fake_nvml(&folder, refuses) else {
+    let Some(nvml) = nvml::library(&folder, refuses) else {
         return;
     };
     fs::create_dir_all(root.path().join("run/jetlag")).unwrap();

@@ -1,6 +1,5 @@
 //! `jetlag deploy` against a real sshd on loopback: this machine is the board.
 
-use crate::common;
 use crate::common::under_way;
 
 mod bad_input;
@@ -15,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use board::{TestBoard, stderr};
-use common::machine;
+use nvidia_doubles::machine;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

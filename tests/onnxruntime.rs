@@ -1,8 +1,6 @@
 //! Tenants on ONNX Runtime's CPU provider, with the library of PyPI's wheel (`scripts/setup.sh --test` brings it), and
 //! every way in which library or network may not do. Built with the feature `onnxruntime`.
 
-use crate::common;
-
 mod bad_input;
 mod networks;
 mod runs;
@@ -11,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use jetlag::source::{Frame, Source};
+use nvidia_doubles::machine;
 
 /// A Python environment with the wheel.
 fn environment() -> Option<PathBuf> {
-    common::machine::environment("onnxruntime", "JETLAG_REQUIRE_ONNXRUNTIME")
+    machine::environment("onnxruntime", "JETLAG_REQUIRE_ONNXRUNTIME")
 }
 
 /// The binary, with this library.

@@ -1,8 +1,6 @@
 //! `jetlag build`, `cache` and `inspect PLAN` with NVIDIA's own TensorRT-RTX and no GPU: plans as NVIDIA's Python
 //! bindings build them, the plan cache, and every kind of bad input. The libraries come from `scripts/setup.sh --test`.
 
-use crate::common;
-
 mod bad_input;
 mod cache;
 mod networks;
@@ -10,6 +8,7 @@ mod networks;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nvidia_doubles::machine;
 use serde_json::Value;
 
 /// The project's own camera network.
@@ -17,7 +16,7 @@ const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx")
 
 /// A Python environment with TensorRT-RTX.
 fn rtx(version: &str) -> Option<PathBuf> {
-    common::machine::environment(&format!("rtx-{version}"), "JETLAG_REQUIRE_TENSORRT")
+    machine::environment(&format!("rtx-{version}"), "JETLAG_REQUIRE_TENSORRT")
 }
 
 /// Both releases, two eras of the binary interface.

@@ -4,9 +4,10 @@ use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 
 use cudarc::driver::sys;
+use nvidia_doubles::cuda::{Control, beside, read_log};
+use nvidia_doubles::tensorrt;
 use tensorrt_dyn::{ContextMemory, Library, NetworkOptions};
 
-use crate::common::cuda::{Control, beside, double, read_log};
 use crate::cuda_double_itself::support::*;
 
 const NETWORK: &[u8] =
@@ -19,14 +20,14 @@ fn network() -> Vec<u8> {
 
 #[test]
 fn a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured() {
-    double::eras(); // compiled here, where no limit of time holds
+    tensorrt::eras(); // compiled here, where no limit of time holds
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log");
     beside(
         "cuda_double_itself::frames::a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured",
         &Control::default().log(&file),
         || {
-            for double in double::eras() {
+            for double in tensorrt::eras() {
                 frame(&Library::open(&double.infer).unwrap(), &double.version);
             }
         },

@@ -136,7 +136,7 @@ fn a_disk_that_is_too_small_is_told_before_and_one_that_fills_up_when_it_does() 
         .arg(&disk)
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        return crate::common::machine::skip("only root can mount a small disk");
+        return nvidia_doubles::machine::skip("only root can mount a small disk");
     }
     let scenario = sim(&board);
     let before = board.run(&[&scenario]);

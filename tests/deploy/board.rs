@@ -23,7 +23,7 @@ impl TestBoard {
     pub(crate) fn start() -> Option<TestBoard> {
         if !Path::new(SSHD).exists() || Command::new("ssh").arg("-V").output().is_err() {
             let why = "no sshd or no ssh (scripts/setup.sh --test installs them)";
-            crate::common::machine::missing(&["JETLAG_REQUIRE_SSHD"], why);
+            nvidia_doubles::machine::missing(&["JETLAG_REQUIRE_SSHD"], why);
             return None;
         }
         let here = tempfile::tempdir().unwrap();

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use jetlag::record::{EndReason, Event, Outcome, Phase, PhaseRecord, RunReader};
+use nvidia_doubles::cuda::Control;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-use super::cuda::Control;
 use super::scene::{Scene, camera, number};
 use super::under_way;
 

@@ -4,11 +4,10 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nvidia_doubles::cuda::{self, Control};
+use nvidia_doubles::tensorrt::{self, Double};
 use serde_json::Value;
 use tensorrt_dyn::{Library, NetworkOptions, PreviewFeature, ProfileSelector};
-
-use super::cuda::double::Double;
-use super::cuda::{self, Control};
 
 /// A folder with plans, scenarios and run files.
 pub(crate) struct Scene {
@@ -82,12 +81,12 @@ impl AsRef<Path> for Scene {
 impl Scene {
     /// With the double of an era; none where it cannot be made.
     pub(crate) fn of_era(era: char) -> Option<Self> {
-        Some(Scene::over(cuda::double::era(era)?))
+        Some(Scene::over(tensorrt::era(era)?))
     }
 
     /// With the double of a version that begins so; none where it cannot be made.
     pub(crate) fn of_version(version: &str) -> Option<Self> {
-        Some(Scene::over(cuda::of_version(version)?))
+        Some(Scene::over(tensorrt::of_version(version)?))
     }
 
     fn over(double: &'static Double) -> Self {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use jetlag::record::{Completeness, Event, Phase, RunReader};
+use nvidia_doubles::{c_library, nvml};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -25,14 +26,9 @@ fn library() -> PathBuf {
     static MADE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
     let folder = MADE.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
-        let made = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
-            .arg(folder.path().join("faults.so"))
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hardening/faults.c"))
-            .arg("-ldl")
-            .output()
-            .expect("a C compiler (cc), which building jetlag takes too");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hardening/faults.c");
+        let made = c_library(&folder.path().join("faults.so"), Path::new(source), &[]);
+        made.expect("a C compiler (cc), which building jetlag takes too");
         folder
     });
     folder.path().join("faults.so")
@@ -253,7 +249,7 @@ fn process_is_stopped(random: &mut Random) {
 fn nvml_goes_away(random: &mut Random) {
     let root = boards::board("desktop");
     let state = "count 1\ninstant 250000\nenergy 1000000\nload 97\nclock 1980\n";
-    let Some(nvml) = boards::fake_nvml(&root.path().join("nvml"), state) else {
+    let Some(nvml) = nvml::library(&root.path().join("nvml"), state) else {
         return;
     };
     let fields = "telemetry: (interval: \"20ms\", sources: [Host, Nvml]),";

@@ -1,7 +1,9 @@
 //! Libraries that are absent, too old, something else or without CUDA: one clear error, never a panic.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use nvidia_doubles::c_library_of;
 
 use super::{environment, jetlag, said};
 
@@ -25,14 +27,7 @@ fn assert_refused(output: &Output, phrases: &[&str]) {
 /// A library made of this C.
 fn compiled(folder: &Path, source: &str) -> PathBuf {
     let file = folder.join("libonnxruntime.so.1");
-    std::fs::write(folder.join("made.c"), source).unwrap();
-    let status = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .arg(&file)
-        .arg(folder.join("made.c"))
-        .status()
-        .unwrap();
-    assert!(status.success());
+    c_library_of(&file, source).unwrap();
     file
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use nvidia_doubles::machine::shared;
 use serde_json::Value;
 
 use super::{CAMERA, both, build, jetlag, plans, rtx, said};
-use crate::common::shared;
 
 #[test]
 fn a_detectors_networks_become_plans_with_the_shapes_that_it_feeds() {

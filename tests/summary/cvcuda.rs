@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nvidia_doubles::machine::shared;
 use serde_json::{Value, json};
 
-use crate::common::shared;
 use crate::summary::export::{ended, jetlag, text, write_run};
 use crate::summary::made_up;
 

@@ -8,8 +8,8 @@ use jetlag::record::{
     Event, Manifest, NO_CONTENT, NodeRecord, Outcome, Phase, RunWriter, SampleRecord, Stage,
 };
 use jetlag::units::{Nanos, Stamp};
+use nvidia_doubles::machine::{environment, missing, python};
 
-use crate::common::machine::{environment, missing, python};
 use crate::summary::html::browser;
 use crate::summary::made_up::{self, START, ms};
 

@@ -7,9 +7,9 @@ use jetlag::analysis::Summary;
 use jetlag::range::{RangeError, Recording, Tenant, now};
 use jetlag::record::{Completeness, Event, Outcome, RunReader, Stage};
 use jetlag::units::Nanos;
+use nvidia_doubles::machine::python;
 use serde_json::Value;
 
-use crate::common::machine::python;
 use crate::summary::export::{ended, jetlag, judge, judge_trace, text};
 use crate::summary::made_up;
 

@@ -4,12 +4,12 @@ use std::fs;
 
 use jetlag::analysis::trtexec::{Figures, PERCENTILES, percentile_index};
 use jetlag::record::{Event, Phase, Stage};
+use nvidia_doubles::machine::python;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
-use crate::common::machine::python;
 use crate::summary::export::{ended, jetlag, text, write_run};
 use crate::summary::made_up::{self, ms};
 use crate::summary::scipy::judged;

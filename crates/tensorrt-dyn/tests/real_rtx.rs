@@ -293,7 +293,7 @@ fn a_monitor_that_panics_stops_the_build_and_nothing_else() {
 #[test]
 fn without_a_gpu_a_plan_is_not_loaded_and_the_library_says_why() {
     if std::path::Path::new("/dev/nvidia0").exists() {
-        common::machine::skip("there is a GPU");
+        nvidia_doubles::machine::skip("there is a GPU");
         return;
     }
     for (library, ..) in rtx() {

@@ -4,12 +4,12 @@ use std::ffi::c_void;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
+use nvidia_doubles::tensorrt::Double;
 use tensorrt_dyn::{
     BuilderFlag, Calibrator, ContextMemory, Dims, Error, ExecutionContext, NetworkOptions, OutputAllocator,
     Profiler, ProgressMonitor, Severity, Stream,
 };
 
-use crate::double::Double;
 use crate::scene::{LATE, STATIC, Scene};
 
 type Told = Arc<Mutex<Vec<String>>>;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use nvidia_doubles::tensorrt::Double;
 use tensorrt_dyn::{ContextMemory, NetworkOptions, Profiler};
 
-use crate::double::Double;
 use crate::scene::{NETWORK, STATIC, Scene};
 
 /// All orders of `count` things.

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use nvidia_doubles::tensorrt::{Control, Double};
 use tensorrt_dyn::sys::rows;
 use tensorrt_dyn::{
     BuilderConfig, Engine, Error, ExecutionContext, Library, NetworkOptions, OnnxParser, Plan,
     ProfileSelector, Result, Version,
 };
-
-use crate::double::{Control, Double};
 
 /// A network with a dynamic and a static input, and two outputs.
 pub const NETWORK: &str = "double-network
