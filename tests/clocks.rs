@@ -1,5 +1,6 @@
 //! `jetlag clocks` and `clocks: Max` on made-up boards and a stand-in for NVML: nothing here touches a real clock.
 use crate::common::boards;
+use crate::common::output::stderr;
 use crate::common::under_way;
 
 use std::fs;
@@ -18,10 +19,6 @@ fn command(root: &Path, arguments: &[&str]) -> Command {
 fn clocks(root: &Path, arguments: &[&str]) -> Output {
     let arguments: Vec<&str> = ["clocks"].iter().chain(arguments).copied().collect();
     command(root, &arguments).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Every file below a folder with its content, but for what jetlag keeps.

@@ -5,19 +5,15 @@ use jetlag::backend::tensorrt::inspect::{Needs, inspect};
 use jetlag::engine::options::ShapeRange;
 use jetlag::show::plan::{PlanView, plan, plan_json};
 use nvidia_doubles::tensorrt;
-use tensorrt_dyn::{Library, NetworkOptions, ProfileSelector, ProfilingVerbosity};
+use tensorrt_dyn::{Library, ProfileSelector, ProfilingVerbosity};
+
+use crate::common::plans;
 
 /// A network as the double's parser reads it.
 const NETWORK: &[u8] = b"double-network\ninput images f32 -1x3x8x8\noutput boxes f32 -1x10 conv\nlayer conv Conv\nlayer act Relu\ndevice_memory 4096\n";
 
 fn built(library: Library) -> Vec<u8> {
-    let builder = library.builder().unwrap();
-    let mut parser = builder
-        .network(NetworkOptions::default())
-        .unwrap()
-        .parser()
-        .unwrap();
-    parser.parse(NETWORK, "network").unwrap();
+    let (builder, parser) = plans::read(library, NETWORK);
     let config = builder.config().unwrap();
     config
         .set_profiling_verbosity(ProfilingVerbosity::Detailed)

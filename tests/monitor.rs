@@ -1,5 +1,6 @@
 //! `jetlag monitor`, and what is sampled beside a run, on made-up boards and recorded lines.
 use crate::common::boards;
+use crate::common::output::{stderr, stdout};
 use crate::common::under_way;
 
 use std::fs;
@@ -23,14 +24,6 @@ fn jetlag(root: &Path, arguments: &[&str]) -> Command {
 
 fn run(root: &Path, arguments: &[&str]) -> Output {
     jetlag(root, arguments).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn objects(output: &Output) -> Vec<Value> {

@@ -11,6 +11,8 @@ use std::process::{Command, Output};
 use jetlag::source::{Frame, Source};
 use nvidia_doubles::machine;
 
+use crate::common::output::{assert_refused, stderr};
+
 /// A Python environment with the wheel.
 fn environment() -> Option<PathBuf> {
     machine::environment("onnxruntime", "JETLAG_REQUIRE_ONNXRUNTIME")
@@ -26,10 +28,6 @@ fn jetlag(library: &Path, args: &[&str]) -> Output {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The next frame of a source, acquired and decoded as in a run.

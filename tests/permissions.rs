@@ -2,6 +2,7 @@
 //!
 //! Root may read and write everything, so where the tests run as root, jetlag is run as the user `nobody`.
 use crate::common::boards;
+use crate::common::output::stderr;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -71,10 +72,6 @@ fn as_nobody(root: &Path, arguments: &[&str]) -> Option<Output> {
         }
         Err(error) => panic!("{error}"),
     }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn json(output: &Output) -> Value {

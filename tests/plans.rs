@@ -11,6 +11,8 @@ use std::process::{Command, Output};
 use nvidia_doubles::machine;
 use serde_json::Value;
 
+use crate::common::output::{assert_refused, stderr};
+
 /// The project's own camera network.
 const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
 
@@ -47,13 +49,9 @@ fn build(library: &Path, cache: &Path, args: &[&str]) -> Output {
 
 /// The plans of a build that must have succeeded.
 fn plans(output: &Output) -> Vec<Value> {
-    assert!(output.status.success(), "{}", said(output));
+    assert!(output.status.success(), "{}", stderr(output));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     value["plans"].as_array().unwrap().clone()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Files of a folder, by name.

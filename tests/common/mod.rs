@@ -1,6 +1,9 @@
 //! What integration tests have in common.
 
 pub mod boards;
+pub mod output;
 pub mod pipeline;
+#[cfg(feature = "gpu")]
+pub mod plans;
 pub mod run_bytes;
 pub mod under_way;

@@ -6,8 +6,9 @@ use std::ptr::null_mut;
 use cudarc::driver::sys;
 use nvidia_doubles::cuda::{Control, beside, read_log};
 use nvidia_doubles::tensorrt;
-use tensorrt_dyn::{ContextMemory, Library, NetworkOptions};
+use tensorrt_dyn::{ContextMemory, Library};
 
+use crate::common::plans;
 use crate::cuda_double_itself::support::*;
 
 const NETWORK: &[u8] =
@@ -42,13 +43,7 @@ fn a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured() {
 
 fn frame(library: &Library, version: &str) {
     let gpu = Gpu::open();
-    let builder = library.builder().unwrap();
-    let mut parser = builder
-        .network(NetworkOptions::default())
-        .unwrap()
-        .parser()
-        .unwrap();
-    parser.parse(&network(), "a network").unwrap();
+    let (builder, parser) = plans::read(*library, &network());
     let plan = builder.build(&parser, &builder.config().unwrap()).unwrap();
     let engine = library.runtime().unwrap().engine(plan.bytes()).unwrap();
     let mut context = engine.context(ContextMemory::Own).unwrap();

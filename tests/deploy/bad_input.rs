@@ -3,8 +3,9 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use super::board::{TestBoard, stderr};
+use super::board::TestBoard;
 use super::{sim, wrapper};
+use crate::common::output::stderr;
 
 /// It failed with this code, said all of this in one line, and did not panic.
 fn assert_refused(output: &Output, code: i32, phrases: &[&str]) {

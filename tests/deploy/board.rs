@@ -210,10 +210,6 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 /// What it said on stderr.
-pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// Starts sshd over the keys of a folder on a port that was free; none where it ends or is not the one that answers there.
 fn listen(here: &Path) -> Option<(Child, u16)> {
     let path = |name: &str| here.join(name).display().to_string();

@@ -7,7 +7,9 @@ use std::process::{Command, Output};
 use nvidia_doubles::cuda::{self, Control};
 use nvidia_doubles::tensorrt::{self, Double};
 use serde_json::Value;
-use tensorrt_dyn::{Library, NetworkOptions, PreviewFeature, ProfileSelector};
+use tensorrt_dyn::{Library, PreviewFeature, ProfileSelector};
+
+use crate::common::plans;
 
 /// A folder with plans, scenarios and run files.
 pub(crate) struct Scene {
@@ -126,13 +128,7 @@ impl Scene {
             shares_profiles,
             branches,
         } = self.built.get();
-        let builder = library.builder().unwrap();
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .unwrap()
-            .parser()
-            .unwrap();
-        parser.parse(network.as_bytes(), name).unwrap();
+        let (builder, parser) = plans::read(library, network.as_bytes());
         let config = builder.config().unwrap();
         if branches > 0 {
             config.set_max_aux_streams(branches).unwrap();

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::boards;
 use super::campaign::{Campaign, Random};
 use super::under_way::{completed, wait_until};
+use crate::common::output::stderr;
 
 /// A run in a folder of its own, with a fault that begins when it is told to.
 struct Run {
@@ -96,12 +97,9 @@ impl Run {
     }
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 fn summary(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {}", output.status, said(output)))
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{:?}: {}", output.status, stderr(output)))
 }
 
 fn has_finding(summary: &Value, code: &str) -> bool {
@@ -151,11 +149,11 @@ fn write_fails(random: &mut Random, errno: rustix::io::Errno) {
     run.begin();
     // It ends by itself.
     let output = run.child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(
-        said(&output).contains("cannot write to the run file run.mcap"),
+        stderr(&output).contains("cannot write to the run file run.mcap"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
     nothing_is_lost_in_silence(run.folder.path(), false);
 }
@@ -169,7 +167,7 @@ fn disk_freezes(random: &mut Random, seconds: u64) {
     run.end_of_fault();
     run.measures(50);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
 }
 
@@ -196,7 +194,7 @@ fn no_more_files(random: &mut Random) {
     run.end_of_fault();
     run.measures(50);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     let rail = &summary(&output)["power"][0];
     assert!(rail["unread"].as_u64().unwrap() > 0, "{rail}");
@@ -209,7 +207,7 @@ fn clock_is_set(random: &mut Random) {
     fs::write(run.folder.path().join("flag"), "").unwrap();
     run.measures(100);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     let reader = RunReader::open(&folder.path().join("run.mcap")).unwrap();
     for event in reader {
@@ -242,7 +240,7 @@ fn process_is_stopped(random: &mut Random) {
     kill_process(process, Signal::CONT).unwrap();
     run.measures(20);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
 }
 
@@ -260,7 +258,7 @@ fn nvml_goes_away(random: &mut Random) {
     fs::rename(&lost, run.folder.path().join("nvml/state")).unwrap();
     run.measures(100);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     assert!(
         has_finding(&summary(&output), "sampler-ended"),
@@ -282,7 +280,7 @@ fn sensor_hangs(random: &mut Random) {
     run.measures(50);
     // It never comes back.
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     let summary = summary(&output);
     assert!(

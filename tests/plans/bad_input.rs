@@ -1,20 +1,11 @@
 //! Every mistake gives one clear error with the library's own words, an exit code, and no half-written file.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use nvidia_doubles::c_library_of;
 
-use super::{CAMERA, both, build, files, jetlag, plans, rtx, said};
-
-fn assert_refused(output: &Output, code: i32, phrases: &[&str]) {
-    let said = said(output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for phrase in phrases {
-        assert!(said.contains(phrase), "`{phrase}` is not in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
-}
+use super::{CAMERA, assert_refused, both, build, files, jetlag, plans, rtx};
 
 #[test]
 fn without_a_library_every_place_is_named_and_how_to_install_one() {
