@@ -12,10 +12,6 @@
     reason = "a benchmark reports on stdout and calls the double's C++"
 )]
 
-#[path = "../crates/tensorrt-dyn/tests/double/mod.rs"]
-#[allow(clippy::all, clippy::print_stderr, clippy::print_stdout)]
-mod double;
-
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,6 +21,7 @@ use jetlag::backend::tensorrt::TensorRtBackend;
 use jetlag::backend::{Backend, NetworkSource, Program, Slot, Step, TensorSpec};
 use jetlag::scenario::{GpuUse, Sharing, Sync};
 use jetlag::tensor::{ElementType, Shape};
+use nvidia_doubles::tensorrt;
 use tensorrt_dyn::{ContextMemory, Library, NetworkOptions};
 
 const NETWORK: &str =
@@ -42,7 +39,7 @@ fn main() {
     let named = arguments.iter().find(|argument| !argument.starts_with("--"));
     let Some(infer) = named
         .map(PathBuf::from)
-        .or_else(|| double::era('C').map(|double| double.infer.clone()))
+        .or_else(|| tensorrt::era('C').map(|double| double.infer.clone()))
     else {
         return; // The double said why.
     };
@@ -75,7 +72,7 @@ fn main() {
 /// Microseconds a frame from C++, through a slot, and the median of the rounds' differences: whole, and until enqueued.
 fn compare(infer: &std::path::Path, shared: &Arc<SharedGpu>, claim: Claim, computes: bool) -> [[f64; 3]; 2] {
     let library = Library::open(infer).unwrap();
-    let control = double::Control::open(infer);
+    let control = tensorrt::Control::open(infer);
     let builder = library.builder().unwrap();
     let mut parser = builder
         .network(NetworkOptions::default())

@@ -17,7 +17,6 @@
     reason = "what differs, and by how much, is shown with --nocapture"
 )]
 
-use crate::common;
 use crate::common::pipeline;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +27,7 @@ use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat
 use jetlag::detector::{Box2d, Detection, Place, spec};
 use jetlag::source::{Content, Frame, Image, images};
 use jetlag::tensor::HostTensor;
+use nvidia_doubles::machine;
 use pipeline::{Pipeline, frame_at};
 use serde::Deserialize;
 
@@ -230,7 +230,7 @@ fn letterbox(align: Align, pad: u8, rounding: Rounding) -> FitSpec {
 
 #[test]
 fn yolox_nano_agrees_with_the_reference_on_five_images() {
-    let Some(folder) = common::shared("data/models/yolox_nano") else {
+    let Some(folder) = machine::shared("data/models/yolox_nano") else {
         return;
     };
     let fit = letterbox(Align::TopLeft, 114, Rounding::Down);
@@ -239,7 +239,7 @@ fn yolox_nano_agrees_with_the_reference_on_five_images() {
 
 #[test]
 fn nanodet_agrees_with_the_reference_on_three_images() {
-    let Some(folder) = common::shared("data/models/nanodet_m_416") else {
+    let Some(folder) = machine::shared("data/models/nanodet_m_416") else {
         return;
     };
     let fit = letterbox(Align::Centre, 0, Rounding::Nearest);
@@ -248,7 +248,7 @@ fn nanodet_agrees_with_the_reference_on_three_images() {
 
 #[test]
 fn ultraface_agrees_with_the_reference_on_two_images() {
-    let Some(folder) = common::shared("data/models/ultraface_rfb_320") else {
+    let Some(folder) = machine::shared("data/models/ultraface_rfb_320") else {
         return;
     };
     assert_eq!(compare("ultraface_rfb_320.ron", &folder, FitSpec::Stretch), 2);

@@ -1,5 +1,6 @@
 //! The binary as a process: exit codes, what lies on stdout and stderr, signals, and inputs that are wrong.
 
+use crate::common::output::{assert_refused, jetlag, run, stderr, stdout};
 use crate::common::under_way;
 
 mod bad_input;
@@ -11,33 +12,10 @@ mod output;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/demo.ron");
-
-fn jetlag(args: &[&str], folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
-    command
-        .args(args)
-        .current_dir(folder)
-        .env_remove("RUST_LOG")
-        .env("NO_COLOR", "1");
-    command
-}
-
-fn run(args: &[&str], folder: &Path) -> Output {
-    jetlag(args, folder).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
 
 /// Writes a scenario and returns its path.
 fn scenario(folder: &Path, text: &str) -> String {
@@ -57,15 +35,6 @@ fn camera_scenario(folder: &Path, detector: &str, source: &str) -> String {
 }
 
 /// The run must fail with this exit code and these phrases on stderr, and must not have panicked.
-fn assert_refused(output: &Output, code: i32, phrases: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for phrase in phrases {
-        assert!(said.contains(phrase), "`{phrase}` is not in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
-}
-
 #[test]
 fn help_and_version_go_to_stdout_and_wrong_use_to_stderr_with_code_2() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,11 +1,14 @@
 //! `jetlag clocks` and `clocks: Max` on made-up boards and a stand-in for NVML: nothing here touches a real clock.
 use crate::common::boards;
+use crate::common::output::stderr;
 use crate::common::under_way;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use nvidia_doubles::nvml;
 
 fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
@@ -16,10 +19,6 @@ fn command(root: &Path, arguments: &[&str]) -> Command {
 fn clocks(root: &Path, arguments: &[&str]) -> Output {
     let arguments: Vec<&str> = ["clocks"].iter().chain(arguments).copied().collect();
     command(root, &arguments).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Every file below a folder with its content, but for what jetlag keeps.
@@ -318,7 +317,7 @@ fn a_power_mode_is_set_first_and_given_back_last() {
 fn a_card_is_held_through_nvml_and_released() {
     let root = boards::board("desktop");
     let folder = root.path().join("nvml");
-    let Some(nvml) = boards::fake_nvml(&folder, "clock_max 1980\npersistence 0\n") else {
+    let Some(nvml) = nvml::library(&folder, "clock_max 1980\npersistence 0\n") else {
         return;
     };
     let run = |verb: &str| {
@@ -423,7 +422,7 @@ fn what_thors_nvml_refuses_is_said_and_everything_else_is_held_and_given_back() 
     ] {
         let root = boards::board("thor-r38");
         let folder = root.path().join("nvml");
-        let Some(nvml) = boards::fake_nvml(&folder, answers) else {
+        let Some(nvml) = nvml::library(&folder, answers) else {
             return;
         };
         let run = |verb: &str| {
@@ -461,7 +460,7 @@ fn what_nvml_never_did_is_no_reason_to_leave_the_clocks_held() {
     let root = boards::board("thor-r38");
     let folder = root.path().join("nvml");
     let refuses = "refuses_unlock 3\nrefuses_persistence 3\n";
-    let Some(nvml) = boards::fake_nvml(&folder, refuses) else {
+    let Some(nvml) = nvml::library(&folder, refuses) else {
         return;
     };
     fs::create_dir_all(root.path().join("run/jetlag")).unwrap();

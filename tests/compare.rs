@@ -2,23 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn run(args: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_jetlag"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("RUST_LOG")
-        .env("NO_COLOR", "1")
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
+use crate::common::output::{run, stderr, stdout};
 
 /// A simulated camera for 10 s, with this median.
 fn scenario(folder: &Path, name: &str, median: &str) -> String {
@@ -43,7 +30,7 @@ fn two_scenarios_are_run_in_turns_compared_and_kept() {
         "compare", "--ab", &a, &b, "--rounds", "3", "--out", "kept", "--format", "json",
     ];
     let output = run(&args, folder.path());
-    let said = text(&output.stderr);
+    let said = stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("round 3 of 3"), "{said}");
     let json: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -83,9 +70,9 @@ fn two_scenarios_are_run_in_turns_compared_and_kept() {
     let refused = run(&args, folder.path());
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        text(&refused.stderr).contains("kept is not empty"),
+        stderr(&refused).contains("kept is not empty"),
         "{}",
-        text(&refused.stderr)
+        stderr(&refused)
     );
 }
 
@@ -102,7 +89,7 @@ fn a_limit_that_is_passed_is_exit_code_3_and_one_that_is_not_is_0() {
             path.len() + file.len() + usize::from(file.as_bytes()[0])
         );
         let output = run(&["run", path, "--out", file, "--set", &seed], folder.path());
-        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     }
     let with = |limit: &str| {
         run(
@@ -111,15 +98,15 @@ fn a_limit_that_is_passed_is_exit_code_3_and_one_that_is_not_is_0() {
         )
     };
     let fails = with("camera.response.p50 +5%");
-    assert_eq!(fails.status.code(), Some(3), "{}", text(&fails.stdout));
-    assert!(text(&fails.stdout).contains("fails"), "{}", text(&fails.stdout));
+    assert_eq!(fails.status.code(), Some(3), "{}", stdout(&fails));
+    assert!(stdout(&fails).contains("fails"), "{}", stdout(&fails));
     assert_eq!(with("camera.response.p50 +15%").status.code(), Some(0));
     let wrong = with("camera.respnse.p50 +5%");
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        text(&wrong.stderr).contains("did you mean `response.p50`"),
+        stderr(&wrong).contains("did you mean `response.p50`"),
         "{}",
-        text(&wrong.stderr)
+        stderr(&wrong)
     );
 }
 
@@ -169,7 +156,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason_and_code_2() {
         ),
     ] {
         let output = run(args, folder.path());
-        let said = text(&output.stderr);
+        let said = stderr(&output);
         assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
         assert!(said.contains(phrase), "{args:?}: {said}");
         assert!(!said.contains("panicked"), "{args:?}: {said}");
@@ -185,7 +172,7 @@ fn a_run_that_was_cut_off_is_compared_as_far_as_it_goes_and_that_is_said() {
     let whole = fs::read(folder.path().join("a.mcap")).unwrap();
     fs::write(folder.path().join("cut.mcap"), &whole[..whole.len() * 3 / 5]).unwrap();
     let output = run(&["compare", "a.mcap", "cut.mcap"], folder.path());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let shown = stdout(&output);
     assert!(shown.contains("truncated-file"), "{shown}");
 }

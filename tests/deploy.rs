@@ -1,6 +1,6 @@
 //! `jetlag deploy` against a real sshd on loopback: this machine is the board.
 
-use crate::common;
+use crate::common::output::stderr;
 use crate::common::under_way;
 
 mod bad_input;
@@ -14,8 +14,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use board::{TestBoard, stderr};
-use common::machine;
+use board::TestBoard;
+use nvidia_doubles::machine;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

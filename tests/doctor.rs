@@ -4,6 +4,7 @@ use crate::common::boards;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use nvidia_doubles::nvml;
 use serde_json::Value;
 
 fn doctor(root: &Path, nvml: Option<&Path>) -> (Output, Value) {
@@ -216,8 +217,7 @@ fn a_desktop_is_told_what_its_card_answers() {
     assert_eq!(output.status.code(), Some(1), "a card, and no NVML");
     assert_eq!(check(&json, "NVML")["status"], "gap");
     assert!(found(&json, "RAPL").contains("package-0"));
-    let Some(nvml) = boards::fake_nvml(&desktop.path().join("nvml"), "instant 30000\nenergy 5\nload 3\n")
-    else {
+    let Some(nvml) = nvml::library(&desktop.path().join("nvml"), "instant 30000\nenergy 5\nload 3\n") else {
         return;
     };
     let (output, json) = doctor(desktop.path(), Some(&nvml));

@@ -1,7 +1,6 @@
 //! Tenants on a GPU: the whole program over the doubles of the CUDA driver and of TensorRT, so that every call of the
 //! driver is really made; and tenants in processes of their own, on any backend. What only a real device can show is measured by scripts/gpu.
 
-use crate::common::cuda;
 use crate::common::under_way;
 
 mod bad_input;

@@ -5,7 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail and speak so")]
 
-use crate::common;
 use crate::common::pipeline;
 
 use std::path::Path;
@@ -13,6 +12,7 @@ use std::path::Path;
 use jetlag::backend::{NetworkSource, Program, Slot, Step, TensorSpec};
 use jetlag::engine::network;
 use jetlag::tensor::{ElementType, HostTensor, Shape};
+use nvidia_doubles::machine;
 use rten_onnx::onnx::{DataType, TensorProto};
 use rten_onnx::protobuf::{DecodeMessage, ValueReader};
 
@@ -107,7 +107,7 @@ fn difference(found: &HostTensor, wanted: &Stored) -> f64 {
 
 #[test]
 fn whole_architectures_answer_a_ramp_as_stored_or_say_what_is_lacking() {
-    let Some(folder) = common::shared("data/models/graphs") else {
+    let Some(folder) = machine::shared("data/models/graphs") else {
         return;
     };
     for (name, lacking) in [
@@ -179,7 +179,7 @@ fn case(folder: &Path) -> Result<f64, String> {
 
 #[test]
 fn single_operators_give_what_the_standard_says_or_a_sentence() {
-    let Some(folder) = common::shared("data/models/graphs/node") else {
+    let Some(folder) = machine::shared("data/models/graphs/node") else {
         return;
     };
     for (name, lacking) in [

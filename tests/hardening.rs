@@ -9,7 +9,6 @@
 )]
 
 use crate::common::boards;
-use crate::common::cuda;
 use crate::common::run_bytes;
 use crate::common::under_way;
 use crate::deploy::board;

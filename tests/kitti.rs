@@ -5,8 +5,6 @@
     reason = "a test may panic and say what it skips"
 )]
 
-use crate::common;
-
 use std::path::Path;
 
 use jetlag::commands::data::synth;
@@ -14,6 +12,7 @@ use jetlag::source::SourceError;
 use jetlag::source::calibration::holds;
 use jetlag::source::kitti::{read_calibration, read_labels};
 use jetlag::source::synthetic::World;
+use nvidia_doubles::machine;
 
 #[test]
 fn synthetic_scenes_come_back_as_they_were_written() {
@@ -71,7 +70,7 @@ fn synthetic_scenes_come_back_as_they_were_written() {
 
 #[test]
 fn real_labels_and_calibration_give_boxes_that_hold_points() {
-    let Some(root) = common::shared("data/sensors/kitti/training") else {
+    let Some(root) = machine::shared("data/sensors/kitti/training") else {
         return;
     };
     let labels = read_labels(&root.join("label_2/000008.txt"), &root.join("calib/000008.txt")).unwrap();

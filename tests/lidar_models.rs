@@ -7,7 +7,6 @@
     reason = "tests fail and speak so"
 )]
 
-use crate::common;
 use crate::common::pipeline;
 
 use std::path::Path;
@@ -21,6 +20,7 @@ use jetlag::detector::{Box3d, Detection, Place};
 use jetlag::scenario::PointFormat;
 use jetlag::source::{Content, Frame, points};
 use jetlag::tensor::{ElementType, Shape, TensorSet};
+use nvidia_doubles::machine;
 use pipeline::{Pipeline, frame_at, try_open_slot};
 use serde_json::Value as Json;
 
@@ -214,9 +214,9 @@ fn opened(folder: &Path, head: &str) -> Pipeline {
 #[test]
 fn the_kitti_pair_finds_what_the_reference_found_on_each_sweep() {
     let (Some(models), Some(kitti), Some(reduced)) = (
-        common::shared("data/models/pointpillars_kitti_car"),
-        common::shared("data/sensors/kitti/training/velodyne"),
-        common::shared("data/sensors/kitti_velodyne_reduced"),
+        machine::shared("data/models/pointpillars_kitti_car"),
+        machine::shared("data/sensors/kitti/training/velodyne"),
+        machine::shared("data/sensors/kitti_velodyne_reduced"),
     ) else {
         return;
     };
@@ -242,8 +242,8 @@ fn the_kitti_pair_finds_what_the_reference_found_on_each_sweep() {
 #[test]
 fn the_kitti_pair_finds_the_same_with_an_8_bit_backbone() {
     let (Some(models), Some(kitti)) = (
-        common::shared("data/models/pointpillars_kitti_car"),
-        common::shared("data/sensors/kitti/training/velodyne"),
+        machine::shared("data/models/pointpillars_kitti_car"),
+        machine::shared("data/sensors/kitti/training/velodyne"),
     ) else {
         return;
     };
@@ -258,7 +258,7 @@ fn the_kitti_pair_finds_the_same_with_an_8_bit_backbone() {
 
 /// Runs an encoder on its ramp, or says that there is nothing to run.
 fn on_ramp(name: &str, inputs: &[(&str, &[usize])], output: &str) {
-    let Some(folder) = common::shared("data/models/lidar_encoders") else {
+    let Some(folder) = machine::shared("data/models/lidar_encoders") else {
         return;
     };
     let reference = std::fs::read(folder.join(format!("{name}.ref.json"))).unwrap();

@@ -1,24 +1,19 @@
 //! What `jetlag inspect PLAN` says of a plan that can be loaded, in every era of TensorRT's binary interface: through the
 //! double of libnvinfer, whose vtables a C++ compiler made.
 
-use crate::common::cuda::double;
-
 use jetlag::backend::tensorrt::inspect::{Needs, inspect};
 use jetlag::engine::options::ShapeRange;
 use jetlag::show::plan::{PlanView, plan, plan_json};
-use tensorrt_dyn::{Library, NetworkOptions, ProfileSelector, ProfilingVerbosity};
+use nvidia_doubles::tensorrt;
+use tensorrt_dyn::{Library, ProfileSelector, ProfilingVerbosity};
+
+use crate::common::plans;
 
 /// A network as the double's parser reads it.
 const NETWORK: &[u8] = b"double-network\ninput images f32 -1x3x8x8\noutput boxes f32 -1x10 conv\nlayer conv Conv\nlayer act Relu\ndevice_memory 4096\n";
 
 fn built(library: Library) -> Vec<u8> {
-    let builder = library.builder().unwrap();
-    let mut parser = builder
-        .network(NetworkOptions::default())
-        .unwrap()
-        .parser()
-        .unwrap();
-    parser.parse(NETWORK, "network").unwrap();
+    let (builder, parser) = plans::read(library, NETWORK);
     let config = builder.config().unwrap();
     config
         .set_profiling_verbosity(ProfilingVerbosity::Detailed)
@@ -41,7 +36,7 @@ fn built(library: Library) -> Vec<u8> {
 
 #[test]
 fn tensors_profiles_memory_and_layers_are_told_in_every_era() {
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         let library = Library::open(&double.infer).unwrap();
         let bytes = built(library);
         let facts = inspect(library, &bytes, &Needs::default()).unwrap();
@@ -85,7 +80,7 @@ fn tensors_profiles_memory_and_layers_are_told_in_every_era() {
 
 #[test]
 fn a_plan_that_the_library_refuses_is_told_in_its_words() {
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         let library = Library::open(&double.infer).unwrap();
         let error = inspect(library, b"no plan", &Needs::default())
             .unwrap_err()

@@ -1,6 +1,6 @@
 //! `jetlag monitor`, and what is sampled beside a run, on made-up boards and recorded lines.
-use crate::common;
 use crate::common::boards;
+use crate::common::output::{stderr, stdout};
 use crate::common::under_way;
 
 use std::fs;
@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
+use nvidia_doubles::nvml;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use under_way::wait_until;
@@ -24,14 +25,6 @@ fn jetlag(root: &Path, arguments: &[&str]) -> Command {
 
 fn run(root: &Path, arguments: &[&str]) -> Output {
     jetlag(root, arguments).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn objects(output: &Output) -> Vec<Value> {
@@ -325,7 +318,7 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
     let folder = root.path().join("nvml");
     let state = "count 2\ninstant 250000\n1/instant 80000\naverage 240000\nenergy 1000000\nload 97\nclock 1980\n\
         throttle 4\ntemperature 66\n";
-    let Some(nvml) = boards::fake_nvml(&folder, state) else {
+    let Some(nvml) = nvml::library(&folder, state) else {
         return;
     };
     let state_file = folder.join("state");
@@ -430,7 +423,7 @@ fn one_measure_of_power_is_asked_at_each_reading_and_loads_once() {
         (all, "power_instant", ["power_average", "power"].as_slice()),
         (older, "power_average", &["power"]),
     ] {
-        let Some(nvml) = boards::fake_nvml(&folder, state) else {
+        let Some(nvml) = nvml::library(&folder, state) else {
             return;
         };
         let file = format!("{rail}.mcap");

@@ -1,11 +1,10 @@
 //! What `jetlag inspect` says of real network files, against facts counted by other tools:
 //! data/models/static_facts.json.
 
-use crate::common;
-
 use std::collections::BTreeMap;
 
 use jetlag::engine::network::{self, Port};
+use nvidia_doubles::machine;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -38,7 +37,7 @@ fn shapes(ports: &BTreeMap<String, Vec<Json>>) -> BTreeMap<String, Vec<String>> 
 
 #[test]
 fn every_network_is_read_as_other_tools_read_it() {
-    let Some(folder) = common::shared("data/models") else {
+    let Some(folder) = machine::shared("data/models") else {
         return;
     };
     let text = std::fs::read(folder.join("static_facts.json")).unwrap();

@@ -1,7 +1,5 @@
 //! Ranges for NVIDIA's profilers, as a tool sees them that is put into the process in the way of NVTX 3 (feature `nvtx`).
 
-use crate::common::cuda;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -26,7 +24,7 @@ fn run(tool: &Path, file: &Path) -> Output {
 #[test]
 fn each_stage_is_a_range_named_by_tenant_and_frame_on_the_thread_that_does_it() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nvtx");
-    let Some(folder) = cuda::double::library("libtool.so", &sources, &["tool"], &[]) else {
+    let Some(folder) = nvidia_doubles::library("libtool.so", &sources, &["tool"], &[]) else {
         return;
     };
     let file = tempfile::NamedTempFile::new().unwrap();

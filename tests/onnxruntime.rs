@@ -1,8 +1,6 @@
 //! Tenants on ONNX Runtime's CPU provider, with the library of PyPI's wheel (`scripts/setup.sh --test` brings it), and
 //! every way in which library or network may not do. Built with the feature `onnxruntime`.
 
-use crate::common;
-
 mod bad_input;
 mod networks;
 mod runs;
@@ -11,10 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use jetlag::source::{Frame, Source};
+use nvidia_doubles::machine;
+
+use crate::common::output::{assert_refused, stderr};
 
 /// A Python environment with the wheel.
 fn environment() -> Option<PathBuf> {
-    common::machine::environment("onnxruntime", "JETLAG_REQUIRE_ONNXRUNTIME")
+    machine::environment("onnxruntime", "JETLAG_REQUIRE_ONNXRUNTIME")
 }
 
 /// The binary, with this library.
@@ -27,10 +28,6 @@ fn jetlag(library: &Path, args: &[&str]) -> Output {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The next frame of a source, acquired and decoded as in a run.

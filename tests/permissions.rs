@@ -1,8 +1,8 @@
 //! Files of the machine's that are there and closed to the user: each is said with what to do, and none reads as zero.
 //!
 //! Root may read and write everything, so where the tests run as root, jetlag is run as the user `nobody`.
-use crate::common;
 use crate::common::boards;
+use crate::common::output::stderr;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,6 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nvidia_doubles::machine;
 use serde_json::Value;
 
 /// The user's number that owns nothing.
@@ -66,15 +67,11 @@ fn as_nobody(root: &Path, arguments: &[&str]) -> Option<Output> {
     match command.output() {
         Ok(output) => Some(output),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            common::machine::skip(&format!("jetlag cannot be run as user {NOBODY} here ({error})"));
+            machine::skip(&format!("jetlag cannot be run as user {NOBODY} here ({error})"));
             None
         }
         Err(error) => panic!("{error}"),
     }
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn json(output: &Output) -> Value {
@@ -284,7 +281,7 @@ fn clocks_that_may_not_be_set_say_that_it_takes_root_and_nothing_is_changed() {
 #[test]
 fn clocks_that_root_holds_are_given_back_by_root_only() {
     if !rustix::process::geteuid().is_root() {
-        return common::machine::skip("only root can hold clocks");
+        return machine::skip("only root can hold clocks");
     }
     let root = board("agx-orin-r36");
     assert!(as_root(root.path(), &["clocks", "max"]).status.success());

@@ -1,8 +1,6 @@
 //! `jetlag build`, `cache` and `inspect PLAN` with NVIDIA's own TensorRT-RTX and no GPU: plans as NVIDIA's Python
 //! bindings build them, the plan cache, and every kind of bad input. The libraries come from `scripts/setup.sh --test`.
 
-use crate::common;
-
 mod bad_input;
 mod cache;
 mod networks;
@@ -10,14 +8,17 @@ mod networks;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nvidia_doubles::machine;
 use serde_json::Value;
+
+use crate::common::output::{assert_refused, stderr};
 
 /// The project's own camera network.
 const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
 
 /// A Python environment with TensorRT-RTX.
 fn rtx(version: &str) -> Option<PathBuf> {
-    common::machine::environment(&format!("rtx-{version}"), "JETLAG_REQUIRE_TENSORRT")
+    machine::environment(&format!("rtx-{version}"), "JETLAG_REQUIRE_TENSORRT")
 }
 
 /// Both releases, two eras of the binary interface.
@@ -48,13 +49,9 @@ fn build(library: &Path, cache: &Path, args: &[&str]) -> Output {
 
 /// The plans of a build that must have succeeded.
 fn plans(output: &Output) -> Vec<Value> {
-    assert!(output.status.success(), "{}", said(output));
+    assert!(output.status.success(), "{}", stderr(output));
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     value["plans"].as_array().unwrap().clone()
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Files of a folder, by name.

@@ -6,7 +6,6 @@
     reason = "helpers of tests are tests, and say what they skip"
 )]
 
-use crate::common;
 use crate::common::run_bytes;
 
 mod attacks;
@@ -24,6 +23,7 @@ use jetlag::record::{
     RunWriter, SCHEMA_MAJOR, SCHEMA_MINOR, Submission,
 };
 use jetlag::units::{Nanos, Stamp};
+use nvidia_doubles::machine;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -486,7 +486,7 @@ fn make_the_record_of_this_version() {
 
 #[test]
 fn python_decodes_every_message_to_the_values_that_were_written() {
-    let Some(python) = common::machine::python("mcap, mcap_ros2") else {
+    let Some(python) = machine::python("mcap, mcap_ros2") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

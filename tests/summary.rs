@@ -10,7 +10,7 @@ mod export;
 mod findings;
 mod html;
 mod interference;
-mod made_up;
+pub(crate) mod made_up;
 mod metamorphic;
 mod outliers;
 mod output;

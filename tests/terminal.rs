@@ -1,5 +1,4 @@
 //! The dashboard on a terminal of its own: a pseudo-terminal, had through util-linux's `script`.
-use crate::common;
 use crate::common::boards;
 use crate::common::under_way;
 
@@ -7,6 +6,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use nvidia_doubles::machine;
 
 /// Runs jetlag on a terminal of 80 × 24, presses `keys` once what was drawn is what is waited for, and answers all that was drawn with the
 /// exit code. `None`, with the test skipped, where there is no `script`.
@@ -34,7 +35,7 @@ fn on_a_terminal(
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut child) = started else {
-        common::machine::skip("no `script` of util-linux to have a terminal from");
+        machine::skip("no `script` of util-linux to have a terminal from");
         return None;
     };
     let mut stdin = child.stdin.take().unwrap();

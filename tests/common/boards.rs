@@ -1,9 +1,8 @@
-//! Made-up boards: the trees of tests/boards, and a stand-in for NVIDIA's management library.
+//! Made-up boards: the trees of tests/boards, and files of debugfs as a kernel has them.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use super::machine;
+use nvidia_doubles::c_library;
 
 /// Writes the files of tests/boards/NAME.tree below a folder of its own; see the README there.
 #[allow(unreachable_pub, reason = "shared by test binaries")]
@@ -37,41 +36,6 @@ pub fn board(name: &str) -> tempfile::TempDir {
 pub fn unseekable_debugfs(folder: &Path) -> Option<PathBuf> {
     let library = folder.join("libunseekable.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/debugfs/unseekable.c");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
-        .arg(&library)
-        .args([source, "-ldl"])
-        .output();
-    match built {
-        Ok(output) if output.status.success() => Some(library),
-        Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-        Err(_) => {
-            machine::skip("no C compiler (cc) to build tests/debugfs/unseekable.c");
-            None
-        }
-    }
-}
-
-/// Builds the stand-in of tests/nvml/nvml.c into a folder; what it answers is read from the file `state` there.
-/// `None`, with a line that says so, where there is no C compiler.
-#[allow(dead_code, unreachable_pub, reason = "shared by test binaries")]
-pub fn fake_nvml(folder: &Path, state: &str) -> Option<PathBuf> {
-    std::fs::create_dir_all(folder).unwrap();
-    let library = folder.join("libnvidia-ml.so.1");
-    let state_file = folder.join("state");
-    std::fs::write(&state_file, state).unwrap();
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
-        .arg(&library)
-        .arg(format!("-DSTATE=\"{}\"", state_file.display()))
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/nvml/nvml.c"))
-        .output();
-    match built {
-        Ok(output) if output.status.success() => Some(library),
-        Ok(output) => panic!("{}", String::from_utf8_lossy(&output.stderr)),
-        Err(_) => {
-            machine::skip("no C compiler (cc) to build tests/nvml/nvml.c");
-            None
-        }
-    }
+    c_library(&library, Path::new(source), &[])?;
+    Some(library)
 }

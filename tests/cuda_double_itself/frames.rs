@@ -4,9 +4,11 @@ use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 
 use cudarc::driver::sys;
-use tensorrt_dyn::{ContextMemory, Library, NetworkOptions};
+use nvidia_doubles::cuda::{Control, beside, read_log};
+use nvidia_doubles::tensorrt;
+use tensorrt_dyn::{ContextMemory, Library};
 
-use crate::common::cuda::{Control, beside, double, read_log};
+use crate::common::plans;
 use crate::cuda_double_itself::support::*;
 
 const NETWORK: &[u8] =
@@ -19,14 +21,14 @@ fn network() -> Vec<u8> {
 
 #[test]
 fn a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured() {
-    double::eras(); // compiled here, where no limit of time holds
+    tensorrt::eras(); // compiled here, where no limit of time holds
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log");
     beside(
         "cuda_double_itself::frames::a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured",
         &Control::default().log(&file),
         || {
-            for double in double::eras() {
+            for double in tensorrt::eras() {
                 frame(&Library::open(&double.infer).unwrap(), &double.version);
             }
         },
@@ -41,13 +43,7 @@ fn a_frame_waits_for_its_stream_takes_its_time_and_can_be_captured() {
 
 fn frame(library: &Library, version: &str) {
     let gpu = Gpu::open();
-    let builder = library.builder().unwrap();
-    let mut parser = builder
-        .network(NetworkOptions::default())
-        .unwrap()
-        .parser()
-        .unwrap();
-    parser.parse(&network(), "a network").unwrap();
+    let (builder, parser) = plans::read(*library, &network());
     let plan = builder.build(&parser, &builder.config().unwrap()).unwrap();
     let engine = library.runtime().unwrap().engine(plan.bytes()).unwrap();
     let mut context = engine.context(ContextMemory::Own).unwrap();

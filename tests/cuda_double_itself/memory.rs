@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use cudarc::driver::{result, sys};
+use nvidia_doubles::cuda::{Control, beside, read_log};
 
-use crate::common::cuda::{Control, beside, read_log};
 use crate::cuda_double_itself::support::*;
 
 const MIB: usize = 1 << 20;

@@ -4,8 +4,8 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use cudarc::driver::sys;
+use nvidia_doubles::cuda::{Control, beside};
 
-use crate::common::cuda::{Control, beside};
 use crate::cuda_double_itself::support::*;
 
 #[test]

@@ -3,8 +3,9 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use super::board::{TestBoard, stderr};
+use super::board::TestBoard;
 use super::{sim, wrapper};
+use crate::common::output::stderr;
 
 /// It failed with this code, said all of this in one line, and did not panic.
 fn assert_refused(output: &Output, code: i32, phrases: &[&str]) {
@@ -136,7 +137,7 @@ fn a_disk_that_is_too_small_is_told_before_and_one_that_fills_up_when_it_does() 
         .arg(&disk)
         .output();
     if !mounted.is_ok_and(|output| output.status.success()) {
-        return crate::common::machine::skip("only root can mount a small disk");
+        return nvidia_doubles::machine::skip("only root can mount a small disk");
     }
     let scenario = sim(&board);
     let before = board.run(&[&scenario]);

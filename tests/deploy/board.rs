@@ -23,7 +23,7 @@ impl TestBoard {
     pub(crate) fn start() -> Option<TestBoard> {
         if !Path::new(SSHD).exists() || Command::new("ssh").arg("-V").output().is_err() {
             let why = "no sshd or no ssh (scripts/setup.sh --test installs them)";
-            crate::common::machine::missing(&["JETLAG_REQUIRE_SSHD"], why);
+            nvidia_doubles::machine::missing(&["JETLAG_REQUIRE_SSHD"], why);
             return None;
         }
         let here = tempfile::tempdir().unwrap();
@@ -210,10 +210,6 @@ fn children(parent: u32) -> Vec<u32> {
 }
 
 /// What it said on stderr.
-pub(crate) fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 /// Starts sshd over the keys of a folder on a port that was free; none where it ends or is not the one that answers there.
 fn listen(here: &Path) -> Option<(Child, u16)> {
     let path = |name: &str| here.join(name).display().to_string();

@@ -11,9 +11,9 @@ use jetlag::board::identity::Flash;
 use jetlag::board::jetpack;
 use jetlag::board::modules::{self, Configuration, Module, PowerMode};
 use jetlag::cli::Cli;
+use nvidia_doubles::machine;
 
 use super::board::TestBoard;
-use super::common::machine;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::board::stderr;
+use crate::common::output::stderr;
 
 /// Answers like a board whose last run is called what `$NAME` says, and sends what `$ARCHIVE` makes.
 /// At the verb `$HANGS_AT` it says nothing more, at `$BREAKS_AT` the connection is lost.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
+use crate::common::output::stderr;
+
 const JETLAG: &str = env!("CARGO_BIN_EXE_jetlag");
 
 fn script(name: &str, arguments: &[&str]) -> Output {
@@ -28,10 +30,6 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
         }
     }
     found
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What cannot be: each said before the run starts, or recorded while the others go on.
 
-use super::cuda::Control;
+use nvidia_doubles::cuda::Control;
+
 use super::scene::{Scene, camera, number};
 
 fn refused(scene: &Scene, control: &Control, scenario: &std::path::Path) -> Option<String> {

@@ -6,8 +6,9 @@ use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::lidar::scatter::{FeatureLayout, Scatter as HostScatter};
 use jetlag::gpu::{DeviceMemory, Gpu, PinnedMemory, Reach, SCATTER, Scatter, Span, Stream};
 use jetlag::tensor::{ElementType, HostMemory, HostTensor, Shape, TensorSet};
+use nvidia_doubles::cuda::{self, Control};
+use nvidia_doubles::machine;
 
-use super::cuda::{self, Control};
 use super::scene::{Scene, number};
 use super::under_way;
 use jetlag::record::Outcome;
@@ -126,7 +127,7 @@ fn scatters_are_the_same() {
 /// Runs the body of the test of this name: with JETLAG_GPU=1 on the GPU and with the NVRTC of this machine, else on their
 /// doubles.
 fn on_the_device(test: &str, body: impl FnOnce()) {
-    if cuda::double::machine::is_asked("JETLAG_GPU") {
+    if machine::is_asked("JETLAG_GPU") {
         return body();
     }
     let Some(nvrtc) = cuda::nvrtc() else { return };

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::cuda::{self, Control};
 use super::scene::{Scene, number};
 use jetlag::gpu::{Event, Gpu, GpuError, Graph, Stream, Sync};
 use jetlag::record::{QUEUES_FACT, RunReader};
+use nvidia_doubles::cuda::{self, Control};
 use serde_json::Value;
 
 /// Two engines of many small launches, each of which takes the host a while: threads that enqueue at the same time meet.

@@ -1,7 +1,8 @@
 //! What a machine with a GPU and no compiler needs to measure TensorRT tenants: the double, whose kernels run on a real
 //! device, and plans of known duration. scripts/gpu/measure.sh makes it and takes it from there.
 
-use super::cuda;
+use nvidia_doubles::tensorrt;
+
 use super::in_flight::MANY;
 use super::scene::{Scene, backbone, camera, encoder, launches};
 
@@ -25,5 +26,5 @@ fn make_the_kit() {
         }
     };
     copy(scene.folder.path(), &folder);
-    copy(&cuda::tensorrt('C').unwrap(), &folder.join("tensorrt"));
+    copy(&tensorrt::era('C').unwrap().folder, &folder.join("tensorrt"));
 }

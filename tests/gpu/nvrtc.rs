@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::cuda::double::machine;
 use jetlag::gpu::{KernelSource, Nvrtc, NvrtcError, SOURCES};
+use nvidia_doubles::{machine, tensorrt};
 
 /// The folder with NVRTC of a release.
 fn folder(release: &str) -> Option<PathBuf> {
@@ -91,10 +91,10 @@ fn a_mistake_in_a_source_is_told_in_the_compilers_words() {
 
 #[test]
 fn a_library_that_is_not_nvrtc_is_told() {
-    let Some(folder) = super::cuda::tensorrt('C') else {
+    let Some(double) = tensorrt::era('C') else {
         return;
     };
-    let other = std::fs::read_dir(folder)
+    let other = std::fs::read_dir(&double.folder)
         .unwrap()
         .flatten()
         .next()

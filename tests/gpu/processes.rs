@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use jetlag::record::{EndReason, Event, Outcome, Phase, PhaseRecord, RunReader};
+use nvidia_doubles::cuda::Control;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
-use super::cuda::Control;
 use super::scene::{Scene, camera, number};
 use super::under_way;
+use crate::common::output::stderr;
 
 /// Two simulated tenants, one of them twice; `fields` are the scenario's.
 fn simulated(folder: &Path, fields: &str) -> PathBuf {
@@ -47,12 +48,9 @@ fn jetlag(folder: &Path, scenario: &Path) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 fn summary(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {}", output.status, said(output)))
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{:?}: {}", output.status, stderr(output)))
 }
 
 fn events(folder: &Path) -> Vec<Event> {
@@ -83,7 +81,7 @@ fn what_processes_record_comes_together_in_one_file() {
     let scenario = folder.path().join("scenario.ron");
     std::fs::write(&scenario, text).unwrap();
     let output = jetlag(folder.path(), &scenario).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let summary = summary(&output);
     let names: Vec<&str> = summary["tenants"]
         .as_array()
@@ -205,9 +203,9 @@ fn a_process_that_is_killed_takes_nobody_with_it() {
     assert_eq!(died["tenant"], "fast-2");
     assert!(died["message"].as_str().unwrap().contains("SIGKILL"), "{died}");
     assert!(
-        said(&output).contains("tenant fast-2: its process has ended: signal: 9 (SIGKILL)"),
+        stderr(&output).contains("tenant fast-2: its process has ended: signal: 9 (SIGKILL)"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
     let completed = |tenant| number(&summary, tenant, "/frames/completed");
     assert!(
@@ -280,9 +278,9 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
     assert!(
-        said(&output).contains("tenant slow: its process did not end the phase"),
+        stderr(&output).contains("tenant slow: its process did not end the phase"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
     assert_eq!(number(&summary, "fast", "/frames/offered"), 1200.0);
     let mut records = phase_records(&events(folder.path()), Phase::Together);
@@ -305,7 +303,7 @@ fn signals_to_all_and_a_sigterm_that_only_the_run_gets_end_all_with_their_result
             None => kill_process(pid, Signal::TERM).unwrap(),
         }
         let output = run.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
         let summary = summary(&output);
         for tenant in ["fast", "fast-2", "slow"] {
             assert!(number(&summary, tenant, "/frames/completed") > 20.0, "{summary}");
@@ -390,11 +388,11 @@ fn copies_are_dealt_out_to_devices() {
     let output = scene
         .jetlag(&Control::default(), &["run", path, "--quiet"])
         .unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(
-        said(&output).contains("tenant camera-2: there is no GPU 1"),
+        stderr(&output).contains("tenant camera-2: there is no GPU 1"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
 }
 
@@ -419,8 +417,8 @@ fn mps_is_found_hidden_and_missed() {
         let output = scene
             .jetlag(&control, &["run", scenario.to_str().unwrap(), "--quiet"])
             .unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-        said(&output)
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        stderr(&output)
     };
     let missed = refused(&camera_alone(&scene, "mps: Required,", ""));
     assert!(missed.contains("no MPS daemon answers: there is no"), "{missed}");
@@ -446,10 +444,10 @@ fn an_engine_that_does_not_fit_is_told_by_the_tenants_name_before_the_run() {
     ) else {
         return;
     };
-    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(
-        said(&output).contains("tenant camera:") && said(&output).contains("its input `images`"),
+        stderr(&output).contains("tenant camera:") && stderr(&output).contains("its input `images`"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
 }

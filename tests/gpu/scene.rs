@@ -4,11 +4,12 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use nvidia_doubles::cuda::{self, Control};
+use nvidia_doubles::tensorrt::{self, Double};
 use serde_json::Value;
-use tensorrt_dyn::{Library, NetworkOptions, PreviewFeature, ProfileSelector};
+use tensorrt_dyn::{Library, PreviewFeature, ProfileSelector};
 
-use super::cuda::double::Double;
-use super::cuda::{self, Control};
+use crate::common::plans;
 
 /// A folder with plans, scenarios and run files.
 pub(crate) struct Scene {
@@ -82,12 +83,12 @@ impl AsRef<Path> for Scene {
 impl Scene {
     /// With the double of an era; none where it cannot be made.
     pub(crate) fn of_era(era: char) -> Option<Self> {
-        Some(Scene::over(cuda::double::era(era)?))
+        Some(Scene::over(tensorrt::era(era)?))
     }
 
     /// With the double of a version that begins so; none where it cannot be made.
     pub(crate) fn of_version(version: &str) -> Option<Self> {
-        Some(Scene::over(cuda::of_version(version)?))
+        Some(Scene::over(tensorrt::of_version(version)?))
     }
 
     fn over(double: &'static Double) -> Self {
@@ -127,13 +128,7 @@ impl Scene {
             shares_profiles,
             branches,
         } = self.built.get();
-        let builder = library.builder().unwrap();
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .unwrap()
-            .parser()
-            .unwrap();
-        parser.parse(network.as_bytes(), name).unwrap();
+        let (builder, parser) = plans::read(library, network.as_bytes());
         let config = builder.config().unwrap();
         if branches > 0 {
             config.set_max_aux_streams(branches).unwrap();

@@ -1,9 +1,9 @@
 //! `jetlag doctor --selftest` beside the doubles: plans of known duration, executed in every way. The doubles read networks of
 //! their own form, which the embedded backend cannot execute: the ways' boxes are compared with each other.
 
+use nvidia_doubles::cuda::Control;
 use serde_json::Value;
 
-use super::cuda::Control;
 use super::scene::Scene;
 
 /// The report over the demo's small detectors, and the exit code.

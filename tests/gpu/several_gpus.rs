@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::cuda::Control;
+use nvidia_doubles::cuda::Control;
+
 use super::scene::{Scene, number};
 
 const FIRST: &str = "First GPU";

@@ -1,6 +1,7 @@
 //! The ways of sharing, on kernels that really slow each other down in the double.
 
-use super::cuda::Control;
+use nvidia_doubles::cuda::Control;
+
 use super::scene::{Scene, number};
 
 const BOTH: (&str, &str) = ("arrival: Closed, priority: 1", "arrival: Closed");

@@ -1,9 +1,9 @@
 //! What a GPU tenant's stages say, of copies and kernels of known duration.
 
-use super::cuda::{self, Control};
 use super::scene::{Scene, number};
 use super::under_way;
 use jetlag::units::Nanos;
+use nvidia_doubles::cuda::{self, Control};
 
 /// The camera's input and output, `f32 [1, 3, 64, 64]` and `[1, 7, 84]`.
 const INPUT_BYTES: f64 = 49_152.0;

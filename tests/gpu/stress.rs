@@ -1,8 +1,8 @@
 //! Stressors: bursts of the stated length at the stated level, what they do to a detector, and what is in their way.
 
+use nvidia_doubles::cuda::Control;
 use serde_json::Value;
 
-use super::cuda::Control;
 use super::scene::{Scene, number};
 
 /// A scenario of stressors alone.

@@ -2,9 +2,9 @@
 //! time over each kernel, so that which of the two is the slower one does not depend on the machine: one that is busy makes
 //! the host slower still.
 
+use nvidia_doubles::cuda::Control;
 use serde_json::Value;
 
-use super::cuda::Control;
 use super::scene::{Scene, camera, launches, number};
 
 /// The summary of one camera over this network.

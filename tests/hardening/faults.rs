@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use jetlag::record::{Completeness, Event, Phase, RunReader};
+use nvidia_doubles::{c_library, nvml};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::boards;
 use super::campaign::{Campaign, Random};
 use super::under_way::{completed, wait_until};
+use crate::common::output::stderr;
 
 /// A run in a folder of its own, with a fault that begins when it is told to.
 struct Run {
@@ -25,14 +27,9 @@ fn library() -> PathBuf {
     static MADE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
     let folder = MADE.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
-        let made = Command::new("cc")
-            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
-            .arg(folder.path().join("faults.so"))
-            .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hardening/faults.c"))
-            .arg("-ldl")
-            .output()
-            .expect("a C compiler (cc), which building jetlag takes too");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hardening/faults.c");
+        let made = c_library(&folder.path().join("faults.so"), Path::new(source), &[]);
+        made.expect("a C compiler (cc), which building jetlag takes too");
         folder
     });
     folder.path().join("faults.so")
@@ -100,12 +97,9 @@ impl Run {
     }
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 fn summary(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {}", output.status, said(output)))
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{:?}: {}", output.status, stderr(output)))
 }
 
 fn has_finding(summary: &Value, code: &str) -> bool {
@@ -155,11 +149,11 @@ fn write_fails(random: &mut Random, errno: rustix::io::Errno) {
     run.begin();
     // It ends by itself.
     let output = run.child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(
-        said(&output).contains("cannot write to the run file run.mcap"),
+        stderr(&output).contains("cannot write to the run file run.mcap"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
     nothing_is_lost_in_silence(run.folder.path(), false);
 }
@@ -173,7 +167,7 @@ fn disk_freezes(random: &mut Random, seconds: u64) {
     run.end_of_fault();
     run.measures(50);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
 }
 
@@ -200,7 +194,7 @@ fn no_more_files(random: &mut Random) {
     run.end_of_fault();
     run.measures(50);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     let rail = &summary(&output)["power"][0];
     assert!(rail["unread"].as_u64().unwrap() > 0, "{rail}");
@@ -213,7 +207,7 @@ fn clock_is_set(random: &mut Random) {
     fs::write(run.folder.path().join("flag"), "").unwrap();
     run.measures(100);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     let reader = RunReader::open(&folder.path().join("run.mcap")).unwrap();
     for event in reader {
@@ -246,14 +240,14 @@ fn process_is_stopped(random: &mut Random) {
     kill_process(process, Signal::CONT).unwrap();
     run.measures(20);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
 }
 
 fn nvml_goes_away(random: &mut Random) {
     let root = boards::board("desktop");
     let state = "count 1\ninstant 250000\nenergy 1000000\nload 97\nclock 1980\n";
-    let Some(nvml) = boards::fake_nvml(&root.path().join("nvml"), state) else {
+    let Some(nvml) = nvml::library(&root.path().join("nvml"), state) else {
         return;
     };
     let fields = "telemetry: (interval: \"20ms\", sources: [Host, Nvml]),";
@@ -264,7 +258,7 @@ fn nvml_goes_away(random: &mut Random) {
     fs::rename(&lost, run.folder.path().join("nvml/state")).unwrap();
     run.measures(100);
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     assert!(
         has_finding(&summary(&output), "sampler-ended"),
@@ -286,7 +280,7 @@ fn sensor_hangs(random: &mut Random) {
     run.measures(50);
     // It never comes back.
     let (folder, output) = run.interrupted();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     nothing_is_lost_in_silence(folder.path(), true);
     let summary = summary(&output);
     assert!(

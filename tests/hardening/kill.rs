@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use jetlag::record::{Completeness, ReadError, RunReader};
 use jetlag::units::Stamp;
+use nvidia_doubles::cuda::Control;
 
 use super::campaign::{Campaign, Random};
-use super::cuda::Control;
 use super::scene::Scene;
 use super::{boards, kill_deploy, under_way};
 

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use jetlag::record::{Completeness, RunReader};
 
-use super::board::{TestBoard, stderr};
+use super::board::TestBoard;
 use super::campaign::{Campaign, Random};
 use super::kill::group;
 use super::under_way;
+use crate::common::output::stderr;
 
 #[derive(Default)]
 struct Seen {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{LINE, common, objects, run, stderr};
+use super::{LINE, objects, run, stderr};
 
 #[test]
 fn a_log_of_tegrastats_is_an_object_a_line_and_zero_is_told_from_not_measured() {
@@ -71,7 +71,7 @@ fn a_file_that_is_no_log_is_an_error_that_says_what_to_name() {
 
 #[test]
 fn every_recorded_log_can_be_monitored() {
-    let Some(samples) = common::shared("tegrastats/samples") else {
+    let Some(samples) = nvidia_doubles::machine::shared("tegrastats/samples") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

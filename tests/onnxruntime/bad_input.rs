@@ -1,9 +1,11 @@
 //! Libraries that are absent, too old, something else or without CUDA: one clear error, never a panic.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-use super::{environment, jetlag, said};
+use nvidia_doubles::c_library_of;
+
+use super::{assert_refused, environment, jetlag};
 
 /// One tenant on this provider.
 fn run(library: &Path, provider: &str, out: &Path) -> Output {
@@ -13,26 +15,10 @@ fn run(library: &Path, provider: &str, out: &Path) -> Output {
     jetlag(library, &[&args[..], &["--set", "duration=1s"]].concat())
 }
 
-fn assert_refused(output: &Output, phrases: &[&str]) {
-    let said = said(output);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    for phrase in phrases {
-        assert!(said.contains(phrase), "`{phrase}` is not in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
-}
-
 /// A library made of this C.
 fn compiled(folder: &Path, source: &str) -> PathBuf {
     let file = folder.join("libonnxruntime.so.1");
-    std::fs::write(folder.join("made.c"), source).unwrap();
-    let status = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .arg(&file)
-        .arg(folder.join("made.c"))
-        .status()
-        .unwrap();
-    assert!(status.success());
+    c_library_of(&file, source).unwrap();
     file
 }
 
@@ -46,7 +32,7 @@ fn without_a_library_every_place_is_named_and_how_to_install_one() {
         "pip install onnxruntime",
         "JETLAG_ONNXRUNTIME=FILE",
     ];
-    assert_refused(&run(Path::new("/nowhere"), "Cpu", folder.path()), &phrases);
+    assert_refused(&run(Path::new("/nowhere"), "Cpu", folder.path()), 2, &phrases);
 }
 
 #[test]
@@ -57,10 +43,10 @@ fn another_library_under_its_name_is_told_apart() {
         "{}: it is no ONNX Runtime: it has no OrtGetApiBase",
         file.display()
     );
-    assert_refused(&run(folder.path(), "Cpu", folder.path()), &[&phrase]);
+    assert_refused(&run(folder.path(), "Cpu", folder.path()), 2, &[&phrase]);
     std::fs::write(&file, [b'x'; 4096]).unwrap();
     let phrase = format!("unusable: {}: invalid ELF header", file.display());
-    assert_refused(&run(&file, "Cpu", folder.path()), &[&phrase]);
+    assert_refused(&run(&file, "Cpu", folder.path()), 2, &[&phrase]);
 }
 
 #[test]
@@ -78,12 +64,13 @@ fn a_library_that_is_too_old_is_named_with_its_version() {
         let folder = tempfile::tempdir().unwrap();
         compiled(folder.path(), &stub(version));
         let phrase = format!("it is ONNX Runtime {version}, and jetlag needs 1.17 or later");
-        assert_refused(&run(folder.path(), "Cpu", folder.path()), &[&phrase]);
+        assert_refused(&run(folder.path(), "Cpu", folder.path()), 2, &[&phrase]);
     }
     let folder = tempfile::tempdir().unwrap();
     compiled(folder.path(), "void *OrtGetApiBase(void) { return 0; }\n");
     assert_refused(
         &run(folder.path(), "Cpu", folder.path()),
+        2,
         &["OrtGetApiBase answered nothing"],
     );
 }
@@ -98,7 +85,7 @@ fn cuda_is_not_asked_of_a_library_of_the_processor() {
         "onnxruntime-gpu",
         "provider: Cpu",
     ];
-    assert_refused(&run(&library, "Cuda", folder.path()), &phrases);
+    assert_refused(&run(&library, "Cuda", folder.path()), 2, &phrases);
     assert!(!folder.path().join("run.mcap").exists(), "nothing was started");
 }
 
@@ -135,5 +122,5 @@ fn the_library_is_not_given_a_network_whose_lengths_are_wrong() {
         "network.onnx on the onnxruntime-cpu backend: it is not a whole ONNX file",
         "a node claims 31138512896 bytes",
     ];
-    assert_refused(&output, &phrases);
+    assert_refused(&output, 2, &phrases);
 }

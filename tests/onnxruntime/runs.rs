@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{environment, jetlag, said};
+use super::{environment, jetlag, stderr};
 
 #[test]
 fn the_demo_runs_on_it_and_finds_what_the_embedded_backend_finds() {
@@ -30,7 +30,7 @@ fn the_demo_runs_on_it_and_finds_what_the_embedded_backend_finds() {
         let mut args = vec!["run", "configs/demo.ron", "--out", &out, "--format", "json"];
         args.extend(sets.iter().flat_map(|set| ["--set", set.as_str()]));
         let output = jetlag(&library, &args);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
         let tenants = summary["tenants"].as_array().unwrap();
         tenants

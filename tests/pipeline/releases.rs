@@ -10,6 +10,7 @@ use jetlag::scenario::{Arrival, Overload};
 use jetlag::units::{Nanos, Stamp};
 
 use super::trial::Trial;
+use crate::summary::made_up::periodic;
 
 #[test]
 fn under_overload_every_release_is_accounted_for_exactly_once() {
@@ -22,11 +23,7 @@ fn under_overload_every_release_is_accounted_for_exactly_once() {
             std::thread::sleep(Duration::from_millis(7));
             Ok(())
         });
-        trial.runner.arrival = Arrival::Periodic {
-            hz: 500.0,
-            phase: Nanos::ZERO,
-            jitter: Nanos::ZERO,
-        };
+        trial.runner.arrival = periodic(500.0);
         trial.runner.overload = overload;
         trial.runner.frames = Some(100);
         trial.length = Nanos::from_secs(600);
@@ -59,11 +56,7 @@ fn the_nth_release_means_the_nth_frame_whatever_was_dropped_before_it() {
                 std::thread::sleep(Duration::from_millis(7));
                 Ok(())
             });
-            trial.runner.arrival = Arrival::Periodic {
-                hz: 500.0,
-                phase: Nanos::ZERO,
-                jitter: Nanos::ZERO,
-            };
+            trial.runner.arrival = periodic(500.0);
             trial.runner.overload = overload;
             let (end, records, _) = trial.run();
             assert_eq!(
@@ -93,11 +86,7 @@ fn releases_up_to_the_end_of_the_window_are_accounted_for_as_in_simulated_time()
             std::thread::sleep(Duration::from_millis(170));
             Ok(())
         });
-        trial.runner.arrival = Arrival::Periodic {
-            hz: 100.0,
-            phase: Nanos::ZERO,
-            jitter: Nanos::ZERO,
-        };
+        trial.runner.arrival = periodic(100.0);
         trial.runner.overload = Overload::DropOldest { queue: 1 };
         trial.length = Nanos::from_millis(500);
         let (end, records, _) = trial.run();
@@ -114,11 +103,7 @@ fn releases_up_to_the_end_of_the_window_are_accounted_for_as_in_simulated_time()
 #[test]
 fn the_stop_flag_ends_a_phase_and_frames_that_wait_are_unfinished() {
     let mut trial = Trial::new(1, 1_000, |_, _| Ok(()));
-    trial.runner.arrival = Arrival::Periodic {
-        hz: 10.0,
-        phase: Nanos::ZERO,
-        jitter: Nanos::ZERO,
-    };
+    trial.runner.arrival = periodic(10.0);
     let stop = trial.stop.clone();
     let journal = trial.journal.clone();
     let watcher = std::thread::spawn(move || {

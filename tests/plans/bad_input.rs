@@ -1,18 +1,11 @@
 //! Every mistake gives one clear error with the library's own words, an exit code, and no half-written file.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
-use super::{CAMERA, both, build, files, jetlag, plans, rtx, said};
+use nvidia_doubles::c_library_of;
 
-fn assert_refused(output: &Output, code: i32, phrases: &[&str]) {
-    let said = said(output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for phrase in phrases {
-        assert!(said.contains(phrase), "`{phrase}` is not in: {said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
-}
+use super::{CAMERA, assert_refused, both, build, files, jetlag, plans, rtx};
 
 #[test]
 fn without_a_library_every_place_is_named_and_how_to_install_one() {
@@ -43,16 +36,8 @@ fn without_a_library_every_place_is_named_and_how_to_install_one() {
 #[test]
 fn another_library_under_tensorrts_name_is_told_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("other.c");
-    std::fs::write(&source, "int something_else(void) { return 1; }\n").unwrap();
     let fake = folder.path().join("libnvinfer.so.10");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-o"])
-        .arg(&fake)
-        .arg(&source)
-        .status()
-        .unwrap();
-    assert!(compiled.success());
+    c_library_of(&fake, "int something_else(void) { return 1; }\n").unwrap();
     let output = build(
         folder.path(),
         folder.path(),
@@ -75,7 +60,6 @@ fn another_library_under_tensorrts_name_is_told_apart() {
 #[test]
 fn a_library_of_an_unknown_version_is_refused_before_anything_is_called() {
     let folder = tempfile::tempdir().unwrap();
-    let source = folder.path().join("other.c");
     for (number, phrase) in [
         ("120000", "a newer build is needed"),
         ("8403", "before 8.5"),
@@ -88,17 +72,10 @@ fn a_library_of_an_unknown_version_is_refused_before_anything_is_called() {
              void *createInferBuilder_INTERNAL(void *l, int v) {{ abort(); }}\n\
              void *createInferRuntime_INTERNAL(void *l, int v) {{ abort(); }}\n"
         );
-        std::fs::write(&source, text).unwrap();
         let library = folder
             .path()
             .join(format!("libnvinfer.so.{}", number.trim_start_matches('-')));
-        let compiled = Command::new("cc")
-            .args(["-shared", "-fPIC", "-o"])
-            .arg(&library)
-            .arg(&source)
-            .status()
-            .unwrap();
-        assert!(compiled.success());
+        c_library_of(&library, &text).unwrap();
         let output = build(&library, folder.path(), &[CAMERA, "--compute-capability", "89"]);
         assert_refused(&output, 1, &[&format!("says version {number}"), phrase]);
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{CAMERA, build, files, jetlag, plans, rtx, said};
+use super::{CAMERA, build, files, jetlag, plans, rtx, stderr};
 
 const TARGET: [&str; 3] = [CAMERA, "--compute-capability", "89"];
 
@@ -62,9 +62,9 @@ fn a_damaged_entry_is_said_removed_and_built_again() {
     std::fs::write(file, bytes).unwrap();
     let output = build(&library, folder.path(), &TARGET);
     assert!(
-        said(&output).contains("is damaged (its content does not match its manifest)"),
+        stderr(&output).contains("is damaged (its content does not match its manifest)"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
     assert_eq!(plans(&output)[0]["was_cached"], false);
     let hash = blake3::hash(&std::fs::read(file).unwrap());
@@ -118,11 +118,11 @@ fn an_interrupted_build_stops_cleanly_and_leaves_no_plan() {
     }
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(
-        said(&output).contains("was stopped; nothing was written"),
+        stderr(&output).contains("was stopped; nothing was written"),
         "{}",
-        said(&output)
+        stderr(&output)
     );
     assert!(
         files(folder.path()).iter().all(|name| name.ends_with(".lock")),

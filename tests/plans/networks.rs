@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
+use nvidia_doubles::machine::shared;
 use serde_json::Value;
 
-use super::{CAMERA, both, build, jetlag, plans, rtx, said};
-use crate::common::shared;
+use super::{CAMERA, both, build, jetlag, plans, rtx, stderr};
 
 #[test]
 fn a_detectors_networks_become_plans_with_the_shapes_that_it_feeds() {
@@ -59,7 +59,7 @@ fn a_plan_is_inspected_from_its_manifest_where_no_gpu_can_load_it() {
             .arg(&plan)
             .output()
             .unwrap();
-        assert!(text.status.success(), "{}", said(&text));
+        assert!(text.status.success(), "{}", stderr(&text));
         let text = String::from_utf8(text.stdout).unwrap();
         for phrase in [
             "built by   TensorRT-RTX 1.",
@@ -121,7 +121,7 @@ fn a_plan_of_another_release_is_refused_with_both_named_and_the_command_that_bui
         .args(command.split(' ').map(|word| word.trim_matches('\'')))
         .output()
         .unwrap();
-    assert!(rebuilt.status.success(), "{command}: {}", said(&rebuilt));
+    assert!(rebuilt.status.success(), "{command}: {}", stderr(&rebuilt));
     let output = jetlag(&newer, folder.path())
         .arg("inspect")
         .arg(&plan)
@@ -155,7 +155,7 @@ fn every_network_comes_out_as_nvidias_own_bindings_build_it() {
             .args(&networks)
             .output()
             .unwrap();
-        assert!(reference.status.success(), "{}", said(&reference));
+        assert!(reference.status.success(), "{}", stderr(&reference));
         let reference: Vec<Value> = String::from_utf8(reference.stdout)
             .unwrap()
             .lines()
@@ -172,7 +172,11 @@ fn every_network_comes_out_as_nvidias_own_bindings_build_it() {
                     !output.status.success(),
                     "{network} is refused by NVIDIA's bindings: {errors:?}"
                 );
-                assert!(said(&output).contains(&file_name(network)), "{}", said(&output));
+                assert!(
+                    stderr(&output).contains(&file_name(network)),
+                    "{}",
+                    stderr(&output)
+                );
                 refused += 1;
                 continue;
             }

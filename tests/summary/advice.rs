@@ -6,7 +6,8 @@ use jetlag::scenario::{Arrival, LatencyModel, Overload};
 use jetlag::tenant::simulate::SimTenant;
 use jetlag::units::Nanos;
 
-use crate::summary::interference::{Run, manifest, periodic, sim};
+use crate::summary::interference::{Run, manifest, sim};
+use crate::summary::made_up;
 
 fn lognormal(ms: i64, sigma: f64) -> LatencyModel {
     LatencyModel::LogNormal {
@@ -61,7 +62,7 @@ fn who_follows_the_advice_on_too_few_frames_has_enough() {
     let cases: Vec<(&str, Arrival, LatencyModel, i64, &str, Change)> = vec![
         (
             "periodic",
-            periodic(30.0),
+            made_up::periodic(30.0),
             lognormal(5, 0.3),
             2,
             "p99",
@@ -109,7 +110,7 @@ fn who_follows_the_advice_on_too_few_frames_has_enough() {
         ),
         (
             "drops",
-            periodic(30.0),
+            made_up::periodic(30.0),
             lognormal(35, 0.5),
             2,
             "p99",
@@ -117,7 +118,7 @@ fn who_follows_the_advice_on_too_few_frames_has_enough() {
         ),
         (
             "frames",
-            periodic(30.0),
+            made_up::periodic(30.0),
             lognormal(5, 0.3),
             2,
             "p99",
@@ -125,7 +126,7 @@ fn who_follows_the_advice_on_too_few_frames_has_enough() {
         ),
         (
             "frames of a long run",
-            periodic(30.0),
+            made_up::periodic(30.0),
             lognormal(5, 0.3),
             40,
             "p99",
@@ -176,7 +177,7 @@ fn fixed(us: i64) -> LatencyModel {
 
 #[test]
 fn a_demand_a_little_above_one_is_overload_and_one_a_little_below_is_none() {
-    let at = |us| run(&sim(0, fixed(us), periodic(30.0), 0), "p50", 10, 1);
+    let at = |us| run(&sim(0, fixed(us), made_up::periodic(30.0), 0), "p50", 10, 1);
     let summary = at(33_500);
     let finding = overload(&summary).expect("100.5 %");
     assert!(
@@ -202,7 +203,7 @@ fn scattered_frames_do_not_hide_a_demand_above_one() {
         ),
     ];
     for (way, said) in ways {
-        let mut tenant = sim(0, scattered.clone(), periodic(30.0), 0);
+        let mut tenant = sim(0, scattered.clone(), made_up::periodic(30.0), 0);
         tenant.overload = way;
         let finding = overload(&run(&tenant, "p50", 20, 1)).cloned().expect("100.5 %");
         assert!(
@@ -228,7 +229,7 @@ fn a_queue_that_only_chance_fills_is_seldom_called_overload() {
 
 #[test]
 fn where_one_stage_alone_is_too_long_overlapping_is_not_advised() {
-    let mut tenant = sim(0, fixed(36_700), periodic(30.0), 0);
+    let mut tenant = sim(0, fixed(36_700), made_up::periodic(30.0), 0);
     tenant.overload = Overload::DropOldest { queue: 2 };
     let summary = run(&tenant, "p50", 10, 1);
     let advice = &overload(&summary).expect("110 %").advice;

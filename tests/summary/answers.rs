@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use jetlag::analysis::compare::{RunSample, RunSampler, Side, compare};
-use jetlag::analysis::{Summarizer, Summary};
-use jetlag::record::{Event, Manifest};
+use jetlag::analysis::Summary;
+use jetlag::analysis::compare::{Side, compare};
+use jetlag::record::Manifest;
 use jetlag::report::html::{self, Reported};
 use jetlag::report::{Style, text};
 use serde_json::Value;
@@ -67,19 +67,10 @@ fn page(manifest: Manifest, summary: Summary) -> String {
     String::from_utf8(out).expect("text")
 }
 
-fn sample(manifest: &Manifest, events: &[Event]) -> RunSample {
-    let (mut summarizer, mut sampler) = (Summarizer::new(manifest), RunSampler::new(manifest));
-    for event in events {
-        summarizer.push(event);
-        sampler.push(event);
-    }
-    sampler.finish(summarizer.finish(None))
-}
-
 fn side(name: &str, kind: u64, numbers: std::ops::Range<u64>, slower: f64) -> Side {
     let run = |number| {
         let (manifest, events) = drawn::run(kind, number, slower);
-        sample(&manifest, &events)
+        made_up::sample(&manifest, &events)
     };
     Side {
         name: name.to_owned(),

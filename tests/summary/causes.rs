@@ -248,11 +248,7 @@ fn found(what: &str, cause: &str, seeds: u64, least: u64, made: impl Fn(&mut Wor
 }
 
 const SEEDS: u64 = 100;
-const PERIODIC_30: Arrival = Arrival::Periodic {
-    hz: 30.0,
-    phase: Nanos::ZERO,
-    jitter: Nanos::ZERO,
-};
+const PERIODIC_30: Arrival = made_up::periodic(30.0);
 
 fn at_10(phase_ms: f64) -> Arrival {
     Arrival::Periodic {

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use nvidia_doubles::machine::shared;
 use serde_json::{Value, json};
 
-use crate::common::shared;
-use crate::summary::export::{ended, jetlag, text, write_run};
+use crate::common::output::run;
+use crate::summary::export::{ended, text, write_run};
 use crate::summary::made_up;
 
 /// Equal in shape, and in numbers to four decimals: all that the files hold.
@@ -42,7 +43,7 @@ fn expanded(input: &Path, more: &[&str]) -> Value {
     let input = input.display().to_string();
     let mut args = vec!["export", "--cvcuda-expand", &input];
     args.extend(more);
-    let output = jetlag(&args, Path::new("/"));
+    let output = run(&args, Path::new("/"));
     ended(&output, 0);
     serde_json::from_str(&text(&output.stdout)).expect("JSON")
 }
@@ -93,7 +94,7 @@ fn a_run_becomes_a_launch_for_each_tenant() {
     let folder = tempfile::tempdir().expect("a folder");
     let (manifest, events) = made_up::demo(4);
     write_run(&folder.path().join("run.mcap"), &manifest, &events);
-    let output = jetlag(
+    let output = run(
         &["export", "run.mcap", "--format", "cvcuda", "-o", "out"],
         folder.path(),
     );
@@ -146,15 +147,12 @@ fn damaged_files_and_those_of_others_are_refused_with_what_is_wrong() {
         ("{\"data\": {}, \"batch_info\": {\"a/b_0\": [0, 1]}}", "no times"),
     ] {
         fs::write(&path, content).expect("room");
-        let said = ended(
-            &jetlag(&["export", "--cvcuda-expand", "in.json"], folder.path()),
-            1,
-        );
+        let said = ended(&run(&["export", "--cvcuda-expand", "in.json"], folder.path()), 1);
         assert!(said.contains(phrase), "{content}: {said}");
         assert!(said.contains("in.json"), "{said}");
     }
     let said = ended(
-        &jetlag(&["export", "--cvcuda-expand", "absent.json"], folder.path()),
+        &run(&["export", "--cvcuda-expand", "absent.json"], folder.path()),
         2,
     );
     assert!(said.contains("absent.json"), "{said}");

@@ -8,20 +8,20 @@ use jetlag::record::{
     Event, Manifest, NO_CONTENT, NodeRecord, Outcome, Phase, RunWriter, SampleRecord, Stage,
 };
 use jetlag::units::{Nanos, Stamp};
+use nvidia_doubles::machine::{environment, missing, python};
 
-use crate::common::machine::{environment, missing, python};
+use crate::common::output::run;
 use crate::summary::html::browser;
 use crate::summary::made_up::{self, START, ms};
 
-pub(crate) fn jetlag(args: &[&str], folder: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_jetlag"))
-        .args(args)
-        .current_dir(folder)
-        .env_remove("RUST_LOG")
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("jetlag starts")
-}
+/// Each format that needs nothing of the run but frames, and what it is written to.
+const FORMATS: [(&str, &str); 5] = [
+    ("csv", "tables"),
+    ("perfetto", "run.trace"),
+    ("cvcuda", "benchmark"),
+    ("json", "run.json"),
+    ("markdown", "run.md"),
+];
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
@@ -113,7 +113,7 @@ fn exported(folder: &Path, args: &[&str]) -> String {
     write_run(&folder.join("run.mcap"), &manifest, &events);
     let mut all = vec!["export", "run.mcap"];
     all.extend(args);
-    let output = jetlag(&all, folder);
+    let output = run(&all, folder);
     ended(&output, 0);
     text(&output.stdout)
 }
@@ -201,7 +201,7 @@ fn parquet_goes_on_in_another_group_and_says_what_the_disk_said() {
     );
     for format in ["csv", "parquet"] {
         ended(
-            &jetlag(
+            &run(
                 &["export", "run.mcap", "--format", format, "-o", format],
                 folder.path(),
             ),
@@ -218,7 +218,7 @@ fn parquet_goes_on_in_another_group_and_says_what_the_disk_said() {
         let full = folder.path().join("full");
         fs::create_dir(&full).expect("a folder");
         std::os::unix::fs::symlink("/dev/full", full.join("frames.parquet")).expect("a link");
-        let output = jetlag(
+        let output = run(
             &["export", "run.mcap", "--format", "parquet", "-o", "full"],
             folder.path(),
         );
@@ -234,7 +234,7 @@ fn parquet_goes_on_in_another_group_and_says_what_the_disk_said() {
 #[test]
 fn parquet_is_said_to_be_a_feature_where_it_is_absent() {
     let folder = tempfile::tempdir().expect("a folder");
-    let output = jetlag(
+    let output = run(
         &["export", "run.mcap", "--format", "parquet", "-o", "x"],
         folder.path(),
     );
@@ -326,7 +326,7 @@ fn shards_of_a_trace_stand_alone_and_come_to_the_whole() {
 fn json_is_that_of_report_and_markdown_is_short_and_safe() {
     let folder = tempfile::tempdir().expect("a folder");
     let json = exported(folder.path(), &["--format", "json"]);
-    let report = jetlag(&["report", "run.mcap", "--format", "json"], folder.path());
+    let report = run(&["report", "run.mcap", "--format", "json"], folder.path());
     assert_eq!(json, text(&report.stdout));
     let markdown = exported(folder.path(), &["--format", "markdown"]);
     assert!(
@@ -355,14 +355,8 @@ fn a_run_that_was_cut_off_is_exported_as_far_as_it_goes() {
     write_run(&path, &manifest, &events);
     let whole = fs::read(&path).expect("the run");
     fs::write(&path, &whole[..whole.len() * 2 / 3]).expect("room");
-    for (format, out) in [
-        ("csv", "tables"),
-        ("perfetto", "run.trace"),
-        ("cvcuda", "benchmark"),
-        ("json", "run.json"),
-        ("markdown", "run.md"),
-    ] {
-        let output = jetlag(
+    for (format, out) in FORMATS {
+        let output = run(
             &["export", "run.mcap", "--format", format, "-o", out],
             folder.path(),
         );
@@ -372,7 +366,7 @@ fn a_run_that_was_cut_off_is_exported_as_far_as_it_goes() {
     let frames = fs::read_to_string(folder.path().join("tables/frames.csv")).expect("a table");
     assert!(frames.lines().count() > 1, "some frames are in it");
     let said = ended(
-        &jetlag(&["report", "run.mcap", "--compat", "trtexec10"], folder.path()),
+        &run(&["report", "run.mcap", "--compat", "trtexec10"], folder.path()),
         4,
     );
     assert!(said.contains("ends in the middle"), "{said}");
@@ -391,14 +385,8 @@ fn runs_without_frames_with_one_or_with_none_completed_give_what_there_is() {
         (vec![Event::Frame(dropped)], 1),
     ] {
         write_run(&folder.path().join("run.mcap"), &manifest, &events);
-        for (format, out) in [
-            ("csv", "tables"),
-            ("perfetto", "run.trace"),
-            ("cvcuda", "benchmark"),
-            ("json", "run.json"),
-            ("markdown", "run.md"),
-        ] {
-            let output = jetlag(
+        for (format, out) in FORMATS {
+            let output = run(
                 &["export", "run.mcap", "--format", format, "-o", out],
                 folder.path(),
             );
@@ -409,7 +397,7 @@ fn runs_without_frames_with_one_or_with_none_completed_give_what_there_is() {
         let json = fs::read_to_string(folder.path().join("benchmark/camera/benchmark_mean.json"));
         serde_json::from_str::<serde_json::Value>(&json.expect("a file")).expect("JSON");
         // None of them has a compute time: trtexec's figures cannot be had, and that is said.
-        let report = jetlag(&["report", "run.mcap", "--compat", "trtexec10"], folder.path());
+        let report = run(&["report", "run.mcap", "--compat", "trtexec10"], folder.path());
         assert!(ended(&report, 1).contains("no completed frame with a compute time"));
     }
 }
@@ -420,7 +408,7 @@ fn files_of_others_newer_versions_and_places_that_cannot_be_written_are_refused_
     let export = |args: &[&str]| {
         let mut all = vec!["export"];
         all.extend(args);
-        jetlag(&all, folder.path())
+        run(&all, folder.path())
     };
     fs::write(folder.path().join("notes.txt"), "not a run\n").expect("room");
     let said = ended(&export(&["notes.txt", "--format", "csv", "-o", "tables"]), 1);

@@ -995,11 +995,7 @@ fn frames_that_are_missing_alone_are_advised_upon_by_how_they_came_alone() {
         advice(&summary, "too-few-samples").to_owned()
     };
     let hz = 30.0;
-    let periodic = Arrival::Periodic {
-        hz,
-        phase: Nanos::ZERO,
-        jitter: Nanos::ZERO,
-    };
+    let periodic = made_up::periodic(hz);
     // 100 frames in 70 s: 662 and one at each end take 464.8 s.
     assert_eq!(
         of(periodic),

@@ -12,8 +12,8 @@ use jetlag::record::{
 };
 use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
+use nvidia_doubles::machine::missing;
 
-use crate::common::machine::missing;
 use crate::summary::made_up::{self, START};
 use crate::summary::power;
 

@@ -25,14 +25,6 @@ pub(crate) fn manifest(names: &[&str], matrix: Option<Matrix>) -> Manifest {
     manifest
 }
 
-pub(crate) fn periodic(hz: f64) -> Arrival {
-    Arrival::Periodic {
-        hz,
-        phase: Nanos::ZERO,
-        jitter: Nanos::ZERO,
-    }
-}
-
 pub(crate) fn sim(tenant: u16, model: LatencyModel, arrival: Arrival, seed: u64) -> SimTenant {
     SimTenant {
         tenant,
@@ -597,8 +589,8 @@ fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
     let mut run = Run::of(&manifest, 6);
     let fixed = LatencyModel::Fixed(Nanos::from_millis(10));
     let steps = [
-        (Phase::Other(1), Some(10.0), periodic(10.0), 600.0),
-        (Phase::Together, Some(50.0), periodic(50.0), 900.0),
+        (Phase::Other(1), Some(10.0), made_up::periodic(10.0), 600.0),
+        (Phase::Together, Some(50.0), made_up::periodic(50.0), 900.0),
         (Phase::Other(2), None, Arrival::Closed, 1300.0),
     ];
     for (phase, hz, arrival, mhz) in steps {
@@ -665,8 +657,8 @@ fn of_a_sweep_the_step_at_the_scenarios_own_rate_alone_is_a_cell() {
             hz: Some(hz),
         });
         let tenants = [
-            sim(0, fixed.clone(), periodic(hz), 0),
-            sim(1, fixed.clone(), periodic(20.0), 0),
+            sim(0, fixed.clone(), made_up::periodic(hz), 0),
+            sim(1, fixed.clone(), made_up::periodic(20.0), 0),
         ];
         run.phase(phase, "Streams", rate, 0.0, 10, &tenants);
     }
@@ -700,7 +692,7 @@ fn a_step_that_was_not_measured_has_no_idle_share() {
     let mut run = Run::of(&manifest, 6);
     let fixed = LatencyModel::Fixed(Nanos::from_millis(5));
     for (phase, hz, seconds) in [(Phase::Together, Some(50.0), 10), (Phase::Other(1), None, 0)] {
-        let arrival = hz.map_or(Arrival::Closed, periodic);
+        let arrival = hz.map_or(Arrival::Closed, made_up::periodic);
         let rate = Some(SweptRate { tenant: 0, hz });
         let tenants = [sim(0, fixed.clone(), arrival, 0)];
         run.phase(phase, "Streams", rate, 0.0, seconds, &tenants);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{
     EndReason, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, SampleRecord,
@@ -20,6 +21,15 @@ pub(crate) fn ms(ms: f64) -> Nanos {
     Nanos((ms * 1e6).round() as i64)
 }
 
+/// Releases at this rate, from the start and without jitter.
+pub(crate) const fn periodic(hz: f64) -> Arrival {
+    Arrival::Periodic {
+        hz,
+        phase: Nanos::ZERO,
+        jitter: Nanos::ZERO,
+    }
+}
+
 /// A periodic tenant with a deadline.
 pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
     Tenant {
@@ -28,11 +38,7 @@ pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
         backend: BackendChoice::Null,
         backend_reason: None,
         source: SourceSpec::Empty,
-        arrival: Arrival::Periodic {
-            hz,
-            phase: Nanos::ZERO,
-            jitter: Nanos::ZERO,
-        },
+        arrival: periodic(hz),
         deadline: Some(ms(deadline_ms)),
         overload: Overload::DropOldest { queue: 2 },
         priority: 0,
@@ -233,4 +239,14 @@ fn demo_frame(tenant: u16, phase: Phase, i: u64, hz: i64, base_ms: f64) -> Frame
 /// A fixed scatter of 0 up to `range`.
 fn wobble(i: u64, range: i64) -> i64 {
     (i.wrapping_mul(2_654_435_761) >> 7) as i64 % range
+}
+
+/// A sample of what is compared of a run.
+pub(crate) fn sample(manifest: &Manifest, events: &[Event]) -> RunSample {
+    let (mut summarizer, mut sampler) = (Summarizer::new(manifest), RunSampler::new(manifest));
+    for event in events {
+        summarizer.push(event);
+        sampler.push(event);
+    }
+    sampler.finish(summarizer.finish(None))
 }

@@ -3,8 +3,8 @@
 
 use std::sync::atomic::AtomicBool;
 
-use jetlag::analysis::compare::{RunSample, RunSampler, Side, compare};
-use jetlag::analysis::{Summarizer, Summary};
+use jetlag::analysis::Summary;
+use jetlag::analysis::compare::{RunSample, Side, compare};
 use jetlag::record::{Event, FrameRecord, Manifest, Phase, PhaseRecord};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Overload, Sharing};
 use jetlag::tenant::PhasePlan;
@@ -286,15 +286,6 @@ fn a_tenant_that_does_nothing_changes_no_figure_of_the_others() {
     assert_same(&of_the_two(&before), &of_the_two(&after));
 }
 
-fn sample(manifest: &Manifest, events: &[Event]) -> RunSample {
-    let (mut summarizer, mut sampler) = (Summarizer::new(manifest), RunSampler::new(manifest));
-    for event in events {
-        summarizer.push(event);
-        sampler.push(event);
-    }
-    sampler.finish(summarizer.finish(None))
-}
-
 #[test]
 fn a_run_in_two_files_compares_as_the_run_in_one() {
     let (manifest, events) = run(7);
@@ -311,10 +302,13 @@ fn a_run_in_two_files_compares_as_the_run_in_one() {
         files: Vec::new(),
         runs,
     };
-    let whole = side("whole", vec![sample(&manifest, &events)]);
+    let whole = side("whole", vec![made_up::sample(&manifest, &events)]);
     let halves = side(
         "halves",
-        vec![sample(&manifest, &half(true)), sample(&manifest, &half(false))],
+        vec![
+            made_up::sample(&manifest, &half(true)),
+            made_up::sample(&manifest, &half(false)),
+        ],
     );
     let comparison = compare(&[whole, halves], &[]).expect("the same tenants");
     for tenant in &comparison.candidates[0].tenants {

@@ -9,7 +9,7 @@ use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
-use crate::summary::interference::{Run, busy, manifest, periodic, rendered, sim, streams};
+use crate::summary::interference::{Run, busy, manifest, rendered, sim, streams};
 use crate::summary::made_up;
 
 fn fixed(ms: i64) -> LatencyModel {
@@ -101,7 +101,7 @@ fn a_step_or_a_baseline_that_drops_is_shown_and_limits_the_run() {
     let mut run = Run::of(&manifest, 2);
     let steps = [(Phase::Together, 50.0), (Phase::Other(1), 125.0)];
     for (phase, hz) in steps {
-        let mut camera = sim(0, fixed(10), periodic(hz), 0);
+        let mut camera = sim(0, fixed(10), made_up::periodic(hz), 0);
         camera.overload = Overload::DropOldest { queue: 2 };
         camera.deadline = Some(Nanos::from_millis(15));
         let rate = Some(SweptRate {
@@ -256,7 +256,7 @@ fn dropping(steps: u32) -> Summary {
     let mut run = Run::of(&manifest, 2);
     for step in 0..=steps {
         let hz = if step == 0 { 50.0 } else { 125.0 };
-        let mut camera = sim(0, fixed(10), periodic(hz), 0);
+        let mut camera = sim(0, fixed(10), made_up::periodic(hz), 0);
         camera.overload = Overload::DropOldest { queue: 2 };
         let phase = match step {
             0 => Phase::Together,
@@ -298,7 +298,7 @@ fn releases_are_late_or_not_by_the_arrival_that_a_step_has() {
     manifest.scenario.tenants[1].arrival = Arrival::Closed;
     let mut run = Run::of(&manifest, 3);
     for (phase, hz) in [(Phase::Together, Some(50.0)), (Phase::Other(1), None)] {
-        let arrival = hz.map_or(Arrival::Closed, periodic);
+        let arrival = hz.map_or(Arrival::Closed, made_up::periodic);
         let rate = Some(SweptRate { tenant: 0, hz });
         let tenants = [sim(0, fixed(2), arrival, 0), sim(1, fixed(3), Arrival::Closed, 0)];
         run.phase(phase, "Streams", rate, 0.0, 2, &tenants);

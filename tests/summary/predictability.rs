@@ -3,11 +3,11 @@
 use jetlag::analysis::Summary;
 use jetlag::record::{Event, Finding, Phase, SampleRecord};
 use jetlag::units::Nanos;
+use nvidia_doubles::machine::shared;
 use rand_distr::{Distribution, LogNormal};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
-use crate::common::shared;
 use crate::summary::made_up::{self, frame, ms, tenant};
 
 #[test]

@@ -7,10 +7,11 @@ use jetlag::analysis::Summary;
 use jetlag::range::{RangeError, Recording, Tenant, now};
 use jetlag::record::{Completeness, Event, Outcome, RunReader, Stage};
 use jetlag::units::Nanos;
+use nvidia_doubles::machine::python;
 use serde_json::Value;
 
-use crate::common::machine::python;
-use crate::summary::export::{ended, jetlag, judge, judge_trace, text};
+use crate::common::output::run;
+use crate::summary::export::{ended, judge, judge_trace, text};
 use crate::summary::made_up;
 
 fn read(path: &Path) -> (Vec<Event>, Summary) {
@@ -128,12 +129,12 @@ fn batches_become_frames_and_ranges_named_like_stages_their_stages() {
 fn an_applications_run_is_reported_and_exported_like_any_other() {
     let folder = tempfile::tempdir().expect("a folder");
     record(&folder.path().join("app.mcap"));
-    let report = jetlag(&["report", "app.mcap"], folder.path());
+    let report = run(&["report", "app.mcap"], folder.path());
     let said = ended(&report, 0) + &text(&report.stdout);
     assert!(said.contains("camera") && said.contains("application"), "{said}");
     for (format, out) in [("csv", "tables"), ("perfetto", "t.trace"), ("cvcuda", "bench")] {
         ended(
-            &jetlag(
+            &run(
                 &["export", "app.mcap", "--format", format, "-o", out],
                 folder.path(),
             ),
@@ -175,7 +176,7 @@ fn what_cannot_be_recorded_is_said() {
     }
     recording.finish().expect("room");
     // A run in which nothing happened.
-    let report = jetlag(&["report", "app.mcap"], folder.path());
+    let report = run(&["report", "app.mcap"], folder.path());
     ended(&report, 0);
 }
 

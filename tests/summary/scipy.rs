@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use jetlag::units::Nanos;
+use nvidia_doubles::machine::python;
 use rand_distr::{Distribution, LogNormal, StandardNormal};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
-use crate::common::machine::python;
 use crate::summary::made_up;
 
 /// Series of all kinds: independent, correlated, of two modes, with many equal values, short.

@@ -4,13 +4,14 @@ use std::fs;
 
 use jetlag::analysis::trtexec::{Figures, PERCENTILES, percentile_index};
 use jetlag::record::{Event, Phase, Stage};
+use nvidia_doubles::machine::python;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
-use crate::common::machine::python;
-use crate::summary::export::{ended, jetlag, text, write_run};
+use crate::common::output::run;
+use crate::summary::export::{ended, text, write_run};
 use crate::summary::made_up::{self, ms};
 use crate::summary::scipy::judged;
 
@@ -80,7 +81,7 @@ fn times(n: usize) -> String {
 fn a_file_of_times_gives_the_summary_that_trtexec_printed() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("times.json"), times(100)).expect("room");
-    let output = jetlag(&["report", "--from-trtexec", "times.json"], folder.path());
+    let output = run(&["report", "--from-trtexec", "times.json"], folder.path());
     ended(&output, 0);
     let said = text(&output.stdout);
     for line in [
@@ -128,7 +129,7 @@ fn a_run_by_trtexecs_definitions_is_the_sum_of_its_stages() {
     }
     write_run(&folder.path().join("run.mcap"), &manifest, &events);
     let of = |version: &str| -> Value {
-        let output = jetlag(
+        let output = run(
             &["report", "run.mcap", "--compat", version, "--format", "json"],
             folder.path(),
         );
@@ -147,7 +148,7 @@ fn a_run_by_trtexecs_definitions_is_the_sum_of_its_stages() {
     assert_eq!(eleven["h2d_ms"]["max"], 0.0);
     // Both in one call: two summaries, each whole, in the same definitions.
     fs::write(folder.path().join("times.json"), times(20)).expect("room");
-    let both = jetlag(
+    let both = run(
         &[
             "report",
             "run.mcap",
@@ -181,12 +182,12 @@ fn files_that_are_no_times_are_refused_in_plain_words() {
         ),
     ] {
         fs::write(folder.path().join("times.json"), content).expect("room");
-        let output = jetlag(&["report", "--from-trtexec", "times.json"], folder.path());
+        let output = run(&["report", "--from-trtexec", "times.json"], folder.path());
         let said = ended(&output, 1);
         assert!(said.contains(phrase) && said.contains("times.json"), "{said}");
         assert!(output.stdout.is_empty());
     }
-    let absent = jetlag(&["report", "--from-trtexec", "absent.json"], folder.path());
+    let absent = run(&["report", "--from-trtexec", "absent.json"], folder.path());
     assert!(ended(&absent, 2).contains("absent.json"));
-    ended(&jetlag(&["report"], folder.path()), 2);
+    ended(&run(&["report"], folder.path()), 2);
 }

@@ -2,8 +2,8 @@
 
 #[path = "../examples/to_json/json.rs"]
 mod json;
-#[path = "../../tensorrt-dyn/tests/common/machine.rs"]
-mod machine;
+
+use nvidia_doubles::machine;
 
 #[test]
 fn real_lines_of_every_board_give_exactly_their_expected_values() {

@@ -11,13 +11,11 @@
     reason = "a benchmark reports on stdout"
 )]
 
-#[path = "../tests/double/mod.rs"]
-mod double;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use nvidia_doubles::tensorrt::{self, Double};
 use tensorrt_dyn::{ContextMemory, ExecutionContext, Library, NetworkOptions};
 
 const NETWORK: &str = "double-network\ninput x f32 4\noutput y f32 4\nlayer only Relu\n";
@@ -38,7 +36,7 @@ fn main() {
     }
     println!("enqueueV3, median of {ROUNDS} rounds of {CALLS} calls each, ns a call");
     println!("{:<28}{:>9}{:>9}{:>12}", "", "C++", "Rust", "difference");
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         let [cpp, rust, difference] = enqueue(double);
         println!("{:<28}{cpp:>9.1}{rust:>9.1}{difference:>12.1}", double.version);
     }
@@ -47,7 +45,7 @@ fn main() {
         "{:<28}{:>9}{:>9}{:>12}{:>16}",
         "", "dlopen", "open", "+ builder", "beyond dlopen"
     );
-    let double = double::era('C').unwrap();
+    let double = tensorrt::era('C').unwrap();
     report(&double.version, &double.infer);
     match rtx() {
         Some(file) => report("TensorRT-RTX 1.7", &file),
@@ -61,7 +59,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Nanoseconds a call from C++, through the binding, and the median of the rounds' differences.
-fn enqueue(double: &double::Double) -> [f64; 3] {
+fn enqueue(double: &Double) -> [f64; 3] {
     let library = Library::open(&double.infer).unwrap();
     let control = double.control();
     control.set_compute(false);

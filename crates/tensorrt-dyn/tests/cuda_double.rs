@@ -9,16 +9,14 @@
     reason = "a test says what it measured"
 )]
 
-mod double;
-
 use std::ffi::{c_int, c_uint, c_void};
 use std::path::PathBuf;
 use std::time::Instant;
 
 use libloading::{Library as Handle, Symbol};
+use nvidia_doubles::machine::{missing, variable};
+use nvidia_doubles::tensorrt;
 use tensorrt_dyn::{ContextMemory, ExecutionContext, Library, NetworkOptions, ProfileSelector, Stream};
-
-use double::machine::{missing, variable};
 
 const COMPUTE_US: u64 = 3000;
 
@@ -110,7 +108,10 @@ impl Cuda {
 /// libnvinfer's doubles: prebuilt ones, or those that can be compiled here.
 fn doubles() -> Vec<PathBuf> {
     let Some(folders) = variable("JETLAG_DOUBLES") else {
-        return double::eras().iter().map(|double| double.infer.clone()).collect();
+        return tensorrt::eras()
+            .iter()
+            .map(|double| double.infer.clone())
+            .collect();
     };
     let is_infer = |path: &PathBuf| {
         let name = path

@@ -9,9 +9,17 @@ use std::sync::{Arc, Mutex};
 
 use common::{lean, network, rtx};
 use tensorrt_dyn::{
-    BuilderFlag, DataType, Era, Error, Library, MemoryPool, NetworkOptions, ProfileSelector,
-    ProfilingVerbosity, ProgressMonitor,
+    Builder, BuilderFlag, DataType, Era, Error, Library, MemoryPool, NetworkOptions, OnnxParser,
+    ProfileSelector, ProfilingVerbosity, ProgressMonitor,
 };
+
+/// A builder, and a parser of a network that is still empty.
+fn parser(library: Library) -> (Builder, OnnxParser) {
+    let builder = library.builder().expect("a builder");
+    let network = builder.network(NetworkOptions::default());
+    let parser = network.and_then(|network| network.parser());
+    (builder, parser.expect("a parser"))
+}
 
 /// Builds one of the project's networks for a target.
 fn build(library: Library, name: &str, capability: u16) -> tensorrt_dyn::Result<tensorrt_dyn::Plan> {
@@ -80,11 +88,7 @@ fn the_demo_networks_are_built_for_every_target_without_a_gpu() {
 #[test]
 fn what_a_network_says_of_itself_is_what_the_file_holds() {
     for (library, era, _) in rtx() {
-        let builder = library.builder().expect("a builder");
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .and_then(|network| network.parser())
-            .expect("a parser");
+        let mut parser = parser(library).1;
         parser.parse_file(&network("camera.onnx")).expect("parsed");
         assert!(parser.layer_count().expect("counted") > 10);
         let inputs = parser.inputs().expect("inputs");
@@ -153,11 +157,7 @@ fn bad_networks_give_the_parsers_own_words() {
     for (library, ..) in rtx() {
         let good = std::fs::read(network("camera.onnx")).expect("read");
         let parse = |bytes: &[u8]| {
-            let builder = library.builder().expect("a builder");
-            let mut parser = builder
-                .network(NetworkOptions::default())
-                .and_then(|network| network.parser())
-                .expect("a parser");
+            let mut parser = parser(library).1;
             parser.parse(bytes, "bad.onnx").expect_err("refused")
         };
         let truncated = parse(&good[..good.len() / 2]);
@@ -205,11 +205,7 @@ fn replace(bytes: &[u8], from: &[u8; 4], to: &[u8; 4]) -> Vec<u8> {
 #[test]
 fn a_file_that_is_not_there_is_named() {
     for (library, ..) in rtx() {
-        let builder = library.builder().expect("a builder");
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .and_then(|network| network.parser())
-            .expect("a parser");
+        let mut parser = parser(library).1;
         let error = parser.parse_file("/nowhere/a.onnx".as_ref()).expect_err("absent");
         assert!(error.to_string().contains("/nowhere/a.onnx"), "{error}");
     }
@@ -241,11 +237,7 @@ impl ProgressMonitor for Stop {
 fn a_progress_monitor_sees_the_phases_and_can_stop_the_build() {
     for (library, ..) in rtx() {
         for (after, finishes) in [(2, false), (u32::MAX, true)] {
-            let builder = library.builder().expect("a builder");
-            let mut parser = builder
-                .network(NetworkOptions::default())
-                .and_then(|network| network.parser())
-                .expect("a parser");
+            let (builder, mut parser) = parser(library);
             parser.parse_file(&network("camera.onnx")).expect("parsed");
             let mut config = builder.config().expect("a configuration");
             config.set_compute_capabilities(&[89]).expect("set");
@@ -276,11 +268,7 @@ fn a_monitor_that_panics_stops_the_build_and_nothing_else() {
         fn phase_finished(&self, _: &str) {}
     }
     for (library, ..) in rtx() {
-        let builder = library.builder().expect("a builder");
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .and_then(|network| network.parser())
-            .expect("a parser");
+        let (builder, mut parser) = parser(library);
         parser.parse_file(&network("camera.onnx")).expect("parsed");
         let mut config = builder.config().expect("a configuration");
         config.set_compute_capabilities(&[89]).expect("set");
@@ -293,7 +281,7 @@ fn a_monitor_that_panics_stops_the_build_and_nothing_else() {
 #[test]
 fn without_a_gpu_a_plan_is_not_loaded_and_the_library_says_why() {
     if std::path::Path::new("/dev/nvidia0").exists() {
-        common::machine::skip("there is a GPU");
+        nvidia_doubles::machine::skip("there is a GPU");
         return;
     }
     for (library, ..) in rtx() {

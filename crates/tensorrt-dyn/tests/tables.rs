@@ -3,11 +3,9 @@
 
 #![allow(clippy::print_stderr, reason = "tests say how much they compared")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::fs;
 
+use nvidia_doubles::machine;
 use serde_json::Value;
 use tensorrt_dyn::sys::method::Row;
 use tensorrt_dyn::sys::{rows, value_rows};

@@ -10,10 +10,10 @@ use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::{Carry, Detector, spec};
 use jetlag::scenario::{GpuUse, Graph, Preprocess, Sharing, Transfer};
 use jetlag::source::{Content, Frame, Image, PointCloud};
+use nvidia_doubles::tensorrt;
 use tensorrt_dyn::Library;
 
 use super::{on_the_device, random};
-use crate::common::cuda;
 use crate::gpu::scene::Scene;
 
 /// A detector with one slot.
@@ -28,7 +28,7 @@ impl Open {
         let plans: Vec<_> = plans.iter().map(|plan| scene.path(plan)).collect();
         let program = over_plans(&detector.program, &plans).unwrap();
         let claim = Claim::default();
-        let library = cuda::double::era('C').unwrap();
+        let library = tensorrt::era('C').unwrap();
         let backend = TensorRtBackend {
             library: Library::open(&library.infer).unwrap(),
             shared: Arc::new(SharedGpu::open(0, &[Sharing::Streams], &[claim]).unwrap()),

@@ -4,8 +4,7 @@
 
 use std::path::PathBuf;
 
-pub(crate) mod machine;
-
+use nvidia_doubles::machine;
 use tensorrt_dyn::{Era, Library, Search};
 
 /// One of the project's own networks.

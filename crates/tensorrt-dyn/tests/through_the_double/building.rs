@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use nvidia_doubles::tensorrt::Double;
 use tensorrt_dyn::{
     BuilderFlag, DataType, DeviceType, Era, Error, HardwareCompatibility, LayerType, MemoryPool,
     NetworkOptions, PreviewFeature, ProfileSelector, ProfilingVerbosity, TacticSource,
 };
 
-use crate::double::Double;
 use crate::scene::{NETWORK, STATIC, Scene};
 
 pub fn a_builder_answers(double: &'static Double) {

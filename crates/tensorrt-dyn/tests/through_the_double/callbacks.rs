@@ -4,12 +4,12 @@ use std::ffi::c_void;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
+use nvidia_doubles::tensorrt::Double;
 use tensorrt_dyn::{
-    BuilderFlag, Calibrator, ContextMemory, Dims, Error, ExecutionContext, NetworkOptions, OutputAllocator,
-    Profiler, ProgressMonitor, Severity, Stream,
+    BuilderFlag, Calibrator, ContextMemory, Dims, Error, ExecutionContext, OutputAllocator, Profiler,
+    ProgressMonitor, Severity, Stream,
 };
 
-use crate::double::Double;
 use crate::scene::{LATE, STATIC, Scene};
 
 type Told = Arc<Mutex<Vec<String>>>;
@@ -135,13 +135,7 @@ pub fn a_profiler_gets_layer_times(double: &'static Double) {
 
 pub fn a_progress_monitor_sees_phases_and_can_stop_a_build(double: &'static Double) {
     let scene = Scene::new(double);
-    let builder = scene.library.builder().unwrap();
-    let mut own = builder
-        .network(NetworkOptions::default())
-        .unwrap()
-        .parser()
-        .unwrap();
-    own.parse(STATIC.as_bytes(), "own").unwrap();
+    let (builder, own) = scene.read(STATIC);
     let mut config = builder.config().unwrap();
     let told = Told::default();
     let set = config.set_progress_monitor(Box::new(Phases(Arc::clone(&told), None)));
@@ -189,13 +183,7 @@ pub fn a_calibrator_feeds_the_builder(double: &'static Double) {
             cache,
         })
     };
-    let builder = scene.library.builder().unwrap();
-    let mut parser = builder
-        .network(NetworkOptions::default())
-        .unwrap()
-        .parser()
-        .unwrap();
-    parser.parse(STATIC.as_bytes(), "own").unwrap();
+    let (builder, parser) = scene.read(STATIC);
     let mut config = builder.config().unwrap();
     // SAFETY: the double works on host memory, and reads what the calibrator gives.
     let set = unsafe { config.set_int8_calibrator(calibrator(4, None)) };
@@ -323,13 +311,7 @@ pub fn a_panic_in_a_callback_does_not_cross(double: &'static Double) {
     };
     assert!(error.contains("the output allocator gave no memory"), "{error}");
 
-    let builder = scene.library.builder().unwrap();
-    let mut parser = builder
-        .network(NetworkOptions::default())
-        .unwrap()
-        .parser()
-        .unwrap();
-    parser.parse(STATIC.as_bytes(), "own").unwrap();
+    let (builder, parser) = scene.read(STATIC);
     let mut config = builder.config().unwrap();
     if config.set_progress_monitor(Box::new(Panics)).is_ok() {
         let error = builder.build(&parser, &config).unwrap_err().to_string();

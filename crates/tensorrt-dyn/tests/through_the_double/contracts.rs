@@ -1,30 +1,22 @@
 //! What NVIDIA's headers ask of the caller beyond types: the double holds to it, and so does the binding.
 
 use std::ffi::c_void;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use nvidia_doubles::tensorrt::{self, Double};
 use tensorrt_dyn::{ContextMemory, Era, ExecutionContext, PreviewFeature, Stream};
 
-use crate::double::{self, Double};
 use crate::scene::{NETWORK, STATIC, Scene};
 
 const NO_STREAM: Stream = std::ptr::null_mut();
-
-/// A library of plugins of one kind.
-fn plugins(name: &str, kind: &str) -> Option<PathBuf> {
-    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/double");
-    let folder = double::library(name, &sources, &["plugins"], &[kind.to_owned()])?;
-    Some(folder.join(name))
-}
 
 pub fn each_library_of_plugins_is_registered_once(double: &'static Double) {
     // A library of plugins belongs to one TensorRT: each double has copies of its own.
     let own = |kind: &str| format!("lib{kind}_{}.so", double.number);
     let (Some(telling), Some(asked), Some(silent)) = (
-        plugins(&own("telling"), "PLUGINS_TELL"),
-        plugins(&own("asked"), "PLUGINS_INITIALISE"),
-        plugins(&own("silent"), "PLUGINS_NONE"),
+        tensorrt::plugins(&own("telling"), "PLUGINS_TELL"),
+        tensorrt::plugins(&own("asked"), "PLUGINS_INITIALISE"),
+        tensorrt::plugins(&own("silent"), "PLUGINS_NONE"),
     ) else {
         return;
     };

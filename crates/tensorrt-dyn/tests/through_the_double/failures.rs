@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
+use nvidia_doubles::tensorrt::{Control, Double};
 use tensorrt_dyn::{
     ContextMemory, CudaGraphStrategy, Dims, Error, NetworkOptions, OutputAllocator, ProfileSelector,
     Profiler, ProfilingVerbosity, Result, Stream,
 };
 
-use crate::double::{Control, Double};
 use crate::scene::{NETWORK, STATIC, Scene};
 
 const WORDS: &str = "the double was told to fail here";

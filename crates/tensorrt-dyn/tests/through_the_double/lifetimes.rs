@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tensorrt_dyn::{ContextMemory, NetworkOptions, Profiler};
+use nvidia_doubles::tensorrt::Double;
+use tensorrt_dyn::{ContextMemory, Profiler};
 
-use crate::double::Double;
 use crate::scene::{NETWORK, STATIC, Scene};
 
 /// All orders of `count` things.
@@ -47,13 +47,7 @@ pub fn values_are_dropped_in_every_order(double: &'static Double) {
         scene.heard();
     };
     for order in orders(4) {
-        let builder = scene.library.builder().unwrap();
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .unwrap()
-            .parser()
-            .unwrap();
-        parser.parse(STATIC.as_bytes(), "a network").unwrap();
+        let (builder, parser) = scene.read(STATIC);
         let mut config = builder.config().unwrap();
         let cache = config.create_timing_cache(&[]).unwrap();
         config.set_timing_cache(&cache, false).unwrap();

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use nvidia_doubles::tensorrt::Double;
 use tensorrt_dyn::{
     AllocationStrategy, BuilderFlag, ContextMemory, CudaGraphStrategy, DataType, EngineValidity, Error,
     HardwareCompatibility, KernelSpecialization, LayerInformationFormat, ProfileSelector, ProfilingVerbosity,
     TensorIoMode, TensorLocation,
 };
 
-use crate::double::Double;
 use crate::scene::{LATE, NETWORK, STATIC, Scene};
 
 pub fn a_runtime_answers(double: &'static Double) {

@@ -11,9 +11,6 @@
     reason = "tests say what they skip"
 )]
 
-#[path = "../double/mod.rs"]
-mod double;
-
 mod building;
 mod callbacks;
 mod contracts;
@@ -27,7 +24,7 @@ mod versions;
 
 use std::collections::BTreeSet;
 
-use double::Double;
+use nvidia_doubles::tensorrt::{self, Double};
 use tensorrt_dyn::sys::rows;
 
 /// Declares the scenarios: a test each, and the list of all.
@@ -41,7 +38,7 @@ macro_rules! scenarios {
             $(
                 #[test]
                 fn $name() {
-                    for double in super::double::eras() {
+                    for double in nvidia_doubles::tensorrt::eras() {
                         super::$module::$name(double);
                     }
                 }
@@ -100,7 +97,7 @@ fn replaced(method: &str, called: &BTreeSet<String>) -> bool {
 
 #[test]
 fn every_row_is_called() {
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         for (_, scenario) in SCENARIOS {
             scenario(double);
         }

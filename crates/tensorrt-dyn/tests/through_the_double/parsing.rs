@@ -1,8 +1,8 @@
 //! The ONNX parser, which is a library of its own.
 
+use nvidia_doubles::tensorrt::Double;
 use tensorrt_dyn::{Error, NetworkOptions, ParserErrorCode, ParserFlag};
 
-use crate::double::Double;
 use crate::scene::{STATIC, Scene};
 
 pub fn models_are_parsed_from_memory_and_from_files(double: &'static Double) {

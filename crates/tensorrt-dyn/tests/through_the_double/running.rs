@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
+use nvidia_doubles::tensorrt::Double;
 use tensorrt_dyn::{ContextMemory, Error, ExecutionContext, ProfilingVerbosity, Stream};
 
-use crate::double::Double;
 use crate::scene::{LATE, NETWORK, STATIC, Scene};
 
 /// The default stream: the double then computes before it returns.

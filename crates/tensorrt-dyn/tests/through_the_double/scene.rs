@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use nvidia_doubles::tensorrt::{Control, Double};
 use tensorrt_dyn::sys::rows;
 use tensorrt_dyn::{
-    BuilderConfig, Engine, Error, ExecutionContext, Library, NetworkOptions, OnnxParser, Plan,
+    Builder, BuilderConfig, Engine, Error, ExecutionContext, Library, NetworkOptions, OnnxParser, Plan,
     ProfileSelector, Result, Version,
 };
-
-use crate::double::{Control, Double};
 
 /// A network with a dynamic and a static input, and two outputs.
 pub const NETWORK: &str = "double-network
@@ -159,16 +158,18 @@ impl Scene {
         }
     }
 
-    /// A parser that read a network.
-    pub fn parsed(&self, text: &str) -> OnnxParser {
+    /// A builder, and a parser that has read this network.
+    pub fn read(&self, text: &str) -> (Builder, OnnxParser) {
         let builder = self.library.builder().unwrap();
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .unwrap()
-            .parser()
-            .unwrap();
+        let network = builder.network(NetworkOptions::default()).unwrap();
+        let mut parser = network.parser().unwrap();
         parser.parse(text.as_bytes(), "a network").unwrap();
-        parser
+        (builder, parser)
+    }
+
+    /// A parser that has read this network.
+    pub fn parsed(&self, text: &str) -> OnnxParser {
+        self.read(text).1
     }
 
     /// A plan of [`NETWORK`] (batches of 1 to 4), [`STATIC`] or [`LATE`], with whatever else a configuration is given.
@@ -183,13 +184,7 @@ impl Scene {
         profiles: usize,
         configure: impl FnOnce(&mut BuilderConfig),
     ) -> Plan {
-        let builder = self.library.builder().unwrap();
-        let mut parser = builder
-            .network(NetworkOptions::default())
-            .unwrap()
-            .parser()
-            .unwrap();
-        parser.parse(text.as_bytes(), "a network").unwrap();
+        let (builder, parser) = self.read(text);
         let mut config = builder.config().unwrap();
         let profiles: Vec<_> = (0..profiles)
             .map(|_| builder.optimization_profile().unwrap())

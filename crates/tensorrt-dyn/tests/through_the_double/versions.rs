@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use nvidia_doubles::tensorrt::{self, Control, Double};
 use tensorrt_dyn::{Error, Library, NetworkOptions};
 
-use crate::double::{self, Control, Double};
 use crate::scene::{STATIC, version};
 
 /// A copy of a double: a library of its own to the loader, so that what it says can be changed before it is opened.
@@ -41,7 +41,7 @@ impl Drop for Copy {
 
 #[test]
 fn an_unknown_version_is_refused_before_anything_is_called() {
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         // 7.2.3, 8.4.1, 12.0.0, 2.0 of TensorRT-RTX, nonsense.
         for number in [7203, 8401, 120_000, 20_000, -1] {
             let copy = Copy::of(double);
@@ -61,7 +61,7 @@ fn an_unknown_version_is_refused_before_anything_is_called() {
 
 #[test]
 fn a_version_newer_than_the_tables_works_and_says_so() {
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         let ours = version(double);
         let (major, minor) = ours.era().newest_known();
         let newer = if double.era == 'A' || double.era == 'D' {
@@ -95,7 +95,7 @@ fn a_version_newer_than_the_tables_works_and_says_so() {
 
 #[test]
 fn a_version_of_the_tables_is_not_newer_than_they() {
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         assert!(!version(double).is_newer_than_tables(), "{}", double.version);
     }
 }

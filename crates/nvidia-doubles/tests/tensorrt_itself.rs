@@ -1,14 +1,15 @@
-//! The double by itself: an ordinary C++ client drives it, per era, before any Rust relies on it.
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+//! The double of TensorRT by itself: an ordinary C++ client drives it, per era, before any Rust relies on it.
 
-mod double;
-
+use std::path::Path;
 use std::process::Command;
+
+use nvidia_doubles::tensorrt;
 
 #[test]
 fn a_cpp_client_builds_reads_and_runs_a_network_in_every_era() {
-    for double in double::eras() {
-        let client = double.program("client.cpp");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/client.cpp");
+    for double in tensorrt::eras() {
+        let client = double.program(&source);
         let output = Command::new(&client).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(
@@ -23,7 +24,7 @@ fn a_cpp_client_builds_reads_and_runs_a_network_in_every_era() {
 
 #[test]
 fn the_libraries_say_the_version_and_carry_the_names_of_their_headers() {
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         let flavour = double.control().flavour();
         assert!(
             double.version.starts_with(&flavour),
@@ -51,7 +52,7 @@ fn every_method_that_jetlag_uses_is_more_than_a_stub() {
         .iter()
         .any(|c| method.starts_with(c))
     };
-    for double in double::eras() {
+    for double in tensorrt::eras() {
         let stubs: Vec<_> = double
             .control()
             .methods()

@@ -1,26 +1,19 @@
-//! The doubles of the CUDA driver and of TensorRT, for tests of what runs on a GPU (`mod cuda;`).
+//! The doubles of the CUDA driver and of NVRTC.
 //!
 //! The driver's double is read when a process loads it, so a test runs in a process of its own: [`Control::apply`] makes a
 //! command find the double and tells it what to pretend; [`beside`] runs the body of a test so. What each variable means
-//! stands in `tests/cuda/control.h`.
+//! stands in `cuda/control.h`.
 
+use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hasher;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-#[path = "../../crates/tensorrt-dyn/tests/double/mod.rs"]
-#[allow(
-    dead_code,
-    unreachable_pub,
-    unsafe_code,
-    clippy::all,
-    clippy::print_stdout,
-    clippy::print_stderr
-)]
-pub(crate) mod double;
+use crate::compile::{self, hash_folder};
+use crate::machine;
 
 /// The files of the driver's double, in the order in which they are compiled.
 const FILES: [&str; 8] = [
@@ -35,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 /// What the driver's double pretends. One device of 16 multiprocessors and 8 GiB under CUDA 12.8, if nothing else is said.
 #[derive(Clone, Debug)]
-pub(crate) struct Control {
+pub struct Control {
     driver: i32,
     variables: Vec<(String, OsString)>,
 }
@@ -49,7 +42,6 @@ impl Default for Control {
     }
 }
 
-#[allow(dead_code, reason = "each test binary uses some")]
 impl Control {
     fn set(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables
@@ -58,23 +50,24 @@ impl Control {
     }
 
     /// Any other variable of the process.
-    pub(crate) fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
+    pub fn variable(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.variables.push((name.to_owned(), value.into()));
         self
     }
 
     /// The driver's version, as 12040: below 12.4 it has no green contexts, below 12.5 no streams for them.
-    pub(crate) fn driver(mut self, version: i32) -> Self {
+    pub fn driver(mut self, version: i32) -> Self {
         self.driver = version;
         self.set("DRIVER", version.to_string())
     }
 
-    pub(crate) fn devices(self, count: u32) -> Self {
+    /// How many devices there are; with none, `cuInit` says so.
+    pub fn devices(self, count: u32) -> Self {
         self.set("DEVICES", count.to_string())
     }
 
     /// A device of each name and compute capability.
-    pub(crate) fn mixed(self, devices: &[(&str, u16)]) -> Self {
+    pub fn mixed(self, devices: &[(&str, u16)]) -> Self {
         let names: Vec<&str> = devices.iter().map(|(name, _)| *name).collect();
         let capabilities: Vec<String> = devices
             .iter()
@@ -85,74 +78,77 @@ impl Control {
             .set("CAPABILITY", capabilities.join(","))
     }
 
-    pub(crate) fn name(self, name: &str) -> Self {
+    /// The product name of each device.
+    pub fn name(self, name: &str) -> Self {
         self.set("NAME", name)
     }
 
     /// As 87 for 8.7.
-    pub(crate) fn capability(self, capability: u16) -> Self {
+    pub fn capability(self, capability: u16) -> Self {
         self.set("CAPABILITY", capability.to_string())
     }
 
     /// A device that shares its memory with the processor.
-    pub(crate) fn integrated(self) -> Self {
+    pub fn integrated(self) -> Self {
         self.set("INTEGRATED", "1")
     }
 
-    pub(crate) fn multiprocessors(self, count: u32) -> Self {
+    /// At most 1024.
+    pub fn multiprocessors(self, count: u32) -> Self {
         self.set("SMS", count.to_string())
     }
 
-    pub(crate) fn memory_bytes(self, bytes: u64) -> Self {
+    /// Device memory; what goes beyond is refused as out of memory.
+    pub fn memory_bytes(self, bytes: u64) -> Self {
         self.set("MEMORY", bytes.to_string())
     }
 
     /// How fast the two copy engines are.
-    pub(crate) fn copies(self, h2d_bytes_per_s: u64, d2h_bytes_per_s: u64) -> Self {
+    pub fn copies(self, h2d_bytes_per_s: u64, d2h_bytes_per_s: u64) -> Self {
         self.set("H2D_BYTES_S", h2d_bytes_per_s.to_string())
             .set("D2H_BYTES_S", d2h_bytes_per_s.to_string())
     }
 
     /// Kernels do not slow each other down.
-    pub(crate) fn without_interference(self) -> Self {
+    pub fn without_interference(self) -> Self {
         self.set("SHARING", "off")
     }
 
     /// Kernels of the highest stream priority have the multiprocessors to themselves.
-    pub(crate) fn with_priorities(self) -> Self {
+    pub fn with_priorities(self) -> Self {
         self.set("SHARING", "priority")
     }
 
     /// The nth operation (the first is 1) never completes.
-    pub(crate) fn hang(self, nth: u64) -> Self {
+    pub fn hang(self, nth: u64) -> Self {
         self.set("HANG", nth.to_string())
     }
 
     /// The nth operation fails with this `CUresult`, and every call after it.
-    pub(crate) fn fault(self, nth: u64, code: u32) -> Self {
+    pub fn fault(self, nth: u64, code: u32) -> Self {
         self.set("FAULT", format!("{nth}:{code}"))
     }
 
     /// Orders as `cuMemAlloc_v2:3:2`: the third call answers `CUDA_ERROR_OUT_OF_MEMORY`; `3+` for all from there on.
-    pub(crate) fn fail(self, orders: &[&str]) -> Self {
+    pub fn fail(self, orders: &[&str]) -> Self {
         self.set("FAIL", orders.join(","))
     }
 
     /// Where an MPS daemon would listen.
-    pub(crate) fn mps(mut self, folder: &Path) -> Self {
+    pub fn mps(mut self, folder: &Path) -> Self {
         self.variables
             .push(("CUDA_MPS_PIPE_DIRECTORY".to_owned(), folder.into()));
         self
     }
 
     /// Where the log goes; see [`read_log`].
-    pub(crate) fn log(self, file: &Path) -> Self {
+    pub fn log(self, file: &Path) -> Self {
         self.set("LOG", file)
     }
 
     /// Lets a command's process find the double and pretend this. `None`, with a line that says why, where there is no
     /// C++ compiler.
-    pub(crate) fn apply(&self, command: &mut Command) -> Option<()> {
+    pub fn apply(&self, command: &mut Command) -> Option<()> {
         let folder = driver(self)?;
         let before = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         let paths = std::iter::once(folder).chain(std::env::split_paths(&before));
@@ -165,53 +161,39 @@ impl Control {
 
 /// The folder with libcuda.so.1's double for the process's `LD_LIBRARY_PATH`, with the functions that the driver of this
 /// version has. `None`, with a line that says why, where there is no C++ compiler.
-pub(crate) fn driver(control: &Control) -> Option<PathBuf> {
+pub fn driver(control: &Control) -> Option<PathBuf> {
     let functions = match control.driver {
         ..12040 => 11040,
         12040..12050 => 12040,
         _ => 12050,
     };
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
-    double::library(
+    compile::library(
         "libcuda.so.1",
-        &sources,
+        &compile::sources("cuda"),
         &FILES,
-        &[format!("DOUBLE_DRIVER={functions}"), kernels()],
+        &[format!("DOUBLE_DRIVER={functions}"), included()],
     )
 }
 
-/// Names the state of jetlag's kernels, which the double includes: others make another double.
-fn kernels() -> String {
+/// Names the state of what the double includes from other folders, jetlag's kernels among it: others make another double.
+fn included() -> String {
     let mut hash = DefaultHasher::new();
-    jetlag::gpu::SOURCES.map(|source| source.text).hash(&mut hash);
-    format!("DOUBLE_KERNELS={}", hash.finish())
-}
-
-/// The folder for `JETLAG_TENSORRT` with the double of an era (A to E), if it can be made here. Its frames run on the
-/// driver's double where their memory is that double's.
-#[allow(dead_code, reason = "each test binary uses some")]
-pub(crate) fn tensorrt(era: char) -> Option<PathBuf> {
-    double::era(era).map(|double| double.folder.clone())
-}
-
-/// The double of a version that begins so, `trt 8.5`, if it can be made here.
-#[allow(dead_code, reason = "each test binary uses some")]
-pub(crate) fn of_version(version: &str) -> Option<&'static double::Double> {
-    double::eras()
-        .iter()
-        .find(|double| double.version.starts_with(version))
+    for (folder, extension) in [
+        (machine::repository().join("src/gpu/kernels"), "cu"),
+        (compile::sources("tensorrt"), "h"),
+    ] {
+        hash_folder(&folder, &[extension], &mut hash).unwrap_or_else(|why| panic!("{why}"));
+    }
+    format!("DOUBLE_INCLUDED={}", hash.finish())
 }
 
 /// The folder for `JETLAG_NVRTC` with NVRTC's double, if it can be made here.
-#[allow(dead_code, reason = "each test binary uses some")]
-pub(crate) fn nvrtc() -> Option<PathBuf> {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cuda");
-    double::library("libnvrtc.so.12", &sources, &["nvrtc"], &[])
+pub fn nvrtc() -> Option<PathBuf> {
+    compile::library("libnvrtc.so.12", &compile::sources("cuda"), &["nvrtc"], &[])
 }
 
 /// What the processes that wrote to this log called, and what they did not give back: one object each.
-#[allow(dead_code, reason = "each test binary uses some")]
-pub(crate) fn read_log(file: &Path) -> Vec<serde_json::Value> {
+pub fn read_log(file: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}")))
@@ -220,8 +202,7 @@ pub(crate) fn read_log(file: &Path) -> Vec<serde_json::Value> {
 
 /// Runs a test's body in a process that finds the double: this test program again, with this test alone. `test` is the
 /// test's full name, as `cargo test` prints it. What `control` makes impossible here is skipped.
-#[allow(dead_code, reason = "each test binary uses some")]
-pub(crate) fn beside(test: &str, control: &Control, body: impl FnOnce()) {
+pub fn beside(test: &str, control: &Control, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
     }

@@ -11,7 +11,7 @@
 
 #include "device_code.h"
 
-#include "numbers.h"
+#include "../tensorrt/numbers.h"
 
 #include <cstring>
 

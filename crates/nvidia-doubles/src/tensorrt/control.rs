@@ -1,8 +1,9 @@
 //! `control.h` for Rust.
 
-use libloading::{Library, Symbol};
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
+
+use libloading::{Library, Symbol};
 
 /// What one of the double's libraries can be told and asked. Methods are named as `IRuntime::deserializeCudaEngine`,
 /// entry points as `createInferRuntime_INTERNAL`.
@@ -54,6 +55,7 @@ impl Control {
         self.lines("double_calls")
     }
 
+    /// Forgets the calls recorded.
     pub fn clear_calls(&self) {
         self.tell("double_clear_calls");
     }
@@ -126,6 +128,7 @@ impl Control {
         self.set("double_set_gpu_absent", mode);
     }
 
+    /// How many DLA cores the library says there are; 0 at first.
     pub fn set_dla_cores(&self, cores: i32) {
         self.set("double_set_dla_cores", cores);
     }

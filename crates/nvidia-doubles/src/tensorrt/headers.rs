@@ -1,15 +1,16 @@
 //! Finds the header folders.
 
-use super::machine::{is_asked, variable};
-use super::sources;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::compile;
+use crate::machine::{self, is_asked, variable};
+
 /// A folder with NvInfer.h, NvInferVersion.h and NvOnnxParser.h.
-pub struct Headers {
-    pub path: PathBuf,
+pub(super) struct Headers {
+    pub(super) path: PathBuf,
     /// Made by `headers_from_tables.py`, not NVIDIA's.
-    pub from_tables: bool,
+    pub(super) from_tables: bool,
 }
 
 /// Folders of the package `trtx-sys` that are used: eras C, D and E.
@@ -20,17 +21,17 @@ const TABLES: [&str; 3] = ["trt-8.6.1", "trt-8.5.3", "trt-10.3.0"];
 const MORE_TABLES: [&str; 2] = ["trt-10.0.1", "trt-10.16"];
 
 /// What was found.
-pub struct Found {
-    pub folders: Vec<Headers>,
+pub(super) struct Found {
+    pub(super) folders: Vec<Headers>,
     /// What was looked for besides and is not there, with the reason.
-    pub lacking: Vec<String>,
+    pub(super) lacking: Vec<String>,
 }
 
 /// All header folders; an error where the package cannot be had.
 ///
 /// # Panics
 /// A folder in `JETLAG_TENSORRT_HEADERS` is not what the variable says.
-pub fn all() -> Result<Found, String> {
+pub(super) fn all() -> Result<Found, String> {
     let package = package()?;
     let own = |path| Headers {
         path,
@@ -63,7 +64,7 @@ pub fn all() -> Result<Found, String> {
 
 /// The source folder of `trtx-sys`, fetched if it is not there.
 fn package() -> Result<PathBuf, String> {
-    let manifest = sources().join("../headers/Cargo.toml");
+    let manifest = compile::sources("headers").join("Cargo.toml");
     let mut why = String::new();
     for offline in [true, false] {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -95,8 +96,8 @@ fn package() -> Result<PathBuf, String> {
 
 /// Header folders made from the tables of the shared data; none where these or python3 are missing.
 fn from_tables(found: &mut Found) {
-    let shared = variable("JETLAG_SHARED")
-        .map_or_else(|| super::crate_folder().join("../../../shared"), PathBuf::from);
+    let shared =
+        variable("JETLAG_SHARED").map_or_else(|| machine::repository().join("../shared"), PathBuf::from);
     let tables = shared.join("tensorrt-abi/versions");
     let more = match is_asked("JETLAG_DOUBLE_ALL_TABLES") {
         true => &MORE_TABLES[..],

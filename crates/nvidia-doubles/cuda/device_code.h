@@ -28,9 +28,9 @@ inline unsigned atomicAdd(unsigned* at, unsigned value) { unsigned const was = *
 #define __global__
 #define __launch_bounds__(threads)
 
-#include "../../src/gpu/kernels/fit.cu"
-#include "../../src/gpu/kernels/pillars.cu"
-#include "../../src/gpu/kernels/scatter.cu"
+#include "../../../src/gpu/kernels/fit.cu"
+#include "../../../src/gpu/kernels/pillars.cu"
+#include "../../../src/gpu/kernels/scatter.cu"
 
 /// Calls once for each thread of a launch, in an order that no kernel may count on.
 template <class Body> void each(unsigned blocks, unsigned threads, Body const& body)

@@ -12,7 +12,7 @@
 use std::fmt::Write as _;
 
 /// Interfaces of libnvinfer that the double implements: class in the headers, namespace, name in the call log.
-pub const INFER: &[(&str, &str, &str)] = &[
+pub(super) const INFER: &[(&str, &str, &str)] = &[
     ("VRuntime", "nvinfer1::apiv", "IRuntime"),
     ("VCudaEngine", "nvinfer1::apiv", "ICudaEngine"),
     ("VExecutionContext", "nvinfer1::apiv", "IExecutionContext"),
@@ -33,7 +33,7 @@ pub const INFER: &[(&str, &str, &str)] = &[
 ];
 
 /// Interfaces of the ONNX parser that the double implements.
-pub const PARSER: &[(&str, &str, &str)] = &[
+pub(super) const PARSER: &[(&str, &str, &str)] = &[
     ("IParser", "nvonnxparser", "IParser"),
     ("IParserError", "nvonnxparser", "IParserError"),
     ("IParserRefitter", "nvonnxparser", "IParserRefitter"),
@@ -49,10 +49,8 @@ struct Method {
 }
 
 /// The text of `shims.h`; interfaces that the headers do not have are left out (`DOUBLE_HAS_X` is then not defined).
-pub fn generate(preprocessed: &str, interfaces: &[(&str, &str, &str)]) -> Result<String, String> {
-    let mut out = String::from(
-        "// Made by tests/double/shims.rs from the headers at hand. Do not edit.\n#pragma once\n",
-    );
+pub(super) fn generate(preprocessed: &str, interfaces: &[(&str, &str, &str)]) -> Result<String, String> {
+    let mut out = String::from("// Made by shims.rs from the headers at hand. Do not edit.\n#pragma once\n");
     let classes: Vec<_> = interfaces
         .iter()
         .filter_map(|(class, space, shown)| {

@@ -3,9 +3,6 @@
 //! A test that finds nothing to run on is skipped, and never in silence: [`skip`] says which and why on the terminal, past
 //! the test harness, which keeps the output of tests that pass; and adds a line to `skipped-tests.txt` in the target folder.
 //! What a variable asks for runs or fails: [`missing`]. `tests/README.md` lists the variables.
-//!
-//! Shared by the tests of all packages, so in edition 2021 and without dependencies.
-#![allow(dead_code, unreachable_pub, reason = "each test program uses some of it")]
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -75,10 +72,7 @@ fn this_test() -> String {
 
 /// Adds a line to the list, which begins anew with each command: with each group of processes.
 fn note(line: &str) -> std::io::Result<()> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .parent()
-        .unwrap_or(Path::new("."));
-    let path = target.join("skipped-tests.txt");
+    let path = target().join("skipped-tests.txt");
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // After the name, which may hold anything: state, parent, group.
     let group = stat
@@ -95,10 +89,20 @@ fn note(line: &str) -> std::io::Result<()> {
     list.write_all(line.as_bytes())
 }
 
-/// The repository's root, also for the tests of a crate within it.
+/// The folder into which cargo built this program, where it keeps a tag; the system's temporary folder for a program that was
+/// copied to another machine.
+pub fn target() -> PathBuf {
+    let program = std::env::current_exe().unwrap_or_default();
+    let mut above = program.ancestors();
+    above
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
+        .map_or_else(std::env::temp_dir, Path::to_owned)
+}
+
+/// The repository's root.
 pub fn repository() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = package.ancestors().find(|folder| folder.join("crates").is_dir());
+    let root = package.ancestors().nth(2);
     root.unwrap_or(package).to_owned()
 }
 
