@@ -321,18 +321,21 @@ impl HostTensor {
         self.memory = memory;
         self.set_shape(shape)
     }
+    /// Bytes that the current shape takes, wherever they are.
+    pub fn size(&self) -> usize {
+        self.shape.len().saturating_mul(self.element.size())
+    }
     /// The bytes of the current shape; none where the host does not have them.
     pub fn bytes(&self) -> &[u8] {
-        let len = self.shape.len() * self.element.size();
-        self.memory.bytes().get(..len).unwrap_or_default()
+        self.memory.bytes().get(..self.size()).unwrap_or_default()
     }
     /// The bytes of the current shape, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let len = self.shape.len() * self.element.size();
-        self.memory.bytes_mut().get_mut(..len).unwrap_or_default()
+        let size = self.size();
+        self.memory.bytes_mut().get_mut(..size).unwrap_or_default()
     }
     fn check(&self, wanted: ElementType) -> Result<(), TensorError> {
-        if self.bytes().len() < self.shape.len() * self.element.size() {
+        if self.bytes().len() < self.size() {
             return Err(TensorError::Elsewhere {
                 name: self.name.clone(),
             });

@@ -22,4 +22,4 @@ pub use execute::{TensorRtBackend, over_plans};
 pub use library::{describe, find};
 pub use matching::{mismatch, rebuild_command};
 pub use progress::BuildProgress;
-pub use tensorrt_dyn::{Calibrator, Error, Library, Version};
+pub use tensorrt_dyn::{Error, Library, Version};
