@@ -200,9 +200,9 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
         problems,
     };
     let began = Instant::now();
-    request.network.check().map_err(|problem| BuildError::Network {
+    request.network.check().map_err(|error| BuildError::Network {
         network: network.clone(),
-        problem,
+        problem: error.to_string(),
     })?;
     // The builder times kernels on the GPU whose context is this thread's.
     let bound = request.gpu.map(Gpu::open).transpose();

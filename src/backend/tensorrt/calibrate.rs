@@ -12,7 +12,7 @@ use tensorrt_dyn::Calibrator;
 
 use crate::engine::cache::write_whole;
 use crate::files;
-use crate::gpu::Uploads;
+use crate::gpu::{GpuError, Uploads};
 
 /// Representative frames as a network's input tensors.
 pub trait Frames: Send {
@@ -34,15 +34,15 @@ pub unsafe trait Upload: Send {
     /// Copies the bytes and answers their address there.
     ///
     /// # Errors
-    /// In words.
-    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, String>;
+    /// The device has no memory left, or fails.
+    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, GpuError>;
 }
 
 // SAFETY: it answers the address of a block of its own that is as long as the bytes, or longer, and that it keeps until other bytes
 // come under the name.
 unsafe impl Upload for Uploads {
-    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, String> {
-        Uploads::upload(self, name, bytes).map_err(|error| error.to_string())
+    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, GpuError> {
+        Uploads::upload(self, name, bytes)
     }
 }
 
@@ -102,7 +102,8 @@ impl FrameCalibrator {
             self.padded.clear();
             self.padded.extend(bytes.iter().take(length));
             self.padded.resize(length, 0);
-            let copied = self.uploads.upload(name, &self.padded)?;
+            let copied = self.uploads.upload(name, &self.padded);
+            let copied = copied.map_err(|error| error.to_string())?;
             *address = std::ptr::with_exposed_provenance_mut(usize::try_from(copied).unwrap_or(0));
         }
         Ok(true)
@@ -160,7 +161,7 @@ mod tests {
 
     // SAFETY: nobody reads from these addresses.
     unsafe impl Upload for Host {
-        fn upload(&mut self, _name: &str, bytes: &[u8]) -> Result<u64, String> {
+        fn upload(&mut self, _name: &str, bytes: &[u8]) -> Result<u64, GpuError> {
             assert!(bytes[4..].iter().all(|byte| *byte == 0), "filled up with zeros");
             Ok(100 * bytes.len() as u64 + u64::from(bytes[0]))
         }

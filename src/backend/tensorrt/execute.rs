@@ -150,21 +150,19 @@ impl TensorRtBackend {
 
 /// A failure of the library; a full device is told apart, since other tenants may go on.
 fn of_library(network: &str, error: &Error) -> BackendError {
-    let problem = error.to_string();
-    let lower = problem.to_lowercase();
-    if lower.contains("out of memory") || lower.contains("outofmemory") || lower.contains("out_of_memory") {
-        return BackendError::OutOfMemory {
+    match error {
+        Error::OutOfMemory { .. } => BackendError::OutOfMemory {
             backend: NAME,
             problem: format!(
-                "the GPU's memory does not hold {network}: {problem}; fewer tenants, a smaller `depth` or \
+                "the GPU's memory does not hold {network}: {error}; fewer tenants, a smaller `depth` or \
                  `context_memory: Shared` need less"
             ),
-        };
-    }
-    BackendError::Load {
-        network: network.to_owned(),
-        backend: NAME,
-        problem,
+        },
+        _ => BackendError::Load {
+            network: network.to_owned(),
+            backend: NAME,
+            problem: error.to_string(),
+        },
     }
 }
 
@@ -479,23 +477,26 @@ impl Profiler for Times {
     }
 }
 
+/// More or fewer plans than a detector has networks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{plans} plans are given, and the detector has {} networks, in this order: {}", networks.len(), networks.join(", "))]
+pub struct WrongPlans {
+    /// How many are given.
+    pub plans: usize,
+    /// The networks, as they are shown.
+    pub networks: Vec<String>,
+}
+
 /// The same program over plans, one for each of its networks in order.
 ///
 /// # Errors
 /// There are more or fewer plans than networks.
-pub fn over_plans(program: &Program, plans: &[PathBuf]) -> Result<Program, String> {
+pub fn over_plans(program: &Program, plans: &[PathBuf]) -> Result<Program, WrongPlans> {
     if plans.len() != program.engines.len() {
-        return Err(format!(
-            "{} plans are given, and the detector has {} networks, in this order: {}",
-            plans.len(),
-            program.engines.len(),
-            program
-                .engines
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        ));
+        return Err(WrongPlans {
+            plans: plans.len(),
+            networks: program.engines.iter().map(ToString::to_string).collect(),
+        });
     }
     Ok(Program {
         engines: plans.iter().cloned().map(NetworkSource::File).collect(),

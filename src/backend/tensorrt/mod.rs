@@ -18,7 +18,7 @@ mod options;
 mod profiles;
 mod progress;
 
-pub use execute::{TensorRtBackend, over_plans};
+pub use execute::{TensorRtBackend, WrongPlans, over_plans};
 pub use library::{describe, find};
 pub use matching::{mismatch, rebuild_command};
 pub use progress::BuildProgress;
