@@ -334,6 +334,19 @@ impl HostTensor {
         let size = self.size();
         self.memory.bytes_mut().get_mut(..size).unwrap_or_default()
     }
+    /// As [`HostTensor::bytes_mut`], where the host must have them.
+    ///
+    /// # Errors
+    /// They lie on the device alone.
+    pub fn host_bytes_mut(&mut self) -> Result<&mut [u8], TensorError> {
+        let size = self.size();
+        match self.memory.bytes_mut().get_mut(..size) {
+            Some(bytes) => Ok(bytes),
+            None => Err(TensorError::Elsewhere {
+                name: self.name.clone(),
+            }),
+        }
+    }
     fn check(&self, wanted: ElementType) -> Result<(), TensorError> {
         if self.bytes().len() < self.size() {
             return Err(TensorError::Elsewhere {

@@ -48,7 +48,7 @@ mod stream;
 pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
 pub use context::Gpu;
 pub use copies::CopyLoad;
-pub use cupti::cupti_version;
+pub use cupti::{CuptiError, cupti_version};
 pub use device::{Device, GpuError, devices, first, numbered};
 pub use event::{Event, Sync};
 pub use fit::Fit;

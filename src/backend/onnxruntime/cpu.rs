@@ -148,16 +148,10 @@ pub(super) fn host_memory() -> ort::Result<MemoryInfo<'static>> {
 /// # Errors
 /// The host does not have it.
 pub(super) fn place_of(tensor: &mut HostTensor) -> Result<Place, TensorError> {
-    let (element, shape, size) = (tensor.element(), *tensor.shape(), tensor.size());
-    let bytes = tensor.bytes_mut();
-    if bytes.len() < size {
-        let name = tensor.name().to_owned();
-        return Err(TensorError::Elsewhere { name });
-    }
     Ok(Place {
-        address: bytes.as_mut_ptr() as u64,
-        element,
-        shape,
+        element: tensor.element(),
+        shape: *tensor.shape(),
+        address: tensor.host_bytes_mut()?.as_mut_ptr() as u64,
     })
 }
 

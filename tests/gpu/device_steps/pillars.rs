@@ -161,7 +161,7 @@ fn a_sweep_beyond_the_block_is_refused_in_words() {
     let encoder = Encoder::new(layouts().remove(0), GRID, 4, 4, true);
     let step = encoder.on_device(&Voxeliser::new(GRID, 4, 4, WhenFull::Stop));
     let mut block = HostTensor::zeroed("block", ElementType::F32, step.block.max_shape);
-    let said = on_device::fill_block(&cloud, &mut block).unwrap_err();
+    let said = on_device::fill_block(&cloud, &mut block).unwrap_err().to_string();
     assert!(
         said.contains("524289") && said.contains("preprocess: Host"),
         "{said}"
