@@ -13,15 +13,16 @@ pub struct InputShape {
 }
 
 impl InputShape {
-    /// Bytes of a block before its rows or values.
+    /// Bytes of a block before its rows or values; all sizes here are cut to what a number holds, which no memory has.
     pub fn head_bytes(&self) -> usize {
         let [width, height] = self.size;
-        (16 + 2 * width + 3 * height).div_ceil(4) * 16
+        let words = width.saturating_mul(2).saturating_add(height.saturating_mul(3));
+        words.saturating_add(16).div_ceil(4).saturating_mul(16)
     }
 
     /// Bytes of the input.
     pub fn input_bytes(&self) -> usize {
-        self.size[0] * self.size[1] * 12
+        self.size[0].saturating_mul(self.size[1]).saturating_mul(12)
     }
 }
 
@@ -51,7 +52,7 @@ pub struct PillarRules {
 impl PillarRules {
     /// Bytes of the largest block: four words, the first of which is the number of points, then four to a point.
     pub fn block_bytes(&self) -> usize {
-        (1 + self.capacity as usize) * POINT_WORDS * 4
+        (1 + self.capacity as usize).saturating_mul(POINT_WORDS * 4)
     }
 }
 
@@ -77,4 +78,15 @@ pub struct CanvasShape {
     pub max_pillars: usize,
     /// Whether features stand channel by channel.
     pub channels_first: bool,
+}
+
+impl CanvasShape {
+    /// Bytes of the canvas.
+    pub fn canvas_bytes(&self) -> usize {
+        let [columns, rows] = self.cells;
+        columns
+            .saturating_mul(rows)
+            .saturating_mul(self.channels)
+            .saturating_mul(4)
+    }
 }

@@ -321,18 +321,34 @@ impl HostTensor {
         self.memory = memory;
         self.set_shape(shape)
     }
+    /// Bytes that the current shape takes, wherever they are.
+    pub fn size(&self) -> usize {
+        self.shape.len().saturating_mul(self.element.size())
+    }
     /// The bytes of the current shape; none where the host does not have them.
     pub fn bytes(&self) -> &[u8] {
-        let len = self.shape.len() * self.element.size();
-        self.memory.bytes().get(..len).unwrap_or_default()
+        self.memory.bytes().get(..self.size()).unwrap_or_default()
     }
     /// The bytes of the current shape, to be written.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        let len = self.shape.len() * self.element.size();
-        self.memory.bytes_mut().get_mut(..len).unwrap_or_default()
+        let size = self.size();
+        self.memory.bytes_mut().get_mut(..size).unwrap_or_default()
+    }
+    /// As [`HostTensor::bytes_mut`], where the host must have them.
+    ///
+    /// # Errors
+    /// They lie on the device alone.
+    pub fn host_bytes_mut(&mut self) -> Result<&mut [u8], TensorError> {
+        let size = self.size();
+        match self.memory.bytes_mut().get_mut(..size) {
+            Some(bytes) => Ok(bytes),
+            None => Err(TensorError::Elsewhere {
+                name: self.name.clone(),
+            }),
+        }
     }
     fn check(&self, wanted: ElementType) -> Result<(), TensorError> {
-        if self.bytes().len() < self.shape.len() * self.element.size() {
+        if self.bytes().len() < self.size() {
             return Err(TensorError::Elsewhere {
                 name: self.name.clone(),
             });

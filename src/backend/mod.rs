@@ -50,18 +50,41 @@ impl NetworkSource {
     ///
     /// # Errors
     /// What is wrong with it, as the end of a sentence.
-    pub fn check(&self) -> Result<(), String> {
-        let checked = match self {
+    pub fn check(&self) -> Result<(), Unusable> {
+        match self {
             NetworkSource::File(path) => match network::check(path) {
                 Ok(()) | Err(NetworkError::Io { .. }) => Ok(()),
-                Err(NetworkError::NotOnnx { problem, .. }) => Err(problem),
-                Err(NetworkError::WeightsOutside { problem, .. }) => return Err(problem),
-                Err(other) => return Err(other.to_string()),
+                Err(NetworkError::NotOnnx { problem, .. }) => Err(Unusable::NotWhole { problem }),
+                Err(other) => Err(Unusable::Refused(other)),
             },
-            NetworkSource::Embedded { bytes, .. } => network::check_bytes(bytes),
-        };
-        checked
-            .map_err(|problem| format!("it is not a whole ONNX file: {problem}; export or download it again"))
+            NetworkSource::Embedded { bytes, .. } => {
+                network::check_bytes(bytes).map_err(|fault| Unusable::NotWhole {
+                    problem: fault.to_string(),
+                })
+            }
+        }
+    }
+}
+
+/// Why no parser is given a network; each is the end of a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// It claims what it does not hold.
+    #[error("it is not a whole ONNX file: {problem}; export or download it again")]
+    NotWhole {
+        /// What is wrong, as a phrase.
+        problem: String,
+    },
+    /// What it needs beside it is not there, or is elsewhere than beside it.
+    #[error("{}", phrase(.0))]
+    Refused(NetworkError),
+}
+
+/// Without the file's name where the sentence has it already.
+fn phrase(error: &NetworkError) -> String {
+    match error {
+        NetworkError::WeightsOutside { problem, .. } => problem.clone(),
+        other => other.to_string(),
     }
 }
 

@@ -233,7 +233,7 @@ impl Session<'_> {
             timing_cache: earlier,
             watch: Some(Box::new(move |progress| show_progress(&shown, progress))),
             stop: Arc::clone(&self.stop),
-            calibrator: calibrator.map(|calibrator| Box::new(calibrator) as Box<dyn tensorrt::Calibrator>),
+            calibrator,
         };
         let built = build::build(self.library, request);
         bar.finish_and_clear();
@@ -274,13 +274,12 @@ impl Session<'_> {
         let frames = DetectorFrames::open(source, self.args.calibration_frames, detector, !is_first)?;
         let uploads =
             gpu::Uploads::open(self.ordinal.unwrap_or(0)).context("calibration needs the GPU's memory")?;
-        let lengths = build::calibration_lengths(&job.facts, &job.options);
         let key = serde_json::to_vec(&(&job.identity.blake3, description, &job.options.profiles))?;
         let file = self
             .cache
             .folder()
             .join(format!("{}.calibration", &blake3::hash(&key).to_hex()[..32]));
-        let calibrator = FrameCalibrator::new(Box::new(frames), Box::new(uploads), lengths, file);
+        let calibrator = FrameCalibrator::new(Box::new(frames), Box::new(uploads), file);
         let problem = calibrator.problem();
         Ok(Some((calibrator, problem)))
     }

@@ -261,7 +261,10 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         .iter()
         .map(|engine| match engine {
             NetworkSource::File(path) => (engine.to_string(), network::read(path).map_err(|e| e.to_string())),
-            NetworkSource::Embedded { bytes, .. } => (engine.to_string(), network::facts(bytes)),
+            NetworkSource::Embedded { bytes, .. } => (
+                engine.to_string(),
+                network::facts(bytes).map_err(|e| e.to_string()),
+            ),
         })
         .collect();
     match format {

@@ -115,7 +115,7 @@ pub struct Listed {
     /// Its length on disk.
     pub bytes: u64,
     /// How it was made, or why that is not known.
-    pub manifest: Result<PlanManifest, String>,
+    pub manifest: Result<PlanManifest, ManifestError>,
 }
 
 /// A lock on one key; others wait until it is dropped.
@@ -265,7 +265,7 @@ impl PlanCache {
             .filter(|path| path.extension().is_some_and(|extension| extension == "plan"))
             .map(|path| {
                 let metadata = fs::metadata(&path).ok();
-                let manifest = manifest::read(&path).map_err(|error| error.to_string());
+                let manifest = manifest::read(&path);
                 let bytes = metadata.as_ref().map_or(0, fs::Metadata::len);
                 (
                     metadata.and_then(|metadata| metadata.modified().ok()),

@@ -163,13 +163,26 @@ fn check_weights(path: &Path, claims: Claims) -> Result<(), NetworkError> {
     Ok(())
 }
 
-/// As [`check`], of a network in memory; the error is a phrase.
+/// As [`check`], of a network in memory.
 ///
 /// # Errors
 /// It claims what it does not hold.
-pub fn check_bytes(bytes: &[u8]) -> Result<(), String> {
-    let checked = protobuf::check(Cursor::new(bytes), bytes.len() as u64);
-    checked.map(|_| ()).map_err(|fault| fault.to_string())
+pub fn check_bytes(bytes: &[u8]) -> Result<(), Fault> {
+    protobuf::check(Cursor::new(bytes), bytes.len() as u64).map(|_| ())
+}
+
+/// Why bytes have no facts; each is a phrase.
+#[derive(Debug, thiserror::Error)]
+pub enum NoFacts {
+    /// They claim what they do not hold.
+    #[error(transparent)]
+    Fault(#[from] Fault),
+    /// They are no ONNX.
+    #[error("{0}")]
+    NotOnnx(String),
+    /// There is nothing in it.
+    #[error("it holds no graph")]
+    NoGraph,
 }
 
 /// Reads the facts of a network file.
@@ -179,9 +192,9 @@ pub fn read(path: &Path) -> Result<NetworkFacts, NetworkError> {
         path: path.to_owned(),
         error,
     })?;
-    facts(&bytes).map_err(|problem| NetworkError::NotOnnx {
+    facts(&bytes).map_err(|error| NetworkError::NotOnnx {
         path: path.to_owned(),
-        problem,
+        problem: error.to_string(),
     })
 }
 
@@ -213,11 +226,14 @@ pub fn identity(path: &Path) -> Result<(String, u64), NetworkError> {
     Ok((hash, bytes))
 }
 
-/// The facts of a network in memory; the error is a phrase.
-pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, String> {
+/// The facts of a network in memory.
+///
+/// # Errors
+/// It is no whole ONNX file.
+pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, NoFacts> {
     check_bytes(bytes)?;
-    let model = ModelProto::parse_buf(bytes).map_err(|e| e.to_string())?;
-    let graph = model.graph.ok_or("it holds no graph")?;
+    let model = ModelProto::parse_buf(bytes).map_err(|error| NoFacts::NotOnnx(error.to_string()))?;
+    let graph = model.graph.ok_or(NoFacts::NoGraph)?;
     let initializers: HashSet<&str> = graph
         .initializer
         .iter()

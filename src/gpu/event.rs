@@ -96,7 +96,7 @@ impl Event {
     /// # Errors
     /// One of them is not done, or was never recorded.
     pub fn since(&self, earlier: &Event) -> Result<Nanos, GpuError> {
-        // SAFETY: both are alive, and of one context.
+        // SAFETY: both are alive; the driver refuses events of two devices.
         let ms = unsafe { result::event::elapsed(earlier.raw, self.raw) }
             .map_err(driver_failed("cuEventElapsedTime"))?;
         Ok(Nanos((f64::from(ms) * 1e6).round() as i64))

@@ -8,7 +8,7 @@ use super::device::driver_failed;
 use super::stream::Stream;
 use super::{Gpu, GpuError};
 
-/// Captured work, ready to launch. It holds the addresses that it was captured with; whoever captured it keeps them alive.
+/// Captured work, ready to launch. It holds the addresses that it was captured with, and nothing that keeps them alive.
 #[derive(Debug)]
 pub struct Graph {
     raw: sys::CUgraphExec,
@@ -30,7 +30,7 @@ impl Graph {
     ) -> Result<Self, E> {
         let raw_stream: sys::CUstream = stream.raw().cast();
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: the stream is alive and no capture of it is under way.
+        // SAFETY: the stream is alive; the driver refuses one that is being captured.
         unsafe { result::stream::begin_capture(raw_stream, mode) }
             .map_err(|error| of_driver(driver_failed("cuStreamBeginCapture")(error)))?;
         let enqueued = enqueue();
@@ -63,10 +63,14 @@ impl Graph {
 
     /// Enqueues it.
     ///
+    /// # Safety
+    /// What the captured work reads and writes is alive, and so are the kernels and libraries that it is of, until the launch
+    /// is done; and what was asked of whoever enqueued it while it was captured holds for this launch too.
+    ///
     /// # Errors
     /// The driver fails.
-    pub fn launch(&mut self, stream: &Stream) -> Result<(), GpuError> {
-        // SAFETY: both are alive.
+    pub unsafe fn launch(&mut self, stream: &Stream) -> Result<(), GpuError> {
+        // SAFETY: both are alive; what the work needs is, as the caller vouches.
         unsafe { result::graph::launch(self.raw, stream.raw().cast()) }
             .map_err(driver_failed("cuGraphLaunch"))
     }

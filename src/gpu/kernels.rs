@@ -69,9 +69,13 @@ unsafe impl Sync for Module {}
 impl Module {
     /// Loads what NVRTC made of `source` for this device: machine code, or PTX that ends with a zero.
     ///
+    /// # Safety
+    /// `code` is whole, and what NVRTC made of this source: the driver trusts the lengths in it, and [`super::Fit`] and its like
+    /// trust its kernels to take the arguments, and to touch the memory, that the source says.
+    ///
     /// # Errors
     /// The driver does not take it.
-    pub fn load(gpu: &Arc<Gpu>, source: KernelSource, code: &[u8]) -> Result<Arc<Self>, GpuError> {
+    pub unsafe fn load(gpu: &Arc<Gpu>, source: KernelSource, code: &[u8]) -> Result<Arc<Self>, GpuError> {
         gpu.bind()?;
         let ends = code.starts_with(b"\x7fELF") || code.ends_with(b"\0");
         if !ends {
@@ -80,7 +84,7 @@ impl Module {
                 problem: format!("{} bytes of code without an end", code.len()),
             });
         }
-        // SAFETY: an ELF file states its own length; PTX ends with a zero, as was just asked.
+        // SAFETY: an ELF file states its own length, and is whole as the caller vouches; PTX ends with a zero, as was just asked.
         let raw = unsafe { result::module::load_data(code.as_ptr().cast()) }
             .map_err(driver_failed("cuModuleLoadData"))?;
         Ok(Arc::new(Self {
@@ -142,8 +146,8 @@ impl Kernel {
     /// Enqueues `blocks` blocks of [`BLOCK`] threads; the thread has bound the device.
     ///
     /// # Safety
-    /// The arguments are those of the kernel's declaration, each a pointer or `unsigned long long` there, and the memory that it touches through them is alive until it
-    /// is done.
+    /// The arguments are those of the kernel's declaration, each a pointer or `unsigned long long` there, and the memory that it
+    /// touches through them is alive until it is done.
     pub(super) unsafe fn launch(
         &self,
         stream: &Stream,

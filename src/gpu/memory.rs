@@ -1,7 +1,9 @@
 //! Memory of a device, and pinned memory of the host that it reads and writes by itself.
 //!
-//! Both are freed only when the device is done with everything under way, since copies and kernels hold addresses that
-//! nothing else keeps alive.
+//! Both are freed only when nobody holds them and the device is done with everything under way, since copies and kernels
+//! hold addresses that nothing else keeps alive. So no copy or kernel finds memory that is gone. What the compiler cannot see
+//! is when the device writes to memory that the host looks at: every function that hands pinned memory to the device is
+//! `unsafe`, and its caller vouches that nobody looks meanwhile.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -10,19 +12,32 @@ use std::sync::Arc;
 use cudarc::driver::{result, sys};
 
 use super::device::driver_failed;
-use super::{Gpu, GpuError};
+use super::{Gpu, GpuError, Span};
 use crate::tensor::HostMemory;
 
 /// Most bytes that one block may have; more is a mistake somewhere, and `isize` ends not far beyond.
 const LARGEST: usize = 1 << 46;
 
-/// A block of device memory.
+/// What a block of device memory and its spans share.
 #[derive(Debug)]
-pub struct DeviceMemory {
+pub(super) struct DeviceBlock {
     address: sys::CUdeviceptr,
     bytes: usize,
     gpu: Arc<Gpu>,
 }
+
+impl DeviceBlock {
+    pub(super) fn address(&self) -> u64 {
+        self.address
+    }
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// A block of device memory.
+#[derive(Debug)]
+pub struct DeviceMemory(Arc<DeviceBlock>);
 
 impl DeviceMemory {
     /// `bytes` of unspecified content (at least one, so that every block has an address).
@@ -40,21 +55,26 @@ impl DeviceMemory {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => out_of_memory(gpu, bytes),
             _ => driver_failed("cuMemAlloc")(error),
         })?;
-        Ok(Self {
+        Ok(Self(Arc::new(DeviceBlock {
             address,
             bytes,
             gpu: Arc::clone(gpu),
-        })
+        })))
     }
 
     /// Where it is, for kernels.
     pub fn address(&self) -> u64 {
-        self.address
+        self.0.address
     }
 
     /// Its size.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.0.bytes
+    }
+
+    /// The whole block, for kernels: the span keeps it alive.
+    pub fn span(&self) -> Span {
+        Span::of_device(&self.0)
     }
 
     /// Copies `bytes` there and waits.
@@ -62,24 +82,35 @@ impl DeviceMemory {
     /// # Errors
     /// The driver fails.
     pub fn fill(&self, bytes: &[u8]) -> Result<(), GpuError> {
-        self.gpu.bind()?;
-        let bytes = &bytes[..bytes.len().min(self.bytes)];
+        self.0.gpu.bind()?;
+        let bytes = &bytes[..bytes.len().min(self.bytes())];
         // SAFETY: the block holds as many bytes.
-        unsafe { result::memcpy_htod_sync(self.address, bytes) }.map_err(driver_failed("cuMemcpyHtoD"))
+        unsafe { result::memcpy_htod_sync(self.address(), bytes) }.map_err(driver_failed("cuMemcpyHtoD"))
     }
-}
 
-impl DeviceMemory {
     /// Fills it with zeros and waits.
     ///
     /// # Errors
     /// The driver fails.
     pub fn clear(&self) -> Result<(), GpuError> {
-        self.fill(&vec![0; self.bytes])
+        self.fill(&vec![0; self.bytes()])
+    }
+
+    /// Copies all of it to the host and waits; not for streams that write to it, which are synchronised before.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn read(&self) -> Result<Vec<u8>, GpuError> {
+        self.0.gpu.bind()?;
+        let mut bytes = vec![0; self.bytes()];
+        // SAFETY: both hold as many bytes, and the call returns when they are copied.
+        unsafe { result::memcpy_dtoh_sync(&mut bytes, self.address()) }
+            .map_err(driver_failed("cuMemcpyDtoH"))?;
+        Ok(bytes)
     }
 }
 
-impl Drop for DeviceMemory {
+impl Drop for DeviceBlock {
     fn drop(&mut self) {
         let _ = self.gpu.synchronize();
         // SAFETY: made by us, and nothing that uses it is under way.
@@ -105,9 +136,9 @@ pub enum Reach {
     Managed,
 }
 
-/// A block of pinned host memory, shared by the tensor that fills it and the slot that copies it.
+/// A block of pinned host memory, shared by the tensor that fills it, the slot that copies it, and spans.
 #[derive(Debug)]
-struct Pinned {
+pub(super) struct PinnedBlock {
     at: NonNull<u8>,
     bytes: usize,
     reach: Reach,
@@ -116,13 +147,21 @@ struct Pinned {
     gpu: Arc<Gpu>,
 }
 
-// SAFETY: the block is plain memory; who may write when is the slot's protocol (filled before it is submitted, read
-// after it was waited for).
-unsafe impl Send for Pinned {}
-// SAFETY: as above.
-unsafe impl Sync for Pinned {}
+impl PinnedBlock {
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+    pub(super) fn mapped(&self) -> Option<u64> {
+        self.mapped
+    }
+}
 
-impl Drop for Pinned {
+// SAFETY: the block is plain memory of no thread; only its one `PinnedMemory` makes references to it.
+unsafe impl Send for PinnedBlock {}
+// SAFETY: as above.
+unsafe impl Sync for PinnedBlock {}
+
+impl Drop for PinnedBlock {
     fn drop(&mut self) {
         let _ = self.gpu.synchronize();
         // SAFETY: made by us, and nothing that uses it is under way.
@@ -137,11 +176,11 @@ impl Drop for Pinned {
 
 /// Pinned memory as a tensor has it; there is one for each block.
 #[derive(Debug)]
-pub struct PinnedMemory(Arc<Pinned>);
+pub struct PinnedMemory(Arc<PinnedBlock>);
 
 /// Where a block of pinned memory is; keeps it alive.
 #[derive(Clone, Debug)]
-pub struct PinnedAddress(Arc<Pinned>);
+pub struct PinnedAddress(Arc<PinnedBlock>);
 
 impl PinnedMemory {
     /// `bytes` of zeros.
@@ -151,6 +190,10 @@ impl PinnedMemory {
     pub fn new(gpu: &Arc<Gpu>, bytes: usize, reach: Reach) -> Result<Self, GpuError> {
         gpu.bind()?;
         let bytes = bytes.max(1);
+        let full = || GpuError::PinnedFull { wanted: bytes as u64 };
+        if bytes > LARGEST {
+            return Err(full());
+        }
         let (call, pinned) = match reach {
             Reach::Copies => ("cuMemHostAlloc", Some(0)),
             Reach::Mapped => ("cuMemHostAlloc", Some(sys::CU_MEMHOSTALLOC_DEVICEMAP)),
@@ -159,22 +202,20 @@ impl PinnedMemory {
         // SAFETY: the context is this thread's.
         let made = unsafe {
             match pinned {
-                Some(flags) => result::malloc_host(bytes.min(LARGEST), flags),
+                Some(flags) => result::malloc_host(bytes, flags),
                 // The host's, until a stream lends it to the device.
-                None => {
-                    result::malloc_managed(bytes.min(LARGEST), sys::CUmemAttach_flags::CU_MEM_ATTACH_HOST)
-                        .map(|address| address as *mut std::ffi::c_void)
-                }
+                None => result::malloc_managed(bytes, sys::CUmemAttach_flags::CU_MEM_ATTACH_HOST)
+                    .map(|address| address as *mut std::ffi::c_void),
             }
         };
         let at = made.map_err(|error| match error.0 {
-            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => GpuError::PinnedFull { wanted: bytes as u64 },
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => full(),
             _ => driver_failed(call)(error),
         })?;
         let at = NonNull::new(at.cast::<u8>()).ok_or_else(|| driver_gave_nothing(call, bytes))?;
         // SAFETY: the block has that many bytes, and is nobody else's yet.
         unsafe { at.as_ptr().write_bytes(0, bytes) };
-        let mut block = Pinned {
+        let mut block = PinnedBlock {
             at,
             bytes,
             reach,
@@ -207,11 +248,13 @@ fn driver_gave_nothing(call: &'static str, bytes: usize) -> GpuError {
 
 impl HostMemory for PinnedMemory {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: the block lives as long as `self`, and while a tensor is looked at no copy into it is under way.
+        // SAFETY: the block lives as long as `self`, and its bytes were written in `new`. The device writes to it by copies and
+        // spans alone, whose makers vouch that nobody looks meanwhile (`Stream::download`, `PinnedAddress::span`).
         unsafe { std::slice::from_raw_parts(self.0.at.as_ptr(), self.0.bytes) }
     }
     fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above; there is one `PinnedMemory` a block, and `PinnedAddress` gives no references.
+        // SAFETY: as above, also where the device reads (`Stream::upload`); there is one `PinnedMemory` a block, and
+        // `PinnedAddress` gives no references.
         unsafe { std::slice::from_raw_parts_mut(self.0.at.as_ptr(), self.0.bytes) }
     }
 }
@@ -225,9 +268,12 @@ impl PinnedAddress {
     pub fn reach(&self) -> Reach {
         self.0.reach
     }
-    /// Where the device sees it; none if it only copies.
-    pub fn mapped(&self) -> Option<u64> {
-        self.0.mapped
+    /// The whole block as kernels see it; none if the device only copies.
+    ///
+    /// # Safety
+    /// While work that was given the span, or a copy of it, is under way, nobody reads or writes the block's [`PinnedMemory`].
+    pub unsafe fn span(&self) -> Option<Span> {
+        Span::of_pinned(&self.0)
     }
     /// Where the host sees it.
     pub fn as_ptr(&self) -> *mut u8 {
@@ -260,15 +306,14 @@ impl Uploads {
     /// # Errors
     /// The device has no memory left, or the copy fails.
     pub fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, GpuError> {
-        let fits = |block: &DeviceMemory| block.bytes() == bytes.len().max(1);
-        if !self.blocks.get(name).is_some_and(fits) {
-            self.blocks
-                .insert(name.to_owned(), DeviceMemory::new(&self.gpu, bytes.len())?);
-        }
-        let Some(block) = self.blocks.get(name) else {
-            return Ok(0);
+        let known = self.blocks.remove(name);
+        let block = match known.filter(|block| block.bytes() == bytes.len().max(1)) {
+            Some(block) => block,
+            None => DeviceMemory::new(&self.gpu, bytes.len())?,
         };
         block.fill(bytes)?;
-        Ok(block.address())
+        let address = block.address();
+        self.blocks.insert(name.to_owned(), block);
+        Ok(address)
     }
 }

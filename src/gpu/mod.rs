@@ -7,8 +7,15 @@
 //!
 //! # Who keeps whom alive
 //! [`Gpu`] is the device's primary context; every stream, event, block of memory, graph, module and partition holds it. A
-//! stream holds its partition, a kernel its module. Memory waits for the device before it is freed, so that whatever a stream still has
-//! under way finds its addresses (a graph is freed by the driver when its last launch is done); a hanging device hangs there, and the run's watchdog leaves such a tenant alone.
+//! stream holds its partition, a kernel its module. Kernels are given [`Span`]s, which hold their memory. Memory waits for the
+//! device before it is freed, so that whatever a stream still has under way finds its addresses (a graph is freed by the driver
+//! when its last launch is done); a hanging device hangs there, and the run's watchdog leaves such a tenant alone.
+//!
+//! # Safe and unsafe
+//! A safe function here cannot be misused into undefined behaviour: lengths are checked, and memory is kept by what uses it. What
+//! cannot be seen here is `unsafe`, with what the caller owes: handing host memory to the device, which nobody may touch there
+//! until the device is done ([`Stream::upload`], [`Stream::download`], [`Stream::lend`], [`PinnedAddress::span`]); launching work
+//! that others captured ([`Graph::launch`]); and loading code ([`Module::load`]).
 //!
 //! # Threads
 //! Everything here may move between threads and be shared. A thread binds the context ([`Gpu::bind`]) before it
@@ -20,6 +27,7 @@
 
 mod clock_map;
 mod context;
+mod copies;
 mod cupti;
 mod device;
 mod driver;
@@ -34,11 +42,13 @@ mod partition;
 mod pillars;
 mod queues;
 mod scatter;
+mod span;
 mod stream;
 
 pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
 pub use context::Gpu;
-pub use cupti::cupti_version;
+pub use copies::CopyLoad;
+pub use cupti::{CuptiError, cupti_version};
 pub use device::{Device, GpuError, devices, first, numbered};
 pub use event::{Event, Sync};
 pub use fit::Fit;
@@ -50,5 +60,6 @@ pub use nvrtc::{Nvrtc, NvrtcError};
 pub use partition::Partition;
 pub use pillars::Pillars;
 pub use queues::{ask_for_all_queues, asked_queues};
-pub use scatter::{Scatter, Span};
+pub use scatter::Scatter;
+pub use span::Span;
 pub use stream::Stream;

@@ -3,11 +3,10 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use super::GpuError;
 use super::kernels::{BLOCK, Kernel, Module};
 use super::memory::DeviceMemory;
-use super::scatter::Span;
 use super::stream::Stream;
+use super::{GpuError, Span};
 use crate::device_step::{POINT_WORDS, PillarRules, PillarTensor};
 
 /// Blocks of a launch, in whose strides threads go through points, cells and rows.
@@ -109,21 +108,25 @@ impl Pillars {
         let needs = |tensor: &PillarTensor| {
             let [row, slot, feature] = tensor.strides;
             let last = |count: usize, stride: usize| count.saturating_sub(1).saturating_mul(stride);
-            let last = last(pillars, row) + last(tensor.slots, slot) + last(tensor.features.len(), feature);
-            (last + 1) * 4
+            let last = last(pillars, row)
+                .saturating_add(last(tensor.slots, slot))
+                .saturating_add(last(tensor.features.len(), feature));
+            last.saturating_add(1).saturating_mul(4)
         };
         let is_too_long = |tensor: &PillarTensor| {
-            tensor.features.len() > MOST_FEATURES || tensor.slots == 0 || tensor.slots * pillars >= 1 << 31
+            tensor.features.len() > MOST_FEATURES
+                || tensor.slots == 0
+                || tensor.slots.saturating_mul(pillars) >= 1 << 31
         };
         let places = Places::new(&rules);
         let is_small =
-            |(span, tensor): &(Span, PillarTensor)| span.bytes < needs(tensor) || is_too_long(tensor);
-        let small = block.bytes < rules.block_bytes() || cells.bytes < pillars * 8;
+            |(span, tensor): &(Span, PillarTensor)| span.bytes() < needs(tensor) || is_too_long(tensor);
+        let small = block.bytes() < rules.block_bytes() || cells.bytes() < pillars * 8;
         let (Some(places), false) = (places, small || tensors.iter().any(is_small)) else {
             return Err(GpuError::TooSmall {
                 what: "the pillars' memory",
                 wanted: (rules.block_bytes() + pillars * 8) as u64,
-                found: (block.bytes + cells.bytes) as u64,
+                found: (block.bytes() + cells.bytes()) as u64,
             });
         };
         let setup = DeviceMemory::new(module.gpu(), setup_of(&rules, &places).len() * 4)?;
@@ -163,17 +166,16 @@ impl Pillars {
             kernels,
             rules,
             places,
-            block: Span { address: block, .. },
-            cells: Span { address: cells, .. },
             ..
         } = self;
+        let (block, cells) = (self.block.address(), self.cells.address());
         let (setup, work) = (self.setup.address(), self.work.address());
         let (points, pillars) = (rules.capacity as usize, rules.max_pillars as usize);
         let area = rules.cells[0] as usize * rules.cells[1] as usize;
         let launch = |kernel: &Kernel, threads: usize, arguments: &[u64]| {
             let blocks = threads.div_ceil(BLOCK as usize).min(MOST_BLOCKS) as u32;
             // SAFETY: the declarations in kernels/pillars.cu; sizes were asked for in `new`, indices there come from counts
-            // that are cut to these sizes, and the memory outlives the frame (`Span`, and this).
+            // that are cut to these sizes, and this and its spans hold the memory, which is not freed before the device is done.
             unsafe { kernel.launch(stream, blocks, arguments) }
         };
         // Word 2 of the working memory is the number of points, word 0 that of pillars.
@@ -184,27 +186,27 @@ impl Pillars {
             launch(&kernels.groups, tiles.div_ceil(GROUP), &[setup, work, number])?;
             launch(&kernels.prefix, tiles, &[setup, work, number, values, into])
         };
-        launch(&kernels.clear, area.max(pillars), &[setup, *block, work, *cells])?;
-        launch(&kernels.cells, points, &[setup, *block, work])?;
+        launch(&kernels.clear, area.max(pillars), &[setup, block, work, cells])?;
+        launch(&kernels.cells, points, &[setup, block, work])?;
         launch(&kernels.flags, points, &[setup, work])?;
         sums(2, points, Places::FLAG, Places::RANK)?;
-        launch(&kernels.rows, points, &[setup, work, *cells])?;
+        launch(&kernels.rows, points, &[setup, work, cells])?;
         launch(&kernels.count, points, &[setup, work])?;
         sums(0, pillars, Places::COUNT, Places::START)?;
         launch(&kernels.fill, points, &[setup, work])?;
         launch(&kernels.keep, points, &[setup, work])?;
-        launch(&kernels.mean, pillars, &[setup, *block, work])?;
+        launch(&kernels.mean, pillars, &[setup, block, work])?;
         for (span, tensor) in &self.tensors {
             let [row, slot, feature] = tensor.strides.map(|stride| stride as u64);
             let codes = tensor.features.iter().rev();
             let codes = codes.fold(0, |codes, code| codes << 4 | u64::from(code & 15));
             let (slots, features) = (tensor.slots as u64, tensor.features.len() as u64);
             let arguments = [
-                span.address,
+                span.address(),
                 setup,
-                *block,
+                block,
                 work,
-                *cells,
+                cells,
                 slots,
                 row,
                 slot,

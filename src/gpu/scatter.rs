@@ -2,20 +2,11 @@
 
 use std::sync::Arc;
 
-use super::GpuError;
 use super::kernels::{BLOCK, Kernel, Module};
 use super::memory::DeviceMemory;
 use super::stream::Stream;
+use super::{GpuError, Span};
 use crate::device_step::CanvasShape;
-
-/// Memory that a kernel is given: whoever enqueues keeps it alive until the device is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// Where the device sees it.
-    pub address: u64,
-    /// Its size.
-    pub bytes: usize,
-}
 
 /// One frame's scatter, over memory of its own for the cells that the frame before wrote.
 #[derive(Debug)]
@@ -43,12 +34,12 @@ impl Scatter {
         cells: Span,
         canvas: Span,
     ) -> Result<Self, GpuError> {
-        let area = shape.cells[0] * shape.cells[1];
-        if canvas.bytes < area * shape.channels * 4 || cells.bytes < shape.max_pillars * 8 {
+        let (on_canvas, in_cells) = (shape.canvas_bytes(), shape.max_pillars.saturating_mul(8));
+        if canvas.bytes() < on_canvas || cells.bytes() < in_cells {
             return Err(GpuError::TooSmall {
                 what: "the scatter's canvas or cells",
-                wanted: (area * shape.channels * 4 + shape.max_pillars * 8) as u64,
-                found: (canvas.bytes + cells.bytes) as u64,
+                wanted: on_canvas.saturating_add(in_cells) as u64,
+                found: (canvas.bytes() + cells.bytes()) as u64,
             });
         }
         let written = DeviceMemory::new(module.gpu(), shape.max_pillars * 4)?;
@@ -77,21 +68,22 @@ impl Scatter {
             max_pillars,
             channels_first,
         } = self.shape;
-        if pillars > rows || pillars > max_pillars || rows * channels * 4 > self.features.bytes {
+        let bytes_of = |rows: usize| rows.saturating_mul(channels).saturating_mul(4);
+        if pillars > rows || pillars > max_pillars || bytes_of(rows) > self.features.bytes() {
             return Err(GpuError::TooSmall {
                 what: "the scatter's features",
-                wanted: (pillars.max(rows) * channels * 4) as u64,
-                found: self.features.bytes as u64,
+                wanted: bytes_of(pillars.max(rows)) as u64,
+                found: self.features.bytes() as u64,
             });
         }
         let area = width * height;
         if !self.is_clear {
-            stream.clear(self.canvas, area * channels * 4)?;
+            stream.clear(&self.canvas, self.shape.canvas_bytes())?;
             self.is_clear = true;
         }
         let number = |number: usize| number as u64;
         let blocks = u32::try_from((max_pillars * channels).div_ceil(BLOCK as usize)).unwrap_or(u32::MAX);
-        let (canvas, written) = (self.canvas.address, self.written.address());
+        let (canvas, written) = (self.canvas.address(), self.written.address());
         let clear = [
             canvas,
             written,
@@ -102,8 +94,8 @@ impl Scatter {
         let scatter = [
             canvas,
             written,
-            self.features.address,
-            self.cells.address,
+            self.features.address(),
+            self.cells.address(),
             number(pillars),
             number(rows),
             number(max_pillars),
@@ -113,7 +105,7 @@ impl Scatter {
             u64::from(channels_first),
         ];
         // SAFETY: the declarations in kernels/scatter.cu; sizes were asked for above and in `new`, cells beyond the canvas
-        // are passed over there, and the memory outlives the frame (`Span`).
+        // are passed over there, and the spans hold the memory, which is not freed before the device is done.
         unsafe {
             self.clear.launch(stream, blocks, &clear)?;
             self.scatter.launch(stream, blocks, &scatter)

@@ -3,14 +3,13 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use cudarc::driver::{result, sys};
+use cudarc::driver::{DriverError, result, sys};
 
 use super::device::driver_failed;
 use super::event::Event;
 use super::memory::{DeviceMemory, PinnedAddress};
 use super::partition::Partition;
-use super::scatter::Span;
-use super::{Gpu, GpuError};
+use super::{Gpu, GpuError, Span};
 
 /// A stream that does not wait for the default one. The thread that uses it has bound its [`Gpu`].
 #[derive(Debug)]
@@ -70,7 +69,7 @@ impl Stream {
     /// # Errors
     /// The driver fails, or work before it did.
     pub fn record(&self, event: &Event) -> Result<(), GpuError> {
-        // SAFETY: both are alive, and of one context.
+        // SAFETY: both are alive; the driver refuses an event of another device.
         unsafe { result::event::record(event.raw(), self.raw) }.map_err(driver_failed("cuEventRecord"))
     }
 
@@ -80,30 +79,47 @@ impl Stream {
     /// The driver fails.
     pub fn wait_for(&self, event: &Event) -> Result<(), GpuError> {
         let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
-        // SAFETY: both are alive, and of one context.
+        // SAFETY: both are alive.
         unsafe { result::stream::wait_event(self.raw, event.raw(), flags) }
             .map_err(driver_failed("cuStreamWaitEvent"))
     }
 
-    /// Copies the first `bytes` of host memory to the device, in order with the stream.
+    /// Copies the first `bytes` of host memory to the device, in order with the stream; `bytes` is cut to what both blocks hold.
+    ///
+    /// # Safety
+    /// Until the stream has passed the copy, nobody writes to the [`super::PinnedMemory`] of `from`.
     ///
     /// # Errors
-    /// The driver fails. Panics never: `bytes` is cut to what both blocks hold.
-    pub fn upload(&self, to: &DeviceMemory, from: &PinnedAddress, bytes: usize) -> Result<(), GpuError> {
+    /// The driver fails.
+    pub unsafe fn upload(
+        &self,
+        to: &DeviceMemory,
+        from: &PinnedAddress,
+        bytes: usize,
+    ) -> Result<(), GpuError> {
         let bytes = bytes.min(to.bytes()).min(from.bytes());
-        // SAFETY: both blocks hold as many bytes, and neither is freed before the device is done (their `Drop`).
+        // SAFETY: both blocks hold as many bytes, and neither is freed before the device is done (their `Drop`). The host's is not
+        // written meanwhile, as the caller vouches.
         unsafe { sys::cuMemcpyHtoDAsync_v2(to.address(), from.as_ptr().cast(), bytes, self.raw) }
             .result()
             .map_err(driver_failed("cuMemcpyHtoDAsync"))
     }
 
-    /// Copies the first `bytes` of device memory to the host, in order with the stream.
+    /// Copies the first `bytes` of device memory to the host, in order with the stream; `bytes` is cut to what both blocks hold.
+    ///
+    /// # Safety
+    /// Until the stream has passed the copy, nobody reads or writes the [`super::PinnedMemory`] of `to`.
     ///
     /// # Errors
     /// The driver fails.
-    pub fn download(&self, to: &PinnedAddress, from: &DeviceMemory, bytes: usize) -> Result<(), GpuError> {
+    pub unsafe fn download(
+        &self,
+        to: &PinnedAddress,
+        from: &DeviceMemory,
+        bytes: usize,
+    ) -> Result<(), GpuError> {
         let bytes = bytes.min(to.bytes()).min(from.bytes());
-        // SAFETY: as in `upload`.
+        // SAFETY: as in `upload`; the host's is neither read nor written meanwhile, as the caller vouches.
         unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_ptr().cast(), from.address(), bytes, self.raw) }
             .result()
             .map_err(driver_failed("cuMemcpyDtoHAsync"))
@@ -113,26 +129,30 @@ impl Stream {
     ///
     /// # Errors
     /// The driver fails.
-    pub fn clear(&self, span: Span, bytes: usize) -> Result<(), GpuError> {
-        let bytes = bytes.min(span.bytes);
-        // SAFETY: the block holds as many bytes, and whoever gave it keeps it alive.
-        unsafe { sys::cuMemsetD8Async(span.address, 0, bytes, self.raw) }
+    pub fn clear(&self, span: &Span, bytes: usize) -> Result<(), GpuError> {
+        let bytes = bytes.min(span.bytes());
+        // SAFETY: the block holds as many bytes, and is not freed before the device is done (its `Drop`).
+        unsafe { sys::cuMemsetD8Async(span.address(), 0, bytes, self.raw) }
             .result()
             .map_err(driver_failed("cuMemsetD8Async"))
     }
 
-    /// Gives managed memory to the device, in order with the stream: the host leaves it alone from now on.
+    /// Gives managed memory to the device, in order with the stream.
+    ///
+    /// # Safety
+    /// Until the stream has passed a later [`Stream::give_back`], nobody reads or writes the block's [`super::PinnedMemory`]:
+    /// a host that cannot reach memory of a busy device is ended by the system.
     ///
     /// # Errors
     /// The driver fails, or the memory is not managed.
-    pub fn lend(&self, memory: &PinnedAddress) -> Result<(), GpuError> {
+    pub unsafe fn lend(&self, memory: &PinnedAddress) -> Result<(), GpuError> {
         self.attach(memory, sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL)
     }
 
     /// Gives managed memory back to the host, which may touch it when the stream has passed this point.
     ///
     /// # Errors
-    /// As [`Stream::lend`].
+    /// The driver fails, or the memory is not managed.
     pub fn give_back(&self, memory: &PinnedAddress) -> Result<(), GpuError> {
         self.attach(memory, sys::CUmemAttach_flags::CU_MEM_ATTACH_HOST)
     }
@@ -141,6 +161,19 @@ impl Stream {
         // SAFETY: the block is alive, and the driver refuses what is not managed. A length of 0 is the whole of it.
         unsafe { result::stream::attach_mem_async(self.raw, memory.as_ptr() as u64, 0, to) }
             .map_err(driver_failed("cuStreamAttachMemAsync"))
+    }
+
+    /// Whether all of its work is done. The thread has bound the device.
+    ///
+    /// # Errors
+    /// Something in it failed.
+    pub fn is_done(&self) -> Result<bool, GpuError> {
+        // SAFETY: the stream is alive.
+        match unsafe { sys::cuStreamQuery(self.raw) }.result() {
+            Ok(()) => Ok(true),
+            Err(DriverError(sys::CUresult::CUDA_ERROR_NOT_READY)) => Ok(false),
+            Err(error) => Err(driver_failed("cuStreamQuery")(error)),
+        }
     }
 
     /// Waits until all of its work is done.

@@ -195,7 +195,7 @@ pub fn cache_json(folder: &Path, entries: &[Listed]) -> Value {
         .iter()
         .map(|entry| match &entry.manifest {
             Ok(manifest) => json!({ "file": entry.path.display().to_string(), "bytes": entry.bytes, "manifest": manifest }),
-            Err(problem) => json!({ "file": entry.path.display().to_string(), "bytes": entry.bytes, "error": problem }),
+            Err(problem) => json!({ "file": entry.path.display().to_string(), "bytes": entry.bytes, "error": problem.to_string() }),
         })
         .collect();
     json!({ "kind": "cache", "folder": folder.display().to_string(), "plans": entries })

@@ -11,6 +11,7 @@ use crate::memory::Plan;
 use crate::network::{Network, NetworkOptions};
 use crate::object::{Owned, call, check, object};
 use crate::profile::OptimizationProfile;
+use crate::sys::method::This;
 use crate::sys::slots_builder::builder;
 use crate::version::Version;
 
@@ -105,18 +106,14 @@ impl Builder {
     /// Whatever the library logs: unsupported layers, shapes that do not fit, memory, cancellation.
     #[doc(alias = "buildSerializedNetwork")]
     pub fn build(&self, network: &Network, config: &BuilderConfig) -> Result<Plan> {
+        let (network, settings) = self.arguments(network, config)?;
         let _alone = self.object.library().build_alone();
         self.object
             .used
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .extend(config.used());
-        let plan = object!(
-            self.object,
-            builder::BUILD_SERIALIZED_NETWORK,
-            network.object.as_ptr(),
-            config.object.as_ptr()
-        )?;
+        let plan = object!(self.object, builder::BUILD_SERIALIZED_NETWORK, network, settings)?;
         // SAFETY: made for us.
         Plan::new(unsafe { Owned::new(plan) })
     }
@@ -127,12 +124,20 @@ impl Builder {
     /// Only if the release lacks the call.
     #[doc(alias = "isNetworkSupported")]
     pub fn supports(&self, network: &Network, config: &BuilderConfig) -> Result<bool> {
+        let (network, settings) = self.arguments(network, config)?;
         call!(
             self.object,
             builder::IS_NETWORK_SUPPORTED,
-            network.object.as_ptr().cast_const(),
-            config.object.as_ptr().cast_const()
+            network.cast_const(),
+            settings.cast_const()
         )
+    }
+
+    fn arguments(&self, network: &Network, config: &BuilderConfig) -> Result<(This, This)> {
+        Ok((
+            self.object.taking("a network", &network.object)?,
+            self.object.taking("a configuration", &config.object)?,
+        ))
     }
 
     /// Whether FP16 is fast here; `None` where the release no longer says (11, RTX 1.5 on).

@@ -141,7 +141,7 @@ impl BuilderConfig {
         let index = call!(
             self.object,
             config::ADD_OPTIMIZATION_PROFILE,
-            profile.object.as_ptr().cast_const()
+            self.object.taking("a profile", &profile.object)?.cast_const()
         )?;
         if index < 0 {
             Err(self.object.failure(config::ADD_OPTIMIZATION_PROFILE.row(), mark))
@@ -168,7 +168,7 @@ impl BuilderConfig {
         check!(
             self.object,
             config::SET_CALIBRATION_PROFILE,
-            profile.object.as_ptr().cast_const()
+            self.object.taking("a profile", &profile.object)?.cast_const()
         )
     }
 
@@ -298,7 +298,7 @@ impl BuilderConfig {
         check!(
             self.object,
             config::SET_TIMING_CACHE,
-            cache.object.as_ptr().cast_const(),
+            self.object.taking("a timing cache", &cache.object)?.cast_const(),
             ignore_mismatch
         )?;
         self.timing_cache = Some(Arc::clone(&cache.object));
@@ -366,7 +366,7 @@ impl BuilderConfig {
         call!(
             self.object,
             config::CAN_RUN_ON_DLA,
-            layer.object.as_ptr().cast_const()
+            self.object.taking("a layer", &layer.object)?.cast_const()
         )
     }
 

@@ -137,7 +137,7 @@ impl Engine {
         let context = object!(
             self.object(),
             engine::CREATE_EXECUTION_CONTEXT_WITH_RUNTIME_CONFIG,
-            config.object.as_ptr()
+            self.object().taking("a configuration", &config.object)?
         )?;
         // SAFETY: made for us.
         ExecutionContext::new(

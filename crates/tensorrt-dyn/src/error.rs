@@ -88,9 +88,20 @@ pub enum Error {
         tried: Vec<String>,
     },
 
-    /// A call that the library answered with failure.
+    /// A call that the library answered with failure, for another reason than full memory.
     #[error("{call} failed in {version}{}", said(messages))]
     Call {
+        /// `class::method` in C++.
+        call: String,
+        /// The release.
+        version: Version,
+        /// What it logged and recorded since the call began.
+        messages: Messages,
+    },
+
+    /// A call that failed because memory is full, the device's or the host's.
+    #[error("{call} failed in {version}{}", said(messages))]
+    OutOfMemory {
         /// `class::method` in C++.
         call: String,
         /// The release.
@@ -133,6 +144,17 @@ pub enum Error {
         shape: Vec<i64>,
         /// Width of an extent in this release.
         bits: u32,
+    },
+
+    /// An object of one library given to another, which would take it for one of its own.
+    #[error("{what} of {} cannot be given to {}: make both with one library", theirs.display(), ours.display())]
+    OtherLibrary {
+        /// Kind of thing.
+        what: &'static str,
+        /// The library that made it.
+        theirs: PathBuf,
+        /// The library that it was given to.
+        ours: PathBuf,
     },
 
     /// An index or name that the object does not have.

@@ -46,7 +46,7 @@ impl Inspector {
         check!(
             self.object,
             inspector::SET_EXECUTION_CONTEXT,
-            context.object.as_ptr().cast_const()
+            self.object.taking("a context", &context.object)?.cast_const()
         )?;
         Ok(InspectorWithContext {
             inspector: self,

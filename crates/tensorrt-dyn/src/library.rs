@@ -282,6 +282,10 @@ impl Library {
         }
     }
 
+    pub(crate) fn is(self, other: Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+
     pub(crate) fn mark(self) -> u64 {
         self.0.logger.body().mark()
     }
@@ -293,10 +297,18 @@ impl Library {
 
     /// The error of a call that began at `mark`, with what was said since.
     pub(crate) fn failure(self, call: String, mark: u64) -> Error {
-        Error::Call {
-            call,
-            version: self.version(),
-            messages: self.0.logger.body().since(mark),
+        let (version, messages) = (self.version(), self.0.logger.body().since(mark));
+        match messages.tell_of_full_memory() {
+            true => Error::OutOfMemory {
+                call,
+                version,
+                messages,
+            },
+            false => Error::Call {
+                call,
+                version,
+                messages,
+            },
         }
     }
 

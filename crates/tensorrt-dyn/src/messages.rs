@@ -67,6 +67,22 @@ pub struct Message {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Messages(pub Vec<Message>);
 
+impl Messages {
+    /// Whether memory was full. `kFAILED_ALLOCATION` says so. For memory that CUDA refused, releases report another code
+    /// (`Error Code 1: Cuda Runtime (out of memory)`, `Error Code 2: OutOfMemory`), so the library's words count too: here, where
+    /// they arrive, and nowhere else.
+    pub(crate) fn tell_of_full_memory(&self) -> bool {
+        let tells = |message: &Message| {
+            let text = message.text.to_lowercase();
+            message.code == Some(ErrorCode::FailedAllocation)
+                || ["out of memory", "outofmemory", "out_of_memory"]
+                    .iter()
+                    .any(|words| text.contains(words))
+        };
+        self.0.iter().any(tells)
+    }
+}
+
 impl fmt::Display for Messages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, message) in self.0.iter().enumerate() {
@@ -202,6 +218,25 @@ mod tests {
         history.push(line(Severity::Warning, "odd"), Source::Logger);
         history.push(line(Severity::Error, "wrong"), Source::Logger);
         assert_eq!(history.since(mark).to_string(), "wrong");
+    }
+
+    #[test]
+    fn full_memory_is_told_by_its_code_or_by_the_librarys_words() {
+        let tell = |message| Messages(vec![line(Severity::Error, "first"), message]).tell_of_full_memory();
+        for words in [
+            "Error Code 1: Cuda Runtime (out of memory)",
+            "Error Code 2: OutOfMemory (Requested size was 17391681024 bytes.)",
+            "CUDA_ERROR_OUT_OF_MEMORY",
+        ] {
+            assert!(tell(line(Severity::Error, words)), "{words}");
+        }
+        let coded = |code| Message {
+            code: Some(code),
+            ..line(Severity::Error, "no workspace")
+        };
+        assert!(tell(coded(ErrorCode::FailedAllocation)));
+        assert!(!tell(coded(ErrorCode::InternalError)));
+        assert!(!tell(line(Severity::Error, "Serialization assertion failed")));
     }
 
     #[test]

@@ -119,7 +119,8 @@ impl Network {
     /// Only if the release lacks the call.
     #[doc(alias = "markOutput")]
     pub fn mark_output(&self, tensor: &Tensor<'_>) -> Result<()> {
-        call!(self.object, network::MARK_OUTPUT, tensor.object.as_ptr())
+        let tensor = self.object.taking("a tensor", &tensor.object)?;
+        call!(self.object, network::MARK_OUTPUT, tensor)
     }
 
     /// Makes an output an inner tensor.
@@ -128,7 +129,8 @@ impl Network {
     /// Only if the release lacks the call.
     #[doc(alias = "unmarkOutput")]
     pub fn unmark_output(&self, tensor: &Tensor<'_>) -> Result<()> {
-        call!(self.object, network::UNMARK_OUTPUT, tensor.object.as_ptr())
+        let tensor = self.object.taking("a tensor", &tensor.object)?;
+        call!(self.object, network::UNMARK_OUTPUT, tensor)
     }
 
     /// Names the network; the plan keeps the name.

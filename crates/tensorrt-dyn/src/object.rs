@@ -61,6 +61,21 @@ impl Object {
         self.wrapper.as_ptr().cast()
     }
 
+    /// Another object as an argument of this one's calls.
+    ///
+    /// # Errors
+    /// Another library made it: its classes may be laid out in another way.
+    pub(crate) fn taking(&self, what: &'static str, other: &Self) -> Result<This> {
+        match self.library.is(other.library) {
+            true => Ok(other.as_ptr()),
+            false => Err(Error::OtherLibrary {
+                what,
+                theirs: other.library.path().to_owned(),
+                ours: self.library.path().to_owned(),
+            }),
+        }
+    }
+
     /// A method and the `this` to call it with; an error where the release does not have it.
     pub(crate) fn method<F: Copy>(&self, method: &Method<F>) -> Result<(F, This)> {
         // SAFETY: the object is alive, and every wrapper carries its implementation in its second word.

@@ -214,6 +214,7 @@ impl OnnxParser {
     #[doc(alias = "setBuilderConfig")]
     pub fn set_builder_config(&mut self, config: &BuilderConfig) -> Result<()> {
         let set = self.parser.method(&parser::SET_BUILDER_CONFIG)?;
+        let settings = self.network.object.taking("a configuration", &config.object)?;
         let mark = self.parser.library.mark();
         // The parser reads it whenever it parses, so it is kept as long.
         self.config = Some((
@@ -222,7 +223,7 @@ impl OnnxParser {
             Arc::clone(&config.builder),
         ));
         // SAFETY: both objects are alive.
-        match unsafe { set(self.parser.this, config.object.as_ptr().cast_const()) } {
+        match unsafe { set(self.parser.this, settings.cast_const()) } {
             true => Ok(()),
             false => Err(self
                 .parser

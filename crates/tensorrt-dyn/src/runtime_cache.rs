@@ -101,7 +101,7 @@ impl RuntimeConfig {
         check!(
             self.object,
             runtime_config::SET_RUNTIME_CACHE,
-            cache.object.as_ptr().cast_const()
+            self.object.taking("a cache", &cache.object)?.cast_const()
         )?;
         self.cache = Some(Arc::clone(&cache.object));
         Ok(())

@@ -41,7 +41,7 @@ impl TimingCache {
         check!(
             self.object,
             timing_cache::COMBINE,
-            other.object.as_ptr().cast_const(),
+            self.object.taking("a timing cache", &other.object)?.cast_const(),
             ignore_mismatch
         )
     }

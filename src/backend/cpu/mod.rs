@@ -85,7 +85,7 @@ pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError>
 }
 
 fn load(network: &NetworkSource) -> Result<Model, String> {
-    network.check()?;
+    network.check().map_err(|error| error.to_string())?;
     let mut options = ModelOptions::with_all_ops();
     options.prepack_weights(true);
     // One that cannot be read is left to the runtime, which says why.
@@ -243,7 +243,7 @@ impl CpuBackend {
             output_places.push(place);
         }
         let nodes = if self.profile {
-            Some(profile::NodeList::of(source).map_err(fail)?)
+            Some(profile::NodeList::of(source).map_err(|error| fail(error.to_string()))?)
         } else {
             None
         };

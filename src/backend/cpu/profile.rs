@@ -8,11 +8,12 @@
 //! run of its own.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use rten::{Model, NodeId, RunOptions, Value, ValueOrView};
 use rten_onnx::onnx::ModelProto;
 
-use crate::backend::{NetworkSource, NodeTime};
+use crate::backend::{NetworkSource, NodeTime, Unusable};
 use crate::clock::{Clock, RealClock};
 use crate::files;
 
@@ -44,19 +45,47 @@ fn known_values<'a>(
         .collect()
 }
 
+/// Why the nodes of a network are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum NoNodes {
+    /// It is given to no parser.
+    #[error(transparent)]
+    Unusable(#[from] Unusable),
+    /// Its file cannot be opened.
+    #[error("{}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The parser does not take it.
+    #[error("not a readable ONNX file: {0}")]
+    NotOnnx(String),
+    /// There is nothing in it.
+    #[error("the ONNX file holds no graph")]
+    NoGraph,
+}
+
 impl NodeList {
-    /// Reads the nodes of a network; says what is wrong with it in one sentence otherwise.
-    pub fn of(network: &NetworkSource) -> Result<NodeList, String> {
+    /// Reads the nodes of a network.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn of(network: &NetworkSource) -> Result<NodeList, NoNodes> {
         network.check()?;
         let model = match network {
             NetworkSource::File(path) => {
-                let file = files::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
-                ModelProto::parse_file(file)
+                let unreadable = |error| NoNodes::Unreadable {
+                    path: path.clone(),
+                    error,
+                };
+                ModelProto::parse_file(files::open(path).map_err(unreadable)?)
             }
             NetworkSource::Embedded { bytes, .. } => ModelProto::parse_buf(bytes),
-        }
-        .map_err(|e| format!("not a readable ONNX file: {e}"))?;
-        let graph = model.graph.ok_or("the ONNX file holds no graph")?;
+        };
+        let model = model.map_err(|error| NoNodes::NotOnnx(error.to_string()))?;
+        let graph = model.graph.ok_or(NoNodes::NoGraph)?;
         let nodes = graph
             .node
             .into_iter()

@@ -9,9 +9,9 @@ mod scatter;
 
 use std::sync::Arc;
 
-use super::{KernelError, Location, Network, Port, kernels};
+use super::{KernelError, Network, Port, kernels};
 use crate::backend::{DeviceInput, DeviceStep, HostStep, Program, Step, TensorSpec};
-use crate::gpu::{FIT, Gpu, Module, PILLARS, SCATTER, Span};
+use crate::gpu::{FIT, Gpu, Module, PILLARS, SCATTER};
 use crate::record::Finding;
 use crate::tensor::ElementType;
 
@@ -128,12 +128,5 @@ fn f32_port(name: &str, dims: &[usize]) -> Port {
         element: ElementType::F32,
         shape: dims.iter().copied().map(Some).collect(),
         is_on_host: false,
-    }
-}
-
-fn span(location: &Location) -> Span {
-    Span {
-        address: location.device,
-        bytes: location.bytes,
     }
 }

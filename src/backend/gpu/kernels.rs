@@ -34,14 +34,17 @@ pub fn kernels(gpu: &Arc<Gpu>, source: KernelSource) -> Result<Arc<Module>, Kern
     let folder = cache::default_folder().join("kernels");
     let path = folder.join(file_name(&nvrtc, source, capability)?);
     if let Some(code) = kept(&path) {
-        match Module::load(gpu, source, &code) {
+        // SAFETY: the file was written below, for this source, architecture and release of NVRTC (its name), and is whole (its
+        // hash).
+        match unsafe { Module::load(gpu, source, &code) } {
             Ok(module) => return Ok(module),
             Err(error) => log::warn!("{} is of no use ({error}); it is made again", path.display()),
         }
     }
     let code = nvrtc.compile(source.name, source.text, capability)?;
     log::info!("{} compiled by {nvrtc:?}", source.name);
-    let module = Module::load(gpu, source, &code)?;
+    // SAFETY: what NVRTC just made of the source.
+    let module = unsafe { Module::load(gpu, source, &code) }?;
     // Without the file it is compiled again next time.
     if let Err(error) = std::fs::create_dir_all(&folder).and_then(|()| keep(&path, &code)) {
         log::warn!("{} cannot be kept: {error}", path.display());

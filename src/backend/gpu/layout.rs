@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::{Described, Port};
 use crate::backend::{BackendError, Program, Step, TensorSpec};
-use crate::gpu::{DeviceMemory, PinnedAddress};
+use crate::gpu::{DeviceMemory, GpuError, PinnedAddress, Span};
 use crate::tensor::{ElementType, Shape};
 
 /// A tensor of a frame, in its largest shape.
@@ -34,17 +34,57 @@ impl Tensor {
     }
 }
 
-/// Where an engine finds a tensor.
+/// Where an engine finds a tensor. It keeps the memory alive, and has room for the largest shape.
 #[derive(Clone, Debug)]
 pub struct Location {
-    /// Its pinned memory; none where the host does not have it.
-    pub host: Option<PinnedAddress>,
-    /// Its address on the device (that of the pinned memory, where the device reads it directly).
-    pub device: u64,
-    /// Its largest size in bytes.
-    pub bytes: usize,
+    host: Option<PinnedAddress>,
+    on_device: Option<Span>,
+    max_shape: Shape,
+}
+
+impl Location {
+    /// Of a tensor with this memory on the host and on the device; none where it has none.
+    pub(super) fn new(tensor: &Tensor, host: Option<PinnedAddress>, on_device: Option<Span>) -> Self {
+        let has_room = |bytes: usize| bytes >= tensor.bytes();
+        Location {
+            host: host.filter(|host| has_room(host.bytes())),
+            on_device: on_device.filter(|span| has_room(span.bytes())),
+            max_shape: tensor.max_shape,
+        }
+    }
+
+    /// Its pinned memory.
+    ///
+    /// # Errors
+    /// The host does not have it.
+    pub fn host(&self) -> Result<&PinnedAddress, GpuError> {
+        self.host
+            .as_ref()
+            .ok_or_else(|| self.lacking("a tensor on the host"))
+    }
+
+    /// Its memory as the device sees it (pinned memory, where the device reads that directly).
+    ///
+    /// # Errors
+    /// The device does not see it.
+    pub fn on_device(&self) -> Result<&Span, GpuError> {
+        self.on_device
+            .as_ref()
+            .ok_or_else(|| self.lacking("a tensor on the device"))
+    }
+
     /// Its largest shape.
-    pub max_shape: Shape,
+    pub fn max_shape(&self) -> Shape {
+        self.max_shape
+    }
+
+    fn lacking(&self, what: &'static str) -> GpuError {
+        GpuError::TooSmall {
+            what,
+            wanted: self.max_shape.len() as u64,
+            found: 0,
+        }
+    }
 }
 
 /// An engine's place in the program.

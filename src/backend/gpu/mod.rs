@@ -5,6 +5,16 @@
 //! ([`open`]) is one frame in flight. What executes an engine is a [`Network`]: TensorRT in `backend/tensorrt`,
 //! ONNX Runtime in `backend/onnxruntime`. Whose turn it is, where tenants take turns, is decided before submission
 //! (`tenant::gate`).
+//!
+//! # Whose turn it is with the memory
+//! The host fills and reads a slot's tensors, and the device copies them, or reads and writes them directly, in between. The
+//! slot sees to it that it is never both at once: from `submit` to the end of `wait` it shows its caller tensors without
+//! memory, and before it puts anything on a stream it makes sure that its tensors still lie where the streams and engines
+//! were told (`slot::GpuSlot`).
+#![allow(
+    unsafe_code,
+    reason = "memory that the device is lent; each block states the fact that it relies on"
+)]
 
 mod device_steps;
 mod kernels;
@@ -66,7 +76,8 @@ pub trait Network: Described {
     fn branches(&self) -> usize {
         0
     }
-    /// An execution of its own for one slot, over this memory (inputs, then outputs, in the order of the ports).
+    /// An execution of its own for one slot, over this memory (inputs, then outputs, in the order of the ports), which the
+    /// execution keeps alive.
     fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError>;
 }
 
@@ -76,7 +87,11 @@ pub trait Execution: Send {
     /// where an input is dynamic, and when a shape differs from the frame before.
     fn reshape(&mut self, inputs: &[Shape], outputs: &mut [Shape]) -> Result<(), BackendError>;
     /// Puts one inference on the stream, which is one of those that the slots were opened with, and returns.
-    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError>;
+    ///
+    /// # Safety
+    /// Until the device is done with it, the execution is kept, nobody touches the memory that it was bound to on the host, and
+    /// no other execution of the tenant is enqueued on another stream.
+    unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError>;
     /// Whether its enqueueing can be captured as a CUDA graph.
     fn can_be_captured(&self) -> bool {
         true

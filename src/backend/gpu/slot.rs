@@ -15,15 +15,17 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::layout::{Location, Segment, Work, allocate};
+use super::layout::{Location, Segment, Tensor, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch, Submitted};
 use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
 use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
-use crate::gpu::{Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Reach, Sync};
+use crate::gpu::{
+    Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Reach, Stream, Sync,
+};
 use crate::record::{Finding, Phase};
 use crate::scenario::{self, Sharing, Transfer};
-use crate::tensor::{HostTensor, TensorSet};
+use crate::tensor::{ElementType, HostTensor, TensorSet};
 use crate::units::Nanos;
 
 /// Opens `slots` slots of a program whose networks are loaded.
@@ -88,10 +90,18 @@ enum Piece {
     Host(Arc<dyn HostStep>),
 }
 
+/// One frame in flight.
+///
+/// From the first thing that is put on a stream until the device is done, the tensors' memory is the device's (`is_under_way`),
+/// and who asks the slot for them gets `lent`: tensors of the same names, in the same places, without memory. Before a segment is
+/// enqueued the slot holds its tensors alone (`&mut self`), and makes sure that they are those that it was opened with
+/// (`homes`): nobody has a reference into memory that the device writes to.
 struct GpuSlot {
-    /// First to go: executions and graphs hold addresses of the memory below.
     pieces: Vec<Piece>,
     tensors: TensorSet,
+    lent: TensorSet,
+    homes: Vec<Home>,
+    is_under_way: bool,
     pinned: Vec<Option<PinnedAddress>>,
     device: Vec<Option<DeviceMemory>>,
     /// Lends streams, and those of the phase at hand; what kept the tenant from having them.
@@ -111,6 +121,31 @@ struct GpuSlot {
     layer_times: Vec<NodeTime>,
     findings: Vec<Finding>,
     gpu: Arc<Gpu>,
+}
+
+/// Where a tensor was put when the slot was opened.
+struct Home {
+    element: ElementType,
+    capacity: usize,
+    /// Address of its pinned memory, if it has some.
+    address: Option<usize>,
+}
+
+impl Home {
+    fn of(tensor: &HostTensor, pinned: Option<&PinnedAddress>) -> Self {
+        Home {
+            element: tensor.element(),
+            capacity: tensor.capacity(),
+            address: pinned.map(|pinned| pinned.as_ptr().addr()),
+        }
+    }
+
+    fn has(&self, tensor: &HostTensor) -> bool {
+        let found = tensor.bytes().as_ptr().addr();
+        self.element == tensor.element()
+            && self.capacity == tensor.capacity()
+            && self.address.is_none_or(|address| address == found)
+    }
 }
 
 impl GpuSlot {
@@ -147,18 +182,12 @@ impl GpuSlot {
             tensors.push(HostTensor::over(name, tensor.element, tensor.max_shape, memory)?);
         }
         let location = |place: &usize| {
-            let (host, tensor) = (&pinned[*place], &layout.tensors[*place]);
-            let on_device = device[*place].as_ref().map(DeviceMemory::address);
-            let on_host = || {
-                host.as_ref()
-                    .map(|host| host.mapped().unwrap_or(host.as_ptr() as u64))
-            };
-            Location {
-                host: host.clone(),
-                device: on_device.or_else(on_host).unwrap_or(0),
-                bytes: tensor.bytes(),
-                max_shape: tensor.max_shape,
-            }
+            let host = &pinned[*place];
+            let on_device = device[*place].as_ref().map(DeviceMemory::span);
+            // SAFETY: the span is given to executions of this slot alone, which are under way while the slot is, and then it lends
+            // its tensors to nobody (`GpuSlot`).
+            let mapped = || host.as_ref().and_then(|host| unsafe { host.span() });
+            Location::new(&layout.tensors[*place], host.clone(), on_device.or_else(mapped))
         };
         let largest = |places: &[usize]| {
             places
@@ -213,8 +242,16 @@ impl GpuSlot {
             stretch.lend_branches(lanes)?;
             pieces.push(Piece::Stretch(Box::new(stretch)));
         }
+        let elsewhere =
+            |tensor: &Tensor| HostTensor::elsewhere(tensor.name.clone(), tensor.element, tensor.max_shape);
+        let homes = tensors.as_slice().iter().zip(&pinned);
         Ok(GpuSlot {
             pieces,
+            homes: homes
+                .map(|(tensor, pinned)| Home::of(tensor, pinned.as_ref()))
+                .collect(),
+            lent: TensorSet::new(layout.tensors.iter().map(elsewhere).collect()),
+            is_under_way: false,
             tensors,
             pinned,
             device,
@@ -245,8 +282,22 @@ impl GpuSlot {
         failed(self.options.backend, "a frame", error)
     }
 
-    /// Enqueues the segment at `piece`.
+    /// Whether the tensors still are those that copies and engines were told of.
+    fn has_its_tensors(&self) -> bool {
+        let tensors = self.tensors.as_slice();
+        let mut pairs = self.homes.iter().zip(tensors);
+        self.homes.len() == tensors.len() && pairs.all(|(home, tensor)| home.has(tensor))
+    }
+
+    /// Enqueues the segment at `piece`; nothing of the slot is under way.
     fn enqueue(&mut self, piece: usize) -> Result<(), BackendError> {
+        if !self.has_its_tensors() {
+            return Err(BackendError::Execute {
+                network: "a frame".to_owned(),
+                backend: self.options.backend,
+                problem: "its tensors were exchanged for others; fill those of the slot".to_owned(),
+            });
+        }
         let Some(Piece::Stretch(stretch)) = self.pieces.get_mut(piece) else {
             return Ok(());
         };
@@ -258,7 +309,10 @@ impl GpuSlot {
             pinned: &self.pinned,
             device: &self.device,
         };
-        stretch.enqueue(&self.lanes, &mut memory, &mut self.findings, self.options.backend)?;
+        self.is_under_way = true;
+        // SAFETY: the slot keeps the segment, and lends its tensors to nobody until it was waited for (`GpuSlot`); these are the
+        // slot's own, within their memory (above). The tenant's segments are enqueued in turn, on its one stream for execution.
+        unsafe { stretch.enqueue(&self.lanes, &mut memory, &mut self.findings, self.options.backend) }?;
         self.submitted.ended = RealClock.now();
         Ok(())
     }
@@ -281,6 +335,14 @@ impl GpuSlot {
         }
         self.enqueue(piece)?;
         Ok(Some(piece))
+    }
+
+    /// Notices that the device is done after all with a frame that was given up because it hung.
+    fn look_for_end(&mut self) {
+        if self.is_under_way && self.gpu.bind().is_ok() {
+            let is_done = self.streams().all(|stream| stream.is_done().unwrap_or(false));
+            self.is_under_way = !is_done;
+        }
     }
 
     /// All segments to the end, from the one that is under way.
@@ -317,11 +379,24 @@ impl GpuSlot {
     }
 
     /// After a frame that failed on its way: nothing of it may still be under way when the slot is filled again.
-    fn settle(&self) {
-        for stream in [&self.lanes.h2d, &self.lanes.compute, &self.lanes.d2h] {
-            // What failed was reported already.
+    fn settle(&mut self) {
+        for stream in self.streams() {
+            // What failed was reported already, and a context that failed executes nothing more.
             let _ = stream.synchronize();
         }
+        self.is_under_way = false;
+    }
+
+    /// All that a frame's work may be on.
+    fn streams(&self) -> impl Iterator<Item = &Arc<Stream>> {
+        let Lanes {
+            h2d,
+            compute,
+            d2h,
+            branches,
+            ..
+        } = &*self.lanes;
+        [h2d, compute, d2h].into_iter().chain(branches)
     }
 }
 
@@ -358,11 +433,21 @@ fn sum(a: Option<Nanos>, b: Option<Nanos>) -> Option<Nanos> {
 }
 
 impl Slot for GpuSlot {
+    /// Without memory while a frame is under way.
     fn tensors(&self) -> &TensorSet {
-        &self.tensors
+        match self.is_under_way {
+            true => &self.lent,
+            false => &self.tensors,
+        }
     }
+
+    /// As [`Slot::tensors`].
     fn tensors_mut(&mut self) -> &mut TensorSet {
-        &mut self.tensors
+        self.look_for_end();
+        match self.is_under_way {
+            true => &mut self.lent,
+            false => &mut self.tensors,
+        }
     }
 
     /// A detector whose first step is on the host has that in `wait`.
@@ -371,6 +456,12 @@ impl Slot for GpuSlot {
         if let Some(error) = self.without_lanes.take() {
             return Err(error);
         }
+        self.look_for_end();
+        if self.is_under_way {
+            return Err(self.fail(GpuError::Hangs {
+                limit: self.options.watchdog,
+            }));
+        }
         self.submitted.asked = RealClock.now();
         self.enqueue(0).inspect_err(|_| self.settle())
     }
@@ -378,12 +469,15 @@ impl Slot for GpuSlot {
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
         self.bind()?;
         self.layer_times.clear();
-        self.finish().inspect_err(|error| {
-            // A device that hangs would hang here too.
-            if !matches!(error, BackendError::Hangs { .. }) {
-                self.settle();
-            }
-        })
+        let finished = self.finish();
+        match &finished {
+            // Each segment was waited for.
+            Ok(_) => self.is_under_way = false,
+            // It would hang here too.
+            Err(BackendError::Hangs { .. }) => {}
+            Err(_) => self.settle(),
+        }
+        finished
     }
 
     fn restart(&mut self, sharing: Sharing, _phase: Phase) {

@@ -86,9 +86,10 @@ pub(super) struct Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// A tensor's three sides: bytes of its shape now, its pinned and its device memory if it has them.
+    /// A tensor's three sides: bytes of its shape now, its pinned and its device memory if it has them. The host's bytes are not
+    /// looked at: the device may be at them.
     fn of(&self, place: usize) -> (usize, Option<&PinnedAddress>, Option<&DeviceMemory>) {
-        let bytes = self.tensors.as_slice()[place].bytes().len();
+        let bytes = self.tensors.as_slice()[place].size();
         (bytes, self.pinned[place].as_ref(), self.device[place].as_ref())
     }
 }
@@ -137,7 +138,11 @@ impl Stretch {
     }
 
     /// Puts everything on the streams and returns.
-    pub(super) fn enqueue(
+    ///
+    /// # Safety
+    /// Until the segment was waited for, or its streams were synchronised, this is kept, nobody touches the memory on the host,
+    /// and no other segment of the tenant is enqueued on other streams. Its tensors lie in `memory.pinned`, in shapes within it.
+    pub(super) unsafe fn enqueue(
         &mut self,
         lanes: &Lanes,
         memory: &mut Memory<'_>,
@@ -146,11 +151,13 @@ impl Stretch {
     ) -> Result<(), BackendError> {
         let is_same = self.reshape(memory.tensors, backend)?;
         let fail = |error| failed(backend, "a frame", error);
-        let enqueued = self
-            .copy_in(lanes, memory)
-            .map_err(fail)
-            .and_then(|()| self.execute(is_same, lanes, findings, backend))
-            .and_then(|()| self.copy_out(lanes, memory).map_err(fail));
+        // SAFETY: the caller vouches for the memory and for this, which holds the executions and their graph.
+        let enqueued = unsafe {
+            self.copy_in(lanes, memory)
+                .map_err(fail)
+                .and_then(|()| self.execute(is_same, lanes, findings, backend))
+                .and_then(|()| self.copy_out(lanes, memory).map_err(fail))
+        };
         if enqueued.is_err() {
             // The slot is filled again, and what the device has the host may not touch. What fails here failed already.
             let _ = self.take_back(lanes);
@@ -164,12 +171,15 @@ impl Stretch {
             .try_for_each(|memory| lanes.compute.give_back(memory))
     }
 
-    fn copy_in(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
+    /// # Safety
+    /// As for [`Stretch::enqueue`].
+    unsafe fn copy_in(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
         let stamps = &self.stamps;
         lanes.h2d.record(&stamps.begun)?;
         for place in &self.segment.uploads {
             if let (bytes, Some(from), Some(to)) = memory.of(*place) {
-                lanes.h2d.upload(to, from, bytes)?;
+                // SAFETY: the host does not touch the slot's memory until the frame was waited for.
+                unsafe { lanes.h2d.upload(to, from, bytes) }?;
             }
         }
         if !self.segment.uploads.is_empty() {
@@ -181,10 +191,13 @@ impl Stretch {
         }
         self.managed
             .iter()
-            .try_for_each(|memory| lanes.compute.lend(memory))
+            // SAFETY: as above; it is given back at the end of the segment, also of one that fails.
+            .try_for_each(|memory| unsafe { lanes.compute.lend(memory) })
     }
 
-    fn copy_out(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
+    /// # Safety
+    /// As for [`Stretch::enqueue`].
+    unsafe fn copy_out(&self, lanes: &Lanes, memory: &Memory<'_>) -> Result<(), GpuError> {
         let stamps = &self.stamps;
         // What that costs is in *compute*: without copies there is no later stage.
         self.take_back(lanes)?;
@@ -198,7 +211,8 @@ impl Stretch {
         }
         for place in &self.segment.downloads {
             if let (bytes, Some(to), Some(from)) = memory.of(*place) {
-                lanes.d2h.download(to, from, bytes)?;
+                // SAFETY: as in `copy_in`.
+                unsafe { lanes.d2h.download(to, from, bytes) }?;
             }
         }
         lanes.d2h.record(&stamps.done)
@@ -305,7 +319,10 @@ impl Stretch {
     }
 
     /// Puts the engines on the stream: launched as a graph where one was captured for these shapes.
-    fn execute(
+    ///
+    /// # Safety
+    /// As for [`Stretch::enqueue`].
+    unsafe fn execute(
         &mut self,
         is_same: bool,
         lanes: &Lanes,
@@ -328,14 +345,19 @@ impl Stretch {
         let mut enqueue = |stream: &Stream| -> Result<(), BackendError> {
             executions
                 .iter_mut()
-                .try_for_each(|bound| bound.execution.enqueue(stream))
+                // SAFETY: the caller keeps the executions, and the host from their memory, until the device is done.
+                .try_for_each(|bound| unsafe { bound.execution.enqueue(stream) })
         };
         match graph {
-            Captured::Yes(captured) if is_same => return captured.launch(&lanes.compute).map_err(fail),
+            Captured::Yes(captured) if is_same => {
+                // SAFETY: captured of these executions, which hold their memory and are kept as long as the graph.
+                return unsafe { captured.launch(&lanes.compute) }.map_err(fail);
+            }
             Captured::Wanted { is_warm: true } if is_same && let Some(capture) = ready => {
                 match Graph::capture(capture, || enqueue(capture), fail) {
                     Ok(mut captured) => {
-                        let launched = captured.launch(&lanes.compute).map_err(fail);
+                        // SAFETY: as above.
+                        let launched = unsafe { captured.launch(&lanes.compute) }.map_err(fail);
                         *graph = Captured::Yes(captured);
                         return launched;
                     }

@@ -82,11 +82,12 @@ impl Tensor {
         }
         let shape = dims.get(..rank).and_then(Shape::new);
         let shape = shape.ok_or_else(|| ort::Error::new(format!("an output has {rank} dimensions")))?;
-        // Of an empty tensor nothing is read.
-        Ok((
-            shape,
-            NonNull::new(address.cast()).unwrap_or(NonNull::<u64>::dangling().cast()),
-        ))
+        match NonNull::new(address.cast()) {
+            Some(address) => Ok((shape, address)),
+            // Of an empty tensor nothing is read.
+            None if shape.is_empty() => Ok((shape, NonNull::<u64>::dangling().cast())),
+            None => Err(ort::Error::new("an output has no memory")),
+        }
     }
 }
 
@@ -220,7 +221,10 @@ impl Call {
     }
 
     /// An output that the library made in host memory, with its shape; none if it was written where it was told.
-    pub(super) fn take_over(
+    ///
+    /// # Safety
+    /// `element` is the type that the network states of this output.
+    pub(super) unsafe fn take_over(
         &mut self,
         output: usize,
         element: ElementType,
@@ -231,7 +235,7 @@ impl Call {
         let (shape, at) = tensor.read()?;
         let memory = TakenOver {
             at,
-            bytes: shape.len() * element.size(),
+            bytes: shape.len().saturating_mul(element.size()),
             _tensor: tensor,
         };
         Ok(Some((shape, memory)))

@@ -16,7 +16,7 @@ use crate::backend::gpu::{Described, Layout, Ports, Tensor, Work};
 use crate::backend::host_slot::{HostSlot, HostWork};
 use crate::backend::{Backend, BackendError, HostStep, Program, Slot, Step};
 use crate::record::Device;
-use crate::tensor::{HostTensor, Shape, TensorSet};
+use crate::tensor::{HostTensor, Shape, TensorError, TensorSet};
 
 const NAME: &str = "onnxruntime-cpu";
 
@@ -144,12 +144,15 @@ pub(super) fn host_memory() -> ort::Result<MemoryInfo<'static>> {
 }
 
 /// Where a tensor of this frame lies.
-pub(super) fn place_of(tensor: &mut HostTensor) -> Place {
-    Place {
+///
+/// # Errors
+/// The host does not have it.
+pub(super) fn place_of(tensor: &mut HostTensor) -> Result<Place, TensorError> {
+    Ok(Place {
         element: tensor.element(),
         shape: *tensor.shape(),
-        address: tensor.bytes_mut().as_mut_ptr() as u64,
-    }
+        address: tensor.host_bytes_mut()?.as_mut_ptr() as u64,
+    })
 }
 
 impl Bound {
@@ -171,26 +174,31 @@ impl Bound {
         for (number, place) in inputs.iter().enumerate() {
             let tensor = &mut tensors.as_mut_slice()[*place];
             shapes.push(*tensor.shape());
-            // SAFETY: the slot's memory holds the tensor; a later frame tells the call where it lies then.
-            unsafe { call.input(number, place_of(tensor)) }.map_err(fail)?;
+            let at = place_of(tensor)?;
+            // SAFETY: the tensor's memory holds its shape, and is this thread's until the call below is over; the next frame tells the
+            // call where it lies then, before it runs.
+            unsafe { call.input(number, at) }.map_err(fail)?;
         }
         for (number, place) in outputs.iter().enumerate() {
             let tensor = &mut tensors.as_mut_slice()[*place];
             let at = match session.output_shape(number, shapes) {
                 Some(shape) => {
                     tensor.set_shape(shape)?;
-                    Some(place_of(tensor))
+                    Some(place_of(tensor)?)
                 }
                 None => None,
             };
             // SAFETY: as above.
             unsafe { call.output(number, at) }.map_err(fail)?;
         }
-        // SAFETY: all inputs were said; the slot is this thread's until the library returns, which is when it is done.
+        // SAFETY: all inputs were said; the tensors are this thread's until the library returns, which is when it is done.
         unsafe { call.run(session, options) }?;
         for (number, place) in outputs.iter().enumerate() {
             let tensor = &mut tensors.as_mut_slice()[*place];
-            if let Some((shape, memory)) = call.take_over(number, tensor.element()).map_err(fail)? {
+            let element = session.ports().outputs[number].element;
+            // SAFETY: as the session's network states it.
+            let taken = unsafe { call.take_over(number, element) }.map_err(fail)?;
+            if let Some((shape, memory)) = taken {
                 tensor.replace(shape, Box::new(memory))?;
             }
         }

@@ -26,7 +26,7 @@ use crate::backend::gpu::{
 };
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::engine::network;
-use crate::gpu::Stream;
+use crate::gpu::{Span, Stream};
 use crate::record::Device;
 use crate::tensor::{ElementType, HostTensor, Shape};
 
@@ -193,8 +193,9 @@ impl Loaded {
         for (number, (port, shape)) in ports.inputs.iter().zip(inputs).enumerate() {
             let mut tensor = HostTensor::try_zeroed(port.name.clone(), port.element, *shape)?;
             fill(&mut tensor, filling);
+            let at = place_of(&mut tensor)?;
             // SAFETY: the tensor is kept until after the call.
-            unsafe { call.input(number, place_of(&mut tensor)) }.map_err(refuse)?;
+            unsafe { call.input(number, at) }.map_err(refuse)?;
             tensors.push(tensor);
         }
         let options: RunOptions<NoSelectedOutputs> = RunOptions::new().map_err(refuse)?;
@@ -202,7 +203,8 @@ impl Loaded {
         unsafe { call.run(session, &options) }?;
         let mut shapes = Vec::new();
         for (number, port) in ports.outputs.iter().enumerate() {
-            let taken = call.take_over(number, port.element).map_err(refuse)?;
+            // SAFETY: as the session's network states it.
+            let taken = unsafe { call.take_over(number, port.element) }.map_err(refuse)?;
             shapes.extend(taken.map(|(shape, _)| shape));
         }
         Ok(shapes)
@@ -271,13 +273,15 @@ impl Network for Loaded {
         );
         let mut options = RunOptions::new().map_err(refuse)?;
         options.disable_device_sync().map_err(refuse)?;
+        let fail = |error| gpu::failed(NAME, "its tensors", error);
+        let span = |location: &Location| location.on_device().cloned();
         let mut running = Running {
             call: Call::new(self.first(), info.map_err(refuse)?),
             sessions: Arc::clone(&self.sessions),
-            memory: memory.iter().map(|location| location.device).collect(),
+            memory: memory.iter().map(span).collect::<Result<_, _>>().map_err(fail)?,
             options,
         };
-        let largest: Vec<Shape> = memory.iter().map(|location| location.max_shape).collect();
+        let largest: Vec<Shape> = memory.iter().map(Location::max_shape).collect();
         let (inputs, outputs) = largest.split_at(self.ports().inputs.len().min(largest.len()));
         running.say(inputs, outputs).map_err(refuse)?;
         Ok(Box::new(running))
@@ -286,11 +290,11 @@ impl Network for Loaded {
 
 /// A network over one slot's memory.
 struct Running {
-    /// First to go: it holds addresses that the slot frees after its executions.
+    /// It holds addresses within `memory`.
     call: Call,
     sessions: Arc<[OnStream]>,
-    /// Addresses of inputs, then outputs, on the device.
-    memory: Vec<u64>,
+    /// Inputs, then outputs.
+    memory: Vec<Span>,
     options: RunOptions<NoSelectedOutputs>,
 }
 
@@ -304,20 +308,30 @@ impl Running {
             ..
         } = self;
         let ports = sessions[0].session.ports();
-        let place = |address: &u64, element, shape: &Shape| Place {
-            address: *address,
-            element,
-            shape: *shape,
+        let place = |span: &Span, element: ElementType, shape: &Shape| {
+            let needed = shape.len().saturating_mul(element.size());
+            match needed <= span.bytes() {
+                true => Ok(Place {
+                    address: span.address(),
+                    element,
+                    shape: *shape,
+                }),
+                false => Err(ort::Error::new(format!(
+                    "a tensor of shape {shape} takes {needed} bytes, and {} were set aside",
+                    span.bytes()
+                ))),
+            }
         };
         let (read, written) = memory.split_at(inputs.len());
-        for (number, ((address, port), shape)) in read.iter().zip(&ports.inputs).zip(inputs).enumerate() {
-            // SAFETY: the slot's memory on this device, of the largest shape; it outlives the execution.
-            unsafe { call.input(number, place(address, port.element, shape)) }?;
+        for (number, ((span, port), shape)) in read.iter().zip(&ports.inputs).zip(inputs).enumerate() {
+            let at = place(span, port.element, shape)?;
+            // SAFETY: memory of this device that holds the shape, and that this holds as long as the call.
+            unsafe { call.input(number, at) }?;
         }
-        for (number, ((address, port), shape)) in written.iter().zip(&ports.outputs).zip(outputs).enumerate()
-        {
+        for (number, ((span, port), shape)) in written.iter().zip(&ports.outputs).zip(outputs).enumerate() {
+            let at = place(span, port.element, shape)?;
             // SAFETY: as above.
-            unsafe { call.output(number, Some(place(address, port.element, shape))) }?;
+            unsafe { call.output(number, Some(at)) }?;
         }
         Ok(())
     }
@@ -335,7 +349,7 @@ impl Execution for Running {
             .map_err(|error| failed(NAME, &self.sessions[0].session.ports().network, &error))
     }
 
-    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
+    unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
         let Some(made) = self.sessions.iter().find(|made| made.enqueues_on(stream)) else {
             return Err(BackendError::Execute {
                 network: self.sessions[0].session.ports().network.clone(),
@@ -343,7 +357,8 @@ impl Execution for Running {
                 problem: "it has no session on this stream".to_owned(),
             });
         };
-        // SAFETY: everything was said in `bind`; the slot's memory is neither filled nor read before the slot was waited for.
+        // SAFETY: everything was said in `bind`, which was given memory for each input; the caller keeps this, and the host from its
+        // memory, until the device is done.
         unsafe { self.call.run(&made.session, &self.options) }
     }
 

@@ -8,7 +8,8 @@
 //!
 //! # Who keeps whom alive
 //! The library and its environment stay until the process ends. A session holds the stream that it enqueues on. A call
-//! holds addresses only: it belongs to a slot (or to an execution of one), which drops it before its memory.
+//! holds addresses only: on a GPU the execution that it belongs to holds the memory too; on the processor it is told before each
+//! run where everything lies, and the run is over before anybody else has the tensors.
 
 #![allow(
     unsafe_code,

@@ -70,10 +70,10 @@ impl Session {
         provider: Option<ExecutionProviderDispatch>,
     ) -> Result<Self, BackendError> {
         let name = network.to_string();
-        network.check().map_err(|problem| BackendError::Load {
+        network.check().map_err(|error| BackendError::Load {
             network: name.clone(),
             backend,
-            problem,
+            problem: error.to_string(),
         })?;
         let (session, may_wait) = match provider {
             None => (load(library, network, threads, None, Rest::OnProcessor), false),

@@ -9,10 +9,7 @@ use super::{NAME, calibrate, failed};
 use crate::backend::gpu::{self, Lanes, Lender, Wanted};
 use crate::backend::{BackendError, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
-use crate::gpu::{
-    Anchor, ClockMap, DeviceMemory, Event, Gpu, GpuError, LOAD, Load, LoadKernel, PinnedAddress,
-    PinnedMemory, Reach, Stream, Sync,
-};
+use crate::gpu::{Anchor, ClockMap, CopyLoad, Event, Gpu, GpuError, LOAD, Load, LoadKernel, Stream, Sync};
 use crate::record::{Phase, Submission};
 use crate::scenario::{self, Resource, Sharing};
 use crate::tensor::TensorSet;
@@ -20,8 +17,6 @@ use crate::units::{Nanos, Stamp};
 
 pub use crate::backend::gpu::OnDevice;
 
-/// One copy of a burst; longer bursts are rows of them.
-const COPY_BYTES: usize = 16 << 20;
 /// Work of a copy is counted in these.
 const UNIT_BYTES: usize = 4 << 10;
 
@@ -80,7 +75,7 @@ pub(super) fn open(
 /// What a burst consists of.
 enum Work {
     Kernel(LoadKernel),
-    Copies { to: DeviceMemory, from: PinnedAddress },
+    Copies(CopyLoad),
 }
 
 impl Work {
@@ -90,12 +85,7 @@ impl Work {
             Resource::Dram => Load::Dram,
             Resource::L2 => Load::L2,
             Resource::HostToDevice => {
-                let from = PinnedMemory::new(device, COPY_BYTES, Reach::Copies).map_err(lacks)?;
-                let to = DeviceMemory::new(device, COPY_BYTES).map_err(lacks)?;
-                return Ok(Work::Copies {
-                    to,
-                    from: from.address(),
-                });
+                return Ok(Work::Copies(CopyLoad::new(device).map_err(lacks)?));
             }
             Resource::Compute | Resource::HostCpu | Resource::HostMemory => Load::Compute,
         };
@@ -106,22 +96,14 @@ impl Work {
     fn bytes(&self, count: u64) -> Option<u64> {
         match self {
             Work::Kernel(kernel) => kernel.bytes(count),
-            Work::Copies { .. } => Some(count * UNIT_BYTES as u64),
+            Work::Copies(_) => Some(count * UNIT_BYTES as u64),
         }
     }
 
     fn enqueue(&self, stream: &Stream, count: u64) -> Result<(), GpuError> {
         match self {
             Work::Kernel(kernel) => kernel.launch(stream, count),
-            Work::Copies { to, from } => {
-                let mut left = count as usize * UNIT_BYTES;
-                while left > 0 {
-                    let bytes = left.min(COPY_BYTES);
-                    stream.upload(to, from, bytes)?;
-                    left -= bytes;
-                }
-                Ok(())
-            }
+            Work::Copies(copies) => copies.enqueue(stream, count as usize * UNIT_BYTES),
         }
     }
 }
@@ -196,7 +178,7 @@ impl DeviceSlot {
                 submission: submission(Some((self.enqueued - begun).min(took).max(Nanos::ZERO))),
                 ..times
             },
-            Work::Copies { .. } => StageTimes {
+            Work::Copies(_) => StageTimes {
                 h2d: Some(took),
                 submission: submission(None),
                 ..times

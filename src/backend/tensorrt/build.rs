@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tensorrt_dyn::{
-    Builder, BuilderConfig, Calibrator, DataType, Error, Flavour, Library, OnnxParser, Plan, TimingCache,
+    Builder, BuilderConfig, DataType, Error, Flavour, Library, OnnxParser, Plan, TimingCache,
 };
 
+use super::calibrate::FrameCalibrator;
 use super::library::describe;
 use super::options::{self, MachineTraits, NetworkTraits};
 use super::progress::{BuildProgress, Monitor};
@@ -45,7 +46,7 @@ pub struct Request<'a> {
     /// Set to stop the build.
     pub stop: Arc<AtomicBool>,
     /// Supplies frames for INT8 calibration.
-    pub calibrator: Option<Box<dyn Calibrator>>,
+    pub calibrator: Option<FrameCalibrator>,
 }
 
 /// A plan with its manifest.
@@ -134,7 +135,7 @@ pub fn keeps_timings(library: Library) -> bool {
 }
 
 /// The bytes that calibration reads of each input: those of the first profile's opt shape, which it calibrates with.
-pub fn calibration_lengths(facts: &NetworkFacts, options: &BuildOptions) -> BTreeMap<String, usize> {
+fn calibration_lengths(facts: &NetworkFacts, options: &BuildOptions) -> BTreeMap<String, usize> {
     let length = |port: &Port| {
         let element = match port.element.as_str() {
             "float" | "int32" => 4,
@@ -199,9 +200,9 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
         problems,
     };
     let began = Instant::now();
-    request.network.check().map_err(|problem| BuildError::Network {
+    request.network.check().map_err(|error| BuildError::Network {
         network: network.clone(),
-        problem,
+        problem: error.to_string(),
     })?;
     // The builder times kernels on the GPU whose context is this thread's.
     let bound = request.gpu.map(Gpu::open).transpose();
@@ -237,9 +238,10 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
     }
     options::add_profiles(&request.options, &builder, &parser, &config).map_err(failed)?;
     if let Some(calibrator) = request.calibrator {
-        // SAFETY: `FrameCalibrator` gives blocks that its uploads own, of the length that `calibration_lengths` says of the
-        // first profile's opt shape, which is the calibration profile; they stay until other bytes come under the name.
-        unsafe { config.set_int8_calibrator(calibrator) }.map_err(failed)?;
+        let calibrator = calibrator.reading(calibration_lengths(request.facts, &request.options));
+        // SAFETY: it gives blocks that its uploads own (`Upload`), of the length just said, that of the first profile's opt shape,
+        // which is the calibration profile; they stay until other bytes come under the name.
+        unsafe { config.set_int8_calibrator(Box::new(calibrator)) }.map_err(failed)?;
     }
     let cache = request
         .timing_cache

@@ -12,7 +12,7 @@ use tensorrt_dyn::Calibrator;
 
 use crate::engine::cache::write_whole;
 use crate::files;
-use crate::gpu::Uploads;
+use crate::gpu::{GpuError, Uploads};
 
 /// Representative frames as a network's input tensors.
 pub trait Frames: Send {
@@ -26,17 +26,23 @@ pub trait Frames: Send {
 }
 
 /// A way to bring bytes to the device.
-pub trait Upload: Send {
+///
+/// # Safety
+/// What [`Upload::upload`] answers is the address of device memory that holds as many bytes as were given, until the next call of
+/// the same name or until this is dropped: a library reads from there.
+pub unsafe trait Upload: Send {
     /// Copies the bytes and answers their address there.
     ///
     /// # Errors
-    /// In words.
-    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, String>;
+    /// The device has no memory left, or fails.
+    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, GpuError>;
 }
 
-impl Upload for Uploads {
-    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, String> {
-        Uploads::upload(self, name, bytes).map_err(|error| error.to_string())
+// SAFETY: it answers the address of a block of its own that is as long as the bytes, or longer, and that it keeps until other bytes
+// come under the name.
+unsafe impl Upload for Uploads {
+    fn upload(&mut self, name: &str, bytes: &[u8]) -> Result<u64, GpuError> {
+        Uploads::upload(self, name, bytes)
     }
 }
 
@@ -55,22 +61,24 @@ pub struct FrameCalibrator {
 }
 
 impl FrameCalibrator {
-    /// A calibrator that begins with `cache` if that is there, and else with `frames`. `lengths` are the bytes that the
-    /// library will read of each input: shorter tensors are filled up with zeros, longer ones cut.
-    pub fn new(
-        frames: Box<dyn Frames>,
-        uploads: Box<dyn Upload>,
-        lengths: BTreeMap<String, usize>,
-        cache: PathBuf,
-    ) -> Self {
+    /// A calibrator that begins with `cache` if that is there, and else with `frames`.
+    pub fn new(frames: Box<dyn Frames>, uploads: Box<dyn Upload>, cache: PathBuf) -> Self {
         Self {
             frames,
             uploads,
-            lengths,
+            lengths: BTreeMap::new(),
             cache,
             problem: Problem::default(),
             padded: Vec::new(),
         }
+    }
+
+    /// The same with the bytes that the library will read of each input: shorter tensors are filled up with zeros, longer ones
+    /// cut.
+    #[must_use]
+    pub(super) fn reading(mut self, lengths: BTreeMap<String, usize>) -> Self {
+        self.lengths = lengths;
+        self
     }
 
     /// Where a problem is told; look there before a plan is trusted.
@@ -94,7 +102,8 @@ impl FrameCalibrator {
             self.padded.clear();
             self.padded.extend(bytes.iter().take(length));
             self.padded.resize(length, 0);
-            let copied = self.uploads.upload(name, &self.padded)?;
+            let copied = self.uploads.upload(name, &self.padded);
+            let copied = copied.map_err(|error| error.to_string())?;
             *address = std::ptr::with_exposed_provenance_mut(usize::try_from(copied).unwrap_or(0));
         }
         Ok(true)
@@ -150,8 +159,9 @@ mod tests {
     /// Keeps what came in place of a device; the address is made of the length and the first byte.
     struct Host;
 
-    impl Upload for Host {
-        fn upload(&mut self, _name: &str, bytes: &[u8]) -> Result<u64, String> {
+    // SAFETY: nobody reads from these addresses.
+    unsafe impl Upload for Host {
+        fn upload(&mut self, _name: &str, bytes: &[u8]) -> Result<u64, GpuError> {
             assert!(bytes[4..].iter().all(|byte| *byte == 0), "filled up with zeros");
             Ok(100 * bytes.len() as u64 + u64::from(bytes[0]))
         }
@@ -159,7 +169,7 @@ mod tests {
 
     fn calibrator(cache: PathBuf) -> FrameCalibrator {
         let lengths = BTreeMap::from([("images".to_owned(), 6)]);
-        FrameCalibrator::new(Box::new(Three(0, [0; 4])), Box::new(Host), lengths, cache)
+        FrameCalibrator::new(Box::new(Three(0, [0; 4])), Box::new(Host), cache).reading(lengths)
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::backend::gpu::{
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
 use crate::engine::manifest::{self, PlanManifest};
 use crate::files;
-use crate::gpu::{DeviceMemory, Gpu, Stream};
+use crate::gpu::{DeviceMemory, Gpu, Span, Stream};
 use crate::record::Device;
 use crate::scenario;
 use crate::tensor::{ElementType, Shape};
@@ -150,21 +150,19 @@ impl TensorRtBackend {
 
 /// A failure of the library; a full device is told apart, since other tenants may go on.
 fn of_library(network: &str, error: &Error) -> BackendError {
-    let problem = error.to_string();
-    let lower = problem.to_lowercase();
-    if lower.contains("out of memory") || lower.contains("outofmemory") || lower.contains("out_of_memory") {
-        return BackendError::OutOfMemory {
+    match error {
+        Error::OutOfMemory { .. } => BackendError::OutOfMemory {
             backend: NAME,
             problem: format!(
-                "the GPU's memory does not hold {network}: {problem}; fewer tenants, a smaller `depth` or \
+                "the GPU's memory does not hold {network}: {error}; fewer tenants, a smaller `depth` or \
                  `context_memory: Shared` need less"
             ),
-        };
-    }
-    BackendError::Load {
-        network: network.to_owned(),
-        backend: NAME,
-        problem,
+        },
+        _ => BackendError::Load {
+            network: network.to_owned(),
+            backend: NAME,
+            problem: error.to_string(),
+        },
     }
 }
 
@@ -341,28 +339,37 @@ impl Network for Loaded {
             Some(shared) => {
                 let mut context = self.context(ContextMemory::FromOutside)?;
                 let address = shared.address() as *mut std::ffi::c_void;
-                // SAFETY: the block is as large as the largest engine needs, contexts that share it are on one stream, and
-                // the execution holds it.
+                // SAFETY: the block is as large as the largest engine needs, the execution holds it, and whoever enqueues vouches that
+                // contexts that share it are on one stream (`Execution::enqueue`).
                 unsafe { context.set_device_memory(address, shared.bytes() as u64) }
                     .map_err(|error| self.failed(&error))?;
                 context
             }
         };
         self.choose_profile(&mut context, self.profiles.next_slot())?;
+        if memory.len() != self.names.len() {
+            let problem = format!(
+                "it has {} tensors, and was given {}",
+                self.names.len(),
+                memory.len()
+            );
+            return Err(unusable(&self.ports.network, problem));
+        }
         let ports = self.ports.inputs.iter().chain(&self.ports.outputs);
         for ((name, location), port) in self.names.iter().zip(memory).zip(ports) {
-            let address = match &location.host {
-                Some(host) if port.is_on_host => host.as_ptr() as u64,
-                _ => location.device,
+            let address = match port.is_on_host {
+                true => location.host().map(|host| host.as_ptr() as u64),
+                false => location.on_device().map(Span::address),
             };
-            // SAFETY: the slot's memory holds the tensor's largest shape, and outlives the execution, which is dropped first.
+            let address = address.map_err(|error| gpu::failed(NAME, "its tensors", error))?;
+            // SAFETY: the memory holds the tensor's largest shape, and the execution holds the memory.
             unsafe { context.set_tensor_address(name, address as *mut std::ffi::c_void) }
                 .map_err(|error| self.failed(&error))?;
         }
         let inputs: Vec<Shape> = memory
             .iter()
             .take(self.ports.inputs.len())
-            .map(|location| location.max_shape)
+            .map(Location::max_shape)
             .collect();
         set_shapes(&mut context, &self.names, &inputs).map_err(|error| self.failed(&error))?;
         let times = Arc::new(Mutex::new(Vec::new()));
@@ -380,12 +387,13 @@ impl Network for Loaded {
             branches: self.branches,
             lent: Vec::new(),
             times: self.profile.then_some(times),
+            _tensors: memory.to_vec(),
             _memory: self.memory.clone(),
         }))
     }
 }
 
-/// A context over one slot's memory.
+/// A context over one slot's memory. It goes before what it points to, which stands below it.
 struct Running {
     context: ExecutionContext,
     network: String,
@@ -394,6 +402,7 @@ struct Running {
     /// Streams that the context holds; they go after it.
     lent: Vec<Arc<Stream>>,
     times: Option<Arc<Mutex<Vec<NodeTime>>>>,
+    _tensors: Vec<Location>,
     _memory: Option<Arc<DeviceMemory>>,
 }
 
@@ -411,9 +420,9 @@ impl Execution for Running {
         Ok(())
     }
 
-    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
-        // SAFETY: a stream of the engine's device; addresses were set to the slot's memory, which is neither filled nor read
-        // before the slot was waited for.
+    unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
+        // SAFETY: a stream of the engine's device; addresses were set to memory that this holds, in `bind`. The caller keeps this, and
+        // the host from that memory, until the device is done.
         unsafe { self.context.enqueue(stream.raw()) }.map_err(|error| BackendError::Execute {
             network: self.network.clone(),
             backend: NAME,
@@ -427,8 +436,8 @@ impl Execution for Running {
         }
         let lent: Vec<Arc<Stream>> = streams.iter().take(self.branches).cloned().collect();
         let mut raw: Vec<_> = lent.iter().map(|stream| stream.raw()).collect();
-        // SAFETY: streams of the engine's device, none of which is enqueued on; they are kept, and those before were of work
-        // that was waited for.
+        // SAFETY: streams of the engine's device, on which the tenant enqueues nothing else; they are kept. Those before are the
+        // driver's until their work is done.
         unsafe { self.context.set_aux_streams(&mut raw) }
             .map_err(|error| of_library(&self.network, &error))?;
         self.lent = lent;
@@ -468,23 +477,26 @@ impl Profiler for Times {
     }
 }
 
+/// More or fewer plans than a detector has networks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{plans} plans are given, and the detector has {} networks, in this order: {}", networks.len(), networks.join(", "))]
+pub struct WrongPlans {
+    /// How many are given.
+    pub plans: usize,
+    /// The networks, as they are shown.
+    pub networks: Vec<String>,
+}
+
 /// The same program over plans, one for each of its networks in order.
 ///
 /// # Errors
 /// There are more or fewer plans than networks.
-pub fn over_plans(program: &Program, plans: &[PathBuf]) -> Result<Program, String> {
+pub fn over_plans(program: &Program, plans: &[PathBuf]) -> Result<Program, WrongPlans> {
     if plans.len() != program.engines.len() {
-        return Err(format!(
-            "{} plans are given, and the detector has {} networks, in this order: {}",
-            plans.len(),
-            program.engines.len(),
-            program
-                .engines
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        ));
+        return Err(WrongPlans {
+            plans: plans.len(),
+            networks: program.engines.iter().map(ToString::to_string).collect(),
+        });
     }
     Ok(Program {
         engines: plans.iter().cloned().map(NetworkSource::File).collect(),

@@ -18,8 +18,8 @@ mod options;
 mod profiles;
 mod progress;
 
-pub use execute::{TensorRtBackend, over_plans};
+pub use execute::{TensorRtBackend, WrongPlans, over_plans};
 pub use library::{describe, find};
 pub use matching::{mismatch, rebuild_command};
 pub use progress::BuildProgress;
-pub use tensorrt_dyn::{Calibrator, Error, Library, Version};
+pub use tensorrt_dyn::{Error, Library, Version};

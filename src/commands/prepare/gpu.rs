@@ -145,13 +145,12 @@ pub(super) fn tensorrt(
     let library = tensorrt::find(args.tensorrt.as_deref()).map_err(|error| error.to_string())?;
     let program = if plans.is_empty() {
         let built = build::plans(&args).map_err(|error| format!("{error:#}"))?;
-        over_plans(
-            program,
-            &built.into_iter().map(|plan| plan.path).collect::<Vec<_>>(),
-        )?
+        let built: Vec<_> = built.into_iter().map(|plan| plan.path).collect();
+        over_plans(program, &built)
     } else {
-        over_plans(program, plans)?
+        over_plans(program, plans)
     };
+    let program = program.map_err(|error| error.to_string())?;
     let backend = TensorRtBackend {
         library,
         shared,

@@ -15,7 +15,7 @@ pub mod block;
 use super::fit::{FitSpec, Placement};
 use crate::detector::{Carry, DetectorError, Preprocess};
 use crate::source::{Content, ContentKind, Frame, Image};
-use crate::tensor::{Shape, TensorSet};
+use crate::tensor::{Shape, TensorError, TensorSet};
 
 /// Order of the input's dimensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -175,16 +175,14 @@ impl CameraPreprocess {
     /// Fills `out`, of the format's shape, from `image`; returns where the image came to lie.
     ///
     /// # Errors
-    /// A sentence, where the image has no pixels or its buffer is not of its size.
-    pub fn fill(&mut self, image: &Image, out: &mut [f32]) -> Result<Placement, String> {
+    /// The image has no pixels, its buffer is not of its size, or `out` is not of the format's shape.
+    pub fn fill(&mut self, image: &Image, out: &mut [f32]) -> Result<Placement, FillError> {
         check(image)?;
         if out.len() != self.shape.len() {
-            return Err(format!(
-                "the input holds {} values, expected {} for {}",
-                out.len(),
-                self.shape.len(),
-                self.shape
-            ));
+            return Err(FillError::WrongInput {
+                found: out.len(),
+                wanted: self.shape,
+            });
         }
         self.plan([image.width, image.height]);
         for line in &mut self.lines {
@@ -357,30 +355,61 @@ impl Preprocess for CameraPreprocess {
                 self.fill(image, tensor.f32_mut()?)
             }
         };
-        let placement = placed.map_err(|problem| DetectorError::BadFrame {
+        let placement = placed.map_err(|error| DetectorError::BadFrame {
             index: frame.index,
-            problem,
+            problem: error.to_string(),
         })?;
         carry.fit = placement.fit([image.width, image.height]);
         Ok(u32::try_from(image.width * image.height).unwrap_or(u32::MAX))
     }
 }
 
-fn check(image: &Image) -> Result<(), String> {
-    let Image { width, height, rgb } = image;
-    if *width == 0 || *height == 0 {
-        return Err(format!(
-            "the image is {width} × {height}: it must have at least one pixel"
-        ));
+/// Why an image cannot be made a network's input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FillError {
+    /// It has no pixels.
+    #[error("the image is {width} × {height}: it must have at least one pixel")]
+    NoPixels {
+        /// Its width.
+        width: usize,
+        /// Its height.
+        height: usize,
+    },
+    /// Its buffer is not of its size.
+    #[error(
+        "the image is {width} × {height} and holds {bytes} bytes; RGB of that size has width × height × 3"
+    )]
+    WrongBytes {
+        /// Its width.
+        width: usize,
+        /// Its height.
+        height: usize,
+        /// Bytes that it holds.
+        bytes: usize,
+    },
+    /// The place for the input is not of the format's shape.
+    #[error("the input holds {found} values, expected {} for {wanted}", wanted.len())]
+    WrongInput {
+        /// Values that it holds.
+        found: usize,
+        /// The format's shape.
+        wanted: Shape,
+    },
+    /// The block for a device is too small, or not the host's.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+}
+
+fn check(image: &Image) -> Result<(), FillError> {
+    let (width, height, bytes) = (image.width, image.height, image.rgb.len());
+    if width == 0 || height == 0 {
+        return Err(FillError::NoPixels { width, height });
     }
-    let expected = width.checked_mul(*height).and_then(|n| n.checked_mul(3));
-    if expected != Some(rgb.len()) {
-        return Err(format!(
-            "the image is {width} × {height} and holds {} bytes; RGB of that size has width × height × 3",
-            rgb.len()
-        ));
+    let expected = width.checked_mul(height).and_then(|n| n.checked_mul(3));
+    match expected == Some(bytes) {
+        true => Ok(()),
+        false => Err(FillError::WrongBytes { width, height, bytes }),
     }
-    Ok(())
 }
 
 /// The two pixels of a row of `from` that make pixel `i` of `to`, and their weights.

@@ -37,9 +37,9 @@ impl Preprocess for PillarInput {
         if let Some(place) = inputs.find(on_device::BLOCK) {
             return match on_device::fill_block(cloud, &mut inputs.as_mut_slice()[place]) {
                 Ok(()) => Ok(cloud.points.len() as u32),
-                Err(problem) => Err(DetectorError::BadFrame {
+                Err(error) => Err(DetectorError::BadFrame {
                     index: frame.index,
-                    problem,
+                    problem: error.to_string(),
                 }),
             };
         }

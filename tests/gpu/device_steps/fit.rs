@@ -4,11 +4,11 @@ use jetlag::backend::gpu::kernels;
 use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
 use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout, block};
 use jetlag::detector::{Carry, Preprocess};
-use jetlag::gpu::{DeviceMemory, FIT, Fit, Gpu, PinnedMemory, Reach, Stream};
+use jetlag::gpu::{DeviceMemory, FIT, Fit, Gpu, Stream};
 use jetlag::source::{Content, Frame, Image};
-use jetlag::tensor::{ElementType, HostMemory, HostTensor, TensorSet};
+use jetlag::tensor::{ElementType, HostTensor, TensorSet};
 
-use super::{on_the_device, random, span};
+use super::{on_the_device, random};
 
 fn image(width: usize, height: usize, state: &mut u64) -> Image {
     let rgb = (0..width * height * 3).map(|_| random(state) as u8).collect();
@@ -80,20 +80,15 @@ fn fits_are_the_same() {
         let mut host = TensorSet::default();
         host.push(HostTensor::zeroed("images", ElementType::F32, format.shape()));
         let bytes = step.block.max_shape.len();
-        let pinned = PinnedMemory::new(&gpu, bytes, Reach::Copies).unwrap();
-        let address = pinned.address();
         let mut slot = TensorSet::default();
-        let tensor = HostTensor::over(
+        slot.push(HostTensor::zeroed(
             step.block.name.clone(),
             ElementType::U8,
             step.block.max_shape,
-            Box::new(pinned),
-        );
-        slot.push(tensor.unwrap());
+        ));
         let on_device = DeviceMemory::new(&gpu, bytes).unwrap();
         let input = DeviceMemory::new(&gpu, step.shape.input_bytes()).unwrap();
-        let fit = Fit::new(&module, step.shape, span(&on_device), span(&input)).unwrap();
-        let back = PinnedMemory::new(&gpu, input.bytes(), Reach::Copies).unwrap();
+        let fit = Fit::new(&module, step.shape, on_device.span(), input.span()).unwrap();
         let mut preprocess = CameraPreprocess::new(format.clone());
         let mut side = || random(&mut sizes) as usize % 150 + 1;
         for [width, height] in SIZES.into_iter().chain((0..30).map(|_| [side(), side()])) {
@@ -107,21 +102,20 @@ fn fits_are_the_same() {
             assert_eq!((wanted, here.fit), (found, there.fit));
             let bytes = slot.get(block::BLOCK).unwrap().bytes();
             by_the_host += usize::from(bytes[0] == 1);
-            stream.upload(&on_device, &address, bytes.len()).unwrap();
+            on_device.fill(bytes).unwrap();
             input.fill(&vec![0xee; input.bytes()]).unwrap();
             fit.enqueue(&stream).unwrap();
-            stream.download(&back.address(), &input, input.bytes()).unwrap();
             stream.synchronize().unwrap();
             let wanted = host.get("images").unwrap().bytes();
             assert!(
-                wanted == back.bytes(),
+                wanted == input.read().unwrap(),
                 "{width} × {height} into {:?}, {:?}",
                 format.size,
                 format.fit
             );
         }
         assert!(
-            Fit::new(&module, step.shape, span(&input), span(&input)).is_err(),
+            Fit::new(&module, step.shape, input.span(), input.span()).is_err(),
             "a block that holds no input"
         );
     }

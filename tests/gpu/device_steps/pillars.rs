@@ -5,11 +5,11 @@ use jetlag::detector::lidar::encode::on_device::{self, MOST_POINTS};
 use jetlag::detector::lidar::encode::{CELLS, Encoder, Feature, Layout, Planes};
 use jetlag::detector::lidar::grid::Grid;
 use jetlag::detector::lidar::voxelise::{Voxeliser, WhenFull};
-use jetlag::gpu::{DeviceMemory, Gpu, PILLARS, Pillars, PinnedMemory, Reach, Stream};
+use jetlag::gpu::{DeviceMemory, Gpu, PILLARS, Pillars, Stream};
 use jetlag::source::PointCloud;
-use jetlag::tensor::{ElementType, HostMemory, HostTensor, TensorSet};
+use jetlag::tensor::{ElementType, HostTensor, TensorSet};
 
-use super::{on_the_device, random, span};
+use super::{on_the_device, random};
 
 const GRID: Grid = Grid {
     min: [0.1, -4.0, -1.0],
@@ -83,10 +83,8 @@ fn pillars_are_the_same() {
             let encoder = Encoder::new(layout.clone(), GRID, MOST_IN_A_PILLAR, rows, true);
             let step = encoder.on_device(&voxeliser);
             let mut host = tensors(&encoder);
-            let pinned = PinnedMemory::new(&gpu, step.rules.block_bytes(), Reach::Copies).unwrap();
-            let address = pinned.address();
             let (name, shape) = (step.block.name.clone(), step.block.max_shape);
-            let mut block = HostTensor::over(name, ElementType::F32, shape, Box::new(pinned)).unwrap();
+            let mut block = HostTensor::zeroed(name, ElementType::F32, shape);
             let on_device = memory(step.rules.block_bytes());
             let cells = memory(rows * 8);
             let made: Vec<(DeviceMemory, &str)> = step
@@ -95,12 +93,12 @@ fn pillars_are_the_same() {
                 .map(|(name, _)| (memory(host.get(name).unwrap().bytes().len()), name.as_str()))
                 .collect();
             let into = made.iter().zip(&step.tensors);
-            let into = into.map(|((memory, _), (_, tensor))| (span(memory), tensor.clone()));
+            let into = into.map(|((memory, _), (_, tensor))| (memory.span(), tensor.clone()));
             let pillars = Pillars::new(
                 &module,
                 step.rules,
-                span(&on_device),
-                span(&cells),
+                on_device.span(),
+                cells.span(),
                 into.collect(),
             )
             .unwrap();
@@ -120,18 +118,13 @@ fn pillars_are_the_same() {
                 crowded += tally.crowded;
                 encoder.fill(&voxeliser, &mut host).unwrap();
                 on_device::fill_block(&cloud, &mut block).unwrap();
-                stream.upload(&on_device, &address, block.bytes().len()).unwrap();
+                on_device.fill(block.bytes()).unwrap();
                 pillars.enqueue(&stream).unwrap();
-                let read = |memory: &DeviceMemory| {
-                    let back = PinnedMemory::new(&gpu, memory.bytes(), Reach::Copies).unwrap();
-                    stream.download(&back.address(), memory, memory.bytes()).unwrap();
-                    stream.synchronize().unwrap();
-                    back.bytes().to_vec()
-                };
+                stream.synchronize().unwrap();
                 let said = format!("{points} points, {rows} rows, {when_full:?}, {layout:?}");
                 // The host's has as many rows as there are pillars.
                 let wanted = host.get(CELLS).unwrap().bytes();
-                let found = read(&cells);
+                let found = cells.read().unwrap();
                 assert!(found[..wanted.len()] == *wanted, "cells of {said}");
                 assert!(
                     found[wanted.len()..].iter().all(|byte| *byte == 0xff),
@@ -139,7 +132,7 @@ fn pillars_are_the_same() {
                 );
                 for (memory, name) in &made {
                     assert!(
-                        read(memory) == host.get(name).unwrap().bytes(),
+                        memory.read().unwrap() == host.get(name).unwrap().bytes(),
                         "{name} of {said}"
                     );
                 }
@@ -168,7 +161,7 @@ fn a_sweep_beyond_the_block_is_refused_in_words() {
     let encoder = Encoder::new(layouts().remove(0), GRID, 4, 4, true);
     let step = encoder.on_device(&Voxeliser::new(GRID, 4, 4, WhenFull::Stop));
     let mut block = HostTensor::zeroed("block", ElementType::F32, step.block.max_shape);
-    let said = on_device::fill_block(&cloud, &mut block).unwrap_err();
+    let said = on_device::fill_block(&cloud, &mut block).unwrap_err().to_string();
     assert!(
         said.contains("524289") && said.contains("preprocess: Host"),
         "{said}"

@@ -10,6 +10,7 @@ use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::{Carry, Detector, spec};
 use jetlag::scenario::{GpuUse, Graph, Preprocess, Sharing, Transfer};
 use jetlag::source::{Content, Frame, Image, PointCloud};
+use jetlag::tensor::HeapMemory;
 use nvidia_doubles::tensorrt;
 use tensorrt_dyn::Library;
 
@@ -179,5 +180,51 @@ fn pillars_come_back_where_postprocessing_asks_for_them() {
     on_the_device(
         "gpu::device_steps::slots::pillars_come_back_where_postprocessing_asks_for_them",
         cells_come_back,
+    );
+}
+
+fn memory_has_one_user() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(0, 0);
+    let (frame, names) = (&images()[0], ["output0"]);
+    for way in ways() {
+        let mut open = Open::new(&scene, "camera.ron", &["camera.plan"], way);
+        let wanted = open.outputs(frame, &names);
+        let bytes = wanted[0].len();
+        let tensors = open.slot.tensors_mut();
+        open.detector
+            .preprocess
+            .run(frame, tensors, &mut Carry::default())
+            .unwrap();
+        open.slot.submit().unwrap();
+        let lent = open.slot.tensors().get(names[0]).unwrap();
+        assert!(lent.bytes().is_empty(), "the device may be writing");
+        assert!(lent.f32().is_err());
+        open.slot.wait().unwrap();
+        assert!(open.slot.tensors().get(names[0]).unwrap().bytes() == wanted[0]);
+
+        let taken = std::mem::take(open.slot.tensors_mut());
+        let said = open.slot.submit().unwrap_err().to_string();
+        assert!(said.contains("tensors were exchanged"), "{said}");
+        *open.slot.tensors_mut() = taken;
+        assert!(open.outputs(frame, &names) == wanted, "they are the slot's again");
+
+        let output = open.slot.tensors_mut().get_mut(names[0]).unwrap();
+        let shape = *output.shape();
+        output
+            .replace(shape, Box::new(HeapMemory::zeroed(bytes)))
+            .unwrap();
+        assert!(
+            open.slot.submit().is_err(),
+            "copies go into the slot's own memory"
+        );
+    }
+}
+
+#[test]
+fn a_slots_memory_is_the_hosts_or_the_devices_and_never_exchanged() {
+    on_the_device(
+        "gpu::device_steps::slots::a_slots_memory_is_the_hosts_or_the_devices_and_never_exchanged",
+        memory_has_one_user,
     );
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{f32_port, span};
+use super::f32_port;
 use crate::backend::gpu::{Described, Execution, Location, Network, Port, Ports, failed};
 use crate::backend::{BackendError, DeviceFit};
 use crate::device_step::InputShape;
@@ -62,8 +62,10 @@ impl Network for FitNetwork {
                 problem: format!("it was given {} tensors instead of 2", memory.len()),
             });
         };
-        let fit = Fit::new(&self.module, self.shape, span(block), span(input))
-            .map_err(|error| failed(self.backend, "the fit", error))?;
+        let fail = |error| failed(self.backend, "the fit", error);
+        let spans = || Ok((block.on_device()?.clone(), input.on_device()?.clone()));
+        let (block, input) = spans().map_err(fail)?;
+        let fit = Fit::new(&self.module, self.shape, block, input).map_err(fail)?;
         Ok(Box::new(FitExecution {
             backend: self.backend,
             fit,
@@ -82,7 +84,7 @@ impl Execution for FitExecution {
         Ok(())
     }
 
-    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
+    unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
         self.fit
             .enqueue(stream)
             .map_err(|error| failed(self.backend, "the fit", error))

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::span;
 use crate::backend::gpu::{Described, Execution, Location, Network, Port, Ports, failed};
 use crate::backend::{BackendError, DevicePillars, TensorSpec};
 use crate::device_step::{PillarRules, PillarTensor};
-use crate::gpu::{Module, Pillars, Stream};
+use crate::gpu::{GpuError, Module, Pillars, Stream};
 use crate::tensor::Shape;
 
 /// From the block that the host fills to `made`: the cells, then the tensors, each in its largest shape.
@@ -68,15 +67,19 @@ impl Network for PillarNetwork {
                 problem: format!("it was given {} tensors, and has at least 2", memory.len()),
             });
         };
-        let tensors = tensors.iter().map(span).zip(self.tensors.iter().cloned());
-        let pillars = Pillars::new(
-            &self.module,
-            self.rules,
-            span(block),
-            span(cells),
-            tensors.collect(),
-        )
-        .map_err(|error| failed(self.backend, "the voxelisation", error))?;
+        let pillars = || {
+            let span = |location: &Location| location.on_device().cloned();
+            let spans = tensors.iter().map(span).zip(self.tensors.iter().cloned());
+            let tensors = spans.map(|(span, tensor)| Ok((span?, tensor)));
+            Pillars::new(
+                &self.module,
+                self.rules,
+                span(block)?,
+                span(cells)?,
+                tensors.collect::<Result<_, GpuError>>()?,
+            )
+        };
+        let pillars = pillars().map_err(|error| failed(self.backend, "the voxelisation", error))?;
         Ok(Box::new(PillarExecution {
             backend: self.backend,
             pillars,
@@ -95,7 +98,7 @@ impl Execution for PillarExecution {
         Ok(())
     }
 
-    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
+    unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
         self.pillars
             .enqueue(stream)
             .map_err(|error| failed(self.backend, "the voxelisation", error))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{f32_port, span};
+use super::f32_port;
 use crate::backend::gpu::{Described, Execution, Location, Network, Port, Ports, failed};
 use crate::backend::{BackendError, DeviceScatter};
 use crate::device_step::CanvasShape;
@@ -74,21 +74,24 @@ impl Network for ScatterNetwork {
                 problem: format!("it was given {} tensors instead of 3", memory.len()),
             });
         };
-        let scatter = Scatter::new(
-            &self.module,
-            self.shape,
-            span(features),
-            span(cells),
-            span(canvas),
-        )
-        .map_err(|error| failed(self.backend, "the scatter", error))?;
+        let scatter = || {
+            let span = |location: &Location| location.on_device().cloned();
+            Scatter::new(
+                &self.module,
+                self.shape,
+                span(features)?,
+                span(cells)?,
+                span(canvas)?,
+            )
+        };
+        let scatter = scatter().map_err(|error| failed(self.backend, "the scatter", error))?;
         Ok(Box::new(ScatterExecution {
             backend: self.backend,
             scatter,
             channels: self.shape.channels,
             canvas: self.canvas()?,
-            rows: features.max_shape.len() / self.shape.channels,
-            pillars: cells.max_shape.len() / 2,
+            rows: features.max_shape().len() / self.shape.channels,
+            pillars: cells.max_shape().len() / 2,
         }))
     }
 }
@@ -112,7 +115,7 @@ impl Execution for ScatterExecution {
         Ok(())
     }
 
-    fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
+    unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
         self.scatter
             .enqueue(stream, self.pillars, self.rows)
             .map_err(|error| failed(self.backend, "the scatter", error))

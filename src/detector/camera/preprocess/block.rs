@@ -4,7 +4,7 @@
 //! Rows that the resize passes over stay behind: of a 1080p image that becomes 640 × 360 every third goes. The tables are
 //! made here, so that host and device agree to the bit.
 
-use super::{CameraPreprocess, Colour, InputFormat, Layout, check};
+use super::{CameraPreprocess, Colour, FillError, InputFormat, Layout, check};
 use crate::backend::{DeviceFit, TensorSpec};
 use crate::detector::camera::fit::Placement;
 use crate::device_step::InputShape;
@@ -64,8 +64,8 @@ impl CameraPreprocess {
     /// here, and the block holds the input.
     ///
     /// # Errors
-    /// A sentence, where the image has no pixels or its buffer is not of its size, or the block holds no input.
-    pub fn fill_block(&mut self, image: &Image, block: &mut HostTensor) -> Result<Placement, String> {
+    /// The image has no pixels, its buffer is not of its size, or the block holds no input.
+    pub fn fill_block(&mut self, image: &Image, block: &mut HostTensor) -> Result<Placement, FillError> {
         check(image)?;
         let size = [image.width, image.height];
         self.plan(size);
@@ -77,10 +77,8 @@ impl CameraPreprocess {
         if whole > block.capacity() {
             return self.fill_values(image, block);
         }
-        block
-            .set_shape(length(whole))
-            .map_err(|error| error.to_string())?;
-        let (tables, rows) = block.bytes_mut().split_at_mut(head);
+        block.set_shape(length(whole))?;
+        let (tables, rows) = block.host_bytes_mut()?.split_at_mut(head);
         tables.copy_from_slice(bytemuck::cast_slice(&self.tables.words));
         for (to, row) in rows.chunks_exact_mut(stride).zip(&self.tables.rows) {
             to.copy_from_slice(&image.rgb[row * stride..][..stride]);
@@ -88,7 +86,7 @@ impl CameraPreprocess {
         Ok(self.placement)
     }
 
-    fn fill_values(&mut self, image: &Image, block: &mut HostTensor) -> Result<Placement, String> {
+    fn fill_values(&mut self, image: &Image, block: &mut HostTensor) -> Result<Placement, FillError> {
         if !std::mem::replace(&mut self.tables.has_warned, true) {
             log::warn!(
                 "images of {} × {} are too large for the device's resize, which takes {WIDEST} columns: they are resized on \
@@ -98,10 +96,8 @@ impl CameraPreprocess {
             );
         }
         let shape = shape(&self.format);
-        block
-            .set_shape(length(shape.head_bytes() + shape.input_bytes()))
-            .map_err(|error| error.to_string())?;
-        let (tables, values) = block.bytes_mut().split_at_mut(shape.head_bytes());
+        block.set_shape(length(shape.head_bytes() + shape.input_bytes()))?;
+        let (tables, values) = block.host_bytes_mut()?.split_at_mut(shape.head_bytes());
         tables[..4].copy_from_slice(&VALUES.to_ne_bytes());
         self.fill(image, bytemuck::cast_slice_mut(values))
     }

@@ -184,7 +184,7 @@ fn an_image_without_pixels_or_with_too_few_bytes_is_refused() {
     let mut preprocess = CameraPreprocess::new(format([4, 4], FitSpec::default()));
     let mut out = [0.0; 48];
     let empty = Image::default();
-    let problem = preprocess.fill(&empty, &mut out).unwrap_err();
+    let problem = preprocess.fill(&empty, &mut out).unwrap_err().to_string();
     assert!(
         problem.contains("0 × 0: it must have at least one pixel"),
         "{problem}"
@@ -194,9 +194,12 @@ fn an_image_without_pixels_or_with_too_few_bytes_is_refused() {
         height: 4,
         rgb: vec![0; 47],
     };
-    let problem = preprocess.fill(&short, &mut out).unwrap_err();
+    let problem = preprocess.fill(&short, &mut out).unwrap_err().to_string();
     assert!(problem.contains("4 × 4 and holds 47 bytes"), "{problem}");
-    let problem = preprocess.fill(&noise(4, 4), &mut out[..47]).unwrap_err();
+    let problem = preprocess
+        .fill(&noise(4, 4), &mut out[..47])
+        .unwrap_err()
+        .to_string();
     assert!(problem.contains("holds 47 values, expected 48"), "{problem}");
 }
 

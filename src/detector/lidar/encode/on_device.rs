@@ -6,7 +6,7 @@ use crate::backend::{DevicePillars, TensorSpec};
 use crate::detector::lidar::voxelise::Voxeliser;
 use crate::device_step::{PillarRules, PillarTensor};
 use crate::source::PointCloud;
-use crate::tensor::{ElementType, HostTensor};
+use crate::tensor::{ElementType, HostTensor, TensorError};
 
 /// Name of the block among a frame's tensors.
 pub const BLOCK: &str = "jetlag.point_block";
@@ -102,19 +102,33 @@ impl Encoder {
     }
 }
 
-/// Fills a block from a sweep; a sentence where it does not hold it.
-pub fn fill_block(cloud: &PointCloud, block: &mut HostTensor) -> Result<(), String> {
+/// Why a sweep cannot be handed to a device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BlockError {
+    /// It has too many points.
+    #[error(
+        "a sweep of {points} points, and voxelisation on the device takes {MOST_POINTS}: set `preprocess: Host`"
+    )]
+    TooManyPoints {
+        /// How many.
+        points: usize,
+    },
+    /// The block is too small, or not the host's.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+}
+
+/// Fills a block from a sweep.
+///
+/// # Errors
+/// It does not hold the sweep.
+pub fn fill_block(cloud: &PointCloud, block: &mut HostTensor) -> Result<(), BlockError> {
     let points = cloud.points.as_slice();
     if points.len() > MOST_POINTS {
-        return Err(format!(
-            "a sweep of {} points, and voxelisation on the device takes {MOST_POINTS}: set `preprocess: Host`",
-            points.len()
-        ));
+        return Err(BlockError::TooManyPoints { points: points.len() });
     }
-    block
-        .set_shape(dims([1 + points.len(), 4]))
-        .map_err(|error| error.to_string())?;
-    let (head, rest) = block.bytes_mut().split_at_mut(16);
+    block.set_shape(dims([1 + points.len(), 4]))?;
+    let (head, rest) = block.host_bytes_mut()?.split_at_mut(16);
     head[..4].copy_from_slice(&(points.len() as u32).to_ne_bytes());
     rest.copy_from_slice(bytemuck::cast_slice(points));
     Ok(())

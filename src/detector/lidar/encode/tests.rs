@@ -163,7 +163,7 @@ fn a_block_holds_the_sweep_and_how_many_points_it_has_up_to_the_most() {
         filled,
         Ok((on_device::MOST_POINTS, (1 + on_device::MOST_POINTS) * 16))
     );
-    let said = fill([most, points.to_vec()].concat()).unwrap_err();
+    let said = fill([most, points.to_vec()].concat()).unwrap_err().to_string();
     assert!(said.contains("takes 524288: set `preprocess: Host`"), "{said}");
 }
 
