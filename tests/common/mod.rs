@@ -3,6 +3,7 @@
 pub mod boards;
 #[cfg(feature = "gpu")]
 pub mod cuda;
+pub mod mistakes;
 pub mod pipeline;
 pub mod run_bytes;
 pub mod under_way;
