@@ -8,8 +8,8 @@
 //!
 //! - [`record`], [`units`], [`files`], [`nearest`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
 //!   import nothing
-//! - [`scenario`], [`engine`], [`source`] ← record; `gpu` (a feature) ← clock, tensor, device_step
-//! - [`detector`] ← tensor, device_step, backend's `Program`, source's `Frame`
+//! - [`written`] ← record's units and nearest; [`scenario`] ← record, written; [`engine`], [`source`] ← record; `gpu` (a feature) ← clock, tensor, device_step
+//! - [`detector`] ← written, tensor, device_step, backend's `Program`, source's `Frame`
 //! - [`backend`] ← engine, tensor, clock, gpu, device_step; only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock
@@ -41,6 +41,7 @@ pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
 pub mod trace;
+pub mod written;
 
 pub use jetlag_board as board;
 pub use jetlag_record::{self as record, files, nearest, units};

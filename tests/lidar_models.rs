@@ -16,6 +16,7 @@ use jetlag::detector::lidar::LidarSpec;
 use jetlag::detector::lidar::anchors::AnchorDecode;
 use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::lidar::nms::Suppress;
+use jetlag::detector::spec::{self, DetectorSpec};
 use jetlag::detector::{Box3d, Detection, Place};
 use jetlag::scenario::PointFormat;
 use jetlag::source::{Content, Frame, points};
@@ -25,10 +26,15 @@ use pipeline::{Pipeline, frame_at, try_open_slot};
 use serde_json::Value as Json;
 
 /// The spec of the KITTI pair, with one or the other backbone.
+fn kitti_text(backbone: &str) -> String {
+    include_str!("specs/pointpillars_kitti_car.ron").replace("rpn_fp32.onnx", backbone)
+}
+
 fn kitti_car(backbone: &str) -> LidarSpec {
-    let text = include_str!("specs/pointpillars_kitti_car.ron").replace("rpn_fp32.onnx", backbone);
-    let options = ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
-    options.from_str(&text.replace("Lidar(\n", "(\n")).unwrap()
+    match spec::read(&kitti_text(backbone), "kitti.ron").unwrap() {
+        DetectorSpec::Lidar(spec) => *spec,
+        DetectorSpec::Camera(_) => panic!("a LiDAR detector"),
+    }
 }
 
 /// A sweep through the source that users have, from among the others of its folder.
@@ -196,9 +202,8 @@ fn values<'a>(tensors: &'a TensorSet, name: &str) -> &'a [f32] {
 }
 
 fn opened(folder: &Path, head: &str) -> Pipeline {
-    let detector = kitti_car(&format!("{head}.onnx"))
-        .build(folder, "kitti.ron")
-        .unwrap();
+    let text = kitti_text(&format!("{head}.onnx"));
+    let detector = spec::from_str(&text, "kitti.ron", folder, &|_| None).unwrap();
     let open = Pipeline::open(detector);
     // Host steps tell a new slot from one in use by its largest shapes.
     for wanted in &open.detector.program.host_tensors {

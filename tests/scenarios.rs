@@ -7,7 +7,8 @@
 
 use std::path::{Path, PathBuf};
 
-use jetlag::scenario::{BackendChoice, Place, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};
+use crate::common::mistakes::{comments, files, wrongly_told};
+use jetlag::scenario::{BackendChoice, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};
 use proptest::prelude::*;
 
 fn env() -> ResolveEnv {
@@ -26,63 +27,16 @@ fn env() -> ResolveEnv {
     }
 }
 
-fn files(folder: &str) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap_or_else(|error| panic!("{folder}: {error}"))
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "ron"))
-        .collect();
-    files.sort();
-    files
-}
-
-fn comments(path: &Path, key: &str) -> Vec<String> {
-    let text = std::fs::read_to_string(path).unwrap();
-    let begin = format!("// {key}: ");
-    text.lines()
-        .filter_map(|line| line.strip_prefix(&begin))
-        .map(str::to_owned)
-        .collect()
-}
-
 fn load_with_its_sets(path: &Path) -> Result<Scenario, Problems> {
     load(path, &comments(path, "set"), &env())
 }
 
 #[test]
 fn every_mistake_is_reported_with_its_place_and_the_phrase_that_helps() {
-    let files = files("tests/scenarios/invalid");
-    assert!(files.len() >= 25);
-    let wrong: Vec<String> = files.iter().flat_map(|path| disappointments(path)).collect();
+    let wrong = wrongly_told("tests/scenarios/invalid", 25, |path| {
+        load_with_its_sets(path).err()
+    });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Where a file's problems are not those that it expects.
-fn disappointments(path: &Path) -> Vec<String> {
-    let Err(problems) = load_with_its_sets(path) else {
-        return vec![format!("{} was taken as right", path.display())];
-    };
-    let shown = problems.to_string();
-    let expected = comments(path, "expect");
-    let mut wrong: Vec<String> = expected
-        .iter()
-        .filter(|phrase| !shown.contains(phrase.as_str()))
-        .map(|phrase| format!("`{phrase}` is not in\n{shown}"))
-        .collect();
-    if problems.list().len() != expected.len() {
-        wrong.push(format!("{} problems expected:\n{shown}", expected.len()));
-    }
-    for (problem, line) in problems.list().iter().zip(shown.lines()) {
-        let place = match &problem.place {
-            Place::At { line, column } => format!("{}:{line}:{column}: ", path.display()),
-            Place::Set(text) => format!("--set {text}: "),
-            Place::File => "a line and a column".into(),
-        };
-        if !line.starts_with(&place) {
-            wrong.push(format!("{line}\n  does not begin with {place}"));
-        }
-    }
-    wrong
 }
 
 #[test]
@@ -261,7 +215,7 @@ proptest! {
     }
 }
 
-fn token() -> impl Strategy<Value = String> {
+pub(crate) fn token() -> impl Strategy<Value = String> {
     let fixed = [
         "(",
         ")",

@@ -20,6 +20,7 @@ mod demo_networks;
 #[cfg(feature = "cpu")]
 mod deploy;
 mod detector_docs;
+mod detectors;
 mod doctor;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 mod gpu;

@@ -15,6 +15,7 @@ pub use crate::record::detection::{Box2d, Box3d, Detection, Place};
 use crate::backend::Program;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{TensorError, TensorSet};
+use crate::written::Problems;
 
 /// What postprocessing must know of preprocessing, kept with the slot and used again.
 #[derive(Default)]
@@ -81,7 +82,10 @@ pub enum DetectorError {
         /// What is wrong, found against expected.
         problem: String,
     },
-    /// A spec that contradicts itself or its network.
+    /// A spec that cannot be read, or contradicts itself.
+    #[error(transparent)]
+    WrongSpec(#[from] Problems),
+    /// A spec that contradicts its network.
     #[error("{spec}: {problem}")]
     BadSpec {
         /// The spec's file or name.

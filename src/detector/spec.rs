@@ -1,52 +1,53 @@
 //! Detector specs: RON text to a [`Detector`]. The format is described in docs/detectors.md.
 //!
-//! Here are reading, finding the networks, and errors with their place in the file; the fields of each
-//! kind and their meaning are in [`camera::spec`](super::camera::spec) and
-//! [`lidar::spec`](super::lidar::spec).
+//! Here are reading as a whole and finding the networks; the fields of each kind and their meaning are in
+//! [`camera::spec`](super::camera::spec) and [`lidar::spec`](super::lidar::spec), the words of mistakes in
+//! [`written`](crate::written).
 
-use std::io::Read as _;
 use std::path::Path;
-
-use ron::extensions::Extensions;
-use serde::Deserialize;
 
 use super::camera::spec::CameraSpec;
 use super::lidar::spec::LidarSpec;
 use super::{Detector, DetectorError};
 use crate::backend::NetworkSource;
 use crate::files;
-use crate::nearest::nearest;
+use crate::units::Bytes;
+use crate::written::{Choices, Format, Kind, Node, ProblemKind, Problems, Reader, Rules, choice, parse};
 
 /// A spec as written: the kind of detector, and its fields.
-#[derive(Deserialize)]
-enum DetectorSpec {
+#[derive(Clone, Debug, PartialEq)]
+pub enum DetectorSpec {
+    /// Boxes in images.
     Camera(Box<CameraSpec>),
+    /// Boxes in sweeps.
     Lidar(Box<LidarSpec>),
 }
 
 /// As long as a spec may be: 65 535 classes of 60 letters.
-const LONGEST_SPEC: u64 = 4 << 20;
+const FORMAT: Format = Format {
+    what: "detector spec",
+    longest: Bytes(4 << 20),
+    begins: "Camera(classes: […], …) or Lidar(name: \"…\", …)",
+};
+
+static DETECTORS: Choices<'_> = Choices {
+    what: "detector",
+    default: "Camera",
+    // Their fields are read by themselves: nobody mixes up those of the one with the other's.
+    all: &[
+        choice("Camera", &[], 0, "Camera(classes: […], …)"),
+        choice("Lidar", &[], 0, "Lidar(name: \"…\", …)"),
+    ],
+};
 
 /// Reads the spec at `path`; paths in it start from its folder.
 ///
 /// # Errors
-/// [`DetectorError::BadSpec`], with the file and, for what cannot be parsed, line and column.
+/// [`DetectorError::WrongSpec`], with everything that is wrong, and where.
 pub fn load(path: &Path) -> Result<Detector, DetectorError> {
     let name = path.display().to_string();
-    let unreadable = |problem: String| DetectorError::BadSpec {
-        spec: name.clone(),
-        problem: format!("cannot read the detector spec: {problem}"),
-    };
-    let mut text = String::new();
-    let file = files::open_given(path).map_err(|error| unreadable(error.to_string()))?;
-    file.take(LONGEST_SPEC + 1)
-        .read_to_string(&mut text)
-        .map_err(|error| unreadable(error.to_string()))?;
-    if text.len() as u64 > LONGEST_SPEC {
-        return Err(unreadable(format!(
-            "it is longer than {LONGEST_SPEC} bytes; is this the right file?"
-        )));
-    }
+    let text = files::read_given_text(path, FORMAT.longest)
+        .map_err(|error| Problems::unreadable(&name, &FORMAT, error.to_string()))?;
     let base = path.parent().unwrap_or(Path::new(""));
     from_str(&text, &name, base, &|_| None)
 }
@@ -57,141 +58,109 @@ pub fn load(path: &Path) -> Result<Detector, DetectorError> {
 /// bring its own; what it does not know must be a file, found from `base`.
 ///
 /// # Errors
-/// [`DetectorError::BadSpec`], with `name` and, for what cannot be parsed, line and column.
+/// [`DetectorError::WrongSpec`], with everything that is wrong, and where.
 pub fn from_str(
     text: &str,
     name: &str,
     base: &Path,
     embedded: &dyn Fn(&str) -> Option<NetworkSource>,
 ) -> Result<Detector, DetectorError> {
-    let spec = format()
-        .from_str::<DetectorSpec>(text)
-        .map_err(|error| DetectorError::BadSpec {
-            spec: format!("{name}:{}:{}", error.span.start.line, error.span.start.col),
-            problem: complaint(&error.code),
-        })?;
-    let mut detector = match spec {
-        DetectorSpec::Camera(camera) => camera.build(base, name)?,
-        DetectorSpec::Lidar(lidar) => lidar.build(base, name)?,
-    };
-    let missing: Vec<String> = detector
-        .program
-        .engines
-        .iter_mut()
-        .filter_map(|engine| find_network(engine, base, embedded).err())
+    let (spec, root) = typed(text, name)?;
+    let mut rules = Rules::new(&root);
+    spec.check(&mut rules);
+    let networks = spec.networks().into_iter();
+    let engines: Vec<NetworkSource> = networks
+        .filter_map(|(field, written)| find_network(field, written, base, embedded, &mut rules))
         .collect();
-    if missing.is_empty() {
-        Ok(detector)
-    } else {
-        Err(DetectorError::BadSpec {
-            spec: name.to_owned(),
-            problem: missing.join("; "),
-        })
+    rules.finish(name)?;
+    Ok(match spec {
+        DetectorSpec::Camera(camera) => camera.build(engines, name),
+        DetectorSpec::Lidar(lidar) => lidar.build(engines),
+    })
+}
+
+/// Reads a spec without asking whether its networks are there.
+///
+/// # Errors
+/// Everything that is wrong with it, and where.
+pub fn read(text: &str, name: &str) -> Result<DetectorSpec, Problems> {
+    let (spec, root) = typed(text, name)?;
+    let mut rules = Rules::new(&root);
+    spec.check(&mut rules);
+    rules.finish(name)?;
+    Ok(spec)
+}
+
+/// The spec as typed, and what it was read from.
+fn typed(text: &str, name: &str) -> Result<(DetectorSpec, Node), Problems> {
+    let (root, mut problems) = parse(text, &FORMAT);
+    let mut reader = Reader::default();
+    let spec = root
+        .as_ref()
+        .and_then(|root| DetectorSpec::read(&mut reader, root));
+    if !problems.is_empty() {
+        reader.forget_doubtful(&problems);
+    }
+    problems.append(&mut reader.problems);
+    match (spec, root) {
+        (Some(spec), Some(root)) if problems.is_empty() => Ok((spec, root)),
+        _ => Err(Problems::new(name, problems)),
     }
 }
 
-/// What the parser says, in plain words, with the name that was probably meant where one is unknown.
-fn complaint(error: &ron::Error) -> String {
-    use ron::Error;
-    let of = |outer: &Option<String>| match outer {
-        Some(outer) => format!(" of `{}`", plain_name(outer)),
-        None => String::new(),
-    };
-    match error {
-        Error::NoSuchEnumVariant { expected, found, .. }
-            if found == "Scenario" && expected.contains(&"Lidar") =>
-        {
-            "this is a scenario, and a detector spec is wanted; `jetlag run` takes scenarios".to_owned()
+impl DetectorSpec {
+    fn read(r: &mut Reader, root: &Node) -> Option<Self> {
+        if matches!(&root.kind, Kind::Call(call) if call.name.as_deref() == Some("Scenario")) {
+            let problem =
+                "this is a scenario, and a detector spec is wanted; `jetlag run` takes scenarios".to_owned();
+            r.report(&root.place, ProblemKind::Syntax { problem });
+            return None;
         }
-        Error::NoSuchEnumVariant { expected, found, .. } => {
-            format!("there is no `{found}` here; {}", choice(found, expected))
+        let (_, kind) = r.alternative(root, &DETECTORS)?;
+        match kind.name {
+            "Lidar" => LidarSpec::read(r, root).map(|spec| DetectorSpec::Lidar(Box::new(spec))),
+            _ => CameraSpec::read(r, root).map(|spec| DetectorSpec::Camera(Box::new(spec))),
         }
-        Error::NoSuchStructField {
-            expected,
-            found,
-            outer,
-        } => format!(
-            "there is no field `{found}`{}; {}",
-            of(outer),
-            choice(found, expected)
-        ),
-        Error::MissingStructField { field, outer } => format!("field `{field}`{} is missing", of(outer)),
-        Error::DuplicateStructField { field, outer } => {
-            format!("field `{field}`{} is written twice", of(outer))
+    }
+
+    fn check(&self, rules: &mut Rules<'_>) {
+        match self {
+            DetectorSpec::Camera(camera) => camera.check(rules),
+            DetectorSpec::Lidar(lidar) => lidar.check(rules),
         }
-        Error::InvalidValueForType { expected, found } => format!("expected {expected}, found {found}"),
-        Error::ExpectedDifferentLength { expected, found } => {
-            format!("expected {expected}, found {found} values")
+    }
+
+    /// Its networks as written, each with the field that names it.
+    fn networks(&self) -> Vec<(&'static str, &str)> {
+        match self {
+            DetectorSpec::Camera(camera) => vec![("network", &camera.network)],
+            DetectorSpec::Lidar(lidar) => lidar.networks(),
         }
-        Error::Eof => "the file ends in the middle of the spec".to_owned(),
-        Error::TrailingCharacters => "there is more text after the end of the spec".to_owned(),
-        Error::ExpectedInteger => "a whole number is expected".to_owned(),
-        Error::ExpectedFloat => "a number is expected".to_owned(),
-        Error::ExpectedBoolean => "`true` or `false` is expected".to_owned(),
-        Error::ExpectedString => "text in quotes is expected".to_owned(),
-        Error::ExpectedComma => "a comma is missing before this".to_owned(),
-        Error::ExpectedArray => "a list in brackets, `[…]`, is expected".to_owned(),
-        Error::ExpectedArrayEnd => "the list is not closed with `]`".to_owned(),
-        Error::ExpectedMapColon => "a colon is missing after the field's name".to_owned(),
-        Error::ExpectedStructLike | Error::ExpectedNamedStructLike(_) => {
-            "fields in parentheses, `(…)`, are expected".to_owned()
-        }
-        Error::ExpectedStructLikeEnd | Error::ExpectedOptionEnd => {
-            "a closing `)` is missing before this".to_owned()
-        }
-        Error::IntegerOutOfBounds => "the number is negative or too large for this field".to_owned(),
-        other => other.to_string(),
     }
 }
 
-/// What a type of ours is called in a spec: `CameraSpec` is written `Camera`.
-fn plain_name(outer: &str) -> &str {
-    outer.strip_suffix("Spec").unwrap_or(outer)
-}
-
-/// The names there are, and the one that was probably meant.
-fn choice(found: &str, known: &[&str]) -> String {
-    let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-    let there_are = match &names[..] {
-        [] => "none can be given".to_owned(),
-        [only] => format!("there is only {only}"),
-        names => format!("there are {}", names.join(", ")),
-    };
-    match nearest(found, known.iter().copied()) {
-        Some(name) => format!("{there_are}; did you mean `{name}`?"),
-        None => there_are,
-    }
-}
-
-/// RON with its parentheses as people write them: `name: "x"` for an optional field, `Camera(name: …)`
-/// for a variant that holds a struct.
-fn format() -> ron::Options {
-    ron::Options::default().with_default_extension(
-        Extensions::IMPLICIT_SOME | Extensions::UNWRAP_NEWTYPES | Extensions::UNWRAP_VARIANT_NEWTYPES,
-    )
-}
-
-/// Replaces a network that the binary holds, and makes sure that any other is a file; a phrase where it is not.
+/// A network that the binary holds, or a file that is there.
 fn find_network(
-    engine: &mut NetworkSource,
+    field: &str,
+    written: &str,
     base: &Path,
     embedded: &dyn Fn(&str) -> Option<NetworkSource>,
-) -> Result<(), String> {
-    let NetworkSource::File(path) = engine else {
-        return Ok(());
-    };
-    let written = path.strip_prefix(base).unwrap_or(path).to_str();
-    if let Some(held) = written.and_then(embedded) {
-        *engine = held;
-        return Ok(());
+    rules: &mut Rules<'_>,
+) -> Option<NetworkSource> {
+    if let Some(held) = embedded(written) {
+        return Some(held);
     }
+    let path = base.join(written);
     if path.is_file() {
-        return Ok(());
+        return Some(NetworkSource::File(path));
     }
-    Err(format!(
-        "network {} is not there; write its path as seen from the spec's own folder",
-        path.display()
-    ))
+    let kind = ProblemKind::NotFound {
+        what: format!("`{field}`, as seen from the spec's own folder"),
+        wanted: "network",
+        tried: vec![path.display().to_string()],
+    };
+    rules.report(field, kind);
+    None
 }
 
 #[cfg(test)]
@@ -245,7 +214,7 @@ mod tests {
         let path = folder.path().join("spec.ron");
         std::fs::File::create(&path).unwrap().set_len(3 << 30).unwrap();
         let error = load(&path).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("longer than 4194304 bytes"), "{error}");
+        assert!(error.contains("longer than 4.0 MiB"), "{error}");
     }
 
     #[test]
@@ -292,21 +261,31 @@ mod tests {
     #[test]
     fn an_unknown_field_is_named_with_its_line_and_what_exists() {
         let text = told("tensor: \"images\",", "tensr: \"images\",");
-        assert!(text.starts_with("spec.ron:4:"), "{text}");
-        assert!(text.ends_with("did you mean `tensor`?"), "{text}");
-        assert!(text.contains("`tensr`") && text.contains("`colour`"), "{text}");
+        let unknown = "spec.ron:4:17: unknown field `tensr` in input; did you mean `tensor`? fields here: tensor, width,";
+        assert!(text.contains(unknown), "{text}");
         let text = told("network:", "score: 0.4, network:");
         assert!(
-            text.contains("`score`") && text.ends_with("did you mean `score_threshold`?"),
+            text.contains("`score` in a camera detector; did you mean `score_threshold`?"),
             "{text}"
         );
         let text = told("output: \"output\"", "output: \"output\", stride: [8]");
-        assert!(text.contains("`stride`") && text.contains("`strides`"), "{text}");
+        assert!(
+            text.ends_with("did you mean `strides`? fields here: output, strides"),
+            "{text}"
+        );
+        let text = told("output: \"output\"", "output: \"output\", bins: 8");
+        assert!(
+            text.contains("`YoloxGrid` has no field `bins`; NanoDet has it"),
+            "{text}"
+        );
         let text = told("YoloxGrid", "YoloX");
-        assert!(text.ends_with("did you mean `YoloxGrid`?"), "{text}");
+        assert!(
+            text.contains("unknown head `YoloX`; did you mean `YoloxGrid`? choices: YoloxGrid, "),
+            "{text}"
+        );
         let text = told("YoloxGrid(output", "Rtdetr(output");
         assert!(
-            text.contains("`YoloxGrid`") && !text.contains("did you mean"),
+            text.contains("choices: YoloxGrid, ") && !text.contains("did you mean"),
             "{text}"
         );
     }
@@ -317,96 +296,106 @@ mod tests {
             (
                 r#"classes: ["car", "person"],"#,
                 "",
-                "field `classes` of `Camera` is missing",
+                "a camera detector has no `classes`: add classes: [",
             ),
-            ("width: 64,", "width: 64, width: 64,", "field `width`"),
-            ("width: 64,", "width: 64, width: 64,", "is written twice"),
-            ("width: 64", "width: -64", "spec.ron:4:"),
+            (
+                "width: 64,",
+                "width: 64, width: 64,",
+                "`width` of input is given twice; the first is at 4:",
+            ),
+            (
+                "width: 64",
+                "width: -64",
+                "`width` takes a whole number that is not negative, found the number -64",
+            ),
             ("Camera(", "Scenario(", "this is a scenario"),
             (
                 "network: \"net.onnx\",",
                 "network: 3,",
-                "text in quotes is expected",
+                "`network` takes text in quotes, found the number 3",
             ),
         ] {
             let text = told(from, to);
             assert!(text.contains(phrase), "`{to}` said: {text}");
-            assert!(
-                !text.contains("Unexpected") && !text.contains("Expected"),
-                "{text}"
-            );
             let place = text.strip_prefix("spec.ron:").unwrap();
             assert!(place.starts_with(|c: char| c.is_ascii_digit()), "{text}");
         }
-        assert!(
-            built("Camera(classes: [")
-                .err()
-                .unwrap()
-                .to_string()
-                .contains("ends in the middle")
-        );
+        let text = built("Camera(classes: [").err().unwrap().to_string();
+        assert!(text.contains("the file ends"), "{text}");
     }
 
     #[test]
     fn numbers_that_make_no_sense_are_refused_with_what_was_expected() {
         for (from, to, phrase) in [
-            ("width: 64", "width: 0", "input.width: 0 pixels, expected 1 to"),
-            ("height: 32", "height: 1000000", "input.height: 1000000 pixels"),
-            ("[\"car\", \"person\"]", "[]", "classes: the list is empty"),
-            ("\"person\"", "\"car\"", "`car` is listed twice"),
-            ("height: 32", "height: 32, std: [1, 0, 1]", "input.std"),
-            ("height: 32", "height: 32, mean: [1, NaN, 1]", "input.mean"),
+            (
+                "width: 64",
+                "width: 0",
+                "`input.width` is 0, and must be from 1 to",
+            ),
+            ("height: 32", "height: 1000000", "`input.height` is 1000000"),
+            ("[\"car\", \"person\"]", "[]", "`classes` is an empty list"),
+            (
+                "\"person\"",
+                "\"car\"",
+                "`car` in `classes` is given twice; the first is at 2:",
+            ),
+            ("height: 32", "height: 32, std: [1, 0, 1]", "`input.std` is"),
+            ("height: 32", "height: 32, mean: [1, NaN, 1]", "`input.mean` is"),
             (
                 "height: 32",
                 "height: 32, mean: [1, 2]",
-                "expected 3 numbers in brackets, found 2",
+                "`mean` is a list of 2, and must be 3 numbers",
             ),
-            ("height: 32", "height: 32, scale: 0.0", "input.scale: 0"),
+            ("height: 32", "height: 32, scale: 0.0", "`input.scale` is 0"),
             (
                 "height: 32",
                 "height: 40",
-                "stride 16 does not divide the input's height of 40",
+                "`head.strides[1]` is 16, and must be a divisor of the input's height, 40 pixels",
             ),
             (
                 "output: \"output\"",
                 "output: \"output\", strides: [0]",
-                "stride 0 does not divide",
+                "`head.strides[0]` is 0, and must be a divisor",
             ),
             (
                 "output: \"output\"",
                 "output: \"output\", strides: []",
-                "no stride is given",
+                "must be at least one stride",
             ),
-            ("output: \"output\"", "output: \"\"", "an output has no name"),
+            (
+                "output: \"output\"",
+                "output: \"\"",
+                "an output of `head` has no name",
+            ),
             (
                 "network:",
                 "score_threshold: 1.5, network:",
-                "score_threshold: 1.5, expected 0 to 1",
+                "`score_threshold` is 1.5, and must be from 0 to 1",
             ),
             (
                 "network:",
                 "nms: (iou: NaN), network:",
-                "nms.iou: NaN, expected 0 to 1",
+                "`nms.iou` is NaN, and must be from 0 to 1",
             ),
             (
                 "network:",
                 "nms: (max_detections: 0), network:",
-                "nms.max_detections: 0",
+                "`nms.max_detections` is 0",
             ),
             (
                 "YoloxGrid(output: \"output\")",
                 "PriorBoxes(scores: \"s\", boxes: \"b\", background: 3)",
-                "background is column 3",
+                "`head.background` is 3",
             ),
             (
                 "YoloxGrid(output: \"output\")",
                 "NanoDet(levels: [])",
-                "no stride is given",
+                "must be at least one stride",
             ),
             (
                 "net.onnx",
                 "other.onnx",
-                "network /nowhere/other.onnx is not there",
+                "network not found; looked for /nowhere/other.onnx",
             ),
         ] {
             let text = told(from, to);
@@ -419,7 +408,7 @@ mod tests {
     fn all_problems_are_told_at_once() {
         let text = told("width: 64, height: 32", "width: 0, height: 32, std: [0, 0, 0]");
         assert!(
-            text.contains("input.width") && text.contains("input.std"),
+            text.contains("`input.width`") && text.contains("`input.std`") && text.lines().count() == 2,
             "{text}"
         );
     }
@@ -442,7 +431,7 @@ mod tests {
         )"#;
         let text = built(text).err().unwrap().to_string();
         for name in ["encoder", "backbone"] {
-            let phrase = format!("network /nowhere/{name}.onnx is not there");
+            let phrase = format!("network not found; looked for /nowhere/{name}.onnx");
             assert!(text.contains(&phrase), "{text}");
         }
     }
@@ -459,9 +448,12 @@ mod tests {
     #[test]
     fn an_unknown_word_is_told_from_a_scenario_in_a_spec_s_place() {
         let text = told("Camera(", "Kamera(");
-        assert!(text.ends_with("did you mean `Camera`?"), "{text}");
+        assert!(
+            text.contains("unknown detector `Kamera`; did you mean `Camera`? choices: Camera, Lidar"),
+            "{text}"
+        );
         let text = told("YoloxGrid(", "Scenario(");
-        assert!(text.contains("there is no `Scenario` here"), "{text}");
+        assert!(text.contains("unknown head `Scenario`"), "{text}");
     }
 
     #[test]
@@ -470,7 +462,7 @@ mod tests {
         use crate::detector::camera::nms::{Labels, Nms};
         let camera = |head: &str| {
             let text = GOOD.replace(r#"YoloxGrid(output: "output")"#, head);
-            match format().from_str(&text).unwrap() {
+            match read(&text, "spec.ron").unwrap() {
                 DetectorSpec::Camera(camera) => camera,
                 DetectorSpec::Lidar(_) => panic!("a camera"),
             }
@@ -489,7 +481,7 @@ mod tests {
         );
         assert!(matches!(spec.head, Head::YoloxGrid(grid) if grid.strides == [8, 16, 32]));
         assert!(matches!(
-            camera("NanoDet(levels: [])").head,
+            camera(r#"NanoDet(levels: [(scores: "s", boxes: "b", stride: 8)])"#).head,
             Head::NanoDet(NanoDet {
                 bins: 8,
                 cell_centre: CellCentre::Middle,
@@ -498,7 +490,7 @@ mod tests {
             })
         ));
         assert!(matches!(
-            camera("YoloAnchors(Maps(levels: []))").head,
+            camera(r#"YoloAnchors(Maps(levels: [(output: "p", stride: 8, anchors: [[1, 2]])]))"#).head,
             Head::YoloAnchors(YoloAnchors::Maps(AnchorMaps { logits: true, .. }))
         ));
     }
@@ -511,13 +503,13 @@ mod tests {
         let nanodet = |bins: usize, scores: &str, boxes: &str| {
             format!(r#"NanoDet(bins: {bins}, levels: [(scores: "{scores}", boxes: "{boxes}", stride: 8)])"#)
         };
-        let sides = "sides are pixels above 0";
-        let unnamed = "an output has no name";
+        let sides = "and must be width and height in pixels, both above 0";
+        let unnamed = "an output of `head` has no name";
         for (head, phrase) in [
-            (maps(8, "[]"), "output `p3` has no anchors"),
+            (maps(8, "[]"), "`head.levels[0].anchors` is an empty list"),
             (
                 maps(24, "[[1, 2]]"),
-                "stride 24 does not divide the input's width of 64",
+                "`head.levels[0].stride` is 24, and must be a divisor of the input's width, 64 pixels",
             ),
             (maps(8, "[[1, 2], [0, 2]]"), sides),
             (maps(8, "[[1, -2]]"), sides),
@@ -526,7 +518,7 @@ mod tests {
             (maps(8, "[[1, 2]]").replace("p3", ""), unnamed),
             (r#"YoloAnchors(Decoded(output: ""))"#.to_owned(), unnamed),
             (r#"YoloAnchorFree(output: "")"#.to_owned(), unnamed),
-            (nanodet(1, "s", "b"), "bins is 1, expected at least 2"),
+            (nanodet(1, "s", "b"), "`head.bins` is 1, and must be at least 2"),
             (nanodet(8, "", "b"), unnamed),
             (nanodet(8, "s", ""), unnamed),
             (r#"PriorBoxes(scores: "", boxes: "b")"#.to_owned(), unnamed),
@@ -547,8 +539,25 @@ mod tests {
         assert!(built(&sized(16_384)).is_ok());
         let text = built(&sized(16_416)).err().unwrap().to_string();
         assert!(
-            text.contains("input.width: 16416 pixels, expected 1 to 16384"),
+            text.contains("`input.width` is 16416, and must be from 1 to 16384 pixels"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn both_spellings_of_the_middle_are_read() {
+        for align in ["Centre", "Center", "TopLeft"] {
+            let fit = format!("height: 32, fit: Letterbox(align: {align})");
+            assert!(built(&GOOD.replace("height: 32", &fit)).is_ok(), "{align}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_rounded_once_to_the_precision_of_its_field() {
+        let text = GOOD.replace("height: 32", "height: 32, scale: 0.00392156862745098");
+        match read(&text, "spec.ron").unwrap() {
+            DetectorSpec::Camera(camera) => assert_eq!(camera.input.scale, 0.003_921_568_6_f32),
+            DetectorSpec::Lidar(_) => panic!("a camera"),
+        }
     }
 }

@@ -1,89 +1,25 @@
-//! The words that may stand where a scenario has a choice, with the fields that each takes.
+//! What may stand where a scenario has a choice: the words, with the fields that each takes. Words without fields are those of
+//! their enum.
 
-use super::read::{Choice, Choices};
+use super::{Graph, Sharing, Transfer};
+use crate::written::{Choices, choice, plain, words};
 
-/// A choice that is one word.
-pub(super) const fn plain(name: &'static str) -> Choice {
-    choice(name, &[], 0, name)
-}
-
-const fn choice(
-    name: &'static str,
-    fields: &'static [&'static str],
-    bare: usize,
-    example: &'static str,
-) -> Choice {
-    Choice {
-        name,
-        fields,
-        bare,
-        example,
-    }
-}
-
-pub(super) static CLOCKS: Choices = Choices {
-    what: "clock",
-    default: "Real",
-    all: &[plain("Real"), plain("Virtual")],
-};
-
-pub(super) static RELEASES: Choices = Choices {
-    what: "release",
-    default: "Sleep",
-    all: &[plain("Sleep"), plain("Spin")],
-};
-
-pub(super) static SHARINGS: Choices = Choices {
-    what: "sharing",
-    default: "Streams",
-    all: &[
-        plain("Streams"),
-        plain("SingleStream"),
-        plain("Priority"),
-        plain("RoundRobin"),
-        plain("Exclusive"),
-        plain("Edf"),
-        plain("Partition"),
-        plain("Processes"),
-    ],
-};
-
-/// The words for [`Sharing`](super::Sharing).
+/// The words for [`Sharing`].
 pub fn sharings() -> impl Iterator<Item = &'static str> {
-    SHARINGS.all.iter().map(|choice| choice.name)
+    words::<Sharing>().iter().copied()
 }
 
-pub(super) static MPS: Choices = Choices {
-    what: "way with MPS",
-    default: "Auto",
-    all: &[plain("Auto"), plain("Required"), plain("Off")],
-};
+/// The words for [`Transfer`].
+pub fn transfers() -> impl Iterator<Item = &'static str> {
+    words::<Transfer>().iter().copied()
+}
 
-pub(super) static HELD_CLOCKS: Choices = Choices {
-    what: "way with clocks",
-    default: "AsIs",
-    all: &[plain("AsIs"), plain("Max")],
-};
+/// The words for [`Graph`].
+pub fn graphs() -> impl Iterator<Item = &'static str> {
+    words::<Graph>().iter().copied()
+}
 
-pub(super) static TELEMETRY_SOURCES: Choices = Choices {
-    what: "source of samples",
-    default: "Host",
-    all: &[
-        plain("Host"),
-        plain("Processes"),
-        plain("Rails"),
-        plain("Thermal"),
-        plain("Gpu"),
-        plain("Emc"),
-        plain("Fan"),
-        plain("PowerMode"),
-        plain("Nvml"),
-        plain("Rapl"),
-        plain("Tegrastats"),
-    ],
-};
-
-pub(super) static BACKENDS: Choices = Choices {
+pub(super) static BACKENDS: Choices<'_> = Choices {
     what: "backend",
     default: "Auto",
     all: &[
@@ -112,7 +48,7 @@ pub(super) static BACKENDS: Choices = Choices {
     ],
 };
 
-pub(super) static LATENCIES: Choices = Choices {
+pub(super) static LATENCIES: Choices<'_> = Choices {
     what: "latency model",
     default: "Fixed",
     all: &[
@@ -134,7 +70,7 @@ pub(super) static LATENCIES: Choices = Choices {
     ],
 };
 
-pub(super) static SOURCES: Choices = Choices {
+pub(super) static SOURCES: Choices<'_> = Choices {
     what: "source",
     default: "Empty",
     all: &[
@@ -160,19 +96,7 @@ pub(super) static SOURCES: Choices = Choices {
     ],
 };
 
-pub(super) static FORMATS: Choices = Choices {
-    what: "format",
-    default: "Kitti",
-    all: &[plain("Kitti"), plain("NuScenes")],
-};
-
-pub(super) static SENSORS: Choices = Choices {
-    what: "sensor",
-    default: "Camera",
-    all: &[plain("Camera"), plain("Lidar")],
-};
-
-pub(super) static ARRIVALS: Choices = Choices {
+pub(super) static ARRIVALS: Choices<'_> = Choices {
     what: "arrival",
     default: "Closed",
     all: &[
@@ -183,7 +107,7 @@ pub(super) static ARRIVALS: Choices = Choices {
     ],
 };
 
-pub(super) static OVERLOADS: Choices = Choices {
+pub(super) static OVERLOADS: Choices<'_> = Choices {
     what: "overload",
     default: "DropOldest",
     all: &[

@@ -5,10 +5,9 @@
 
 use super::file::TenantFile;
 use super::gpu::{A_DEVICE, DEVICES};
-use super::problems::{Place, ProblemKind, Spot, shown};
-use super::read::Reader;
 use super::resolve::require;
 use super::{Sharing, Tenant};
+use crate::written::{Place, ProblemKind, Reader, Spot, shown};
 
 /// More processes of one tenant than any GPU serves at once.
 const MOST_PROCESSES: usize = 64;

@@ -5,17 +5,12 @@
 //! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
 
 use crate::units::Nanos;
+use crate::written::{Fields, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
 
-use super::choices::{
-    ARRIVALS, BACKENDS, CLOCKS, FORMATS, HELD_CLOCKS, LATENCIES, MPS, OVERLOADS, RELEASES, SENSORS, SHARINGS,
-    SOURCES, TELEMETRY_SOURCES,
-};
+use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
 use super::gpu::{self, GpuFile};
-use super::problems::{Place, ProblemKind, Spot};
-use super::read::{Choices, Fields, Read, Reader};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stress::{self, StressFile};
-use super::tree::Node;
 use super::{ClockKind, Clocks, Mps, PointFormat, Provider, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
@@ -221,15 +216,15 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         duration: r.optional(&fields, "duration", Reader::duration),
         warmup: r.optional(&fields, "warmup", Reader::duration),
         seed: r.optional(&fields, "seed", Reader::whole),
-        clock: r.optional(&fields, "clock", clock),
-        sharing: r.optional(&fields, "sharing", sharing),
-        mps: r.optional(&fields, "mps", mps),
-        release: r.optional(&fields, "release", release),
+        clock: r.optional(&fields, "clock", one_of("clock")),
+        sharing: r.optional(&fields, "sharing", one_of("sharing")),
+        mps: r.optional(&fields, "mps", one_of("way with MPS")),
+        release: r.optional(&fields, "release", one_of("release")),
         baseline: r.optional(&fields, "baseline", baseline),
         matrix: r.optional(&fields, "matrix", steps::read_matrix),
         sweep: r.optional(&fields, "sweep", steps::read_sweep),
         telemetry: r.optional(&fields, "telemetry", telemetry),
-        clocks: r.optional(&fields, "clocks", clocks),
+        clocks: r.optional(&fields, "clocks", one_of("way with clocks")),
         sim_contention: r.optional(&fields, "sim_contention", Reader::number),
         watchdog: r.optional(&fields, "watchdog", Reader::duration),
         expect: r.optional(&fields, "expect", expectations),
@@ -240,67 +235,6 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
             tenants,
         ),
     })
-}
-
-/// A name without fields, as the value that it stands for.
-fn named<T: Copy>(
-    r: &mut Reader,
-    node: &Node,
-    choices: &'static Choices,
-    values: &[(&'static str, T)],
-) -> Option<T> {
-    let (name, _) = r.choice(node, choices)?;
-    values
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, value)| *value)
-}
-
-fn clock(r: &mut Reader, node: &Node, _: &str) -> Option<ClockKind> {
-    let values = [("Real", ClockKind::Real), ("Virtual", ClockKind::Virtual)];
-    named(r, node, &CLOCKS, &values)
-}
-
-fn release(r: &mut Reader, node: &Node, _: &str) -> Option<Release> {
-    let values = [("Sleep", Release::Sleep), ("Spin", Release::Spin)];
-    named(r, node, &RELEASES, &values)
-}
-
-pub(super) fn sharing(r: &mut Reader, node: &Node, _: &str) -> Option<Sharing> {
-    let values = [
-        ("Streams", Sharing::Streams),
-        ("SingleStream", Sharing::SingleStream),
-        ("Priority", Sharing::Priority),
-        ("RoundRobin", Sharing::RoundRobin),
-        ("Exclusive", Sharing::Exclusive),
-        ("Edf", Sharing::Edf),
-        ("Partition", Sharing::Partition),
-        ("Processes", Sharing::Processes),
-    ];
-    named(r, node, &SHARINGS, &values)
-}
-
-fn mps(r: &mut Reader, node: &Node, _: &str) -> Option<Mps> {
-    let values = [
-        ("Auto", Mps::Auto),
-        ("Required", Mps::Required),
-        ("Off", Mps::Off),
-    ];
-    named(r, node, &MPS, &values)
-}
-
-fn point_format(r: &mut Reader, node: &Node, _: &str) -> Option<PointFormat> {
-    let values = [("Kitti", PointFormat::Kitti), ("NuScenes", PointFormat::NuScenes)];
-    named(r, node, &FORMATS, &values)
-}
-
-fn sensor(r: &mut Reader, node: &Node, _: &str) -> Option<Sensor> {
-    named(
-        r,
-        node,
-        &SENSORS,
-        &[("Camera", Sensor::Camera), ("Lidar", Sensor::Lidar)],
-    )
 }
 
 fn baseline(r: &mut Reader, node: &Node, field: &str) -> Option<BaselineFile> {
@@ -319,31 +253,9 @@ fn telemetry(r: &mut Reader, node: &Node, field: &str) -> Option<TelemetryFile> 
         interval: r.optional(&fields, "interval", Reader::duration),
         sources: r.optional(&fields, "sources", |r, node, field| {
             let expected = "a list of sources, such as [Rails, Nvml, Thermal]";
-            r.list(node, field, expected, telemetry_source)
+            r.list(node, field, expected, one_of("source of samples"))
         }),
     })
-}
-
-fn clocks(r: &mut Reader, node: &Node, _: &str) -> Option<Clocks> {
-    let values = [("AsIs", Clocks::AsIs), ("Max", Clocks::Max)];
-    named(r, node, &HELD_CLOCKS, &values)
-}
-
-fn telemetry_source(r: &mut Reader, node: &Node, _: &str) -> Option<TelemetrySource> {
-    let values = [
-        ("Host", TelemetrySource::Host),
-        ("Processes", TelemetrySource::Processes),
-        ("Rails", TelemetrySource::Rails),
-        ("Thermal", TelemetrySource::Thermal),
-        ("Gpu", TelemetrySource::Gpu),
-        ("Emc", TelemetrySource::Emc),
-        ("Fan", TelemetrySource::Fan),
-        ("PowerMode", TelemetrySource::PowerMode),
-        ("Nvml", TelemetrySource::Nvml),
-        ("Rapl", TelemetrySource::Rapl),
-        ("Tegrastats", TelemetrySource::Tegrastats),
-    ];
-    named(r, node, &TELEMETRY_SOURCES, &values)
 }
 
 fn expectations(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<Spot<String>>> {
@@ -413,7 +325,7 @@ fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
             profile: r.optional(&fields, "profile", Reader::flag),
         },
         "OnnxRuntime" => BackendFile::OnnxRuntime {
-            provider: r.optional(&fields, "provider", gpu::provider),
+            provider: r.optional(&fields, "provider", one_of("provider")),
             threads: r.optional(&fields, "threads", Reader::whole),
         },
         "Stress" => BackendFile::Stress(stress::read(r, &fields)?),
@@ -476,7 +388,7 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
         }
         "Points" => {
             let repeat = r.optional(&f, "repeat", Reader::flag);
-            let format = r.optional(&f, "format", point_format);
+            let format = r.optional(&f, "format", one_of("format"));
             let max_points = r.optional(&f, "max_points", Reader::whole);
             let path = folder(r, &f, "Points(\"folder\")")?;
             SourceFile::Points {
@@ -489,7 +401,12 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
         "Synthetic" => {
             let scenes = r.optional(&f, "scenes", Reader::whole);
             let seed = r.optional(&f, "seed", Reader::whole);
-            let sensor = r.required(&f, "sensor", "Synthetic(Camera) or Synthetic(Lidar)", sensor)?;
+            let sensor = r.required(
+                &f,
+                "sensor",
+                "Synthetic(Camera) or Synthetic(Lidar)",
+                one_of("sensor"),
+            )?;
             SourceFile::Synthetic { sensor, scenes, seed }
         }
         _ => SourceFile::Empty,

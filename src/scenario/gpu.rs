@@ -2,12 +2,9 @@
 //!
 //! Whether this machine has a GPU that can do so is not asked here: a scenario resolves the same everywhere.
 
-use super::choices::plain;
-use super::problems::{ProblemKind, Spot};
-use super::read::{Choices, Fields, Read, Reader};
 use super::resolve::require;
-use super::tree::Node;
-use super::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
+use super::{ContextMemory, GpuUse, Graph, Preprocess, Sync, Transfer};
+use crate::written::{Fields, ProblemKind, Read, Reader, Spot, one_of};
 
 /// More than any machine has.
 pub(super) const DEVICES: u16 = 64;
@@ -27,90 +24,15 @@ pub(super) struct GpuFile {
     pub(super) gpus: Read<Vec<Spot<u16>>>,
 }
 
-static TRANSFERS: Choices = Choices {
-    what: "transfer",
-    default: "Auto",
-    all: &[plain("Auto"), plain("Copy"), plain("ZeroCopy"), plain("Managed")],
-};
-
-static GRAPHS: Choices = Choices {
-    what: "graph",
-    default: "Off",
-    all: &[plain("Off"), plain("On"), plain("Auto")],
-};
-
-/// The words for [`Transfer`].
-pub fn transfers() -> impl Iterator<Item = &'static str> {
-    TRANSFERS.all.iter().map(|choice| choice.name)
-}
-
-/// The words for [`Graph`].
-pub fn graphs() -> impl Iterator<Item = &'static str> {
-    GRAPHS.all.iter().map(|choice| choice.name)
-}
-
-static SYNCS: Choices = Choices {
-    what: "sync",
-    default: "Block",
-    all: &[plain("Block"), plain("Spin"), plain("Yield")],
-};
-
-static CONTEXT_MEMORIES: Choices = Choices {
-    what: "context memory",
-    default: "Separate",
-    all: &[plain("Separate"), plain("Shared")],
-};
-
-static PREPROCESSES: Choices = Choices {
-    what: "preprocess",
-    default: "Host",
-    all: &[plain("Host"), plain("Gpu")],
-};
-
-static PROVIDERS: Choices = Choices {
-    what: "provider",
-    default: "Cuda",
-    all: &[plain("Cuda"), plain("Cpu")],
-};
-
 pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
     GpuFile {
-        transfer: r.optional(fields, "transfer", |r, node, _| {
-            Some(match r.choice(node, &TRANSFERS)?.0 {
-                "Copy" => Transfer::Copy,
-                "ZeroCopy" => Transfer::ZeroCopy,
-                "Managed" => Transfer::Managed,
-                _ => Transfer::Auto,
-            })
-        }),
-        graph: r.optional(fields, "graph", |r, node, _| {
-            Some(match r.choice(node, &GRAPHS)?.0 {
-                "On" => Graph::On,
-                "Auto" => Graph::Auto,
-                _ => Graph::Off,
-            })
-        }),
-        sync: r.optional(fields, "sync", |r, node, _| {
-            Some(match r.choice(node, &SYNCS)?.0 {
-                "Spin" => Sync::Spin,
-                "Yield" => Sync::Yield,
-                _ => Sync::Block,
-            })
-        }),
-        context_memory: r.optional(fields, "context_memory", |r, node, _| {
-            Some(match r.choice(node, &CONTEXT_MEMORIES)?.0 {
-                "Shared" => ContextMemory::Shared,
-                _ => ContextMemory::Separate,
-            })
-        }),
+        transfer: r.optional(fields, "transfer", one_of("transfer")),
+        graph: r.optional(fields, "graph", one_of("graph")),
+        sync: r.optional(fields, "sync", one_of("sync")),
+        context_memory: r.optional(fields, "context_memory", one_of("context memory")),
         share: r.optional(fields, "share", Reader::number),
         gpu: r.optional(fields, "gpu", Reader::whole),
-        preprocess: r.optional(fields, "preprocess", |r, node, _| {
-            Some(match r.choice(node, &PREPROCESSES)?.0 {
-                "Gpu" => Preprocess::Gpu,
-                _ => Preprocess::Host,
-            })
-        }),
+        preprocess: r.optional(fields, "preprocess", one_of("preprocess")),
         processes: r.optional(fields, "processes", Reader::whole),
         gpus: r.optional(fields, "gpus", |r, node, field| {
             r.list(
@@ -121,13 +43,6 @@ pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> GpuFile {
             )
         }),
     }
-}
-
-pub(super) fn provider(r: &mut Reader, node: &Node, _: &str) -> Option<Provider> {
-    Some(match r.choice(node, &PROVIDERS)?.0 {
-        "Cpu" => Provider::Cpu,
-        _ => Provider::Cuda,
-    })
 }
 
 /// `label` is "tenant `camera`".

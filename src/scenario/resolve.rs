@@ -7,18 +7,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::files;
-use crate::units::{Bytes, Nanos};
+use crate::units::Nanos;
+use crate::written::{Place, ProblemKind, Problems, Read, Reader, Spot, parse, shown};
 
 use super::copies;
 use super::file::{self, ScenarioFile};
 use super::gpu;
-use super::problems::{Place, Problem, ProblemKind, Problems, Spot, shown};
-use super::read::{Read, Reader};
 use super::steps;
 use super::tenant::resolve_tenant;
-use super::tree;
 use super::{
-    BackendChoice, Baseline, ClockKind, Clocks, Mps, Release, Scenario, Sharing, Telemetry, Tenant, set,
+    BackendChoice, Baseline, ClockKind, Clocks, FORMAT, Mps, Release, Scenario, Sharing, Telemetry, Tenant,
+    set,
 };
 
 /// Says what is wrong with an expectation, given the names of the tenants.
@@ -61,13 +60,8 @@ impl ResolveEnv {
 /// are relative to its folder, or else to the current one.
 pub fn load(path: &Path, sets: &[String], env: &ResolveEnv) -> Result<Scenario, Problems> {
     let name = path.display().to_string();
-    let unreadable = |problem: String| {
-        let kind = ProblemKind::Unreadable { problem };
-        let place = Place::File;
-        Problems::new(&name, vec![Problem { place, kind }])
-    };
-    let text = files::read_given_text(path, Bytes(tree::LARGEST_TEXT as u64))
-        .map_err(|error| unreadable(error.to_string()))?;
+    let text = files::read_given_text(path, FORMAT.longest)
+        .map_err(|error| Problems::unreadable(&name, &FORMAT, error.to_string()))?;
     from_str(&text, &name, path.parent().unwrap_or(Path::new("")), sets, env)
 }
 
@@ -80,7 +74,7 @@ pub fn from_str(
     sets: &[String],
     env: &ResolveEnv,
 ) -> Result<Scenario, Problems> {
-    let (root, mut problems) = tree::parse(text);
+    let (root, mut problems) = parse(text, &FORMAT);
     let has_gaps = !problems.is_empty();
     let mut reader = Reader::default();
     let mut scenario = None;
@@ -88,14 +82,7 @@ pub fn from_str(
         let overrides = set::apply(&mut root, sets);
         let typed = file::read(&mut reader, &root);
         if has_gaps {
-            // What is missing, or makes no sense with the rest, may only have been unreadable.
-            reader.problems.retain(|problem| {
-                let missing = matches!(problem.kind, ProblemKind::Missing { .. });
-                !missing
-                    && !problems
-                        .iter()
-                        .any(|earlier| tree::same_line(&earlier.place, &problem.place))
-            });
+            reader.forget_doubtful(&problems);
         } else {
             problems.extend(overrides);
             let context = Context { env, base_dir };

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use super::problems::{Place, Problem, ProblemKind, shown};
-use super::tree::{Call, Field, Kind, Node, parse_value};
+use super::FORMAT;
 use crate::nearest::nearest;
+use crate::written::{Call, Field, Kind, Node, Place, Problem, ProblemKind, parse_value, shown};
 
 /// More names than any path in a scenario has; without a limit, a path could build a tree of any depth.
 const DEEPEST_PATH: usize = 16;
@@ -46,7 +46,7 @@ fn apply_one(root: &mut Node, set: &str, place: &Place) -> Result<(), String> {
 
 /// RON where it reads as RON; otherwise the text itself, so that `80ms` and `../x.ron` need no quotes.
 fn read_value(text: &str, place: &Place) -> Result<Node, String> {
-    let mut node = match parse_value(text, place) {
+    let mut node = match parse_value(text, place, &FORMAT) {
         Ok(node) => node,
         // Brackets and quotes say that RON was meant.
         Err(problem) if text.contains(['(', '[', '{', '"']) => {
@@ -157,11 +157,11 @@ fn name_of(node: &Node) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tree::parse;
     use super::*;
+    use crate::written::parse;
 
     fn after(text: &str, set: &str) -> Result<Node, String> {
-        let mut root = parse(text).0.ok_or("no tree")?;
+        let mut root = parse(text, &FORMAT).0.ok_or("no tree")?;
         match apply(&mut root, &[set.to_owned()]).first() {
             Some(problem) => Err(problem.kind.to_string()),
             None => Ok(root),

@@ -3,14 +3,11 @@
 //!
 //! Which phases come of them, and in which order, is `commands/phases.rs`'s affair.
 
-use super::file;
-use super::problems::{Place, ProblemKind, Spot, shown};
-use super::read::{Read, Reader};
 use super::resolve::{self, require};
 use super::tenant::{FASTEST_HZ, SLOWEST_HZ};
-use super::tree::Node;
 use super::{BackendChoice, ClockKind, Matrix, Sharing, Sweep, Tenant};
 use crate::nearest::nearest;
+use crate::written::{Node, Place, ProblemKind, Read, Reader, Spot, one_of, shown};
 
 /// `matrix: (sharing: [Streams, Exclusive], inputs: [["camera-clear", "camera-rain"], ["lidar-clear", "lidar-rain"]])`.
 #[derive(Debug, Clone, Default)]
@@ -36,7 +33,7 @@ pub(super) fn read_matrix(r: &mut Reader, node: &Node, field: &str) -> Option<Ma
     Some(MatrixFile {
         sharing: r.optional(&fields, "sharing", |r, node, field| {
             let expected = "a list of ways of sharing, such as [Streams, Exclusive]";
-            r.list(node, field, expected, file::sharing)
+            r.list(node, field, expected, one_of("sharing"))
         }),
         inputs: r.optional(&fields, "inputs", |r, node, field| {
             let expected =

@@ -1,11 +1,9 @@
 //! A stressor: what may be written of it, and its rules.
 
-use super::choices::plain;
-use super::problems::{ProblemKind, Spot};
-use super::read::{Choices, Fields, Read, Reader};
 use super::resolve::require;
 use super::{Resource, Stress};
 use crate::units::Nanos;
+use crate::written::{Fields, Place, ProblemKind, Read, Reader, Spot, one_of};
 
 /// As typed.
 #[derive(Debug)]
@@ -15,30 +13,8 @@ pub(super) struct StressFile {
     burst: Read<Nanos>,
 }
 
-static RESOURCES: Choices = Choices {
-    what: "resource",
-    default: "Compute",
-    all: &[
-        plain("Compute"),
-        plain("Dram"),
-        plain("L2"),
-        plain("HostToDevice"),
-        plain("HostCpu"),
-        plain("HostMemory"),
-    ],
-};
-
 pub(super) fn read(r: &mut Reader, fields: &Fields<'_>) -> Option<StressFile> {
-    let resource = r.required(fields, "resource", "resource: Dram", |r, node, _| {
-        Some(match r.choice(node, &RESOURCES)?.0 {
-            "Dram" => Resource::Dram,
-            "L2" => Resource::L2,
-            "HostToDevice" => Resource::HostToDevice,
-            "HostCpu" => Resource::HostCpu,
-            "HostMemory" => Resource::HostMemory,
-            _ => Resource::Compute,
-        })
-    });
+    let resource = r.required(fields, "resource", "resource: Dram", one_of("resource"));
     let level = r.required(fields, "level", "level: 0.5", Reader::number);
     let burst = r.optional(fields, "burst", Reader::duration);
     Some(StressFile {
@@ -70,7 +46,7 @@ pub(super) fn resolve(typed: &StressFile, label: &str, r: &mut Reader) -> Stress
 
 /// Fields of a tenant that a stressor has no use for, or whose value follows from its level.
 pub(super) fn contradictions<'a>(
-    given: impl Iterator<Item = (&'static str, &'a super::problems::Place)>,
+    given: impl Iterator<Item = (&'static str, &'a Place)>,
     label: &str,
     r: &mut Reader,
 ) {

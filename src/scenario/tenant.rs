@@ -6,11 +6,10 @@ mod backend;
 
 use crate::nearest::nearest;
 use crate::units::Nanos;
+use crate::written::{Place, ProblemKind, Read, Reader, Spot, shown};
 
 use super::file::{ArrivalFile, BackendFile, OverloadFile, SourceFile, TenantFile};
 use super::gpu;
-use super::problems::{Place, ProblemKind, Spot, shown};
-use super::read::{Read, Reader};
 use super::resolve::{Context, Whole, require};
 use super::{
     Arrival, BackendChoice, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat,

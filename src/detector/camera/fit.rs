@@ -3,12 +3,13 @@
 //! Deployments differ by a pixel in how they round the resized size; a detector must be given the way its
 //! network was trained with, so the way is written in the spec.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::Fit;
+use crate::written::{Choices, Node, Reader, choice, one_of, plain};
 
 /// How an image of any size is brought to the size of the network's input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FitSpec {
     /// Kept in proportion, the rest filled.
     Letterbox(Letterbox),
@@ -23,8 +24,7 @@ impl Default for FitSpec {
 }
 
 /// The terms of a letterbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Letterbox {
     /// Where the image lies.
     pub align: Align,
@@ -45,7 +45,7 @@ impl Default for Letterbox {
 }
 
 /// Where a letterboxed image lies in the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Align {
     /// In the middle; an odd pixel goes to the right and the bottom.
     #[serde(alias = "Center")]
@@ -55,7 +55,7 @@ pub enum Align {
 }
 
 /// How `size × ratio` becomes whole pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Rounding {
     /// To the nearest, halves to even: Python's `round(size * ratio)`.
     Nearest,
@@ -73,7 +73,35 @@ pub struct Placement {
     pub height: usize,
 }
 
+static FITS: Choices<'_> = Choices {
+    what: "fit",
+    default: "Letterbox",
+    all: &[
+        choice(
+            "Letterbox",
+            &["align", "pad", "rounding"],
+            0,
+            "Letterbox(align: TopLeft)",
+        ),
+        plain("Stretch"),
+    ],
+};
+
 impl FitSpec {
+    /// As written in a spec.
+    pub(crate) fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let (name, f) = r.choice(node, &FITS)?;
+        let usual = Letterbox::default();
+        Some(match name {
+            "Stretch" => FitSpec::Stretch,
+            _ => FitSpec::Letterbox(Letterbox {
+                align: r.optional(&f, "align", one_of("align")).or(usual.align),
+                pad: r.optional(&f, "pad", Reader::whole).or(usual.pad),
+                rounding: r.optional(&f, "rounding", one_of("rounding")).or(usual.rounding),
+            }),
+        })
+    }
+
     /// Where an image of `image` (width, height) lies in an input of `network` (width, height).
     /// No size may be zero.
     pub fn place(&self, image: [usize; 2], network: [usize; 2]) -> Placement {

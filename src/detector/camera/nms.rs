@@ -5,13 +5,13 @@
 
 use std::cmp::Ordering;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::detector::Box2d;
+use crate::written::{Node, Reader, one_of};
 
 /// How candidates are thinned.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Nms {
     /// A box goes if its intersection over union with a better one is above this.
     pub iou: f32,
@@ -37,8 +37,31 @@ impl Default for Nms {
     }
 }
 
+impl Nms {
+    /// As written in a spec.
+    pub(crate) fn read(r: &mut Reader, node: &Node, field: &str) -> Option<Self> {
+        let known = &["iou", "class_aware", "max_detections", "max_candidates", "labels"];
+        let f = r.record(
+            node,
+            field,
+            "Nms",
+            "fields in parentheses, such as (iou: 0.45)",
+            known,
+        )?;
+        let usual = Nms::default();
+        let most = |r: &mut Reader, name, usual| r.optional(&f, name, Reader::whole).or(usual);
+        Some(Nms {
+            iou: r.optional(&f, "iou", Reader::number).or(usual.iou),
+            class_aware: r.optional(&f, "class_aware", Reader::flag).or(usual.class_aware),
+            max_detections: most(r, "max_detections", usual.max_detections),
+            max_candidates: most(r, "max_candidates", usual.max_candidates),
+            labels: r.optional(&f, "labels", one_of("labels")).or(usual.labels),
+        })
+    }
+}
+
 /// How many classes one cell may report.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub enum Labels {
     /// Its best class only.
     #[default]

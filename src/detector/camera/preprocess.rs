@@ -18,7 +18,7 @@ use crate::source::{Content, ContentKind, Frame, Image};
 use crate::tensor::{Shape, TensorError, TensorSet};
 
 /// Order of the input's dimensions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 pub enum Layout {
     /// `[1, 3, height, width]`
     #[default]
@@ -28,7 +28,7 @@ pub enum Layout {
 }
 
 /// Order of the input's channels.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 pub enum Colour {
     /// Red first.
     #[default]

@@ -1,9 +1,8 @@
 //! A camera detector as written in RON, and what it builds. docs/detectors.md describes every field.
 //!
-//! Everything that can be known without the network is checked here, all problems in one message; the
-//! shapes of the network's outputs show on the first frame and are checked by the heads.
+//! Everything that can be known without the network is checked here; the shapes of the network's outputs show on the first frame and are checked by the heads.
 
-use std::path::Path;
+use std::collections::HashMap;
 
 use serde::Deserialize;
 
@@ -14,16 +13,15 @@ use super::nms::Nms;
 use super::postprocess::CameraPostprocess;
 use super::preprocess::{CameraPreprocess, Colour, InputFormat, Layout, block};
 use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
-use crate::detector::{Detector, DetectorError};
+use crate::detector::Detector;
 use crate::source::ContentKind;
 use crate::tensor::ElementType;
+use crate::written::{Kind, Node, Reader, Rules, one_of, shown};
 
 /// A camera detector as written.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CameraSpec {
     /// Shown in results; the spec's own name where it is left out.
-    #[serde(default)]
     pub name: Option<String>,
     /// What the network tells apart.
     pub classes: Classes,
@@ -34,23 +32,13 @@ pub struct CameraSpec {
     /// How its outputs are read.
     pub head: Head,
     /// The lowest score that counts as a detection.
-    #[serde(default = "usual_threshold")]
     pub score_threshold: f32,
     /// How overlapping boxes are thinned.
-    #[serde(default)]
     pub nms: Nms,
 }
 
-fn usual_threshold() -> f32 {
-    0.25
-}
-
 /// Class names: a known set, or a list.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(
-    untagged,
-    expecting = "classes are the name of a known set (Coco80) or a list of names, such as [\"car\", \"person\"]"
-)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Classes {
     /// A set that many networks share.
     Known(KnownClasses),
@@ -76,8 +64,7 @@ impl Classes {
 }
 
 /// What the network wants of its input, as written.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct InputSpec {
     /// Name of the input.
     pub tensor: String,
@@ -86,72 +73,105 @@ pub struct InputSpec {
     /// In pixels.
     pub height: usize,
     /// Order of dimensions.
-    #[serde(default)]
     pub layout: Layout,
     /// Order of channels.
-    #[serde(default)]
     pub colour: Colour,
     /// How the image is brought to that size.
-    #[serde(default)]
     pub fit: FitSpec,
     /// `value = (pixel × scale − mean) / std`, pixel in 0..=255.
-    #[serde(default = "one")]
     pub scale: f32,
     /// Per channel, in the order of `colour`.
-    #[serde(default = "zeros")]
-    pub mean: Fixed<3>,
+    pub mean: [f32; 3],
     /// Per channel, in the order of `colour`.
-    #[serde(default = "ones")]
-    pub std: Fixed<3>,
-}
-
-fn one() -> f32 {
-    1.0
-}
-fn zeros() -> Fixed<3> {
-    Fixed([0.0; 3])
-}
-fn ones() -> Fixed<3> {
-    Fixed([1.0; 3])
-}
-
-/// So many numbers, written `[1, 2, 3]` (RON's own form for them is a tuple, which nobody expects).
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Vec<f32>")]
-pub struct Fixed<const N: usize>(pub [f32; N]);
-
-impl<const N: usize> TryFrom<Vec<f32>> for Fixed<N> {
-    type Error = String;
-    fn try_from(list: Vec<f32>) -> Result<Self, String> {
-        let found = list.len();
-        let wrong = |_| format!("expected {N} numbers in brackets, found {found}");
-        list.try_into().map(Fixed).map_err(wrong)
-    }
+    pub std: [f32; 3],
 }
 
 /// The widest and highest input that is taken; anything above is a slip of the pen.
 const LARGEST_SIDE: usize = 16_384;
 
-impl CameraSpec {
-    /// The detector that this describes. `base` is the folder that the network's path starts from,
-    /// `spec_name` what messages call the spec. No file is read.
-    ///
-    /// # Errors
-    /// [`DetectorError::BadSpec`], with everything that contradicts itself.
-    pub fn build(self, base: &Path, spec_name: &str) -> Result<Detector, DetectorError> {
-        let classes = self.classes.names();
-        let geometry = Geometry {
-            width: self.input.width,
-            height: self.input.height,
-            classes: classes.len(),
-        };
-        let problems = self.problems(&classes, &geometry);
-        if !problems.is_empty() {
-            return Err(DetectorError::BadSpec {
-                spec: spec_name.to_owned(),
-                problem: problems.join("; "),
-            });
+const CAMERA_FIELDS: &[&str] = &[
+    "name",
+    "classes",
+    "network",
+    "input",
+    "head",
+    "score_threshold",
+    "nms",
+];
+const INPUT_FIELDS: &[&str] = &[
+    "tensor", "width", "height", "layout", "colour", "fit", "scale", "mean", "std",
+];
+
+impl Classes {
+    fn read(r: &mut Reader, node: &Node, field: &str) -> Option<Self> {
+        let expected = "the name of a known set (Coco80) or a list of names, such as [\"car\", \"person\"]";
+        match &node.kind {
+            Kind::Call(_) => r.word(node, "set of classes").map(Classes::Known),
+            _ => r.values(node, field, expected, Reader::text).map(Classes::Names),
         }
+    }
+}
+
+impl InputSpec {
+    fn read(r: &mut Reader, node: &Node, field: &str) -> Option<Self> {
+        let example = "fields in parentheses, such as (tensor: \"images\", width: 640, height: 640)";
+        let f = r.record(node, field, "Input", example, INPUT_FIELDS)?;
+        let tensor = r.needed(&f, "tensor", "tensor: \"images\"", Reader::text);
+        let width = r.needed(&f, "width", "width: 640", Reader::whole);
+        let height = r.needed(&f, "height", "height: 640", Reader::whole);
+        let layout = r.optional(&f, "layout", one_of("layout")).or_default();
+        let colour = r.optional(&f, "colour", one_of("colour")).or_default();
+        let fit = r.optional(&f, "fit", FitSpec::read).or_default();
+        let scale = r.optional(&f, "scale", Reader::number).or(1.0);
+        let mean = r.optional(&f, "mean", Reader::numbers).or([0.0; 3]);
+        let std = r.optional(&f, "std", Reader::numbers).or([1.0; 3]);
+        Some(InputSpec {
+            tensor: tensor?,
+            width: width?,
+            height: height?,
+            layout,
+            colour,
+            fit,
+            scale,
+            mean,
+            std,
+        })
+    }
+}
+
+impl CameraSpec {
+    /// Reads it; what is wrong with it is in the reader afterwards.
+    pub(crate) fn read(r: &mut Reader, node: &Node) -> Option<Self> {
+        let expected = "Camera(…) with named fields";
+        let f = r.record(node, "a camera detector", "Camera", expected, CAMERA_FIELDS)?;
+        let name = r.optional(&f, "name", Reader::text);
+        let classes = r.needed(&f, "classes", "classes: [\"car\", \"person\"]", Classes::read);
+        let network = r.needed(&f, "network", "network: \"camera.onnx\"", Reader::text);
+        let input = "input: (tensor: \"images\", width: 640, height: 640)";
+        let input = r.needed(&f, "input", input, InputSpec::read);
+        let head = r.needed(
+            &f,
+            "head",
+            "head: YoloAnchorFree(output: \"output0\")",
+            Head::read,
+        );
+        let score_threshold = r.optional(&f, "score_threshold", Reader::number).or(0.25);
+        let nms = r.optional(&f, "nms", Nms::read).or_default();
+        Some(CameraSpec {
+            name: name.given().map(|spot| spot.value.clone()),
+            classes: classes?,
+            network: network?,
+            input: input?,
+            head: head?,
+            score_threshold,
+            nms,
+        })
+    }
+
+    /// The detector of a spec that keeps the rules. `engines` are its networks, `spec_name` what messages call the spec.
+    pub(crate) fn build(self, engines: Vec<NetworkSource>, spec_name: &str) -> Detector {
+        let geometry = self.geometry();
+        let classes = self.classes.names();
         let input = self.input;
         let format = InputFormat {
             tensor: input.tensor,
@@ -160,16 +180,16 @@ impl CameraSpec {
             colour: input.colour,
             fit: input.fit,
             scale: input.scale,
-            mean: input.mean.0,
-            std: input.std.0,
+            mean: input.mean,
+            std: input.std,
         };
-        Ok(Detector {
+        Detector {
             reach: None,
             name: self.name.unwrap_or_else(|| spec_name.to_owned()),
             input: ContentKind::Image,
             classes,
             program: Program {
-                engines: vec![NetworkSource::File(base.join(&self.network))],
+                engines,
                 steps: vec![Step::Engine(0)],
                 host_tensors: vec![TensorSpec {
                     name: format.tensor.clone(),
@@ -187,84 +207,96 @@ impl CameraSpec {
                 self.score_threshold,
                 self.nms,
             )),
-        })
+        }
     }
 
-    /// What is wrong with the numbers and names, in sentences.
-    fn problems(&self, classes: &[String], geometry: &Geometry) -> Vec<String> {
-        let mut problems = Vec::new();
-        let mut wrong = |is: bool, problem: String| {
-            if is {
-                problems.push(problem);
-            }
-        };
-        wrong(
-            self.network.trim().is_empty(),
-            "network: no file is named".to_owned(),
-        );
-        wrong(
-            classes.is_empty(),
-            "classes: the list is empty; name at least one class".to_owned(),
-        );
-        wrong(
-            classes.len() > usize::from(u16::MAX),
-            format!("classes: {} names, at most {} are taken", classes.len(), u16::MAX),
-        );
-        for (i, name) in classes.iter().enumerate() {
-            wrong(
-                name.trim().is_empty(),
-                format!("classes: name {i} (from 0) is empty"),
-            );
-            wrong(
-                classes[..i].contains(name),
-                format!("classes: `{name}` is listed twice"),
-            );
+    fn geometry(&self) -> Geometry {
+        Geometry {
+            width: self.input.width,
+            height: self.input.height,
+            classes: self.classes.names().len(),
         }
+    }
+
+    /// What must hold of the numbers and names.
+    pub(crate) fn check(&self, rules: &mut Rules<'_>) {
+        let named = |name: &str| !name.trim().is_empty();
+        rules.require(named(&self.network), "network", "empty", "an ONNX file");
+        self.check_classes(rules);
         let input = &self.input;
-        wrong(
-            input.tensor.trim().is_empty(),
-            "input.tensor: the input has no name".to_owned(),
+        rules.require(
+            named(&input.tensor),
+            "input.tensor",
+            "empty",
+            "the name of the network's input",
         );
-        for (side, pixels) in [("width", input.width), ("height", input.height)] {
-            wrong(
-                pixels == 0 || pixels > LARGEST_SIDE,
-                format!("input.{side}: {pixels} pixels, expected 1 to {LARGEST_SIDE}"),
-            );
+        for (path, pixels) in [("input.width", input.width), ("input.height", input.height)] {
+            let ok = (1..=LARGEST_SIDE).contains(&pixels);
+            rules.require(ok, path, pixels, format!("from 1 to {LARGEST_SIDE} pixels"));
         }
-        wrong(
-            !(input.scale.is_finite() && input.scale != 0.0),
-            format!(
-                "input.scale: {}, expected a finite number other than 0",
-                input.scale
-            ),
+        let divides = |value: &f32| value.is_finite() && *value != 0.0;
+        rules.require(
+            divides(&input.scale),
+            "input.scale",
+            input.scale,
+            "a finite number other than 0",
         );
-        wrong(
-            !input.mean.0.iter().all(|m| m.is_finite()),
-            format!("input.mean: {:?}, expected finite numbers", input.mean.0),
+        let finite = input.mean.iter().all(|mean| mean.is_finite());
+        rules.require(
+            finite,
+            "input.mean",
+            format!("{:?}", input.mean),
+            "finite numbers",
         );
-        wrong(
-            !input.std.0.iter().all(|s| s.is_finite() && *s != 0.0),
-            format!(
-                "input.std: {:?}, expected finite numbers other than 0 (values are divided by it)",
-                input.std.0
-            ),
+        let wanted = "finite numbers other than 0, since values are divided by them";
+        rules.require(
+            input.std.iter().all(divides),
+            "input.std",
+            format!("{:?}", input.std),
+            wanted,
         );
-        for (name, value) in [
+        for (path, value) in [
             ("score_threshold", self.score_threshold),
             ("nms.iou", self.nms.iou),
         ] {
-            wrong(
-                !(0.0..=1.0).contains(&value),
-                format!("{name}: {value}, expected 0 to 1"),
-            );
+            rules.require((0.0..=1.0).contains(&value), path, value, "from 0 to 1");
         }
-        for (name, value) in [
+        for (path, value) in [
             ("nms.max_detections", self.nms.max_detections),
             ("nms.max_candidates", self.nms.max_candidates),
         ] {
-            wrong(value == 0, format!("{name}: 0, expected at least 1"));
+            rules.require(value > 0, path, value, "at least 1");
         }
-        self.head.check(geometry, &mut problems);
-        problems
+        self.head.check(&self.geometry(), rules);
+    }
+
+    fn check_classes(&self, rules: &mut Rules<'_>) {
+        let classes = self.classes.names();
+        let most = usize::from(u16::MAX);
+        let found = format!("a list of {}", classes.len());
+        rules.require(
+            !classes.is_empty(),
+            "classes",
+            "an empty list",
+            "at least one name",
+        );
+        rules.require(
+            classes.len() <= most,
+            "classes",
+            found,
+            format!("at most {most} names"),
+        );
+        let mut first_of: HashMap<&str, usize> = HashMap::new();
+        for (index, name) in classes.iter().enumerate() {
+            let path = format!("classes[{index}]");
+            rules.require(!name.trim().is_empty(), &path, "empty", "a name");
+            match first_of.get(name.as_str()) {
+                Some(first) => {
+                    let what = format!("`{}` in `classes`", shown(name));
+                    rules.twice(&path, &format!("classes[{first}]"), what);
+                }
+                None => drop(first_of.insert(name, index)),
+            }
+        }
     }
 }

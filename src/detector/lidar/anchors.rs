@@ -30,8 +30,7 @@ pub enum Convention {
 }
 
 /// How the direction classes, two per anchor, settle which end of a box is its front.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum DirectionRule {
     /// Turn around if (rotation > 0) differs from (the second class is the larger) (second.pytorch).
     #[default]

@@ -21,12 +21,13 @@
 //! )
 //! ```
 //! In place of `encoder`, `scatter` and `backbone`, one network may do it all: `whole: (network: …, input: …)`.
-//! Every problem of a spec is reported at once.
+//! `read` has how each field is written; every problem of a spec is reported at once.
 
 mod build;
 mod problems;
+mod read;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use super::anchors::{Activation, Convention, DirectionRule, HeadLayout, Placement, Scores};
 use super::encode::Feature;
@@ -34,8 +35,7 @@ use super::scatter::FeatureLayout;
 use super::voxelise::WhenFull;
 
 /// A LiDAR detector as written.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LidarSpec {
     /// Shown in reports.
     pub name: String,
@@ -50,33 +50,25 @@ pub struct LidarSpec {
     /// Most pillars of one sweep.
     pub max_pillars: u32,
     /// What happens beyond that.
-    #[serde(default)]
     pub when_full: WhenFull,
     /// The network from pillars to features.
-    #[serde(default, deserialize_with = "present")]
     pub encoder: Option<EncoderSpec>,
     /// Where the features go.
-    #[serde(default, deserialize_with = "present")]
     pub scatter: Option<ScatterSpec>,
     /// The network from the canvas to the head's outputs.
-    #[serde(default, deserialize_with = "present")]
     pub backbone: Option<BackboneSpec>,
     /// One network that does it all.
-    #[serde(default, deserialize_with = "present")]
     pub whole: Option<WholeSpec>,
     /// How the outputs are read.
     pub head: HeadSpec,
     /// Least score that is reported, in 0..1.
-    #[serde(default = "default_threshold")]
     pub score_threshold: f32,
     /// Suppression of overlapping boxes.
-    #[serde(default)]
     pub nms: NmsSpec,
 }
 
 /// Bounds in metres, each from and to.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "forward, left, up")]
 pub struct RangeSpec {
     pub x: (f64, f64),
@@ -85,8 +77,7 @@ pub struct RangeSpec {
 }
 
 /// The network from pillars to features.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct EncoderSpec {
     /// ONNX file, relative to the spec.
     pub network: String,
@@ -95,47 +86,35 @@ pub struct EncoderSpec {
     /// Its output.
     pub output: String,
     /// How that is laid out.
-    #[serde(default)]
     pub output_layout: FeatureLayout,
     /// Features of a pillar.
     pub channels: usize,
     /// Whether the inputs always have `max_pillars` rows.
-    #[serde(default)]
     pub fixed_pillars: bool,
 }
 
 /// How a network takes pillars. `P` is the number of pillars, `N` is `max_points`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum LayoutSpec {
     /// One tensor a quantity, `[1, 1, P, N]` each and `[1, P]` for the count.
     Planes {
         /// Tensors of coordinates and intensity; padding is 0.
-        #[serde(default = "name_x")]
         x: String,
         #[allow(missing_docs, reason = "see x")]
-        #[serde(default = "name_y")]
         y: String,
         #[allow(missing_docs, reason = "see x")]
-        #[serde(default = "name_z")]
         z: String,
         #[allow(missing_docs, reason = "see x")]
-        #[serde(default = "name_i")]
         intensity: String,
         /// Tensors of the pillar's middle along x and y.
-        #[serde(default = "name_cx")]
         centre_x: String,
         #[allow(missing_docs, reason = "see centre_x")]
-        #[serde(default = "name_cy")]
         centre_y: String,
         /// Tensor of 1 for a point and 0 for padding.
-        #[serde(default = "name_mask")]
         mask: String,
         /// Tensor of the number of points in a pillar.
-        #[serde(default = "name_count")]
         count: String,
         /// The middle of pillar (0, 0) as the network was given it in training, where that is not the middle.
-        #[serde(default)]
         first_centre: Option<(f64, f64)>,
     },
     /// One tensor `[1, P, N, F]`.
@@ -145,10 +124,8 @@ pub enum LayoutSpec {
         /// The last dimension.
         features: Vec<Feature>,
         /// A tensor `[1, P, N, 1]` of 1 for a point and 0 for padding.
-        #[serde(default)]
         mask: Option<String>,
         /// Whether shapes begin with 1; otherwise `[P, N, F]`.
-        #[serde(default = "yes")]
         batched: bool,
     },
     /// One tensor `[1, F, P, N]`.
@@ -161,24 +138,21 @@ pub enum LayoutSpec {
 }
 
 /// Where an encoder's features go.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ScatterSpec {
     /// The backbone's input, `[1, channels, ny, nx]`.
     pub tensor: String,
 }
 
 /// The network from the canvas on.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BackboneSpec {
     /// ONNX file, relative to the spec.
     pub network: String,
 }
 
 /// One network that does it all.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WholeSpec {
     /// ONNX file, relative to the spec.
     pub network: String,
@@ -187,8 +161,7 @@ pub struct WholeSpec {
 }
 
 /// What a whole network takes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
     reason = "one is read for each detector, and dropped once it is built"
@@ -201,13 +174,10 @@ pub enum WholeInput {
         /// Tensor `i32 [P, columns]` of cells.
         cells: String,
         /// Its columns.
-        #[serde(default = "batch_z_y_x")]
         cell_columns: Vec<CellColumn>,
         /// Tensor `i32 [1]` of the number of pillars.
-        #[serde(default)]
         count: Option<String>,
         /// Whether there are always `max_pillars` rows.
-        #[serde(default)]
         fixed_pillars: bool,
     },
     /// Points, `[1, N, columns]`.
@@ -215,12 +185,10 @@ pub enum WholeInput {
         /// The tensor.
         tensor: String,
         /// Its columns.
-        #[serde(default = "x_y_z_intensity")]
         columns: Vec<PointColumn>,
         /// Most points of a sweep.
         max: usize,
         /// Whether there are always that many rows.
-        #[serde(default)]
         fixed: bool,
     },
 }
@@ -249,8 +217,7 @@ pub enum PointColumn {
 }
 
 /// How a network's outputs are read.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum HeadSpec {
     /// Corrections of anchors.
     Anchors {
@@ -259,39 +226,30 @@ pub enum HeadSpec {
         /// Tensor of scores.
         classes: String,
         /// Tensor of two direction classes an anchor.
-        #[serde(default)]
         directions: Option<String>,
         /// How they are used.
-        #[serde(default)]
         direction_rule: DirectionRule,
         /// Of all three.
-        #[serde(default)]
         layout: HeadLayout,
         /// What the scores are of.
-        #[serde(default)]
         scores: Scores,
         /// From a network's score to 0..=1.
-        #[serde(default)]
         activation: Activation,
         /// What sides and rotations mean.
-        #[serde(default)]
         convention: Convention,
         /// Where the anchors lie.
-        #[serde(default)]
         placement: Placement,
         /// Pillars per cell of the head, along x and along y.
         stride: u32,
         /// The anchors of each cell, in the network's order: entry by entry, rotation by rotation.
         anchors: Vec<AnchorSpec>,
         /// Whether anchors over fewer than two occupied pillars are left out.
-        #[serde(default)]
         drop_empty: bool,
     },
 }
 
 /// Anchors of one size.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AnchorSpec {
     /// Index into the classes.
     pub class: u16,
@@ -304,8 +262,7 @@ pub struct AnchorSpec {
 }
 
 /// Suppression of overlapping boxes.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NmsSpec {
     /// A box goes if it overlaps a better one by more than this, seen from above.
     pub iou: f64,
@@ -326,34 +283,6 @@ impl Default for NmsSpec {
             per_class: true,
         }
     }
-}
-
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(from).map(Some)
-}
-fn default_threshold() -> f32 {
-    0.3
-}
-fn yes() -> bool {
-    true
-}
-fn batch_z_y_x() -> Vec<CellColumn> {
-    vec![CellColumn::Zero, CellColumn::Zero, CellColumn::Y, CellColumn::X]
-}
-fn x_y_z_intensity() -> Vec<PointColumn> {
-    vec![
-        PointColumn::X,
-        PointColumn::Y,
-        PointColumn::Z,
-        PointColumn::Intensity,
-    ]
-}
-macro_rules! names {
-    ($($function:ident $name:literal)*) => { $(fn $function() -> String { $name.to_owned() })* };
-}
-names! {
-    name_x "pillar_x" name_y "pillar_y" name_z "pillar_z" name_i "pillar_i"
-    name_cx "x_sub_shaped" name_cy "y_sub_shaped" name_mask "mask" name_count "num_points_per_pillar"
 }
 
 #[cfg(test)]

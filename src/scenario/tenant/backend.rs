@@ -1,12 +1,11 @@
 //! The backend of a tenant as meant: what `Auto` comes to, and the fields that only one backend has.
 
 use super::super::file::{BackendFile, LatencyFile};
-use super::super::problems::{ProblemKind, Spot};
-use super::super::read::{Read, Reader};
 use super::super::resolve::require;
 use super::super::{BackendChoice, LatencyModel, stress};
 use super::One;
 use crate::units::Nanos;
+use crate::written::{ProblemKind, Read, Reader, Spot};
 
 impl One<'_> {
     pub(super) fn backend(&self, r: &mut Reader) -> (BackendChoice, Option<String>) {

@@ -11,8 +11,6 @@ mod yolo_anchor_free;
 mod yolo_anchors;
 mod yolox;
 
-use serde::Deserialize;
-
 pub use nanodet::{CellCentre, NanoDet, NanoDetLevel};
 pub use prior_boxes::PriorBoxes;
 pub use yolo_anchor_free::YoloAnchorFree;
@@ -22,10 +20,10 @@ pub use yolox::YoloxGrid;
 use super::nms::Candidates;
 use crate::detector::DetectorError;
 use crate::tensor::{Shape, TensorError, TensorSet};
+use crate::written::{Choices, Node, ProblemKind, Reader, Rules, choice};
 
 /// The decode heads, under the names that the spec uses.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Head {
     /// YOLOX: one output of rows, boxes relative to grid cells.
     YoloxGrid(YoloxGrid),
@@ -38,6 +36,33 @@ pub enum Head {
     /// SSD-like networks that decode their boxes: scores and corners.
     PriorBoxes(PriorBoxes),
 }
+
+static HEADS: Choices<'_> = Choices {
+    what: "head",
+    default: "YoloxGrid",
+    all: &[
+        choice("YoloxGrid", yolox::FIELDS, 0, "YoloxGrid(output: \"output\")"),
+        choice(
+            "YoloAnchors",
+            &["outputs"],
+            1,
+            "YoloAnchors(Decoded(output: \"output0\"))",
+        ),
+        choice(
+            "YoloAnchorFree",
+            yolo_anchor_free::FIELDS,
+            0,
+            "YoloAnchorFree(output: \"output0\")",
+        ),
+        choice("NanoDet", nanodet::FIELDS, 0, "NanoDet(levels: […])"),
+        choice(
+            "PriorBoxes",
+            prior_boxes::FIELDS,
+            0,
+            "PriorBoxes(scores: \"scores\", boxes: \"boxes\")",
+        ),
+    ],
+};
 
 /// What all heads need to know of the detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +126,8 @@ impl HeadError {
 
 /// What a head does.
 trait Decode {
-    /// Adds to `problems` what is wrong with the spec, in sentences.
-    fn check(&self, geometry: &Geometry, problems: &mut Vec<String>);
+    /// What must hold of the head in the spec.
+    fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>);
     /// The outputs that it reads.
     fn outputs(&self) -> Vec<&str>;
     /// Adds the candidates of one frame.
@@ -124,13 +149,26 @@ impl Head {
             Head::PriorBoxes(head) => head,
         }
     }
-    /// Adds to `problems` what is wrong with the spec, in sentences.
-    pub fn check(&self, geometry: &Geometry, problems: &mut Vec<String>) {
-        self.as_decode().check(geometry, problems);
-        for output in self.outputs() {
-            if output.is_empty() {
-                problems.push("head: an output has no name".to_owned());
+    /// As written in a spec.
+    pub(crate) fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let (name, f) = r.choice(node, &HEADS)?;
+        Some(match name {
+            "YoloAnchors" => {
+                let example = "YoloAnchors(Decoded(output: \"output0\"))";
+                Head::YoloAnchors(r.needed(&f, "outputs", example, YoloAnchors::read)?)
             }
+            "YoloAnchorFree" => Head::YoloAnchorFree(YoloAnchorFree::read(r, &f)?),
+            "NanoDet" => Head::NanoDet(NanoDet::read(r, &f)?),
+            "PriorBoxes" => Head::PriorBoxes(PriorBoxes::read(r, &f)?),
+            _ => Head::YoloxGrid(YoloxGrid::read(r, &f)?),
+        })
+    }
+    /// What must hold of it in the spec.
+    pub(crate) fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>) {
+        self.as_decode().check(geometry, rules);
+        if self.outputs().iter().any(|output| output.is_empty()) {
+            let problem = "an output of `head` has no name".to_owned();
+            rules.report("head", ProblemKind::Syntax { problem });
         }
     }
     /// The outputs of the network that it reads.
@@ -200,22 +238,24 @@ fn rows<'a>(
     }
 }
 
-/// Strides must divide the input: a network's grid is otherwise not what we would count.
-fn check_strides(geometry: &Geometry, strides: impl Iterator<Item = u32>, problems: &mut Vec<String>) {
-    let mut any = false;
-    for stride in strides {
-        any = true;
+/// Strides must divide the input: a network's grid is otherwise not what we would count. They stand in the list at `path`, there
+/// in the field `field` where they are not the list themselves.
+fn check_strides(
+    geometry: &Geometry,
+    path: &str,
+    field: &str,
+    strides: impl ExactSizeIterator<Item = u32>,
+    rules: &mut Rules<'_>,
+) {
+    let wanted = "at least one stride, such as 8, 16, 32";
+    rules.require(strides.len() > 0, path, "an empty list", wanted);
+    for (index, stride) in strides.enumerate() {
         let size = [("width", geometry.width), ("height", geometry.height)];
         for (name, pixels) in size {
-            if stride == 0 || pixels % stride as usize != 0 {
-                problems.push(format!(
-                    "head: stride {stride} does not divide the input's {name} of {pixels} pixels"
-                ));
-            }
+            let divides = stride != 0 && pixels % stride as usize == 0;
+            let wanted = format!("a divisor of the input's {name}, {pixels} pixels");
+            rules.require(divides, &format!("{path}[{index}]{field}"), stride, wanted);
         }
-    }
-    if !any {
-        problems.push("head: no stride is given; write one for each scale, such as 8, 16, 32".to_owned());
     }
 }
 

@@ -9,31 +9,67 @@ use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, check_strides, logit, output, sigmoid};
 use crate::detector::Box2d;
 use crate::tensor::TensorSet;
+use crate::written::{Fields, Node, Reader, Rules, one_of};
 
 /// The NanoDet head.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NanoDet {
     /// One entry a stride.
     pub levels: Vec<NanoDetLevel>,
     /// Bins of each side's distribution (`reg_max + 1`).
-    #[serde(default = "usual_bins")]
     pub bins: usize,
     /// Where a cell's centre is taken to be.
-    #[serde(default)]
     pub cell_centre: CellCentre,
     /// Whether class scores are raw; `false`, the default, where the network ends in a sigmoid.
-    #[serde(default)]
     pub logits: bool,
 }
 
-fn usual_bins() -> usize {
-    8
+pub(super) const FIELDS: &[&str] = &["levels", "bins", "cell_centre", "logits"];
+const LEVEL: &str = "(scores: \"scores\", boxes: \"boxes\", stride: 8)";
+
+impl NanoDet {
+    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
+        let bins = r.optional(f, "bins", Reader::whole).or(8);
+        let cell_centre = r.optional(f, "cell_centre", one_of("cell_centre")).or_default();
+        let logits = r.optional(f, "logits", Reader::flag).or(false);
+        let levels = r.needed(
+            f,
+            "levels",
+            "levels: [(scores: …, boxes: …, stride: 8)]",
+            |r, node, field| {
+                r.values(
+                    node,
+                    field,
+                    "a list of levels, such as [(scores: …, boxes: …, stride: 8)]",
+                    NanoDetLevel::read,
+                )
+            },
+        );
+        Some(NanoDet {
+            levels: levels?,
+            bins,
+            cell_centre,
+            logits,
+        })
+    }
+}
+
+impl NanoDetLevel {
+    fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let f = r.record(node, "a level", "Level", LEVEL, &["scores", "boxes", "stride"])?;
+        let scores = r.needed(&f, "scores", "scores: \"scores\"", Reader::text);
+        let boxes = r.needed(&f, "boxes", "boxes: \"boxes\"", Reader::text);
+        let stride = r.needed(&f, "stride", "stride: 8", Reader::whole);
+        Some(NanoDetLevel {
+            scores: scores?,
+            boxes: boxes?,
+            stride: stride?,
+        })
+    }
 }
 
 /// One stride.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct NanoDetLevel {
     /// Output of shape `[1, cells, classes]`.
     pub scores: String,
@@ -54,11 +90,10 @@ pub enum CellCentre {
 }
 
 impl Decode for NanoDet {
-    fn check(&self, geometry: &Geometry, problems: &mut Vec<String>) {
-        check_strides(geometry, self.levels.iter().map(|level| level.stride), problems);
-        if self.bins < 2 {
-            problems.push(format!("head: bins is {}, expected at least 2", self.bins));
-        }
+    fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>) {
+        let strides = self.levels.iter().map(|level| level.stride);
+        check_strides(geometry, "head.levels", ".stride", strides, rules);
+        rules.require(self.bins >= 2, "head.bins", self.bins, "at least 2");
     }
 
     fn outputs(&self) -> Vec<&str> {

@@ -1,35 +1,43 @@
 //! SSD-like networks that decode their prior boxes themselves: class scores, and corners in 0..1.
 
-use serde::Deserialize;
-
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, output, rows};
 use crate::detector::Box2d;
 use crate::tensor::TensorSet;
+use crate::written::{Fields, Reader, Rules};
 
 /// The head of networks that decode their prior boxes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PriorBoxes {
     /// Output of shape `[1, boxes, classes]`, plus one column if there is a background class; probabilities.
     pub scores: String,
     /// Output of shape `[1, boxes, 4]`: left, top, right, bottom as fractions of the input.
     pub boxes: String,
     /// Column of the background class, where there is one.
-    #[serde(default)]
     pub background: Option<usize>,
 }
 
+pub(super) const FIELDS: &[&str] = &["scores", "boxes", "background"];
+
+impl PriorBoxes {
+    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
+        let scores = r.needed(f, "scores", "scores: \"scores\"", Reader::text);
+        let boxes = r.needed(f, "boxes", "boxes: \"boxes\"", Reader::text);
+        let background = r.optional(f, "background", Reader::whole);
+        Some(PriorBoxes {
+            scores: scores?,
+            boxes: boxes?,
+            background: background.given().map(|spot| spot.value),
+        })
+    }
+}
+
 impl Decode for PriorBoxes {
-    fn check(&self, geometry: &Geometry, problems: &mut Vec<String>) {
-        if let Some(column) = self.background
-            && column > geometry.classes
-        {
-            problems.push(format!(
-                "head: background is column {column}, and the scores have {} columns (0 to {})",
-                geometry.classes + 1,
-                geometry.classes
-            ));
+    fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>) {
+        if let Some(column) = self.background {
+            let last = geometry.classes;
+            let wanted = format!("a column of the scores, from 0 to {last}");
+            rules.require(column <= last, "head.background", column, wanted);
         }
     }
 

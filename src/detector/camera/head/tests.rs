@@ -3,8 +3,8 @@
 use super::*;
 use crate::detector::Box2d;
 use crate::detector::camera::nms::{Candidate, Labels};
-use crate::detector::camera::spec::Fixed;
 use crate::tensor::{ElementType, HostTensor};
+use crate::written::{Kind, Place};
 
 const TWO_CLASSES: Geometry = Geometry {
     width: 64,
@@ -28,9 +28,10 @@ fn decoded_as(
     tensors: Vec<HostTensor>,
     labels: Labels,
 ) -> Result<Vec<Candidate>, HeadError> {
-    let mut problems = Vec::new();
-    head.check(&geometry, &mut problems);
-    assert!(problems.is_empty(), "{problems:?}");
+    let nowhere = Node::new(Place::File, Kind::Nothing);
+    let mut rules = Rules::new(&nowhere);
+    head.check(&geometry, &mut rules);
+    assert_eq!(rules.finish("spec.ron"), Ok(()));
     let mut found = Candidates::new(0.3, labels);
     head.decode(&geometry, &TensorSet::new(tensors), &mut found)?;
     Ok(found.as_slice().to_vec())
@@ -104,7 +105,7 @@ fn anchors(logits: bool) -> Head {
         levels: vec![AnchorLevel {
             output: "p4".to_owned(),
             stride: 16,
-            anchors: vec![Fixed([10.0, 20.0]), Fixed([40.0, 8.0])],
+            anchors: vec![[10.0, 20.0], [40.0, 8.0]],
         }],
         logits,
     }))

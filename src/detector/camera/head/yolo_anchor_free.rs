@@ -3,25 +3,34 @@
 //! Exports are `[1, 4 + classes, boxes]`; some tools turn them round to `[1, boxes, 4 + classes]`. Both are
 //! read; which one it is shows in the shape.
 
-use serde::Deserialize;
-
 use super::super::nms::{Candidates, Labels};
 use super::{Decode, Geometry, HeadError, centred};
 use crate::tensor::TensorSet;
+use crate::written::{Fields, Reader, Rules};
 
 /// The anchor-free YOLO head.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct YoloAnchorFree {
     /// Output of shape `[1, 4 + classes, boxes]` or `[1, boxes, 4 + classes]`.
     pub output: String,
     /// Best score and its class for each box, kept between frames.
-    #[serde(skip)]
     best: Vec<(f32, u16)>,
 }
 
+pub(super) const FIELDS: &[&str] = &["output"];
+
+impl YoloAnchorFree {
+    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
+        let output = r.needed(f, "output", "output: \"output0\"", Reader::text)?;
+        Some(YoloAnchorFree {
+            output,
+            best: Vec::new(),
+        })
+    }
+}
+
 impl Decode for YoloAnchorFree {
-    fn check(&self, _: &Geometry, _: &mut Vec<String>) {}
+    fn check(&self, _: &Geometry, _: &mut Rules<'_>) {}
 
     fn outputs(&self) -> Vec<&str> {
         vec![&self.output]

@@ -5,16 +5,13 @@
 //! `[1, anchors, h, w, 5 + classes]`. Raw values decode as `centre = (2σ(xy) − ½ + cell) · stride`,
 //! `size = (2σ(wh))² · anchor` (ultralytics/yolov5, `models/yolo.py`, `Detect`).
 
-use serde::Deserialize;
-
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, logit, output, rows, sigmoid};
-use crate::detector::camera::spec::Fixed;
 use crate::tensor::TensorSet;
+use crate::written::{Choices, Node, Reader, Rules, choice};
 
 /// The anchor-based YOLO head.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum YoloAnchors {
     /// One output, already in pixels: `Decoded(output: "output0")`.
     Decoded {
@@ -26,47 +23,114 @@ pub enum YoloAnchors {
 }
 
 /// The maps of each scale.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AnchorMaps {
     /// One entry a scale.
     pub levels: Vec<AnchorLevel>,
     /// Whether values are raw (`true`, the default) or have been through the sigmoid in the network.
-    #[serde(default = "yes")]
     pub logits: bool,
 }
 
-fn yes() -> bool {
-    true
-}
-
 /// One scale.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AnchorLevel {
     /// Output of shape `[1, anchors · (5 + classes), h, w]` or `[1, anchors, h, w, 5 + classes]`.
     pub output: String,
     /// Pixels of the input a cell.
     pub stride: u32,
     /// Width and height of each anchor in pixels of the input.
-    pub anchors: Vec<Fixed<2>>,
+    pub anchors: Vec<[f32; 2]>,
+}
+
+static OUTPUTS: Choices<'_> = Choices {
+    what: "outputs",
+    default: "Decoded",
+    all: &[
+        choice("Decoded", &["output"], 0, "Decoded(output: \"output0\")"),
+        choice(
+            "Maps",
+            &["levels", "logits"],
+            0,
+            "Maps(levels: [(output: …, stride: 8, anchors: […])])",
+        ),
+    ],
+};
+
+impl YoloAnchors {
+    pub(super) fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let (name, f) = r.choice(node, &OUTPUTS)?;
+        if name == "Decoded" {
+            let output = r.needed(&f, "output", "output: \"output0\"", Reader::text)?;
+            return Some(YoloAnchors::Decoded { output });
+        }
+        let logits = r.optional(&f, "logits", Reader::flag).or(true);
+        let levels = r.needed(
+            &f,
+            "levels",
+            "levels: [(output: …, stride: 8, anchors: […])]",
+            |r, node, field| {
+                r.values(
+                    node,
+                    field,
+                    "a list of levels, such as [(output: …, stride: 8, anchors: […])]",
+                    AnchorLevel::read,
+                )
+            },
+        )?;
+        Some(YoloAnchors::Maps(AnchorMaps { levels, logits }))
+    }
+}
+
+impl AnchorLevel {
+    fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let example = "(output: \"p3\", stride: 8, anchors: [[10, 13]])";
+        let f = r.record(
+            node,
+            "a level",
+            "Level",
+            example,
+            &["output", "stride", "anchors"],
+        )?;
+        let output = r.needed(&f, "output", "output: \"p3\"", Reader::text);
+        let stride = r.needed(&f, "stride", "stride: 8", Reader::whole);
+        let anchors = r.needed(&f, "anchors", "anchors: [[10, 13]]", |r, node, field| {
+            r.values(
+                node,
+                field,
+                "a list of widths and heights, such as [[10, 13], [16, 30]]",
+                Reader::numbers,
+            )
+        });
+        Some(AnchorLevel {
+            output: output?,
+            stride: stride?,
+            anchors: anchors?,
+        })
+    }
 }
 
 impl Decode for YoloAnchors {
-    fn check(&self, geometry: &Geometry, problems: &mut Vec<String>) {
+    fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>) {
         let YoloAnchors::Maps(maps) = self else { return };
-        check_strides(geometry, maps.levels.iter().map(|level| level.stride), problems);
-        for level in &maps.levels {
-            if level.anchors.is_empty() {
-                problems.push(format!("head: output `{}` has no anchors", level.output));
-            }
-            for Fixed(anchor) in &level.anchors {
-                if !anchor.iter().all(|side| side.is_finite() && *side > 0.0) {
-                    problems.push(format!(
-                        "head: anchor {anchor:?} of output `{}`: sides are pixels above 0",
-                        level.output
-                    ));
-                }
+        let strides = maps.levels.iter().map(|level| level.stride);
+        check_strides(geometry, "head.levels", ".stride", strides, rules);
+        for (index, level) in maps.levels.iter().enumerate() {
+            let path = format!("head.levels[{index}].anchors");
+            rules.require(
+                !level.anchors.is_empty(),
+                &path,
+                "an empty list",
+                "at least one anchor, such as [10, 13]",
+            );
+            for (index, anchor) in level.anchors.iter().enumerate() {
+                let ok = anchor.iter().all(|side| side.is_finite() && *side > 0.0);
+                let found = format!("{anchor:?}");
+                rules.require(
+                    ok,
+                    &format!("{path}[{index}]"),
+                    found,
+                    "width and height in pixels, both above 0",
+                );
             }
         }
     }
@@ -141,7 +205,7 @@ fn decode_level(
     } else {
         found.threshold()
     };
-    for (anchor, Fixed([anchor_w, anchor_h])) in level.anchors.iter().enumerate() {
+    for (anchor, [anchor_w, anchor_h]) in level.anchors.iter().enumerate() {
         let of_anchor = &values[anchor * columns * cells..(anchor + 1) * columns * cells];
         for (i, cell) in geometry.each_cell(level.stride).enumerate() {
             let raw = |k: usize| of_anchor[k * value_step + i * cell_step];

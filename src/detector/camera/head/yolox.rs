@@ -3,30 +3,43 @@
 //! `centre = (cell + xy) · stride`, `size = exp(wh) · stride`; objectness and scores are sigmoid already.
 //! Ge et al., "YOLOX: Exceeding YOLO Series in 2021".
 
-use serde::Deserialize;
-
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, output};
 use crate::tensor::TensorSet;
+use crate::written::{Fields, Reader, Rules};
 
 /// The YOLOX head.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct YoloxGrid {
     /// Output of shape `[1, cells, 5 + classes]`.
     pub output: String,
     /// Strides of the grids, in the order of the rows.
-    #[serde(default = "usual_strides")]
     pub strides: Vec<u32>,
 }
 
-fn usual_strides() -> Vec<u32> {
-    vec![8, 16, 32]
+pub(super) const FIELDS: &[&str] = &["output", "strides"];
+
+impl YoloxGrid {
+    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
+        let strides = r.optional(f, "strides", |r, node, field| {
+            r.values(
+                node,
+                field,
+                "a list of strides, such as [8, 16, 32]",
+                Reader::whole,
+            )
+        });
+        let output = r.needed(f, "output", "output: \"output\"", Reader::text)?;
+        Some(YoloxGrid {
+            output,
+            strides: strides.or(vec![8, 16, 32]),
+        })
+    }
 }
 
 impl Decode for YoloxGrid {
-    fn check(&self, geometry: &Geometry, problems: &mut Vec<String>) {
-        check_strides(geometry, self.strides.iter().copied(), problems);
+    fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>) {
+        check_strides(geometry, "head.strides", "", self.strides.iter().copied(), rules);
     }
 
     fn outputs(&self) -> Vec<&str> {

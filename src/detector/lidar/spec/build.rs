@@ -1,6 +1,5 @@
 //! From a spec to the detector: its networks and steps, what fills its inputs, how its outputs are read.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::{AnchorSpec, EncoderSpec, HeadSpec, LayoutSpec, LidarSpec, RangeSpec, WholeInput};
@@ -12,35 +11,15 @@ use crate::detector::lidar::nms::Suppress;
 use crate::detector::lidar::preprocess::{CellInput, PillarInput, PointInput};
 use crate::detector::lidar::scatter::Scatter;
 use crate::detector::lidar::voxelise::Voxeliser;
-use crate::detector::{Detector, DetectorError, Preprocess};
+use crate::detector::{Detector, Preprocess};
 use crate::source::ContentKind;
 use crate::tensor::ElementType;
 
 type Tensors = Vec<(String, ElementType, crate::tensor::Shape)>;
 
 impl LidarSpec {
-    /// The detector that this describes. `base` is the folder that networks' paths start from, `spec_name` what
-    /// messages call the spec. No file is read.
-    ///
-    /// # Errors
-    /// [`DetectorError::BadSpec`], with everything that contradicts itself.
-    pub fn build(self, base: &Path, spec_name: &str) -> Result<Detector, DetectorError> {
-        let problems = self.problems();
-        if !problems.is_empty() {
-            return Err(DetectorError::BadSpec {
-                spec: spec_name.to_owned(),
-                problem: problems.join("; "),
-            });
-        }
-        let engines = [
-            self.encoder.as_ref().map(|e| &e.network),
-            self.backbone.as_ref().map(|b| &b.network),
-            self.whole.as_ref().map(|w| &w.network),
-        ]
-        .into_iter()
-        .flatten()
-        .map(|network| NetworkSource::File(base.join(network)))
-        .collect();
+    /// The detector of a spec that keeps the rules. `engines` are its [`networks`](Self::networks), in that order.
+    pub(crate) fn build(self, engines: Vec<NetworkSource>) -> Detector {
         let grid = self.grid();
         let (preprocess, mut tensors, first) = self.preprocess(grid);
         let steps = match &self.encoder {
@@ -63,7 +42,7 @@ impl LidarSpec {
         let read_back = drop_empty.then(|| CELLS.to_owned()).into_iter().collect();
         let nms = self.nms;
         let suppress = Suppress::new(nms.iou, nms.after, nms.per_class);
-        Ok(Detector {
+        Detector {
             reach: Some([self.range.x, self.range.y].map(|(from, to)| [from as f32, to as f32])),
             postprocess: Box::new(AnchorDecode::new(self.head(), grid, suppress)),
             name: self.name,
@@ -77,7 +56,21 @@ impl LidarSpec {
                 read_back,
             },
             preprocess,
-        })
+        }
+    }
+
+    /// Its networks as written, each with the field that names it.
+    pub(crate) fn networks(&self) -> Vec<(&'static str, &str)> {
+        let encoder = self
+            .encoder
+            .iter()
+            .map(|e| ("encoder.network", e.network.as_str()));
+        let backbone = self
+            .backbone
+            .iter()
+            .map(|b| ("backbone.network", b.network.as_str()));
+        let whole = self.whole.iter().map(|w| ("whole.network", w.network.as_str()));
+        encoder.chain(backbone).chain(whole).collect()
     }
 
     /// The grid of a spec without problems.

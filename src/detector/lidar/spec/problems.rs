@@ -1,104 +1,113 @@
-//! What is wrong with a spec, all at once and in words: numbers that make no sense, parts that do not fit together.
+//! What must hold of a spec: numbers that make sense, parts that fit together.
 
 use super::{HeadSpec, LayoutSpec, LidarSpec, WholeInput};
 use crate::detector::lidar::encode::CELLS;
 use crate::detector::lidar::scatter::WRITTEN;
+use crate::written::{ProblemKind, Rules, shown};
 
 /// Most cells that a grid may have: a typing error in `voxel` should not take all memory.
 const MAX_CELLS: f64 = 64e6;
 
+/// Names of tensors, each with the field that gives it.
+type Names<'a> = Vec<(&'a str, String)>;
+
 impl LidarSpec {
-    /// All that is wrong with the spec itself, in words.
-    pub(super) fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
-        let mut check = |holds: bool, problem: &dyn Fn() -> String| {
-            if !holds {
-                problems.push(problem());
-            }
-        };
-        check(!self.classes.is_empty(), &|| {
-            "`classes` is empty: name at least one".into()
-        });
-        check(self.max_points > 0, &|| {
-            "`max_points` is 0: a pillar holds at least one point".into()
-        });
-        check(self.max_pillars > 0, &|| {
-            "`max_pillars` is 0: a sweep needs at least one".into()
-        });
+    /// What must hold of the numbers, the parts and the names.
+    pub(crate) fn check(&self, rules: &mut Rules<'_>) {
+        rules.require(
+            !self.classes.is_empty(),
+            "classes",
+            "an empty list",
+            "at least one name",
+        );
+        rules.require(self.max_points > 0, "max_points", self.max_points, "at least 1");
+        rules.require(
+            self.max_pillars > 0,
+            "max_pillars",
+            self.max_pillars,
+            "at least 1",
+        );
         let buffer = f64::from(self.max_points) * f64::from(self.max_pillars);
-        check(buffer <= MAX_CELLS, &|| {
-            format!("`max_points` × `max_pillars` is {buffer}: at most {MAX_CELLS} points are set aside")
-        });
+        if buffer > MAX_CELLS {
+            let why = format!("with `max_points` it sets aside {buffer} points, and at most {MAX_CELLS} are");
+            rules.contradiction("max_pillars", why, "lower one of the two");
+        }
+        let pillars = self.check_grid(rules);
+        let threshold = self.score_threshold;
+        let ok = (0.0..1.0).contains(&threshold);
+        rules.require(ok, "score_threshold", threshold, "from 0 to below 1");
+        let nms = &self.nms;
+        rules.require((0.0..=1.0).contains(&nms.iou), "nms.iou", nms.iou, "from 0 to 1");
+        rules.require(nms.before > 0, "nms.before", nms.before, "above 0");
+        rules.require(nms.after > 0, "nms.after", nms.after, "above 0");
+        self.check_networks(rules);
+        self.check_head(pillars, rules);
+    }
+
+    /// The pillars along x and y.
+    fn check_grid(&self, rules: &mut Rules<'_>) -> [f64; 2] {
         let axes = [
             ("x", self.range.x, self.voxel.0),
             ("y", self.range.y, self.voxel.1),
             ("z", self.range.z, self.voxel.2),
         ];
         for (axis, (from, to), size) in axes {
+            let path = format!("range.{axis}");
+            let wanted = "from a smaller number to a larger one";
+            rules.require(from < to, &path, format!("from {from} to {to}"), wanted);
+            rules.require(size > 0.0, "voxel", format!("{size} along {axis}"), "above 0");
             let cells = (to - from) / size;
-            check(from < to, &|| {
-                format!("`range.{axis}` goes from {from} to {to}: the second must be larger")
-            });
-            check(size > 0.0, &|| {
-                format!("`voxel` is {size} along {axis}: it must be above 0")
-            });
             let whole = (cells - cells.round()).abs() < 1e-3 && cells >= 0.5;
-            check(!(from < to && size > 0.0) || whole, &|| {
-                format!("`range.{axis}` holds {cells:.3} voxels of {size} m: it must be a whole number")
-            });
+            let found = format!("{cells:.3} voxels of {size} m");
+            rules.require(
+                !(from < to && size > 0.0) || whole,
+                &path,
+                found,
+                "a whole number of them",
+            );
         }
         let [nx, ny, nz] = axes.map(|(_, (from, to), size)| ((to - from) / size).round());
-        check(nx * ny <= MAX_CELLS, &|| {
-            format!("the grid has {nx} × {ny} pillars: at most {MAX_CELLS} are allowed")
-        });
-        check(!nz.is_finite() || nz <= 1.0, &|| {
-            format!(
-                "`voxel` divides the range into {nz} layers along z: a pillar spans it, so give its height"
-            )
-        });
-        check((0.0..1.0).contains(&self.score_threshold), &|| {
-            format!(
-                "`score_threshold` is {}: it must be from 0 to below 1",
-                self.score_threshold
-            )
-        });
-        let nms = &self.nms;
-        check((0.0..=1.0).contains(&nms.iou), &|| {
-            format!("`nms.iou` is {}: it must be from 0 to 1", nms.iou)
-        });
-        check(nms.before > 0 && nms.after > 0, &|| {
-            "`nms.before` and `nms.after` must be above 0".into()
-        });
-        self.network_problems(&mut check);
-        self.head_problems([nx, ny], &mut check);
-        problems
+        if nx * ny > MAX_CELLS {
+            let why = format!("the grid has {nx} × {ny} pillars, and at most {MAX_CELLS} are allowed");
+            rules.contradiction("voxel", why, "make it larger, or the range smaller");
+        }
+        if nz.is_finite() && nz > 1.0 {
+            let why = format!("it divides the range into {nz} layers along z, and a pillar spans the range");
+            rules.contradiction("voxel", why, "give it the height of the range");
+        }
+        [nx, ny]
     }
 
-    fn network_problems(&self, check: &mut dyn FnMut(bool, &dyn Fn() -> String)) {
+    fn check_networks(&self, rules: &mut Rules<'_>) {
         let parts = [
             self.encoder.is_some(),
             self.scatter.is_some(),
             self.backbone.is_some(),
         ];
-        let complete = if self.whole.is_some() {
-            parts == [false; 3]
-        } else {
-            parts == [true; 3]
-        };
-        check(complete, &|| {
-            "give either `encoder`, `scatter` and `backbone`, or `whole` alone: the networks are not clear"
-                .into()
-        });
-        let mut names: Vec<&str> = vec![CELLS, WRITTEN];
-        let mut layouts = Vec::new();
-        if let Some(encoder) = &self.encoder {
-            check(encoder.channels > 0, &|| {
-                "`encoder.channels` is 0: give the features of a pillar".into()
-            });
-            names.push(&encoder.output);
-            layouts.push(&encoder.layout);
+        if parts != [self.whole.is_none(); 3] {
+            let kind = ProblemKind::Contradiction {
+                what: "a LiDAR detector".to_owned(),
+                why: "it is not clear which networks it has".to_owned(),
+                advice: "give either `encoder`, `scatter` and `backbone`, or `whole` alone".to_owned(),
+            };
+            rules.report("", kind);
         }
-        names.extend(self.scatter.iter().map(|s| s.tensor.as_str()));
+        let mut names: Names<'_> = vec![(CELLS, String::new()), (WRITTEN, String::new())];
+        if let Some(encoder) = &self.encoder {
+            rules.require(
+                encoder.channels > 0,
+                "encoder.channels",
+                0,
+                "at least 1, the features of a pillar",
+            );
+            names.push((&encoder.output, "encoder.output".to_owned()));
+            encoder.layout.check("encoder.layout", &mut names, rules);
+        }
+        names.extend(
+            self.scatter
+                .iter()
+                .map(|s| (s.tensor.as_str(), "scatter.tensor".to_owned())),
+        );
         match self.whole.as_ref().map(|w| &w.input) {
             Some(WholeInput::Pillars {
                 layout,
@@ -107,36 +116,45 @@ impl LidarSpec {
                 count,
                 ..
             }) => {
-                check(!cell_columns.is_empty(), &|| {
-                    "`whole.input.cell_columns` is empty".into()
-                });
-                names.push(cells);
-                names.extend(count.iter().map(String::as_str));
-                layouts.push(layout);
+                let path = "whole.input.cell_columns";
+                rules.require(
+                    !cell_columns.is_empty(),
+                    path,
+                    "an empty list",
+                    "at least one column",
+                );
+                names.push((cells, "whole.input.cells".to_owned()));
+                names.extend(
+                    count
+                        .iter()
+                        .map(|count| (count.as_str(), "whole.input.count".to_owned())),
+                );
+                layout.check("whole.input.layout", &mut names, rules);
             }
             Some(WholeInput::Points {
                 tensor, columns, max, ..
             }) => {
-                check(*max > 0, &|| {
-                    "`whole.input.max` is 0: give the most points of a sweep".into()
-                });
-                check(!columns.is_empty(), &|| "`whole.input.columns` is empty".into());
-                names.push(tensor);
+                rules.require(
+                    *max > 0,
+                    "whole.input.max",
+                    max,
+                    "above 0, the most points of a sweep",
+                );
+                let path = "whole.input.columns";
+                rules.require(!columns.is_empty(), path, "an empty list", "at least one column");
+                names.push((tensor, "whole.input.tensor".to_owned()));
             }
             None => {}
         }
-        for layout in layouts {
-            layout.check(&mut names, check);
-        }
-        names.sort_unstable();
-        for pair in names.windows(2) {
-            check(pair[0] != pair[1], &|| {
-                format!("two tensors are named `{}`", pair[0])
-            });
+        for (index, (name, path)) in names.iter().enumerate() {
+            if names[..index].iter().any(|(earlier, _)| earlier == name) {
+                let why = format!("two tensors are named `{}`", shown(name));
+                rules.contradiction(path, why, "each needs a name of its own");
+            }
         }
     }
 
-    fn head_problems(&self, [nx, ny]: [f64; 2], check: &mut dyn FnMut(bool, &dyn Fn() -> String)) {
+    fn check_head(&self, [nx, ny]: [f64; 2], rules: &mut Rules<'_>) {
         let HeadSpec::Anchors {
             stride,
             anchors,
@@ -144,39 +162,43 @@ impl LidarSpec {
             ..
         } = &self.head;
         let divides = *stride > 0 && nx % f64::from(*stride) == 0.0 && ny % f64::from(*stride) == 0.0;
-        check(divides, &|| {
-            format!("`head.stride` is {stride}: it must divide the {nx} × {ny} pillars")
-        });
-        check(anchors.iter().any(|a| !a.rotations.is_empty()), &|| {
-            "`head.anchors` holds no anchor".into()
-        });
+        let wanted = format!("a divisor of the {nx} × {ny} pillars");
+        rules.require(divides, "head.stride", stride, wanted);
+        let any = anchors.iter().any(|anchor| !anchor.rotations.is_empty());
+        rules.require(
+            any,
+            "head.anchors",
+            "a list without an anchor",
+            "at least one, with a rotation",
+        );
         for (index, anchor) in anchors.iter().enumerate() {
+            let path = format!("head.anchors[{index}]");
             let known = usize::from(anchor.class) < self.classes.len();
-            check(known, &|| {
-                let last = self.classes.len().saturating_sub(1);
-                format!(
-                    "`head.anchors[{index}].class` is {}: classes go from 0 to {last}",
-                    anchor.class
-                )
-            });
+            let last = self.classes.len().saturating_sub(1);
+            let wanted = format!("an index into `classes`, from 0 to {last}");
+            rules.require(known, &format!("{path}.class"), anchor.class, wanted);
             let (a, b, c) = anchor.size;
-            check(a > 0.0 && b > 0.0 && c > 0.0, &|| {
-                format!(
-                    "`head.anchors[{index}].size` is {:?}: each side must be above 0",
-                    anchor.size
-                )
-            });
+            let found = format!("{:?}", anchor.size);
+            rules.require(
+                a > 0.0 && b > 0.0 && c > 0.0,
+                &format!("{path}.size"),
+                found,
+                "above 0 on each side",
+            );
         }
         let by_points = matches!(&self.whole, Some(w) if matches!(w.input, WholeInput::Points { .. }));
-        check(!(*drop_empty && by_points), &|| {
-            "`head.drop_empty` needs pillars, and `whole.input` gives points: set it to false".into()
-        });
+        if *drop_empty && by_points {
+            let why = "it needs pillars, and `whole.input` gives points";
+            rules.contradiction("head.drop_empty", why, "set it to false");
+        }
     }
 }
 
 impl LayoutSpec {
-    fn check<'a>(&'a self, names: &mut Vec<&'a str>, check: &mut dyn FnMut(bool, &dyn Fn() -> String)) {
-        match self {
+    /// `path` is the field that it stands in.
+    fn check<'a>(&'a self, path: &str, names: &mut Names<'a>, rules: &mut Rules<'_>) {
+        let mut name = |field: &str, name: &'a str| names.push((name, format!("{path}.{field}")));
+        let features = match self {
             LayoutSpec::Planes {
                 x,
                 y,
@@ -188,7 +210,19 @@ impl LayoutSpec {
                 count,
                 ..
             } => {
-                names.extend([x, y, z, intensity, centre_x, centre_y, mask, count].map(String::as_str));
+                for (field, tensor) in [
+                    ("x", x),
+                    ("y", y),
+                    ("z", z),
+                    ("intensity", intensity),
+                    ("centre_x", centre_x),
+                    ("centre_y", centre_y),
+                    ("mask", mask),
+                    ("count", count),
+                ] {
+                    name(field, tensor);
+                }
+                return;
             }
             LayoutSpec::PillarsPointsFeatures {
                 tensor,
@@ -196,14 +230,23 @@ impl LayoutSpec {
                 mask,
                 ..
             } => {
-                check(!features.is_empty(), &|| "`layout.features` is empty".into());
-                names.push(tensor);
-                names.extend(mask.iter().map(String::as_str));
+                name("tensor", tensor);
+                if let Some(mask) = mask {
+                    name("mask", mask);
+                }
+                features
             }
             LayoutSpec::FeaturesPillarsPoints { tensor, features } => {
-                check(!features.is_empty(), &|| "`layout.features` is empty".into());
-                names.push(tensor);
+                name("tensor", tensor);
+                features
             }
-        }
+        };
+        let path = format!("{path}.features");
+        rules.require(
+            !features.is_empty(),
+            &path,
+            "an empty list",
+            "at least one feature",
+        );
     }
 }

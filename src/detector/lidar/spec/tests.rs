@@ -1,16 +1,16 @@
 //! Specs as users write them, and what they are told when one is wrong.
 
-use std::path::Path;
-
 use super::*;
-use crate::backend::Step;
+use crate::backend::{NetworkSource, Step};
 use crate::detector::Carry;
+use crate::detector::Detector;
 use crate::detector::lidar::encode::{CELLS, dims};
-use crate::detector::{Detector, DetectorError};
+use crate::detector::spec::{self, DetectorSpec};
 use crate::source::{Content, Frame, Image, PointCloud};
 use crate::tensor::{HostTensor, TensorSet};
+use crate::written::Problems;
 
-const PAIR: &str = r#"(
+const PAIR: &str = r#"Lidar(
     name: "small", classes: ["Car", "Van"],
     range: (x: (0.0, 8.0), y: (-4.0, 4.0), z: (-3.0, 1.0)), voxel: (0.5, 0.5, 4.0),
     max_points: 4, max_pillars: 20,
@@ -31,9 +31,21 @@ const PAIR: &str = r#"(
     ),
 )"#;
 
-fn build(text: &str) -> Result<Detector, DetectorError> {
-    let spec: LidarSpec = ron::from_str(text).unwrap();
-    spec.build(Path::new("/nowhere"), "small.ron")
+fn spec(text: &str) -> Result<LidarSpec, Problems> {
+    match spec::read(text, "small.ron")? {
+        DetectorSpec::Lidar(spec) => Ok(*spec),
+        DetectorSpec::Camera(_) => panic!("a LiDAR detector"),
+    }
+}
+
+/// Its networks are all there.
+fn build(text: &str) -> Result<Detector, Problems> {
+    let spec = spec(text)?;
+    let networks = spec.networks().into_iter();
+    let engines = networks
+        .map(|(_, network)| NetworkSource::File(network.into()))
+        .collect();
+    Ok(spec.build(engines))
 }
 
 fn problem(text: &str) -> String {
@@ -70,10 +82,7 @@ fn a_pair_becomes_two_engines_with_a_scatter_between() {
             Step::Host(step) => step.name().to_owned(),
         })
         .collect();
-    assert_eq!(
-        steps,
-        ["/nowhere/encoder.onnx", "scatter", "/nowhere/backbone.onnx"]
-    );
+    assert_eq!(steps, ["encoder.onnx", "scatter", "backbone.onnx"]);
     let tensors: Vec<String> = detector
         .program
         .host_tensors
@@ -94,7 +103,7 @@ fn a_pair_becomes_two_engines_with_a_scatter_between() {
 
 #[test]
 fn anchors_stand_entry_by_entry_and_rotation_by_rotation() {
-    let spec: LidarSpec = ron::from_str(PAIR).unwrap();
+    let spec = spec(PAIR).unwrap();
     let anchors: Vec<(u16, f64)> = spec
         .head()
         .anchors
@@ -114,12 +123,11 @@ fn all_problems_are_told_at_once() {
         .replace("tensor: \"canvas\"", "tensor: \"points\"");
     let told = problem(&text);
     for wanted in [
-        "small.ron: ",
-        "`max_points` is 0",
-        "`head.stride` is 3: it must divide the 16 × 16 pillars",
-        "`head.anchors[1].class` is 2: classes go from 0 to 1",
-        "`range.x` holds 16.400 voxels of 0.5 m",
-        "two tensors are named `points`",
+        "small.ron:4:17: `max_points` is 0, and must be at least 1",
+        "`head.stride` is 3, and must be a divisor of the 16 × 16 pillars",
+        "small.ron:17:21: `head.anchors[1].class` is 2, and must be an index into `classes`, from 0 to 1",
+        "`range.x` is 16.400 voxels of 0.5 m, and must be a whole number of them",
+        "`scatter.tensor`: two tensors are named `points`",
     ] {
         assert!(told.contains(wanted), "{wanted}\n{told}");
     }
@@ -128,10 +136,14 @@ fn all_problems_are_told_at_once() {
 #[test]
 fn numbers_without_sense_are_refused() {
     for (from, to, wanted) in [
-        ("x: (0.0, 8.0)", "x: (8.0, 0.0)", "the second must be larger"),
-        ("x: (0.0, 8.0)", "x: (0.0, inf)", "must be a whole number"),
-        ("voxel: (0.5,", "voxel: (0.0,", "it must be above 0"),
-        ("voxel: (0.5,", "voxel: (NaN,", "it must be above 0"),
+        (
+            "x: (0.0, 8.0)",
+            "x: (8.0, 0.0)",
+            "must be from a smaller number to a larger one",
+        ),
+        ("x: (0.0, 8.0)", "x: (0.0, inf)", "a whole number of them"),
+        ("voxel: (0.5,", "voxel: (0.0,", "and must be above 0"),
+        ("voxel: (0.5,", "voxel: (NaN,", "and must be above 0"),
         (
             "voxel: (0.5, 0.5, 4.0)",
             "voxel: (0.5, 0.5, 1.0)",
@@ -142,26 +154,22 @@ fn numbers_without_sense_are_refused() {
             "voxel: (0.0005, 0.0005, 4.0)",
             "at most",
         ),
-        (
-            "max_pillars: 20",
-            "max_pillars: 4000000000",
-            "points are set aside",
-        ),
+        ("max_pillars: 20", "max_pillars: 4000000000", "it sets aside"),
         ("channels: 8", "channels: 0", "`encoder.channels` is 0"),
         (
             "(3.9, 1.6, 1.56)",
             "(3.9, -1.6, 1.56)",
-            "each side must be above 0",
+            "must be above 0 on each side",
         ),
         (
             "backbone: (network: \"backbone.onnx\"),",
             "",
-            "the networks are not clear",
+            "it is not clear which networks it has",
         ),
         (
             "features: [X, Y, Z, Intensity]",
             "features: []",
-            "`layout.features` is empty",
+            ".layout.features` is an empty list",
         ),
     ] {
         assert!(PAIR.contains(from), "{from}");
@@ -172,8 +180,15 @@ fn numbers_without_sense_are_refused() {
 
 #[test]
 fn a_field_that_does_not_exist_is_refused() {
-    let error = ron::from_str::<LidarSpec>(&PAIR.replace("max_points", "max_point")).unwrap_err();
-    assert!(error.to_string().contains("max_point"), "{error}");
+    let told = problem(&PAIR.replace("max_points", "max_point"));
+    assert!(
+        told.contains("unknown field `max_point` in a LiDAR detector; did you mean `max_points`?"),
+        "{told}"
+    );
+    assert!(
+        told.contains("a LiDAR detector has no `max_points`: add max_points: 100"),
+        "{told}"
+    );
 }
 
 fn whole(input: &str) -> String {
@@ -238,7 +253,7 @@ fn a_whole_network_may_take_points() {
     assert_eq!(run(&[[1.0, 2.0, 3.0, 4.0]; 3]), (2, shape(2), [one; 2].concat()));
     assert_eq!(run(&[]), (0, shape(1), vec![0.0; 5]));
     let told = problem(&text.replace("stride: 2,", "stride: 2, drop_empty: true,"));
-    assert!(told.contains("`head.drop_empty` needs pillars"), "{told}");
+    assert!(told.contains("`head.drop_empty`: it needs pillars"), "{told}");
 }
 
 #[test]
@@ -257,7 +272,7 @@ fn a_frame_without_points_is_refused_in_words() {
 
 #[test]
 fn what_is_not_written_is_as_documented() {
-    let spec: LidarSpec = ron::from_str(PAIR).unwrap();
+    let spec = spec(PAIR).unwrap();
     assert_eq!(spec.score_threshold, 0.3);
     assert_eq!(
         spec.nms,
@@ -311,15 +326,15 @@ fn a_whole_network_whose_input_makes_no_sense_is_refused() {
         ),
         (
             whole(r#"Points(tensor: "points", columns: [], max: 7)"#),
-            "`whole.input.columns` is empty",
+            "`whole.input.columns` is an empty list",
         ),
         (
             pillars(plain, ", cell_columns: []"),
-            "`whole.input.cell_columns` is empty",
+            "`whole.input.cell_columns` is an empty list",
         ),
         (
             pillars(r#"FeaturesPillarsPoints(tensor: "voxels", features: [])"#, ""),
-            "`layout.features` is empty",
+            ".layout.features` is an empty list",
         ),
         (
             pillars(plain, r#", count: Some("coords")"#),
@@ -328,7 +343,7 @@ fn a_whole_network_whose_input_makes_no_sense_is_refused() {
         (
             whole(r#"Points(tensor: "points", max: 7)"#)
                 .replace("whole: (", "backbone: (network: \"b.onnx\"), whole: ("),
-            "the networks are not clear",
+            "it is not clear which networks it has",
         ),
     ] {
         let told = problem(&text);
@@ -382,20 +397,28 @@ fn an_image_is_refused_in_words() {
 fn more_numbers_without_sense_are_refused() {
     for (from, to, wanted) in [
         ("max_pillars: 20", "max_pillars: 0", "`max_pillars` is 0"),
-        ("x: (0.0, 8.0)", "x: (8.0, 8.0)", "the second must be larger"),
+        (
+            "x: (0.0, 8.0)",
+            "x: (8.0, 8.0)",
+            "must be from a smaller number to a larger one",
+        ),
         ("stride: 2", "stride: 0", "`head.stride` is 0"),
         ("stride: 2", "stride: 5", "`head.stride` is 5"),
         (
             "(3.9, 1.6, 1.56)",
             "(0.0, 1.6, 1.56)",
-            "each side must be above 0",
+            "must be above 0 on each side",
         ),
         (
             "(3.9, 1.6, 1.56)",
             "(3.9, 0.0, 1.56)",
-            "each side must be above 0",
+            "must be above 0 on each side",
         ),
-        ("(3.9, 1.6, 1.56)", "(3.9, 1.6, 0.0)", "each side must be above 0"),
+        (
+            "(3.9, 1.6, 1.56)",
+            "(3.9, 1.6, 0.0)",
+            "must be above 0 on each side",
+        ),
         ("stride: 2,", "stride: 2), nms: (before: 0", "must be above 0"),
         ("stride: 2,", "stride: 2), nms: (after: 0", "must be above 0"),
     ] {
@@ -408,61 +431,65 @@ fn more_numbers_without_sense_are_refused() {
     }
     // A head's stride must divide both ways.
     let told = problem(&PAIR.replace("y: (-4.0, 4.0)", "y: (-4.0, 4.5)"));
-    assert!(told.contains("must divide the 16 × 17 pillars"), "{told}");
+    assert!(told.contains("a divisor of the 16 × 17 pillars"), "{told}");
 }
 
 #[test]
 fn a_range_that_makes_no_sense_is_told_once_and_a_stride_has_to_divide_both_ways() {
     let told = |from: &str, to: &str| -> Vec<String> {
         assert!(PAIR.contains(from), "{from}");
-        let spec: LidarSpec = ron::from_str(&PAIR.replace(from, to)).unwrap();
-        spec.problems()
+        let problems = spec(&PAIR.replace(from, to)).unwrap_err();
+        problems
+            .list()
+            .iter()
+            .map(|problem| problem.kind.to_string())
+            .collect()
     };
     for (from, to, wanted) in [
         (
             "z: (-3.0, 1.0)",
             "z: (1.0, -3.0)",
-            "`range.z` goes from 1 to -3: the second must be larger",
+            "`range.z` is from 1 to -3, and must be from a smaller number to a larger one",
         ),
         (
             "z: (-3.0, 1.0)",
             "z: (1.0, 1.0)",
-            "`range.z` goes from 1 to 1: the second must be larger",
+            "`range.z` is from 1 to 1, and must be from a smaller number to a larger one",
         ),
         (
             "0.5, 4.0)",
             "0.5, 0.0)",
-            "`voxel` is 0 along z: it must be above 0",
+            "`voxel` is 0 along z, and must be above 0",
         ),
         (
             "0.5, 4.0)",
             "0.5, -4.0)",
-            "`voxel` is -4 along z: it must be above 0",
+            "`voxel` is -4 along z, and must be above 0",
         ),
         (
             "stride: 2",
             "stride: 0",
-            "`head.stride` is 0: it must divide the 16 × 16 pillars",
+            "`head.stride` is 0, and must be a divisor of the 16 × 16 pillars",
         ),
         (
             "stride: 2",
             "stride: 5",
-            "`head.stride` is 5: it must divide the 16 × 16 pillars",
+            "`head.stride` is 5, and must be a divisor of the 16 × 16 pillars",
         ),
         (
             "x: (0.0, 8.0)",
             "x: (0.0, 8.5)",
-            "`head.stride` is 2: it must divide the 17 × 16 pillars",
+            "`head.stride` is 2, and must be a divisor of the 17 × 16 pillars",
         ),
         (
             "y: (-4.0, 4.0)",
             "y: (-4.0, 4.5)",
-            "`head.stride` is 2: it must divide the 16 × 17 pillars",
+            "`head.stride` is 2, and must be a divisor of the 16 × 17 pillars",
         ),
         (
             "max_points: 4, max_pillars: 20",
             "max_points: 10000, max_pillars: 10000",
-            "`max_points` × `max_pillars` is 100000000: at most 64000000 points are set aside",
+            "`max_pillars`: with `max_points` it sets aside 100000000 points, and at most 64000000 are; lower one of the two",
         ),
     ] {
         assert_eq!(told(from, to), [wanted]);

@@ -2,7 +2,7 @@
 //!
 //! The only file that sees `ron2`, whose parser keeps the position of every token, goes on after a mistake
 //! and limits its own recursion. (`ron` itself, through serde, stops at the first mistake and keeps no
-//! positions.) What the values mean is decided in `file.rs`; `set.rs` puts overrides into the tree before that.
+//! positions.) What the values mean is decided by those who read the tree.
 
 use std::ops::Range;
 
@@ -11,26 +11,34 @@ use ron2::ast::{Document, Expr, StructBody, StructField, TupleElement, parse_doc
 use ron2::error::ErrorKind;
 
 use super::problems::{Place, Problem, ProblemKind, shown};
+use crate::units::Bytes;
 
-/// A scenario is a page or two; a text beyond this is something else, and not worth parsing.
-pub(super) const LARGEST_TEXT: usize = 1 << 20;
+/// A kind of file that users write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Format {
+    /// What messages call one: "scenario".
+    pub(crate) what: &'static str,
+    /// Longest text; one beyond this is something else, and not worth parsing.
+    pub(crate) longest: Bytes,
+    /// How one begins, for a file that holds none.
+    pub(crate) begins: &'static str,
+}
 
 /// As deep as brackets may lie within each other; half of what ron2 takes.
 const MOST_DEPTH: usize = 64;
-const TOO_DEEP: &str = "values are nested too deeply for a scenario";
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
-    pub(super) place: Place,
-    pub(super) kind: Kind,
+pub(crate) struct Node {
+    pub(crate) place: Place,
+    pub(crate) kind: Kind,
     /// What was typed after `=`, where the value came from `--set`: a string may stand there without quotes.
-    pub(super) typed: Option<String>,
+    pub(crate) typed: Option<String>,
 }
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text(String),
     /// As written; whether it fits is known only where it is read.
     Number(String),
@@ -48,22 +56,22 @@ pub(super) enum Kind {
 
 /// `name(items…, fields…)`. RON has either items or fields; an override may add fields to items.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Call {
-    pub(super) name: Option<String>,
-    pub(super) items: Vec<Node>,
-    pub(super) fields: Vec<Field>,
+pub(crate) struct Call {
+    pub(crate) name: Option<String>,
+    pub(crate) items: Vec<Node>,
+    pub(crate) fields: Vec<Field>,
 }
 
 /// `name: value`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Field {
-    pub(super) name: String,
-    pub(super) place: Place,
-    pub(super) value: Node,
+pub(crate) struct Field {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) value: Node,
 }
 
 impl Node {
-    pub(super) fn new(place: Place, kind: Kind) -> Self {
+    pub(crate) fn new(place: Place, kind: Kind) -> Self {
         Node {
             place,
             kind,
@@ -71,8 +79,36 @@ impl Node {
         }
     }
 
+    /// Where the field at this path is written, such as `head.levels[0].stride`; where it is not, the nearest thing around it.
+    pub(crate) fn place_of(&self, path: &str) -> &Place {
+        let mut node = self;
+        for segment in path.split(['.', '[', ']']).filter(|segment| !segment.is_empty()) {
+            // `YoloAnchors(Maps(levels: …))`: what one nameless value holds is held by what is around it.
+            while let Kind::Call(Call { items, fields, .. }) = &node.kind
+                && let [only] = &items[..]
+                && fields.is_empty()
+            {
+                node = only;
+            }
+            let part = match &node.kind {
+                Kind::Call(call) => call
+                    .fields
+                    .iter()
+                    .find(|field| field.name == segment)
+                    .map(|field| &field.value),
+                Kind::List(items) => segment.parse::<usize>().ok().and_then(|index| items.get(index)),
+                _ => None,
+            };
+            match part {
+                Some(part) => node = part,
+                None => break,
+            }
+        }
+        &node.place
+    }
+
     /// In words, for messages.
-    pub(super) fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         match &self.kind {
             Kind::Text(text) => format!("the text \"{}\"", shown(text)),
             Kind::Number(raw) => format!("the number {}", shown(raw)),
@@ -87,18 +123,20 @@ impl Node {
     }
 }
 
-/// Reads a scenario's text. What could be read is returned with the problems of what could not.
-pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
-    if text.len() > LARGEST_TEXT {
+/// Reads a file's text. What could be read is returned with the problems of what could not.
+pub(crate) fn parse(text: &str, format: &Format) -> (Option<Node>, Vec<Problem>) {
+    let what = format.what;
+    if text.len() as u64 > format.longest.0 {
         let problem = format!(
-            "{} bytes is too long for a scenario (at most {LARGEST_TEXT}): is this the right file?",
-            text.len()
+            "{} bytes is too long for a {what} (at most {}): is this the right file?",
+            text.len(),
+            format.longest.0
         );
         return (
             None,
             vec![Problem {
                 place: Place::File,
-                kind: ProblemKind::Unreadable { problem },
+                kind: ProblemKind::Unreadable { what, problem },
             }],
         );
     }
@@ -108,7 +146,7 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
         let problem = Problem {
             place: Lines::new(&text).place(offset),
             kind: ProblemKind::Syntax {
-                problem: TOO_DEEP.into(),
+                problem: nested_too_deeply(what),
             },
         };
         return (None, vec![problem]);
@@ -123,7 +161,7 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
         let offset = error.span().start_offset;
         (
             offset,
-            worded(error.kind(), &text, offset),
+            worded(error.kind(), &text, offset, what),
             swallows_the_rest(error.kind()),
         )
     });
@@ -150,24 +188,28 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
         problems.push(Problem {
             place: Place::File,
             kind: ProblemKind::Syntax {
-                problem: "the file holds no scenario; start with Scenario(tenants: [Tenant(name: \"…\", …)])"
-                    .into(),
+                problem: format!("the file holds no {what}; start with {}", format.begins),
             },
         });
     }
     (node, problems)
 }
 
-/// Reads the value of an override; everything in it is at `place`.
-pub(super) fn parse_value(text: &str, place: &Place) -> Result<Node, String> {
+/// Reads one value that belongs into such a file; everything in it is at `place`.
+pub(crate) fn parse_value(text: &str, place: &Place, format: &Format) -> Result<Node, String> {
+    let what = format.what;
     if too_deep(text).is_some() {
-        return Err(TOO_DEEP.into());
+        return Err(nested_too_deeply(what));
     }
     let (document, errors) = parse_document_lossy(text);
     match errors.first() {
-        Some(error) => Err(worded(error.kind(), text, error.span().start_offset)),
+        Some(error) => Err(worded(error.kind(), text, error.span().start_offset, what)),
         None => root(document, &|_| place.clone()).ok_or_else(|| "there is no value".into()),
     }
+}
+
+fn nested_too_deeply(what: &str) -> String {
+    format!("values are nested too deeply for a {what}")
 }
 
 /// Where brackets lie too deep within each other, if they do. The parser has a limit too, and may never get beyond what stands
@@ -199,22 +241,41 @@ fn swallows_the_rest(kind: &ErrorKind) -> bool {
 /// returns where that was and what is wrong there. It is the mistake that is made most.
 fn quote_quantities(text: &mut String) -> Vec<(usize, String)> {
     const MOST: usize = 64;
-    let mut found = Vec::new();
-    while found.len() < MOST {
-        let (_, errors) = parse_document_lossy(text);
-        let quantity = errors
-            .iter()
-            .find_map(|error| unquoted_quantity(text, error.span().start_offset));
-        let Some(quantity) = quantity else { break };
+    let quantities: Vec<Range<usize>> = unquoted_quantities(text).take(MOST).collect();
+    let quoted = quantities.into_iter().map(|quantity| {
         let problem = format!(
             "a value with a unit is written in quotes: \"{}\"",
             &text[quantity.clone()]
         );
-        found.push((quantity.start, problem));
         let blank = format!("\"{}\"", " ".repeat(quantity.len() - 2));
-        text.replace_range(quantity, &blank);
-    }
-    found
+        text.replace_range(quantity.clone(), &blank);
+        (quantity.start, problem)
+    });
+    quoted.collect()
+}
+
+/// Where a number ends and its unit begins at once, as in `33ms`: nothing in RON is written so.
+fn unquoted_quantities(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut number: Option<Range<usize>> = None;
+    Lexer::new(text).filter_map(move |token| {
+        let span = token.span.start_offset..token.span.end_offset;
+        let before = number.take().filter(|number| number.end == span.start);
+        if token
+            .text
+            .trim_start_matches(['+', '-'])
+            .starts_with(|c: char| c.is_ascii_digit())
+        {
+            number = Some(span);
+            return None;
+        }
+        let unit = token
+            .text
+            .find(|c: char| !c.is_alphabetic())
+            .unwrap_or(token.text.len());
+        before
+            .filter(|_| unit > 0)
+            .map(|number| number.start..span.start + unit)
+    })
 }
 
 /// Values at these places have been complained of already.
@@ -234,7 +295,7 @@ fn mark_broken(node: &mut Node, places: &[Place]) {
 }
 
 /// Whether two places are on one line of the file.
-pub(super) fn same_line(a: &Place, b: &Place) -> bool {
+pub(crate) fn same_line(a: &Place, b: &Place) -> bool {
     matches!((a, b), (Place::At { line: a, .. }, Place::At { line: b, .. }) if a == b)
 }
 
@@ -300,8 +361,8 @@ fn fields(fields: &[StructField<'_>], at: Locate<'_>) -> Vec<Field> {
         .collect()
 }
 
-/// The parser's complaint in the words of someone who writes a scenario.
-fn worded(kind: &ErrorKind, text: &str, offset: usize) -> String {
+/// The parser's complaint in the words of someone who writes such a file.
+fn worded(kind: &ErrorKind, text: &str, offset: usize, what: &str) -> String {
     match kind {
         ErrorKind::Expected { expected, .. } if expected.contains("comma") => {
             "expected a comma before this value".into()
@@ -325,7 +386,7 @@ fn worded(kind: &ErrorKind, text: &str, offset: usize) -> String {
         }
         ErrorKind::Eof => "the file ends in the middle of a value".into(),
         ErrorKind::TrailingCharacters => {
-            "more text after the end of the scenario; is a parenthesis closed too early?".into()
+            format!("more text after the end of the {what}; is a parenthesis closed too early?")
         }
         ErrorKind::ExpectedStringEnd => "this text is never closed: add the ending `\"`".into(),
         ErrorKind::UnclosedBlockComment => "this comment is never closed: add `*/`".into(),
@@ -333,20 +394,9 @@ fn worded(kind: &ErrorKind, text: &str, offset: usize) -> String {
             format!("`{c}` is a typographic quote; text is written in plain double quotes: \"")
         }
         ErrorKind::UnexpectedChar(c) => format!("unexpected `{}`", shown(&c.to_string())),
-        ErrorKind::ExceededRecursionLimit => TOO_DEEP.into(),
+        ErrorKind::ExceededRecursionLimit => nested_too_deeply(what),
         other => shown(&other.to_string()).to_lowercase(),
     }
-}
-
-/// Where `33ms` stands, if the parser stopped between the number and the unit.
-fn unquoted_quantity(text: &str, offset: usize) -> Option<Range<usize>> {
-    let before = text.get(..offset)?;
-    let number = before.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_'));
-    let digits = before[number.len()..].starts_with(|c: char| c.is_ascii_digit());
-    let within_a_word = number.ends_with(char::is_alphanumeric);
-    let rest = &text[offset..];
-    let unit = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
-    (digits && !within_a_word && unit > 0).then_some(number.len()..offset + unit)
 }
 
 /// Where lines start, to turn offsets into line and column.
@@ -381,8 +431,14 @@ impl<'a> Lines<'a> {
 mod tests {
     use super::*;
 
+    const FORMAT: Format = Format {
+        what: "scenario",
+        longest: Bytes(1 << 20),
+        begins: "Scenario(…)",
+    };
+
     fn syntax(text: &str) -> Vec<String> {
-        let (_, problems) = parse(text);
+        let (_, problems) = parse(text, &FORMAT);
         problems
             .iter()
             .map(|problem| format!("{}: {}", problem.place, problem.kind))
@@ -391,7 +447,7 @@ mod tests {
 
     #[test]
     fn columns_count_characters_not_bytes() {
-        let (node, problems) = parse("(\n  näme: \"é\", b: 2)");
+        let (node, problems) = parse("(\n  näme: \"é\", b: 2)", &FORMAT);
         assert_eq!(problems, []);
         let Some(Kind::Call(call)) = node.map(|n| n.kind) else {
             panic!("a struct");
@@ -425,7 +481,7 @@ mod tests {
         // Here the parser stays at one place for ever.
         let found = syntax(&format!("{}\")", "[".repeat(200)));
         assert_eq!(found, ["1:65: values are nested too deeply for a scenario"]);
-        assert!(parse_value(&format!("{}\")", "[".repeat(200)), &Place::File).is_err());
+        assert!(parse_value(&format!("{}\")", "[".repeat(200)), &Place::File, &FORMAT).is_err());
         // Brackets that close nothing are no way past it, and what stands in texts and comments is no bracket.
         assert!(!syntax(&"[)".repeat(200)).is_empty());
         let harmless = format!(
@@ -441,5 +497,25 @@ mod tests {
     fn an_empty_file_says_how_a_scenario_begins() {
         assert!(syntax("// nothing\n")[0].contains("start with Scenario("));
         assert_eq!(syntax("\u{feff}()"), [""; 0]);
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_path_or_else_what_is_around_it() {
+        let text = "A(\nhead: B(C(\nlevels: [\n(stride: 8),\n(stride: 16)])),\nnms: (iou: 1))";
+        let root = parse(text, &FORMAT).0.expect("a tree");
+        for (path, line) in [
+            ("head.levels[1].stride", 5),
+            ("head.levels[1].anchors[0]", 5),
+            ("head.levels[7].stride", 3),
+            ("head.bins", 2),
+            ("nms.iou", 6),
+            ("classes", 1),
+        ] {
+            let place = root.place_of(path);
+            assert!(
+                matches!(place, Place::At { line: at, .. } if *at == line),
+                "{path}: {place}"
+            );
+        }
     }
 }

@@ -1,12 +1,13 @@
-//! What is wrong with a scenario, and where: the vocabulary of its error messages.
+//! What is wrong with a file that a user wrote, and where: the vocabulary of its error messages.
 //!
-//! Reading a scenario does not stop at the first mistake. Every stage adds a [`Problem`] to a list, and the
+//! Reading one does not stop at the first mistake. Every stage adds a [`Problem`] to a list, and the
 //! list is shown as [`Problems`], a line each, in the order of the file. Finding mistakes is the affair of
-//! the other files of this module; wording them is the affair of this one.
+//! others; wording them is the affair of this module.
 
 use std::fmt;
 use std::sync::Arc;
 
+use super::tree::Format;
 use crate::units::QuantityError;
 
 /// Where a value was written.
@@ -27,9 +28,9 @@ pub enum Place {
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spot<T> {
-    pub(super) value: T,
-    pub(super) place: Place,
+pub(crate) struct Spot<T> {
+    pub(crate) value: T,
+    pub(crate) place: Place,
 }
 
 /// One mistake.
@@ -46,8 +47,10 @@ pub struct Problem {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ProblemKind {
     /// The file cannot be read at all.
-    #[error("cannot read the scenario: {problem}")]
+    #[error("cannot read the {what}: {problem}")]
     Unreadable {
+        /// What it was taken for: "scenario".
+        what: &'static str,
         /// What the system said, or what is wrong with the bytes.
         problem: String,
     },
@@ -177,7 +180,7 @@ pub enum ProblemKind {
     },
 }
 
-/// Everything that is wrong with one scenario. Never empty.
+/// Everything that is wrong with one file. Never empty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problems {
     file: String,
@@ -185,8 +188,16 @@ pub struct Problems {
 }
 
 impl Problems {
+    /// A file that cannot be read at all.
+    pub(crate) fn unreadable(file: &str, format: &Format, problem: String) -> Self {
+        let what = format.what;
+        let kind = ProblemKind::Unreadable { what, problem };
+        let place = Place::File;
+        Problems::new(file, vec![Problem { place, kind }])
+    }
+
     /// Orders the list by place: the file from top to bottom, then the command line.
-    pub(super) fn new(file: &str, mut list: Vec<Problem>) -> Self {
+    pub(crate) fn new(file: &str, mut list: Vec<Problem>) -> Self {
         list.sort_by(|a, b| a.place.cmp(&b.place));
         Problems {
             file: file.to_owned(),
@@ -229,7 +240,7 @@ impl fmt::Display for Place {
 }
 
 /// A text of the user's as it may stand in a one-line message: control characters escaped, cut when long.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 60;
     let mut short: String = text
         .chars()

@@ -1,17 +1,19 @@
 //! From nodes to values: numbers, durations, structs and choices, each mistake noted and reading going on.
-//!
-//! What fields a scenario has is said in `file.rs`, in terms of the functions here.
 
-use crate::nearest::nearest;
-use crate::units::{Nanos, QuantityError, parse_duration};
+use std::str::FromStr;
+
+use serde::de::DeserializeOwned;
 
 use super::problems::{Place, Problem, ProblemKind, Spot, shown};
-use super::tree::{Call, Kind, Node};
+use super::tree::{Call, Kind, Node, same_line};
+use super::words::{word, words};
+use crate::nearest::nearest;
+use crate::units::{Nanos, QuantityError, parse_duration};
 
 /// A field as read. `Wrong` is told apart from `Absent` so that a mistake is not reported a second time as
 /// something missing.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Read<T> {
+pub(crate) enum Read<T> {
     /// Not written, or `None`.
     #[default]
     Absent,
@@ -22,21 +24,21 @@ pub(super) enum Read<T> {
 }
 
 impl<T> Read<T> {
-    pub(super) fn given(&self) -> Option<&Spot<T>> {
+    pub(crate) fn given(&self) -> Option<&Spot<T>> {
         match self {
             Read::Given(spot) => Some(spot),
             _ => None,
         }
     }
     /// The value, or what it is without being written.
-    pub(super) fn or(&self, default: T) -> T
+    pub(crate) fn or(&self, default: T) -> T
     where
         T: Clone,
     {
         self.given().map_or(default, |spot| spot.value.clone())
     }
     /// The value, or its type's default.
-    pub(super) fn or_default(&self) -> T
+    pub(crate) fn or_default(&self) -> T
     where
         T: Clone + Default,
     {
@@ -45,30 +47,50 @@ impl<T> Read<T> {
 }
 
 /// One alternative of a choice.
-pub(super) struct Choice {
-    pub(super) name: &'static str,
+pub(crate) struct Choice {
+    pub(crate) name: &'static str,
     /// Its fields.
-    pub(super) fields: &'static [&'static str],
+    pub(crate) fields: &'static [&'static str],
     /// How many of them, from the first, may be written without their name.
-    pub(super) bare: usize,
+    pub(crate) bare: usize,
     /// The alternative in full, for messages.
-    pub(super) example: &'static str,
+    pub(crate) example: &'static str,
+}
+
+/// A choice that is one word.
+pub(crate) const fn plain(name: &'static str) -> Choice {
+    choice(name, &[], 0, name)
+}
+
+/// A choice with fields, of which the first `bare` may be written without their name.
+pub(crate) const fn choice(
+    name: &'static str,
+    fields: &'static [&'static str],
+    bare: usize,
+    example: &'static str,
+) -> Choice {
+    Choice {
+        name,
+        fields,
+        bare,
+        example,
+    }
 }
 
 /// A field with alternatives.
-pub(super) struct Choices {
+pub(crate) struct Choices<'c> {
     /// In words: "arrival".
-    pub(super) what: &'static str,
+    pub(crate) what: &'static str,
     /// What it is where it is not written; an override of one of its fields then means this.
-    pub(super) default: &'static str,
-    pub(super) all: &'static [Choice],
+    pub(crate) default: &'static str,
+    pub(crate) all: &'c [Choice],
 }
 
 /// The fields of one struct or alternative, known names only.
-pub(super) struct Fields<'n> {
+pub(crate) struct Fields<'n> {
     /// In words: "a tenant", "`Periodic`".
-    pub(super) owner: String,
-    pub(super) place: Place,
+    pub(crate) owner: String,
+    pub(crate) place: Place,
     found: Vec<(&'static str, &'n Node)>,
 }
 
@@ -77,24 +99,42 @@ impl<'n> Fields<'n> {
         let node = self.found.iter().find(|(known, _)| *known == name)?.1;
         (!matches!(node.kind, Kind::Nothing)).then_some(node)
     }
+
+    /// Whether the field is written as `None`, which is a word where a field has one of that name.
+    pub(crate) fn says_none(&self, name: &str) -> bool {
+        let mut found = self.found.iter().filter(|(known, _)| *known == name);
+        found.any(|(_, node)| matches!(node.kind, Kind::Nothing))
+    }
 }
 
 /// Collects problems while it reads.
 #[derive(Default)]
-pub(super) struct Reader {
-    pub(super) problems: Vec<Problem>,
+pub(crate) struct Reader {
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl Reader {
-    pub(super) fn report(&mut self, place: &Place, kind: ProblemKind) {
+    pub(crate) fn report(&mut self, place: &Place, kind: ProblemKind) {
         self.problems.push(Problem {
             place: place.clone(),
             kind,
         });
     }
 
+    /// Forgets what may be wrong only because part of the file could not be read: what is missing, and what stands on a line with
+    /// one of these problems.
+    pub(crate) fn forget_doubtful(&mut self, unreadable: &[Problem]) {
+        self.problems.retain(|problem| {
+            let missing = matches!(problem.kind, ProblemKind::Missing { .. });
+            !missing
+                && !unreadable
+                    .iter()
+                    .any(|earlier| same_line(&earlier.place, &problem.place))
+        });
+    }
+
     /// Notes that `node` is not what `field` takes; silent where that was reported already.
-    pub(super) fn wrong_type<T>(&mut self, node: &Node, field: &str, expected: &'static str) -> Option<T> {
+    pub(crate) fn wrong_type<T>(&mut self, node: &Node, field: &str, expected: &'static str) -> Option<T> {
         if node.kind != Kind::Broken {
             let kind = ProblemKind::WrongType {
                 field: field.to_owned(),
@@ -107,7 +147,7 @@ impl Reader {
     }
 
     /// A struct that is no choice: `(…)` or `TypeName(…)`.
-    pub(super) fn record<'n>(
+    pub(crate) fn record<'n>(
         &mut self,
         node: &'n Node,
         owner: &str,
@@ -119,18 +159,65 @@ impl Reader {
             Kind::Call(call)
                 if call.items.is_empty() && call.name.as_deref().is_none_or(|name| name == type_name) =>
             {
-                Some(self.fields(call, owner.to_owned(), &node.place, known, 0))
+                Some(self.fields(call, owner.to_owned(), &node.place, known, 0, |_, _| None))
             }
             _ => self.wrong_type(node, owner.trim_start_matches("a "), expected),
         }
     }
 
     /// One of several alternatives: its name and its fields.
-    pub(super) fn choice<'n>(
+    pub(crate) fn choice<'n>(
         &mut self,
         node: &'n Node,
-        choices: &'static Choices,
+        choices: &Choices<'_>,
     ) -> Option<(&'static str, Fields<'n>)> {
+        let (call, choice) = self.alternative(node, choices)?;
+        let owner = format!("`{}`", choice.name);
+        if call.items.len() > choice.bare {
+            let kind = ProblemKind::Syntax {
+                problem: format!(
+                    "{owner} has {} value{} without a name, and takes {}; write it like {}",
+                    call.items.len(),
+                    if call.items.len() == 1 { "" } else { "s" },
+                    if choice.bare == 0 { "none" } else { "one" },
+                    choice.example
+                ),
+            };
+            let place = &call.items[choice.bare].place;
+            self.report(place, kind);
+            return None;
+        }
+        let mut of_another = false;
+        let fields = self.fields(
+            call,
+            owner,
+            &node.place,
+            choice.fields,
+            choice.bare,
+            |field, owner| {
+                let has = |other: &&Choice| other.name != choice.name && other.fields.contains(&field);
+                let others: Vec<&Choice> = choices.all.iter().filter(has).collect();
+                let first = others.first()?;
+                of_another = true;
+                Some(ProblemKind::FieldOfAnother {
+                    what: choices.what,
+                    field: shown(field),
+                    owner: owner.to_owned(),
+                    others: others.iter().map(|choice| choice.name).collect(),
+                    example: first.example.to_owned(),
+                })
+            },
+        );
+        // Another alternative was meant, and what this one lacks is of no interest.
+        (!of_another).then_some((choice.name, fields))
+    }
+
+    /// Which of several alternatives is written, and what it holds.
+    pub(crate) fn alternative<'n, 'c>(
+        &mut self,
+        node: &'n Node,
+        choices: &Choices<'c>,
+    ) -> Option<(&'n Call, &'c Choice)> {
         let call = match &node.kind {
             Kind::Call(call) => call,
             // `arrival: "Closed"`: the name is right or nearly so, the quotes are not.
@@ -172,53 +259,23 @@ impl Reader {
             self.report(&node.place, unknown_choice(choices, name));
             return None;
         };
-        let owner = format!("`{}`", choice.name);
-        if call.items.len() > choice.bare {
-            let kind = ProblemKind::Syntax {
-                problem: format!(
-                    "{owner} has {} value{} without a name, and takes {}; write it like {}",
-                    call.items.len(),
-                    if call.items.len() == 1 { "" } else { "s" },
-                    if choice.bare == 0 { "none" } else { "one" },
-                    choice.example
-                ),
-            };
-            let place = &call.items[choice.bare].place;
-            self.report(place, kind);
-            return None;
-        }
-        let elsewhere = |field: &str| -> Vec<&Choice> {
-            choices
-                .all
-                .iter()
-                .filter(|other| other.name != choice.name && other.fields.contains(&field))
-                .collect()
-        };
-        let mut strange = false;
-        for field in &call.fields {
-            if choice.fields.contains(&field.name.as_str()) {
-                continue;
-            }
-            let others = elsewhere(&field.name);
-            if let Some(first) = others.first() {
-                strange = true;
-                let kind = ProblemKind::FieldOfAnother {
-                    what: choices.what,
-                    field: shown(&field.name),
-                    owner: owner.clone(),
-                    others: others.iter().map(|choice| choice.name).collect(),
-                    example: first.example.to_owned(),
-                };
-                self.report(&field.place, kind);
-            }
-        }
-        if strange {
-            return None;
-        }
-        Some((
-            choice.name,
-            self.fields(call, owner, &node.place, choice.fields, choice.bare),
-        ))
+        Some((call, choice))
+    }
+
+    /// One of the plain words of an enum, as its declaration has them.
+    pub(crate) fn word<T: DeserializeOwned>(&mut self, node: &Node, what: &'static str) -> Option<T> {
+        let words = words::<T>();
+        let all: Vec<Choice> = words.iter().map(|word| plain(word)).collect();
+        let default = words.first()?;
+        let (name, _) = self.choice(
+            node,
+            &Choices {
+                what,
+                default,
+                all: &all,
+            },
+        )?;
+        word(name)
     }
 
     fn fields<'n>(
@@ -228,17 +285,18 @@ impl Reader {
         place: &Place,
         known: &'static [&'static str],
         bare: usize,
+        mut elsewhere: impl FnMut(&str, &str) -> Option<ProblemKind>,
     ) -> Fields<'n> {
         let mut found: Vec<(&'static str, &'n Node)> = Vec::new();
         let mut named: Vec<(&'static str, &Place)> = Vec::new();
         for field in &call.fields {
             let Some(&name) = known.iter().find(|name| **name == field.name) else {
-                let kind = ProblemKind::UnknownField {
+                let kind = elsewhere(&field.name, &owner).unwrap_or_else(|| ProblemKind::UnknownField {
                     field: shown(&field.name),
                     owner: owner.clone(),
                     nearest: nearest(&field.name, known.iter().copied()),
                     known: known.to_vec(),
-                };
+                });
                 self.report(&field.place, kind);
                 continue;
             };
@@ -267,7 +325,7 @@ impl Reader {
     }
 
     /// A field that may be left out, read by `read`, which gets its name for messages.
-    pub(super) fn optional<T>(
+    pub(crate) fn optional<T>(
         &mut self,
         fields: &Fields<'_>,
         name: &'static str,
@@ -286,7 +344,7 @@ impl Reader {
     }
 
     /// A field that must be there.
-    pub(super) fn required<T>(
+    pub(crate) fn required<T>(
         &mut self,
         fields: &Fields<'_>,
         name: &'static str,
@@ -308,8 +366,62 @@ impl Reader {
         }
     }
 
+    /// As [`required`](Self::required), where nobody asks for the place.
+    pub(crate) fn needed<T>(
+        &mut self,
+        fields: &Fields<'_>,
+        name: &'static str,
+        example: &str,
+        read: impl FnOnce(&mut Self, &Node, &str) -> Option<T>,
+    ) -> Option<T> {
+        self.required(fields, name, example, read).map(|spot| spot.value)
+    }
+
+    /// As [`list`](Self::list), where nobody asks for the places.
+    pub(crate) fn values<T>(
+        &mut self,
+        node: &Node,
+        field: &str,
+        expected: &'static str,
+        read: impl FnMut(&mut Self, &Node, &str) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let list = self.list(node, field, expected, read)?;
+        Some(list.into_iter().map(|spot| spot.value).collect())
+    }
+
+    /// So many numbers, in parentheses or in brackets.
+    pub(crate) fn numbers<T: FromStr, const N: usize>(&mut self, node: &Node, field: &str) -> Option<[T; N]> {
+        let items = match &node.kind {
+            Kind::List(items) => Some(items),
+            Kind::Call(Call {
+                name: None,
+                items,
+                fields,
+            }) if fields.is_empty() => Some(items),
+            _ => None,
+        };
+        let Some(items) = items else {
+            return self.wrong_type(node, field, "numbers in parentheses or brackets");
+        };
+        let values: Vec<Option<T>> = items.iter().map(|item| self.number(item, field)).collect();
+        let values = values.into_iter().collect::<Option<Vec<T>>>()?;
+        let found = values.len();
+        match values.try_into() {
+            Ok(values) => Some(values),
+            Err(_) => {
+                let kind = ProblemKind::OutOfRange {
+                    what: format!("`{field}`"),
+                    found: format!("a list of {found}"),
+                    wanted: format!("{N} numbers"),
+                };
+                self.report(&node.place, kind);
+                None
+            }
+        }
+    }
+
     /// Every element of a list; `None` if any of them is wrong.
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         node: &Node,
         field: &str,
@@ -329,7 +441,7 @@ impl Reader {
         values.into_iter().collect()
     }
 
-    pub(super) fn text(&mut self, node: &Node, field: &str) -> Option<String> {
+    pub(crate) fn text(&mut self, node: &Node, field: &str) -> Option<String> {
         match (&node.kind, &node.typed) {
             (Kind::Text(text), _) => Some(text.clone()),
             // `--set name=demo` needs no quotes.
@@ -338,14 +450,14 @@ impl Reader {
         }
     }
 
-    pub(super) fn flag(&mut self, node: &Node, field: &str) -> Option<bool> {
+    pub(crate) fn flag(&mut self, node: &Node, field: &str) -> Option<bool> {
         match node.kind {
             Kind::Bool(value) => Some(value),
             _ => self.wrong_type(node, field, "true or false"),
         }
     }
 
-    pub(super) fn duration(&mut self, node: &Node, field: &str) -> Option<Nanos> {
+    pub(crate) fn duration(&mut self, node: &Node, field: &str) -> Option<Nanos> {
         let read = match &node.kind {
             Kind::Text(text) => parse_duration(text),
             Kind::Number(raw) => Err(QuantityError::MissingUnit { text: shown(raw) }),
@@ -365,7 +477,7 @@ impl Reader {
     }
 
     /// Hertz: `30` or `"30Hz"`.
-    pub(super) fn rate(&mut self, node: &Node, field: &str) -> Option<f64> {
+    pub(crate) fn rate(&mut self, node: &Node, field: &str) -> Option<f64> {
         let value = match &node.kind {
             Kind::Number(raw) => float(raw),
             Kind::Text(text) => hertz(text),
@@ -374,7 +486,8 @@ impl Reader {
         value.or_else(|| self.wrong_type(node, field, "a rate in hertz, such as 30 or \"30Hz\""))
     }
 
-    pub(super) fn number(&mut self, node: &Node, field: &str) -> Option<f64> {
+    /// A number of the field's own precision.
+    pub(crate) fn number<T: FromStr>(&mut self, node: &Node, field: &str) -> Option<T> {
         let value = match &node.kind {
             Kind::Number(raw) => float(raw),
             _ => None,
@@ -383,7 +496,7 @@ impl Reader {
     }
 
     /// A whole number that fits the type of the field.
-    pub(super) fn whole<T: TryFrom<i128>>(&mut self, node: &Node, field: &str) -> Option<T> {
+    pub(crate) fn whole<T: TryFrom<i128>>(&mut self, node: &Node, field: &str) -> Option<T> {
         let value = match &node.kind {
             Kind::Number(raw) => integer(raw),
             _ => None,
@@ -400,7 +513,14 @@ impl Reader {
     }
 }
 
-fn unknown_choice(choices: &'static Choices, found: &str) -> ProblemKind {
+/// Reads one of the plain words of an enum; `what` is the field in words.
+pub(crate) fn one_of<T: DeserializeOwned>(
+    what: &'static str,
+) -> impl Fn(&mut Reader, &Node, &str) -> Option<T> {
+    move |r, node, _| r.word(node, what)
+}
+
+fn unknown_choice(choices: &Choices<'_>, found: &str) -> ProblemKind {
     let known: Vec<&'static str> = choices.all.iter().map(|choice| choice.name).collect();
     ProblemKind::UnknownChoice {
         what: choices.what,
@@ -410,9 +530,10 @@ fn unknown_choice(choices: &'static Choices, found: &str) -> ProblemKind {
     }
 }
 
-fn float(raw: &str) -> Option<f64> {
+/// Parsed as what it becomes, so that it is rounded once.
+fn float<T: FromStr>(raw: &str) -> Option<T> {
     match integer(raw) {
-        Some(value) => Some(value as f64),
+        Some(value) => value.to_string().parse().ok(),
         None => raw.replace('_', "").parse().ok(),
     }
 }
@@ -473,6 +594,7 @@ mod tests {
             assert_eq!(integer(raw), value, "{raw}");
         }
         assert_eq!(float("1e3"), Some(1000.0));
+        assert_eq!(float("0x10"), Some(16.0_f32));
         assert!(float("NaN").is_some_and(f64::is_nan));
     }
 }
