@@ -161,7 +161,7 @@ fn in_words(part: &str) -> &str {
         "h2d" => "the copy to the device",
         "d2h" => "the copy back",
         "queue" => "the device's queue",
-        "notice" => "what lies between the stages",
+        "wakeup" => "wakeup, the time in no stage",
         other => other,
     }
 }
