@@ -6,6 +6,7 @@ use crate::analysis::plot::SignalPlot;
 use crate::analysis::summary::Summary;
 use crate::record::Manifest;
 use crate::text::number::{or_unknown, percent, short};
+use crate::text::power::role;
 use crate::text::{sampling_cost, value_of};
 use crate::units::Bytes;
 
@@ -154,17 +155,13 @@ fn rails(summary: &Summary) -> Table {
     let mut table = Table::new(
         "Over the measured time",
         &[
-            "rail", "#mean", "#peak", "#idle", "#energy", "#refresh", "#seen", "source",
+            "rail", "#mean", "#peak", "#idle", "#energy", "#refresh", "#coverage", "source",
         ],
     );
     let watts = |mw: f64| format!("{} W", short(mw / 1e3));
     for rail in &summary.power {
-        let place = match &rail.within {
-            Some(parent) => format!("within {parent}"),
-            None => rail.role.to_owned(),
-        };
         table.row(vec![
-            cell(&rail.rail).note(place),
+            cell(&rail.rail).note(role(rail)),
             cell(watts(rail.mean_mw)),
             cell(watts(rail.peak_mw)),
             cell(or_unknown(rail.idle_mw, watts)),

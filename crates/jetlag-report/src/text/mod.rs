@@ -10,7 +10,7 @@ pub(crate) mod nodes;
 pub(crate) mod number;
 mod phases;
 mod plots;
-mod power;
+pub(crate) mod power;
 mod predictability;
 pub(crate) mod waterfall;
 

@@ -23,9 +23,9 @@ fn rails(summary: &Summary, style: &Style) -> String {
         .column("idle", Align::Right)
         .column("energy", Align::Right)
         .optional("refresh", Align::Right)
-        .optional("seen", Align::Right)
+        .optional("coverage", Align::Right)
         .optional("source", Align::Left)
-        .optional("place", Align::Left);
+        .optional("role", Align::Left);
     for rail in &summary.power {
         let counted = summary
             .energy
@@ -41,20 +41,22 @@ fn rails(summary: &Summary, style: &Style) -> String {
             plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             plain(percent(rail.coverage)),
             dim(&rail.source),
-            dim(place(rail)),
+            dim(role(rail)),
         ]);
     }
     heading(
         "POWER",
-        "W and J over the measured time; seen: the share of it that the sensor saw",
+        "W and J over the measured time; coverage: the share of it that the sensor measured",
         style,
     ) + &grid.render(style)
 }
 
-fn place(rail: &RailSummary) -> String {
-    match &rail.within {
-        Some(parent) => format!("within {parent}"),
-        None => rail.role.to_owned(),
+/// What a rail is to the board's total.
+pub(crate) fn role(rail: &RailSummary) -> String {
+    match (&rail.within, rail.role) {
+        (Some(parent), _) => format!("within {parent}"),
+        (None, "summand") => "in total".to_owned(),
+        (None, role) => role.to_owned(),
     }
 }
 
