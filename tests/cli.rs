@@ -224,7 +224,7 @@ fn a_matrix_says_beforehand_how_long_it_takes_and_is_the_same_each_time() {
             "SLOWDOWN  sharing Streams",
             "with radar",
             "with all",
-            "BESIDE EACH OTHER",
+            "OVERLAP",
         ] {
             assert!(shown.contains(wanted), "{wanted}:\n{shown}");
         }

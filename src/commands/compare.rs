@@ -3,7 +3,7 @@
 //! ```text
 //! $ jetlag compare --ab yolo-fp32.ron yolo-fp16.ron --rounds 5
 //! …
-//! B DIFFERS FROM A  at 95 %, all that is said here together
+//! B DIFFERS FROM A  joint 95 % confidence
 //!   ▼  camera  p50: B is 12 % faster (−13 to −11 %)
 //!   =  camera  p99: no difference larger than 2.1 %
 //! ```

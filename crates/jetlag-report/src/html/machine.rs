@@ -24,7 +24,7 @@ pub(super) fn expectations(summary: &Summary, prefix: &str) -> Option<Section> {
         };
         let remark = match (result.value, result.certain) {
             (None, _) => "see the findings",
-            (_, Some(false)) => "close: its interval holds the limit",
+            (_, Some(false)) => "close: the interval contains the limit",
             _ => "",
         };
         table.row(vec![
@@ -60,18 +60,18 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
         if let Some(load) = host.cpu_load_percent {
             let others = host
                 .others_percent
-                .map_or(String::new(), |x| format!(", {x:.0} % with other programs"));
-            fact("processors", format!("{load:.0} % busy{others}"));
+                .map_or(String::new(), |x| format!(", {x:.0} % by other programs"));
+            fact("CPU", format!("{load:.0} % busy{others}"));
         }
         if let Some(bytes) = host.memory_peak_bytes {
-            fact("memory used", format!("{} at most", Bytes(bytes)));
+            fact("peak memory use", Bytes(bytes).to_string());
         }
     }
     if let Some(own) = summary.run.overhead_us {
         let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
         fact(
             "own cost",
-            format!("p50 {}, p99 {} a frame", micros(own.p50), micros(own.p99)),
+            format!("p50 {}, p99 {} per frame", micros(own.p50), micros(own.p99)),
         );
     }
     if let Some(sampling) = &summary.run.sampling {
@@ -197,18 +197,18 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
             )
         });
     let attribution = match of_all.attribution {
-        Some(_) => " Tenants are charged by their share of compute time: an attribution, not a measurement.",
+        Some(_) => " Energy is attributed to tenants by their share of compute time; it is not measured per tenant.",
         None => "",
     };
     let mut blocks = Vec::new();
     if let Some(chart) = energy::chart(&summary.tenants) {
         blocks.push(Block::Charts(vec![Chart {
-            title: "Energy of one frame".to_owned(),
+            title: "Energy per frame".to_owned(),
             keys: Vec::new(),
             svg: chart.svg,
         }]));
     }
-    let mut table = Table::new("", &["tenant", "#a frame", "#above idle", "#share"]);
+    let mut table = Table::new("", &["tenant", "#per frame", "#above idle", "#share"]);
     for (number, tenant) in summary.tenants.iter().enumerate() {
         let Some(energy) = &tenant.energy_mj_per_frame else {
             continue;

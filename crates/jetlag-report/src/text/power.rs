@@ -96,7 +96,7 @@ fn energy(summary: &Summary, style: &Style) -> String {
     }
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
-        .column("mJ a frame", Align::Right)
+        .column("mJ/frame", Align::Right)
         .column("above idle", Align::Right)
         .column("share", Align::Right);
     for tenant in &summary.tenants {
@@ -118,8 +118,8 @@ fn energy(summary: &Summary, style: &Style) -> String {
     }
     text.push('\n');
     let note = match energy.attribution {
-        Some(_) => "attributed by the share of compute time, not measured by tenant",
-        None => "one tenant used what was measured",
+        Some(_) => "attributed by share of compute time, not measured per tenant",
+        None => "all charged to the only tenant",
     };
     text.push_str(&heading("ENERGY", note, style));
     text + &grid.render(style)
