@@ -86,7 +86,7 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
         (
             "thor-r38",
             "L4T R38.2.0, Jetson T5000 (p3834-0008)",
-            "a preset of clocks and cores, and what it caps is not known (by jetlag's table for Jetson T5000; \
+            "a preset of clocks and cores; its caps are not known (from jetlag's table for Jetson T5000; \
              /etc/nvpmodel.conf cannot be read)",
         ),
         (
@@ -98,7 +98,7 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
         (
             "orin-nx-r36",
             "L4T R36.4.4, Jetson Orin NX 16GB (p3767-0000), flashed without Super",
-            "a preset of clocks and cores: GPU up to 408 MHz, 8 of 8 cores up to 1497.6 MHz (by jetlag's table for \
+            "a preset of clocks and cores: GPU up to 408 MHz, 8 of 8 cores up to 1497.6 MHz (from jetlag's table for \
              Jetson Orin NX 16GB, flashed without Super; /etc/nvpmodel.conf cannot be read)",
         ),
         (
@@ -151,7 +151,7 @@ fn a_jetson_without_gaps_ends_with_0_and_one_with_a_gap_with_1() {
 fn an_orins_guard_is_shown_with_its_limits_and_a_hot_surface_slows_nothing_down() {
     let root = boards::board("orin-nano-r36");
     let (_, json) = doctor(root.path(), None);
-    let guard = "events since the start: under-voltage 0, average power 0, momentary power 37";
+    let guard = "events since boot: under-voltage 0, average power 0, momentary power 37";
     assert_eq!(found(&json, "Over-current"), guard);
     assert_eq!(check(&json, "Over-current")["status"], "note");
     let limits = meaning(&json, "Over-current");

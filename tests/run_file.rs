@@ -229,7 +229,7 @@ fn what_is_no_run_file_is_refused_in_plain_words() {
         ..made::manifest()
     };
     let words = problem(&written(&newer, &[]));
-    assert!(words.contains("has version 2 of the run file"), "{words}");
+    assert!(words.contains("is a run file of version 2"), "{words}");
     assert!(words.contains("update jetlag"), "{words}");
 
     let missing = RunReader::open(Path::new("no/such/run.mcap"))

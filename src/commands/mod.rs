@@ -83,7 +83,7 @@ fn spare_run_files(output: &Path) -> anyhow::Result<()> {
     let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
     if read.is_ok() && magic == *crate::record::MAGIC {
         let problem = format!(
-            "{} is a run file and would be written over; name another file for the output",
+            "{} is a run file and would be overwritten; name another file for the output",
             output.display()
         );
         return Err(WrongUse(problem).into());
@@ -169,7 +169,7 @@ pub(crate) fn print_while_read(text: &str) -> anyhow::Result<bool> {
     match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(error).context("cannot write the result to stdout; what came of it is not whole"),
+        Err(error) => Err(error).context("cannot write the result to stdout; the output is incomplete"),
     }
 }
 

@@ -44,7 +44,7 @@ pub fn load(path: &Path) -> Result<Detector, DetectorError> {
         .map_err(|error| unreadable(error.to_string()))?;
     if text.len() as u64 > LONGEST_SPEC {
         return Err(unreadable(format!(
-            "it is longer than {LONGEST_SPEC} bytes; is this the right file?"
+            "it is larger than {LONGEST_SPEC} bytes; is it the right file?"
         )));
     }
     let base = path.parent().unwrap_or(Path::new(""));
@@ -101,30 +101,30 @@ fn complaint(error: &ron::Error) -> String {
         Error::NoSuchEnumVariant { expected, found, .. }
             if found == "Scenario" && expected.contains(&"Lidar") =>
         {
-            "this is a scenario, and a detector spec is wanted; `jetlag run` takes scenarios".to_owned()
+            "this is a scenario, not a detector spec; `jetlag run` takes scenarios".to_owned()
         }
         Error::NoSuchEnumVariant { expected, found, .. } => {
-            format!("there is no `{found}` here; {}", choice(found, expected))
+            format!("unknown `{found}`; {}", choice(found, expected))
         }
         Error::NoSuchStructField {
             expected,
             found,
             outer,
         } => format!(
-            "there is no field `{found}`{}; {}",
+            "unknown field `{found}`{}; {}",
             of(outer),
             choice(found, expected)
         ),
         Error::MissingStructField { field, outer } => format!("field `{field}`{} is missing", of(outer)),
         Error::DuplicateStructField { field, outer } => {
-            format!("field `{field}`{} is written twice", of(outer))
+            format!("field `{field}`{} is given twice", of(outer))
         }
         Error::InvalidValueForType { expected, found } => format!("expected {expected}, found {found}"),
         Error::ExpectedDifferentLength { expected, found } => {
             format!("expected {expected}, found {found} values")
         }
-        Error::Eof => "the file ends in the middle of the spec".to_owned(),
-        Error::TrailingCharacters => "there is more text after the end of the spec".to_owned(),
+        Error::Eof => "the file ends before the spec does".to_owned(),
+        Error::TrailingCharacters => "there is text after the end of the spec".to_owned(),
         Error::ExpectedInteger => "a whole number is expected".to_owned(),
         Error::ExpectedFloat => "a number is expected".to_owned(),
         Error::ExpectedBoolean => "`true` or `false` is expected".to_owned(),
@@ -153,9 +153,9 @@ fn plain_name(outer: &str) -> &str {
 fn choice(found: &str, known: &[&str]) -> String {
     let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     let there_are = match &names[..] {
-        [] => "none can be given".to_owned(),
-        [only] => format!("there is only {only}"),
-        names => format!("there are {}", names.join(", ")),
+        [] => "there are no choices".to_owned(),
+        [only] => format!("the only choice is {only}"),
+        names => format!("choices: {}", names.join(", ")),
     };
     match nearest(found, known.iter().copied()) {
         Some(name) => format!("{there_are}; did you mean `{name}`?"),
@@ -189,7 +189,7 @@ fn find_network(
         return Ok(());
     }
     Err(format!(
-        "network {} is not there; write its path as seen from the spec's own folder",
+        "network {} does not exist; its path is relative to the spec's folder",
         path.display()
     ))
 }
@@ -320,7 +320,7 @@ mod tests {
                 "field `classes` of `Camera` is missing",
             ),
             ("width: 64,", "width: 64, width: 64,", "field `width`"),
-            ("width: 64,", "width: 64, width: 64,", "is written twice"),
+            ("width: 64,", "width: 64, width: 64,", "is given twice"),
             ("width: 64", "width: -64", "spec.ron:4:"),
             ("Camera(", "Scenario(", "this is a scenario"),
             (
@@ -461,7 +461,7 @@ mod tests {
         let text = told("Camera(", "Kamera(");
         assert!(text.ends_with("did you mean `Camera`?"), "{text}");
         let text = told("YoloxGrid(", "Scenario(");
-        assert!(text.contains("there is no `Scenario` here"), "{text}");
+        assert!(text.contains("unknown `Scenario`"), "{text}");
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Node {
 pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
     if text.len() > LARGEST_TEXT {
         let problem = format!(
-            "{} bytes is too long for a scenario (at most {LARGEST_TEXT}): is this the right file?",
+            "{} bytes is too large for a scenario (at most {LARGEST_TEXT}); is this the right file?",
             text.len()
         );
         return (
@@ -150,8 +150,9 @@ pub(super) fn parse(text: &str) -> (Option<Node>, Vec<Problem>) {
         problems.push(Problem {
             place: Place::File,
             kind: ProblemKind::Syntax {
-                problem: "the file holds no scenario; start with Scenario(tenants: [Tenant(name: \"…\", …)])"
-                    .into(),
+                problem:
+                    "the file contains no scenario; start with Scenario(tenants: [Tenant(name: \"…\", …)])"
+                        .into(),
             },
         });
     }

@@ -356,7 +356,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
     }
     let busy = board.deploy(run).env("STARTED", "busy other-1").output().unwrap();
     assert!(
-        stderr(&busy).contains("the run other-1 is still under way on board"),
+        stderr(&busy).contains("the run other-1 is still running on board"),
         "{}",
         stderr(&busy)
     );
@@ -410,7 +410,7 @@ fn manifests_that_came_since_are_added_and_none_is_replaced() {
     let second = send("echo 1 >a.plan.json; echo 2 >b.plan.json; echo 3 >c.plan.json;");
     assert!(
         second.contains(
-            "(1 new, 1 there already); not what the board has now, and left as they were: b.plan.json"
+            "(1 new, 1 already there); these differ from the board's and were not replaced: b.plan.json"
         ),
         "{second}"
     );

@@ -392,7 +392,7 @@ fn copies_are_dealt_out_to_devices() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(
-        said(&output).contains("tenant camera-2: there is no GPU 1"),
+        said(&output).contains("tenant camera-2: GPU 1 does not exist"),
         "{}",
         said(&output)
     );

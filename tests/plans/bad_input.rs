@@ -197,7 +197,11 @@ fn weights_in_a_file_that_is_not_there_are_named() {
     assert_refused(
         &output,
         1,
-        &["external.onnx", "weights.bin", "put it beside the network"],
+        &[
+            "external.onnx",
+            "weights.bin",
+            "put that file next to the network",
+        ],
     );
     std::fs::write(folder.path().join("weights.bin"), [0_u8; 8]).unwrap();
     let first = plans(&build(&library, folder.path(), &args));
@@ -420,7 +424,7 @@ fn a_plan_that_is_damaged_or_no_plan_is_told_in_words() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("there is no manifest") && text.contains("not loaded here"),
+        text.contains("the plan has no manifest") && text.contains("not loaded"),
         "{text}"
     );
 }

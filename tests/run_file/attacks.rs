@@ -147,12 +147,15 @@ fn without_a_checksum_over_all_the_index_still_counts() {
     let end = file.of(mcap::records::op::DATA_END)[0].clone();
     let unchecked = zeroed(&file.bytes, end.start + 9..end.end);
     assert_eq!(said(&unchecked), None);
-    tells(&without(&unchecked, file.stretch(last)), "chunks, and it has");
+    tells(
+        &without(&unchecked, file.stretch(last)),
+        "chunks, but the file has",
+    );
     // As many chunks, and fewer messages.
     let empty = [&[6, 40, 0, 0, 0, 0, 0, 0, 0][..], &[0; 40]].concat();
     let gone = file.stretch(last);
     let filled = [&unchecked[..gone.start], &empty, &unchecked[gone.end..]].concat();
-    tells(&filled, "messages, and it has");
+    tells(&filled, "messages, but the file has");
 }
 
 #[test]
@@ -281,7 +284,7 @@ fn a_message_taken_out_of_a_chunk() {
         let record = at..at + 9 + length as usize;
         let words: &[&str] = match content[at] {
             // Of the last one of its channel only the closing index knows.
-            mcap::records::op::MESSAGE => &["is due", "the closing index tells of"],
+            mcap::records::op::MESSAGE => &["is expected", "the closing index counts"],
             // Its messages are then of no channel.
             mcap::records::op::CHANNEL => &["not described before it"],
             _ => &[],

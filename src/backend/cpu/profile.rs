@@ -56,7 +56,7 @@ impl NodeList {
             NetworkSource::Embedded { bytes, .. } => ModelProto::parse_buf(bytes),
         }
         .map_err(|e| format!("not a readable ONNX file: {e}"))?;
-        let graph = model.graph.ok_or("the ONNX file holds no graph")?;
+        let graph = model.graph.ok_or("the ONNX file contains no graph")?;
         let nodes = graph
             .node
             .into_iter()

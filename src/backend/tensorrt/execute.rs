@@ -156,8 +156,7 @@ fn of_library(network: &str, error: &Error) -> BackendError {
         return BackendError::OutOfMemory {
             backend: NAME,
             problem: format!(
-                "the GPU's memory does not hold {network}: {problem}; fewer tenants, a smaller `depth` or \
-                 `context_memory: Shared` need less"
+                "not enough GPU memory for {network}: {problem}; use fewer tenants, a smaller `depth` or `context_memory: Shared`"
             ),
         };
     }
@@ -261,7 +260,7 @@ fn port(tensor: &TensorInfo) -> Result<Port, String> {
         Some(DataType::Bool) => ElementType::Bool,
         other => {
             return Err(format!(
-                "`{name}` holds {}, which jetlag does not exchange with the host; build the engine with another type there",
+                "`{name}` has type {}, which jetlag does not support; build the engine with another type",
                 type_name(other)
             ));
         }
@@ -307,8 +306,7 @@ fn shape_of(context: &ExecutionContext, name: &CStr, network: &str) -> Result<Sh
         .collect();
     dims.and_then(|dims| Shape::new(&dims)).ok_or_else(|| {
         let problem = format!(
-            "the size of its output `{}` depends on the data ({extents:?}), which GPU tenants do not take; end the network \
-             before that layer, or run it on the cpu backend",
+            "the size of its output `{}` depends on the data ({extents:?}), which GPU tenants do not support; end the network before that layer, or run it on the cpu backend",
             name.to_string_lossy()
         );
         unusable(network, problem)
@@ -475,7 +473,7 @@ impl Profiler for Times {
 pub fn over_plans(program: &Program, plans: &[PathBuf]) -> Result<Program, String> {
     if plans.len() != program.engines.len() {
         return Err(format!(
-            "{} plans are given, and the detector has {} networks, in this order: {}",
+            "{} plans are given, but the detector has {} networks, in this order: {}",
             plans.len(),
             program.engines.len(),
             program

@@ -198,17 +198,14 @@ impl CameraSpec {
                 problems.push(problem);
             }
         };
-        wrong(
-            self.network.trim().is_empty(),
-            "network: no file is named".to_owned(),
-        );
+        wrong(self.network.trim().is_empty(), "network: no file name".to_owned());
         wrong(
             classes.is_empty(),
             "classes: the list is empty; name at least one class".to_owned(),
         );
         wrong(
             classes.len() > usize::from(u16::MAX),
-            format!("classes: {} names, at most {} are taken", classes.len(), u16::MAX),
+            format!("classes: {} names, the maximum is {}", classes.len(), u16::MAX),
         );
         for (i, name) in classes.iter().enumerate() {
             wrong(

@@ -36,8 +36,9 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-slowdown"),
         title: "Slowdown",
-        note: "Response time with others ÷ response time alone, with 95 % interval. Warmer colours are slower."
-            .to_owned(),
+        note:
+            "Response time with others ÷ response time alone, with 95 % interval. Warmer colours are slower."
+                .to_owned(),
         blocks,
     })
 }

@@ -155,7 +155,14 @@ fn rails(summary: &Summary) -> Table {
     let mut table = Table::new(
         "Over the measured time",
         &[
-            "rail", "#mean", "#peak", "#idle", "#energy", "#refresh", "#coverage", "source",
+            "rail",
+            "#mean",
+            "#peak",
+            "#idle",
+            "#energy",
+            "#refresh",
+            "#coverage",
+            "source",
         ],
     );
     let watts = |mw: f64| format!("{} W", short(mw / 1e3));
@@ -197,7 +204,9 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
             )
         });
     let attribution = match of_all.attribution {
-        Some(_) => " Energy is attributed to tenants by their share of compute time; it is not measured per tenant.",
+        Some(_) => {
+            " Energy is attributed to tenants by their share of compute time; it is not measured per tenant."
+        }
         None => "",
     };
     let mut blocks = Vec::new();

@@ -184,22 +184,15 @@ pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
             let curve = spread::at_most(number, name, spread, unit)?;
             let bars = spread::histogram(number, name, spread, unit)?;
             Some(Block::Charts(vec![
-                chart(
-                    format!("{name}: CDF, {}{scale}", unit.name()),
-                    curve.svg,
-                ),
-                chart(
-                    format!("{name}: histogram, {}{scale}", unit.name()),
-                    bars.svg,
-                ),
+                chart(format!("{name}: CDF, {}{scale}", unit.name()), curve.svg),
+                chart(format!("{name}: histogram, {}{scale}", unit.name()), bars.svg),
             ]))
         })
         .collect();
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-spread"),
         title: "Distribution",
-        note: "Left: CDF of the response time. Right: histogram."
-            .to_owned(),
+        note: "Left: CDF of the response time. Right: histogram.".to_owned(),
         blocks,
     })
 }

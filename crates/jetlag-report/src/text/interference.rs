@@ -115,7 +115,10 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
     }
     let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
     let unit = TimeUnit::for_millis(all.iter().filter_map(p50));
-    let note = format!("service time, {}; slowdown while the other tenant is in service", unit.name());
+    let note = format!(
+        "service time, {}; slowdown while the other tenant is in service",
+        unit.name()
+    );
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
         .column("with", Align::Left)

@@ -215,7 +215,7 @@ fn check_strides(geometry: &Geometry, strides: impl Iterator<Item = u32>, proble
         }
     }
     if !any {
-        problems.push("head: no stride is given; write one for each scale, such as 8, 16, 32".to_owned());
+        problems.push("head: no stride; write one for each scale, such as 8, 16, 32".to_owned());
     }
 }
 

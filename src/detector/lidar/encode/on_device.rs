@@ -107,7 +107,7 @@ pub fn fill_block(cloud: &PointCloud, block: &mut HostTensor) -> Result<(), Stri
     let points = cloud.points.as_slice();
     if points.len() > MOST_POINTS {
         return Err(format!(
-            "a sweep of {} points, and voxelisation on the device takes {MOST_POINTS}: set `preprocess: Host`",
+            "a sweep has {} points, more than the {MOST_POINTS} that voxelisation on the device supports: set `preprocess: Host`",
             points.len()
         ));
     }

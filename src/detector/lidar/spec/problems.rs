@@ -20,14 +20,14 @@ impl LidarSpec {
             "`classes` is empty: name at least one".into()
         });
         check(self.max_points > 0, &|| {
-            "`max_points` is 0: a pillar holds at least one point".into()
+            "`max_points` is 0: it must be at least 1".into()
         });
         check(self.max_pillars > 0, &|| {
-            "`max_pillars` is 0: a sweep needs at least one".into()
+            "`max_pillars` is 0: it must be at least 1".into()
         });
         let buffer = f64::from(self.max_points) * f64::from(self.max_pillars);
         check(buffer <= MAX_CELLS, &|| {
-            format!("`max_points` × `max_pillars` is {buffer}: at most {MAX_CELLS} points are set aside")
+            format!("`max_points` × `max_pillars` is {buffer}: the maximum is {MAX_CELLS}")
         });
         let axes = [
             ("x", self.range.x, self.voxel.0),
@@ -53,7 +53,7 @@ impl LidarSpec {
         });
         check(!nz.is_finite() || nz <= 1.0, &|| {
             format!(
-                "`voxel` divides the range into {nz} layers along z: a pillar spans it, so give its height"
+                "`voxel` divides the range into {nz} layers along z: set its z to the height of the range, since a pillar spans all of it"
             )
         });
         check((0.0..1.0).contains(&self.score_threshold), &|| {
@@ -86,14 +86,13 @@ impl LidarSpec {
             parts == [true; 3]
         };
         check(complete, &|| {
-            "give either `encoder`, `scatter` and `backbone`, or `whole` alone: the networks are not clear"
-                .into()
+            "give either `encoder`, `scatter` and `backbone`, or only `whole`".into()
         });
         let mut names: Vec<&str> = vec![CELLS, WRITTEN];
         let mut layouts = Vec::new();
         if let Some(encoder) = &self.encoder {
             check(encoder.channels > 0, &|| {
-                "`encoder.channels` is 0: give the features of a pillar".into()
+                "`encoder.channels` is 0: set the number of features of a pillar".into()
             });
             names.push(&encoder.output);
             layouts.push(&encoder.layout);
@@ -118,7 +117,7 @@ impl LidarSpec {
                 tensor, columns, max, ..
             }) => {
                 check(*max > 0, &|| {
-                    "`whole.input.max` is 0: give the most points of a sweep".into()
+                    "`whole.input.max` is 0: set the maximum number of points of a sweep".into()
                 });
                 check(!columns.is_empty(), &|| "`whole.input.columns` is empty".into());
                 names.push(tensor);
@@ -148,7 +147,7 @@ impl LidarSpec {
             format!("`head.stride` is {stride}: it must divide the {nx} × {ny} pillars")
         });
         check(anchors.iter().any(|a| !a.rotations.is_empty()), &|| {
-            "`head.anchors` holds no anchor".into()
+            "`head.anchors` is empty".into()
         });
         for (index, anchor) in anchors.iter().enumerate() {
             let known = usize::from(anchor.class) < self.classes.len();
@@ -169,7 +168,7 @@ impl LidarSpec {
         }
         let by_points = matches!(&self.whole, Some(w) if matches!(w.input, WholeInput::Points { .. }));
         check(!(*drop_empty && by_points), &|| {
-            "`head.drop_empty` needs pillars, and `whole.input` gives points: set it to false".into()
+            "`head.drop_empty` needs pillars, but `whole.input` takes points: set it to false".into()
         });
     }
 }

@@ -145,7 +145,7 @@ fn numbers_without_sense_are_refused() {
         (
             "max_pillars: 20",
             "max_pillars: 4000000000",
-            "points are set aside",
+            "`max_points` × `max_pillars` is",
         ),
         ("channels: 8", "channels: 0", "`encoder.channels` is 0"),
         (
@@ -251,7 +251,7 @@ fn a_frame_without_points_is_refused_in_words() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "detector takes Points frames and was given Empty"
+        "the detector takes Points frames, but got Empty"
     );
 }
 
@@ -374,7 +374,7 @@ fn an_image_is_refused_in_words() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "detector takes Points frames and was given Image"
+        "the detector takes Points frames, but got Image"
     );
 }
 
@@ -462,7 +462,7 @@ fn a_range_that_makes_no_sense_is_told_once_and_a_stride_has_to_divide_both_ways
         (
             "max_points: 4, max_pillars: 20",
             "max_points: 10000, max_pillars: 10000",
-            "`max_points` × `max_pillars` is 100000000: at most 64000000 points are set aside",
+            "`max_points` × `max_pillars` is 100000000: the maximum is 64000000",
         ),
     ] {
         assert_eq!(told(from, to), [wanted]);

@@ -11,10 +11,7 @@ const HEIGHT: i32 = 230;
 
 /// The distribution function of the tenant of this number.
 pub(in crate::html) fn at_most(number: usize, name: &str, spread: &Spread, unit: TimeUnit) -> Option<Figure> {
-    let said = format!(
-        "CDF of {name}'s response times{}.",
-        against(spread)
-    );
+    let said = format!("CDF of {name}'s response times{}.", against(spread));
     small_figure(HEIGHT, &said, |area, _| {
         let y = Axis {
             from: 0.0,
