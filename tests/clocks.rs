@@ -536,7 +536,7 @@ fn what_a_killed_run_left_is_put_back_by_restore_and_by_the_next_run() {
     kill();
     let as_is = SCENARIO.replace("clocks: Max, ", "").replace("10min", "1s");
     let next = start(root.path(), &as_is).wait_with_output().unwrap();
-    assert!(stderr(&next).contains("as they were again"), "{}", stderr(&next));
+    assert!(stderr(&next).contains("restored"), "{}", stderr(&next));
     assert_eq!(files(root.path()), before);
 }
 

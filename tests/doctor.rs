@@ -81,7 +81,7 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
             "t4000-r38",
             "L4T R38.4.0, Jetson T4000 (p3834-0000)",
             "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's table does not have \
-             this mode; results hold for it only",
+             this mode. Results hold only for this mode",
         ),
         (
             "thor-r38",
@@ -138,7 +138,7 @@ fn a_jetson_without_gaps_ends_with_0_and_one_with_a_gap_with_1() {
         "a run takes its power from tegrastats"
     );
     assert_eq!(check(&json, "Power rails")["status"], "note");
-    assert!(meaning(&json, "Power rails").contains("tegrastats tells of power"));
+    assert!(meaning(&json, "Power rails").contains("tegrastats reports power"));
     std::fs::remove_file(orin.path().join("usr/bin/tegrastats")).unwrap();
     let (output, json) = doctor(orin.path(), None);
     assert_eq!(output.status.code(), Some(1));
@@ -164,7 +164,7 @@ fn an_orins_guard_is_shown_with_its_limits_and_a_hot_surface_slows_nothing_down(
     std::fs::write(alert, "1").unwrap();
     let (_, json) = doctor(root.path(), None);
     assert_eq!(check(&json, "Temperatures")["status"], "note");
-    assert!(meaning(&json, "Temperatures").contains("nothing is slowed down"));
+    assert!(meaning(&json, "Temperatures").contains("this does not throttle anything"));
     let agx = boards::board("agx-orin-r36");
     let (_, json) = doctor(agx.path(), None);
     let limits = meaning(&json, "Over-current");
@@ -222,7 +222,7 @@ fn a_desktop_is_told_what_its_card_answers() {
     };
     let (output, json) = doctor(desktop.path(), Some(&nvml));
     assert_eq!(output.status.code(), Some(0), "{json}");
-    assert!(meaning(&json, "NVML").contains("energy by its counter"));
+    assert!(meaning(&json, "NVML").contains("energy from its counter"));
     // A library without a device, and one that answers nothing.
     std::fs::write(desktop.path().join("nvml/state"), "count 0\n").unwrap();
     let (output, json) = doctor(desktop.path(), Some(&nvml));
@@ -231,7 +231,7 @@ fn a_desktop_is_told_what_its_card_answers() {
     std::fs::write(desktop.path().join("nvml/state"), "count 1\n").unwrap();
     let orin = boards::board("agx-orin-r36");
     let (_, json) = doctor(orin.path(), Some(&nvml));
-    assert!(meaning(&json, "NVML").contains("answers nothing here, as on Orin"));
+    assert!(meaning(&json, "NVML").contains("has no data here, as on Orin"));
     assert_ne!(check(&json, "NVML")["status"], "gap", "a fact, and no error");
 }
 
@@ -248,7 +248,7 @@ fn unknown_boards_and_releases_are_no_crash_and_say_what_is_not_known() {
     let (output, json) = doctor(root.path(), None);
     assert_eq!(output.status.code(), Some(1));
     assert!(meaning(&json, "JetPack").contains("does not know"));
-    assert!(meaning(&json, "Jetson").contains("module p9999-0001, which this version does not know"));
+    assert!(meaning(&json, "Jetson").contains("module p9999-0001, unknown to this version"));
     assert_eq!(
         found(&json, "Power mode"),
         "id 2",

@@ -167,7 +167,7 @@ fn a_processors_counters_that_take_root_are_a_gap_with_its_fix_and_a_finding() {
         ended["message"]
             .as_str()
             .unwrap()
-            .contains("let your group read energy_uj")
+            .contains("make energy_uj readable for your group")
     );
     assert!(summary["energy"].is_null());
 }

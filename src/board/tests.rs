@@ -171,7 +171,7 @@ fn what_is_missing_is_a_gap_where_it_is_needed_and_has_a_fix() {
     );
     assert_eq!(check(&checks, "tegrastats").status, Status::Good);
     assert_eq!(check(&checks, "CPU governor").status, Status::Note);
-    assert!(check(&checks, "GPU").meaning.contains("the chip's own GPU"));
+    assert!(check(&checks, "GPU").meaning.contains("integrated GPU"));
 }
 
 #[test]

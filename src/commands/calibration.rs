@@ -209,7 +209,7 @@ mod tests {
     fn what_is_no_source_is_told() {
         let error = spec("nowhere", ContentKind::Image).expect_err("refused");
         assert!(
-            error.to_string().contains("--calibrate nowhere: write synthetic"),
+            error.to_string().contains("--calibrate nowhere: use synthetic"),
             "{error}"
         );
     }

@@ -459,7 +459,7 @@ mod tests {
             ),
             (
                 "ssh: Could not resolve hostname orin: Name or service not known",
-                "give its address",
+                "use its address",
             ),
             (
                 "ssh: connect to host orin port 22: Connection refused",

@@ -343,7 +343,7 @@ mod tests {
                 .err()
                 .unwrap()
                 .to_string()
-                .contains("ends in the middle")
+                .contains("the file ends before the spec does")
         );
     }
 
@@ -375,7 +375,7 @@ mod tests {
             (
                 "output: \"output\"",
                 "output: \"output\", strides: []",
-                "no stride is given",
+                "no stride; write",
             ),
             ("output: \"output\"", "output: \"\"", "an output has no name"),
             (
@@ -401,7 +401,7 @@ mod tests {
             (
                 "YoloxGrid(output: \"output\")",
                 "NanoDet(levels: [])",
-                "no stride is given",
+                "no stride; write",
             ),
             (
                 "net.onnx",

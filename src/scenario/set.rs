@@ -189,10 +189,10 @@ mod tests {
         for (set, said) in [
             ("tenants.lidra.depth=2", "did you mean `lidar`?"),
             ("tenants.2.depth=2", "counted from 0"),
-            ("tenants.camera.depth.x=2", "has no part `x`"),
+            ("tenants.camera.depth.x=2", "has no field `x`"),
             ("tenants.camera=2", "one of its fields"),
             ("duration", "there is no `=`"),
-            ("tenants..x=1", "a name is missing"),
+            ("tenants..x=1", "an empty name"),
             ("expect.x=1", "by its index"),
             ("tenants.camera.arrival=Periodic(hz: 60", "cannot be read"),
         ] {

@@ -371,12 +371,12 @@ mod tests {
         let view = PlanView {
             name: "a.plan",
             bytes: 5,
-            manifest: Err("there is no manifest"),
+            manifest: Err("the plan has no manifest"),
             loaded: Err("there is no GPU"),
         };
         let text = plan(&view);
         assert!(
-            text.contains("there is no manifest") && text.contains("not known: there is no GPU"),
+            text.contains("the plan has no manifest") && text.contains("not known: there is no GPU"),
             "{text}"
         );
         assert_eq!(plan_json(&view)["engine"], Value::Null);

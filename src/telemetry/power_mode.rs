@@ -66,7 +66,7 @@ pub(super) fn examine(roots: &Roots) -> Check {
         "Results hold for this mode: state it with them. List all modes with: sudo nvpmodel -p --verbose",
     );
     let by = match &mode.by {
-        By::File(path) => format!("by {path}"),
+        By::File(path) => format!("from {path}"),
         By::Table(module, flash) => format!(
             "from jetlag's table for {module}{}; /etc/nvpmodel.conf cannot be read",
             flash.map_or(String::new(), |flash| format!(", {}", flash.words()))
@@ -190,12 +190,12 @@ mod tests {
         assert_eq!(
             meaning,
             "a preset of clocks and cores: GPU up to 614.4 MHz (asked: 640), 1 of 4 cores up to 918 MHz, memory up \
-             to 1600 MHz (by /etc/nvpmodel.conf)"
+             to 1600 MHz (from /etc/nvpmodel.conf)"
         );
         let (status, _, meaning) = said("pmode:0000", nano, Some(conf));
         assert_eq!(status, Status::Good);
         assert!(
-            meaning.starts_with("it caps nothing") && meaning.contains("by /etc/nvpmodel.conf"),
+            meaning.starts_with("it caps nothing") && meaning.contains("from /etc/nvpmodel.conf"),
             "{meaning}"
         );
         // Without the file, the table.

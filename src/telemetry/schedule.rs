@@ -523,7 +523,10 @@ mod tests {
         assert!(counts[2] >= 29, "{counts:?}");
         assert_eq!(reports[1].missed, 0, "what is not wanted is not missed");
         assert_eq!(logs.len(), 2, "{logs:?}");
-        assert!(logs[0].contains("gpu: not read in the idle baseline"), "{logs:?}");
+        assert!(
+            logs[0].contains("gpu: not read during the idle baseline"),
+            "{logs:?}"
+        );
         assert!(logs[1].contains("tegrastats: it goes on"), "{logs:?}");
     }
 

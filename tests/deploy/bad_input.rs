@@ -68,12 +68,12 @@ fn a_board_that_does_not_answer_is_told() {
     assert_refused(
         &run("127.0.0.1", &["--ssh-option", "Port=1"]),
         1,
-        &["Connection refused", "start ssh's server there"],
+        &["Connection refused", "start an ssh server there"],
     );
     assert_refused(
         &run("no-such-board.invalid", &[]),
         1,
-        &["was not reached", "give its address"],
+        &["was not reached", "use its address"],
     );
     // What would be an option of ssh is none of ours.
     let option = Command::new(env!("CARGO_BIN_EXE_jetlag"))

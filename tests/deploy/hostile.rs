@@ -284,7 +284,7 @@ fn a_second_signal_ends_at_once_and_gives_the_terminal_back() {
     let (_, after) = shown.split_once("camera").unwrap();
     assert!(after.contains("\x1b[?1049l\x1b[?25h"), "{shown:?}");
     assert!(
-        after.contains("the run there was asked to end; fetch it with"),
+        after.contains("the run on the board was asked to stop; fetch it with"),
         "{shown:?}"
     );
     // Nothing is left that follows the run.
@@ -304,7 +304,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
     let fetch = &["--fetch"][..];
     let none = "nothing was started there";
     let goes_on = "unless the board went down, the run goes on there";
-    let stays = "the run there has ended and its files stay";
+    let stays = "the run on the board has ended";
     for (arguments, verb, state, never, lost, interrupted) in [
         (run, "list", "", "", none, none),
         (
@@ -313,7 +313,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
             "",
             "",
             "the run may have begun there",
-            "the run there was asked to end",
+            "the run on the board was asked to stop",
         ),
         (run, "start", "", "never", "the run may have begun there", none),
         (run, "follow", "running", "", goes_on, ""),

@@ -113,7 +113,7 @@ fn a_tenant_that_finds_the_memory_full_fails_alone() {
     assert!(number(&summary, "camera", "/frames/completed") > 0.0);
     assert_eq!(number(&summary, "lidar", "/frames/completed"), 0.0);
     let findings = summary["run"]["findings"].to_string();
-    assert!(findings.contains("the GPU has no room"), "{findings}");
+    assert!(findings.contains("not enough GPU memory"), "{findings}");
     assert_eq!(summary["run"]["verdict"], "limited");
 }
 

@@ -280,7 +280,7 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
     assert!(
-        said(&output).contains("tenant slow: its process did not end the phase"),
+        said(&output).contains("tenant slow: its process did not finish the phase"),
         "{}",
         said(&output)
     );
@@ -432,7 +432,7 @@ fn mps_is_found_hidden_and_missed() {
     assert_eq!(shared("mps: Off,").unwrap(), "time-sliced");
     let text = scene.jetlag(&control, &["report", "run.mcap"]).unwrap();
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("they shared the GPU time-sliced"), "{text}");
+    assert!(text.contains("GPU sharing: time-sliced"), "{text}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn cuda_is_not_asked_of_a_library_of_the_processor() {
     let folder = tempfile::tempdir().unwrap();
     let phrases = [
         "tenant camera: ONNX Runtime 1.",
-        "was built without its CUDA provider",
+        "was built without the CUDA provider",
         "onnxruntime-gpu",
         "provider: Cpu",
     ];

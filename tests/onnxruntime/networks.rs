@@ -248,7 +248,7 @@ fn what_is_no_network_is_told_and_what_the_library_refuses_in_its_words() {
         return;
     };
     assert!(
-        text.contains("garbage (in the binary)") && text.contains("not a whole ONNX file: at byte 0"),
+        text.contains("garbage (in the binary)") && text.contains("incomplete or damaged: at byte 0"),
         "{text}"
     );
     let missing = NetworkSource::File("/nowhere/net.onnx".into());

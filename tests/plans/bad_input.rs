@@ -117,14 +117,14 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
         assert_refused(
             &build(&library, &cache, &args),
             1,
-            &["bad.onnx is not a whole ONNX file"],
+            &["bad.onnx is incomplete or damaged"],
         );
 
         // What would set 29 GB aside, and graphs within graphs: the parser never has them.
         let name = [&[0x1a, 0x80, 0x80, 0x80, 0x80, 0x74][..], b"name"].concat();
         std::fs::write(&network, within(7, &within(1, &name))).unwrap();
         let refused = [
-            "bad.onnx is not a whole ONNX file",
+            "bad.onnx is incomplete or damaged",
             "a node claims 31138512896 bytes",
         ];
         assert_refused(&build(&library, &cache, &args), 1, &refused);
@@ -290,7 +290,7 @@ fn impossible_options_are_refused_all_at_once_before_anything_is_built() {
     let phrases = [
         "not in order",
         "takes precisions from the network alone",
-        "no deep-learning accelerator",
+        "does not support DLA",
         "compute capability 8.7",
     ];
     assert_refused(&build(&library, folder.path(), &args), 2, &phrases);
@@ -340,7 +340,7 @@ fn impossible_options_are_refused_all_at_once_before_anything_is_built() {
     assert_refused(
         &build(&library, folder.path(), &dla_pool),
         2,
-        &["dlaSRAM is for a DLA build"],
+        &["dlaSRAM is only for DLA builds"],
     );
     let timings = [CAMERA, "--compute-capability", "89", "--timing-cache", "timings"];
     assert_refused(&build(&library, folder.path(), &timings), 2, &["no timing cache"]);
@@ -360,7 +360,7 @@ fn impossible_options_are_refused_all_at_once_before_anything_is_built() {
     assert_refused(
         &build(&library, folder.path(), &bare),
         2,
-        &["give the detector spec"],
+        &["name the detector spec"],
     );
     assert!(
         files(folder.path()).iter().all(|name| name.ends_with(".lock")),
@@ -416,7 +416,7 @@ fn a_plan_that_is_damaged_or_no_plan_is_told_in_words() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("does not match its manifest: it is damaged"),
+        text.contains("does not match its manifest, so it is damaged"),
         "{text}"
     );
     std::fs::remove_file(folder.path().join("camera.plan.json")).unwrap();

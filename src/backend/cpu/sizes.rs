@@ -259,7 +259,7 @@ mod tests {
         for graph in cases {
             let operator = graph.node[0].op_type.clone().unwrap();
             let said = said(graph).unwrap_or_else(|| panic!("{operator}: nothing was said"));
-            assert!(said.contains(&format!("`n` ({operator}) asks for")), "{said}");
+            assert!(said.contains(&format!("`n` ({operator}) needs")), "{said}");
         }
     }
 

@@ -539,7 +539,7 @@ mod tests {
         assert!(refused(&target(121), 10_400, PLAIN).contains("does not build for compute capability 12.1"));
         assert!(refused(&target(87), 10_701, PLAIN).contains("that is a Jetson"));
         assert!(refused(&target(90), 10_701, PLAIN).contains("data-centre"));
-        assert!(refused(&target(89), 100_300, PLAIN).contains("builds for the GPU at hand only"));
+        assert!(refused(&target(89), 100_300, PLAIN).contains("builds only for this machine's GPU"));
         assert_eq!(
             refused(&target(200), 10_800, PLAIN),
             "",
@@ -568,6 +568,6 @@ mod tests {
             dla_core: Some(0),
             ..precision(Precision::Int8)
         };
-        assert!(refused(&rtx, 10_701, QUANTISED).contains("no deep-learning accelerator"));
+        assert!(refused(&rtx, 10_701, QUANTISED).contains("does not support DLA"));
     }
 }

@@ -153,11 +153,7 @@ fn numbers_without_sense_are_refused() {
             "(3.9, -1.6, 1.56)",
             "each side must be above 0",
         ),
-        (
-            "backbone: (network: \"backbone.onnx\"),",
-            "",
-            "the networks are not clear",
-        ),
+        ("backbone: (network: \"backbone.onnx\"),", "", "or only `whole`"),
         (
             "features: [X, Y, Z, Intensity]",
             "features: []",
@@ -328,7 +324,7 @@ fn a_whole_network_whose_input_makes_no_sense_is_refused() {
         (
             whole(r#"Points(tensor: "points", max: 7)"#)
                 .replace("whole: (", "backbone: (network: \"b.onnx\"), whole: ("),
-            "the networks are not clear",
+            "or only `whole`",
         ),
     ] {
         let told = problem(&text);
