@@ -53,7 +53,7 @@ pub fn detector_spec(name: &str) -> Result<&'static str, String> {
     found.map(|(_, spec)| *spec).ok_or_else(|| {
         let known: Vec<&str> = detector_names().collect();
         format!(
-            "no detector in the binary is named `{name}`; there are: {}",
+            "unknown built-in detector `{name}`; there are: {}",
             known.join(", ")
         )
     })

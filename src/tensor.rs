@@ -161,7 +161,7 @@ pub enum TensorError {
         present: String,
     },
     /// The shape needs more memory than was set aside.
-    #[error("tensor `{name}` of shape {shape} needs {needed} bytes, and {capacity} were set aside")]
+    #[error("tensor `{name}` of shape {shape} needs {needed} bytes, but {capacity} were allocated")]
     TooLarge {
         /// The tensor.
         name: String,
@@ -174,8 +174,7 @@ pub enum TensorError {
     },
     /// More than one may have, or than there is.
     #[error(
-        "tensor `{name}` of shape {shape} would take {bytes} bytes: that is more than there is, or than the {MOST_BYTES} of \
-         the largest that is taken; check its shape"
+        "tensor `{name}` of shape {shape} needs {bytes} bytes: more than is available, or more than the limit of {MOST_BYTES}; check its shape"
     )]
     NoMemory {
         /// The tensor.
@@ -186,7 +185,7 @@ pub enum TensorError {
         bytes: usize,
     },
     /// A network made a shape that what follows cannot use.
-    #[error("tensor `{name}` has shape {found}, and {wanted} is expected")]
+    #[error("tensor `{name}` has shape {found}, but {wanted} is expected")]
     WrongShape {
         /// The tensor.
         name: String,
@@ -196,13 +195,13 @@ pub enum TensorError {
         wanted: String,
     },
     /// Read or written on the host, which does not have it.
-    #[error("tensor `{name}` lies on the device alone, between two steps that are done there")]
+    #[error("tensor `{name}` is only on the device, between two steps that run there")]
     Elsewhere {
         /// The tensor.
         name: String,
     },
     /// Read or written as another type than it has.
-    #[error("tensor `{name}` holds {found}, not {wanted}")]
+    #[error("tensor `{name}` has type {found}, not {wanted}")]
     WrongType {
         /// The tensor.
         name: String,

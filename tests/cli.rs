@@ -189,12 +189,7 @@ fn a_matrix_says_beforehand_how_long_it_takes_and_is_the_same_each_time() {
             "{}",
             stderr(&output)
         );
-        for wanted in [
-            "SLOWDOWN  sharing Streams",
-            "with radar",
-            "with all",
-            "BESIDE EACH OTHER",
-        ] {
+        for wanted in ["SLOWDOWN  sharing Streams", "with radar", "with all", "OVERLAP"] {
             assert!(shown.contains(wanted), "{wanted}:\n{shown}");
         }
         shown.replace(name, "")
@@ -205,7 +200,7 @@ fn a_matrix_says_beforehand_how_long_it_takes_and_is_the_same_each_time() {
     assert_refused(
         &output,
         2,
-        &["--matrix runs every pair of tenants, and null has one"],
+        &["--matrix runs every pair of tenants, but null has one"],
     );
 }
 
@@ -266,6 +261,6 @@ fn a_run_overwrites_neither_another_run_nor_a_file_that_is_none() {
     assert_refused(
         &run(&["run", &path, "--out", &below_a_file], folder.path()),
         2,
-        &["cannot make the folder"],
+        &["cannot create the folder"],
     );
 }

@@ -148,7 +148,7 @@ fn a_run_goes_on_when_the_connection_is_lost_and_is_fetched_later() {
     let said = stderr(&lost);
     assert_eq!(lost.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("the run goes on there; fetch it with: jetlag deploy localhost --fetch"),
+        said.contains("the run continues on the board; fetch it with: jetlag deploy localhost --fetch"),
         "{said}"
     );
     assert!(said.contains("the connection to localhost was lost"), "{said}");
@@ -158,7 +158,7 @@ fn a_run_goes_on_when_the_connection_is_lost_and_is_fetched_later() {
     let busy = board.run(&[&scenario, "--no-doctor"]);
     assert_eq!(busy.status.code(), Some(1));
     assert!(
-        stderr(&busy).contains("is still under way on localhost"),
+        stderr(&busy).contains("is still running on localhost"),
         "{}",
         stderr(&busy)
     );

@@ -82,12 +82,12 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
             "t4000-r38",
             "L4T R38.4.0, Jetson T4000 (p3834-0000)",
             "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's table does not have \
-             this mode; results hold for it only",
+             this mode. Results hold only for this mode",
         ),
         (
             "thor-r38",
             "L4T R38.2.0, Jetson T5000 (p3834-0008)",
-            "a preset of clocks and cores, and what it caps is not known (by jetlag's table for Jetson T5000; \
+            "a preset of clocks and cores; its caps are not known (from jetlag's table for Jetson T5000; \
              /etc/nvpmodel.conf cannot be read)",
         ),
         (
@@ -99,7 +99,7 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
         (
             "orin-nx-r36",
             "L4T R36.4.4, Jetson Orin NX 16GB (p3767-0000), flashed without Super",
-            "a preset of clocks and cores: GPU up to 408 MHz, 8 of 8 cores up to 1497.6 MHz (by jetlag's table for \
+            "a preset of clocks and cores: GPU up to 408 MHz, 8 of 8 cores up to 1497.6 MHz (from jetlag's table for \
              Jetson Orin NX 16GB, flashed without Super; /etc/nvpmodel.conf cannot be read)",
         ),
         (
@@ -139,7 +139,7 @@ fn a_jetson_without_gaps_ends_with_0_and_one_with_a_gap_with_1() {
         "a run takes its power from tegrastats"
     );
     assert_eq!(check(&json, "Power rails")["status"], "note");
-    assert!(meaning(&json, "Power rails").contains("tegrastats tells of power"));
+    assert!(meaning(&json, "Power rails").contains("tegrastats reports power"));
     std::fs::remove_file(orin.path().join("usr/bin/tegrastats")).unwrap();
     let (output, json) = doctor(orin.path(), None);
     assert_eq!(output.status.code(), Some(1));
@@ -152,7 +152,7 @@ fn a_jetson_without_gaps_ends_with_0_and_one_with_a_gap_with_1() {
 fn an_orins_guard_is_shown_with_its_limits_and_a_hot_surface_slows_nothing_down() {
     let root = boards::board("orin-nano-r36");
     let (_, json) = doctor(root.path(), None);
-    let guard = "events since the start: under-voltage 0, average power 0, momentary power 37";
+    let guard = "events since boot: under-voltage 0, average power 0, momentary power 37";
     assert_eq!(found(&json, "Over-current"), guard);
     assert_eq!(check(&json, "Over-current")["status"], "note");
     let limits = meaning(&json, "Over-current");
@@ -165,7 +165,7 @@ fn an_orins_guard_is_shown_with_its_limits_and_a_hot_surface_slows_nothing_down(
     std::fs::write(alert, "1").unwrap();
     let (_, json) = doctor(root.path(), None);
     assert_eq!(check(&json, "Temperatures")["status"], "note");
-    assert!(meaning(&json, "Temperatures").contains("nothing is slowed down"));
+    assert!(meaning(&json, "Temperatures").contains("this does not throttle anything"));
     let agx = boards::board("agx-orin-r36");
     let (_, json) = doctor(agx.path(), None);
     let limits = meaning(&json, "Over-current");
@@ -222,7 +222,7 @@ fn a_desktop_is_told_what_its_card_answers() {
     };
     let (output, json) = doctor(desktop.path(), Some(&nvml));
     assert_eq!(output.status.code(), Some(0), "{json}");
-    assert!(meaning(&json, "NVML").contains("energy by its counter"));
+    assert!(meaning(&json, "NVML").contains("energy from its counter"));
     // A library without a device, and one that answers nothing.
     std::fs::write(desktop.path().join("nvml/state"), "count 0\n").unwrap();
     let (output, json) = doctor(desktop.path(), Some(&nvml));
@@ -231,7 +231,7 @@ fn a_desktop_is_told_what_its_card_answers() {
     std::fs::write(desktop.path().join("nvml/state"), "count 1\n").unwrap();
     let orin = boards::board("agx-orin-r36");
     let (_, json) = doctor(orin.path(), Some(&nvml));
-    assert!(meaning(&json, "NVML").contains("answers nothing here, as on Orin"));
+    assert!(meaning(&json, "NVML").contains("has no data here, as on Orin"));
     assert_ne!(check(&json, "NVML")["status"], "gap", "a fact, and no error");
 }
 
@@ -248,7 +248,7 @@ fn unknown_boards_and_releases_are_no_crash_and_say_what_is_not_known() {
     let (output, json) = doctor(root.path(), None);
     assert_eq!(output.status.code(), Some(1));
     assert!(meaning(&json, "JetPack").contains("does not know"));
-    assert!(meaning(&json, "Jetson").contains("module p9999-0001, which this version does not know"));
+    assert!(meaning(&json, "Jetson").contains("module p9999-0001, unknown to this version"));
     assert_eq!(
         found(&json, "Power mode"),
         "id 2",

@@ -61,7 +61,7 @@ fn tensors_profiles_memory_and_layers_are_told_in_every_era() {
         let view = PlanView {
             name: "a.plan",
             bytes: bytes.len() as u64,
-            manifest: Err("there is no manifest"),
+            manifest: Err("the plan has no manifest"),
             loaded: Ok(&facts),
         };
         let text = plan(&view);

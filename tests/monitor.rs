@@ -212,7 +212,7 @@ fn the_idle_baseline_is_taken_without_what_keeps_the_gpu_on() {
     assert!(matches!(ran.status.code(), Some(0 | 3)), "{}", stderr(&ran));
     let shown = stdout(&run(root.path(), &["inspect", "r.mcap"]));
     assert!(
-        shown.contains("sampler gpu: not read in the idle baseline"),
+        shown.contains("sampler gpu: not read during the idle baseline"),
         "{shown}"
     );
     assert!(!shown.contains("sampler rails: not read"), "{shown}");
@@ -341,7 +341,7 @@ fn cards_are_sampled_through_nvml_with_what_they_answer() {
     write_whole(&state_file, &format!("{state}lost 1\n"));
     watched.until("what became of the card", |o| is_finding(o, "sampler-ended"));
     let finding = watched.seen.last().unwrap().to_string();
-    assert!(finding.contains("NVML does not answer"), "{finding}");
+    assert!(finding.contains("NVML no longer answers"), "{finding}");
     watched.until("readings of others", |o| o["signals"].is_object());
     assert!(watched.end().1.success());
     // One of two: the other goes on, and nothing of the lost one is 0.

@@ -164,7 +164,7 @@ fn a_processors_counters_that_take_root_are_a_gap_with_its_fix_and_a_finding() {
         ended["message"]
             .as_str()
             .unwrap()
-            .contains("let your group read energy_uj")
+            .contains("make energy_uj readable for your group")
     );
     assert!(summary["energy"].is_null());
 }
@@ -235,7 +235,7 @@ fn clocks_that_may_not_be_set_say_that_it_takes_root_and_nothing_is_changed() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        said.contains("nothing was changed") && said.contains("it takes root: sudo"),
+        said.contains("nothing was changed") && said.contains("needs root: sudo"),
         "{said}"
     );
     // It can, and a clock cannot.
@@ -245,11 +245,11 @@ fn clocks_that_may_not_be_set_say_that_it_takes_root_and_nothing_is_changed() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        said.contains("cannot set") && said.contains("it takes root: sudo"),
+        said.contains("cannot set") && said.contains("needs root: sudo"),
         "{said}"
     );
     assert!(
-        !said.contains("could not be given back") && said.matches("Permission denied").count() == 1,
+        !said.contains("could not be restored") && said.matches("Permission denied").count() == 1,
         "{said}"
     );
     assert_eq!(hertz(root.path()), "306000000");
@@ -291,7 +291,7 @@ fn clocks_that_root_holds_are_given_back_by_root_only() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        said.contains("could not be given back") && said.contains("it takes root: sudo"),
+        said.contains("could not be restored") && said.contains("needs root: sudo"),
         "{said}"
     );
     assert_eq!(hertz(root.path()), "612000000");
@@ -299,7 +299,7 @@ fn clocks_that_root_holds_are_given_back_by_root_only() {
     mode(&root.path().join("run/jetlag/clocks.json"), 0o600);
     let said = stderr(&as_nobody(root.path(), &["clocks", "restore"]).unwrap());
     assert!(
-        said.contains("cannot read") && said.contains("it takes root: sudo"),
+        said.contains("cannot read") && said.contains("needs root: sudo"),
         "{said}"
     );
     assert!(as_root(root.path(), &["clocks", "restore"]).status.success());

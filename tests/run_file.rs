@@ -206,7 +206,7 @@ fn a_damaged_chunk_ends_the_events_and_says_where() {
 #[test]
 fn what_is_no_run_file_is_refused_in_plain_words() {
     assert!(problem(b"").contains("is empty"));
-    assert!(problem(b"not an mcap file at all").contains("does not begin like an MCAP file"));
+    assert!(problem(b"not an mcap file at all").contains("it is not an MCAP file"));
     assert!(problem(&mcap::MAGIC[..5]).contains("ends after 5 B"));
 
     let mut foreign = mcap::Writer::new(Cursor::new(Vec::new())).unwrap();
@@ -222,14 +222,14 @@ fn what_is_no_run_file_is_refused_in_plain_words() {
     foreign.write_to_known_channel(&header, b"{}").unwrap();
     foreign.finish().unwrap();
     let foreign = foreign.into_inner().into_inner();
-    assert!(problem(&foreign).contains("an MCAP file of another program"));
+    assert!(problem(&foreign).contains("an MCAP file from another program"));
 
     let newer = Manifest {
         schema_major: SCHEMA_MAJOR + 1,
         ..made::manifest()
     };
     let words = problem(&written(&newer, &[]));
-    assert!(words.contains("has version 2 of the run file"), "{words}");
+    assert!(words.contains("is a run file of version 2"), "{words}");
     assert!(words.contains("update jetlag"), "{words}");
 
     let missing = RunReader::open(Path::new("no/such/run.mcap"))

@@ -5,7 +5,7 @@
 //! must be as many as problems), `resolved:` a JSON pointer into the resolved scenario and its value, and
 //! `set:` an override to apply. Paths are relative to the package's root, where cargo runs tests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::common::mistakes::{comments, files, wrongly_told};
 use jetlag::scenario::{BackendChoice, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};
@@ -106,7 +106,7 @@ fn auto_says_what_it_chose_and_why() {
         scenario.tenants[0].backend_reason.clone().unwrap()
     };
     assert!(reason(None, None).contains("no GPU was found"));
-    assert!(reason(Some("Orin"), None).contains("Orin was found and TensorRT was not"));
+    assert!(reason(Some("Orin"), None).contains("Orin was found but not TensorRT"));
     assert!(reason(Some("Orin"), Some("10.3")).contains("Orin and TensorRT 10.3 were found"));
     let env = ResolveEnv {
         gpu: Some("Orin".into()),
@@ -133,7 +133,7 @@ fn a_file_that_cannot_be_read_is_a_problem_of_the_file() {
     let path = folder.path().join("binary.ron");
     std::fs::write(&path, b"(name: \"\xff\")").unwrap();
     let binary = load(&path, &[], &env()).unwrap_err().to_string();
-    assert!(binary.contains("not text (UTF-8) from byte 8 on"), "{binary}");
+    assert!(binary.contains("not UTF-8 text at byte 8"), "{binary}");
 
     std::fs::write(&path, vec![b' '; 2 << 20]).unwrap();
     let large = load(&path, &[], &env()).unwrap_err().to_string();

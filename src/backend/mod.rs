@@ -70,7 +70,7 @@ impl NetworkSource {
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
     /// It claims what it does not hold.
-    #[error("it is not a whole ONNX file: {problem}; export or download it again")]
+    #[error("the ONNX file is incomplete or damaged: {problem}; export or download it again")]
     NotWhole {
         /// What is wrong, as a phrase.
         problem: String,
@@ -267,6 +267,21 @@ pub trait Backend: Send + Sync {
     fn device(&self) -> Device;
     /// Loads the engines once and makes `slots` slots over them.
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError>;
+}
+
+/// A network's input for which the detector has no tensor: what was found, and what to set in the spec.
+#[cfg(any(feature = "cpu", feature = "gpu"))]
+fn unknown_input(input: &str, tensors: &[&str]) -> String {
+    match tensors {
+        [] => format!("the network's input is `{input}`, and the detector has no tensors"),
+        [only] => {
+            format!("the network's input is `{input}`, the spec says `{only}`; set `tensor: \"{input}\"`")
+        }
+        all => format!(
+            "the network's input is `{input}`, the detector's tensors are {}; name one of them `{input}` in the spec",
+            all.join(", ")
+        ),
+    }
 }
 
 /// Why a backend could not load or execute.

@@ -97,13 +97,13 @@ pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
     }
     if args.timing_cache.is_some() && !build::keeps_timings(library) {
         problems.push(format!(
-            "{} times no kernels while it builds, so it has no timing cache",
+            "{} does not time kernels, so there is no timing cache",
             library.version()
         ));
     }
     problems.dedup();
     if !problems.is_empty() {
-        return Err(WrongUse(format!("this cannot be built:\n  - {}", problems.join("\n  - "))).into());
+        return Err(WrongUse(format!("cannot build this:\n  - {}", problems.join("\n  - "))).into());
     }
     let target = match &device {
         _ if !options.compute_capabilities.is_empty() => {
@@ -239,7 +239,7 @@ impl Session<'_> {
         bar.finish_and_clear();
         // A plan of too few frames is no plan of what was asked for.
         if let Some(problem) = calibration.and_then(|problem| problem.lock().ok()?.take()) {
-            anyhow::bail!("the calibration ended early, so there is no plan: {problem}");
+            anyhow::bail!("the calibration failed, so no plan was written: {problem}");
         }
         let built = built.map_err(|error| match (&error, &self.missing_gpu) {
             (BuildError::Library { .. }, Some(missing)) if self.args.compute_capabilities.is_empty() => {
@@ -252,7 +252,7 @@ impl Session<'_> {
             let kept = std::fs::create_dir_all(folder).and_then(|()| cache::write_whole(&file, bytes));
             // Only time is lost without it.
             if let Err(error) = kept {
-                log::warn!("the timing cache {} is not kept: {error}", file.display());
+                log::warn!("the timing cache {} cannot be saved: {error}", file.display());
             }
         }
         Ok(built)
@@ -318,7 +318,7 @@ fn write(path: &Path, plan: &[u8], manifest: &PlanManifest) -> anyhow::Result<()
         .and_then(|()| cache::write_plan(path, plan, manifest))
         .with_context(|| {
             format!(
-                "cannot write the plan {}; nothing half-written stays",
+                "cannot write the plan {}; no partial file is left",
                 path.display()
             )
         })
@@ -369,9 +369,9 @@ fn no_progress(version: &str, last_seconds: Option<f64>) -> String {
                 (0, _) => format!("{seconds:.0} s"),
                 (minutes, seconds) => format!("{minutes} min {seconds} s"),
             };
-            format!("{version} tells no progress; the last build of this network took {took}")
+            format!("{version} reports no progress; the last build of this network took {took}")
         }
-        None => format!("{version} tells no progress; a first build can take many minutes"),
+        None => format!("{version} reports no progress; a first build can take many minutes"),
     }
 }
 
@@ -391,7 +391,7 @@ mod tests {
         let said = |last| no_progress("TensorRT 8.5.2", last);
         assert_eq!(
             said(Some(200.4)),
-            "TensorRT 8.5.2 tells no progress; the last build of this network took 3 min 20 s"
+            "TensorRT 8.5.2 reports no progress; the last build of this network took 3 min 20 s"
         );
         assert!(said(Some(41.6)).ends_with("took 42 s"));
         assert!(said(None).ends_with("a first build can take many minutes"));

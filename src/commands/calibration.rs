@@ -36,7 +36,7 @@ impl DetectorFrames {
         let mut slots = CpuBackend::new(threads, false).open(&detector.program, 1)?;
         let slot = slots
             .pop()
-            .ok_or_else(|| anyhow::anyhow!("the backend made no slot"))?;
+            .ok_or_else(|| anyhow::anyhow!("the backend returned no slot"))?;
         Ok(Self {
             source,
             preprocess: detector.preprocess,
@@ -76,7 +76,7 @@ fn spec(text: &str, kind: ContentKind) -> Result<SourceSpec, WrongUse> {
         }),
         _ if text.contains('(') => from_ron(text),
         _ => Err(WrongUse(format!(
-            "--calibrate {text}: write synthetic, a folder of the detector's frames, or a source as scenarios have it"
+            "--calibrate {text}: use synthetic, a folder of the detector's frames, or a source in scenario syntax"
         ))),
     }
 }
@@ -91,7 +91,7 @@ fn from_ron(text: &str) -> Result<SourceSpec, WrongUse> {
     let resolved = scenario::from_str(&scenario, "--calibrate", &folder, &[], &ResolveEnv::default());
     let resolved = resolved.map_err(|problems| WrongUse(problems.to_string()))?;
     let source = resolved.tenants.into_iter().next().map(|tenant| tenant.source);
-    source.ok_or_else(|| WrongUse(format!("--calibrate {text}: that is no source")))
+    source.ok_or_else(|| WrongUse(format!("--calibrate {text}: not a source")))
 }
 
 /// What decides which frames come: the source, how many, and for a folder the names, lengths and times of its files.
@@ -209,7 +209,7 @@ mod tests {
     fn what_is_no_source_is_told() {
         let error = spec("nowhere", ContentKind::Image).expect_err("refused");
         assert!(
-            error.to_string().contains("--calibrate nowhere: write synthetic"),
+            error.to_string().contains("--calibrate nowhere: use synthetic"),
             "{error}"
         );
     }

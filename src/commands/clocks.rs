@@ -31,12 +31,12 @@ pub fn run(command: &ClocksCommand) -> anyhow::Result<Outcome> {
             }
             let changes = held.keep();
             say(&format!(
-                "{changes} settings changed; the clocks are held at their highest. Give them back: jetlag clocks restore"
+                "{changes} settings changed; the clocks are locked at their maximum. Restore them with: jetlag clocks restore"
             ));
         }
         ClocksCommand::Restore => match clocks::restore(&roots)? {
-            0 => say("nothing is held; nothing was changed"),
-            changes => say(&format!("{changes} settings are as they were")),
+            0 => say("no clock is locked; nothing was changed"),
+            changes => say(&format!("{changes} settings restored")),
         },
     }
     Ok(Outcome::Done)

@@ -3,7 +3,7 @@
 //! ```text
 //! $ jetlag compare --ab yolo-fp32.ron yolo-fp16.ron --rounds 5
 //! …
-//! B DIFFERS FROM A  at 95 %, all that is said here together
+//! B DIFFERS FROM A  joint 95 % confidence
 //!   ▼  camera  p50: B is 12 % faster (−13 to −11 %)
 //!   =  camera  p99: no difference larger than 2.1 %
 //! ```
@@ -40,8 +40,7 @@ const ROUNDS: u32 = 5;
 /// Compares run files, or records and compares two scenarios.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     if args.ab.is_empty() && (args.rounds.is_some() || !args.sets.is_empty() || args.out.is_some()) {
-        let said =
-            "--rounds, --set and --out are for runs that are still to be made: give two scenarios with --ab";
+        let said = "--rounds, --set and --out need two scenarios: use --ab";
         return Err(WrongUse(said.to_owned()).into());
     }
     let mut interrupted = false;
@@ -59,8 +58,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     };
     if sides.len() < 2 {
         return Err(WrongUse(
-            "one run has nothing to be compared with: name two run files, or two scenarios with --ab"
-                .to_owned(),
+            "cannot compare a single run: name two run files, or two scenarios with --ab".to_owned(),
         )
         .into());
     }
@@ -125,7 +123,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
     let scenarios = [resolved(a, &args.sets)?, resolved(b, &args.sets)?];
     let rounds = args.rounds.unwrap_or(ROUNDS);
     if rounds == 0 {
-        return Err(WrongUse("--rounds 0 measures nothing; give at least 1".to_owned()).into());
+        return Err(WrongUse("--rounds must be at least 1".to_owned()).into());
     }
     let folder = match &args.out {
         Some(folder) => folder.clone(),
@@ -157,7 +155,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
     let interrupted = stop.load(Ordering::Relaxed);
     if interrupted && files.iter().any(Vec::is_empty) {
         anyhow::bail!(
-            "interrupted before both had run once; what was recorded is in {}",
+            "interrupted before both scenarios had run once; the recorded runs are in {}",
             folder.display()
         );
     }
@@ -187,16 +185,12 @@ pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario>
         let said = said.trim();
         return Err(WrongUse(said.strip_prefix("error: ").unwrap_or(said).to_owned()).into());
     }
-    serde_json::from_slice(&output.stdout).with_context(|| {
-        format!(
-            "jetlag run --dry-run {} wrote what is no scenario",
-            path.display()
-        )
-    })
+    serde_json::from_slice(&output.stdout)
+        .with_context(|| format!("jetlag run --dry-run {} did not print a scenario", path.display()))
 }
 
 fn jetlag(scenario: &Path, sets: &[String]) -> anyhow::Result<Command> {
-    let mut command = Command::new(std::env::current_exe().context("cannot find jetlag's own file")?);
+    let mut command = Command::new(std::env::current_exe().context("cannot find jetlag's executable")?);
     command.arg("run").arg(scenario);
     for set in sets {
         command.arg("--set").arg(set);
@@ -276,7 +270,7 @@ fn make_folder(folder: &Path) -> anyhow::Result<()> {
         ))
         .into()),
         Err(error) => Err(WrongUse(format!(
-            "cannot make the folder {} for the run files: {error}; give one that you may write with --out",
+            "cannot make the folder {} for the run files: {error}; name a writable one with --out",
             folder.display()
         ))
         .into()),

@@ -17,11 +17,11 @@ use crate::source::synthetic::World;
 /// cannot be written; the scenes written until then stay.
 pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()> {
     if count == 0 {
-        return Err(WrongUse("--count 0 writes nothing: ask for 1 scene or more".to_owned()).into());
+        return Err(WrongUse("--count must be at least 1".to_owned()).into());
     }
     let end = start.checked_add(count).ok_or_else(|| {
         WrongUse(format!(
-            "--start {start} with --count {count} goes beyond the last scene's number, {}: start lower",
+            "--start {start} with --count {count} exceeds the highest scene number, {}",
             u64::MAX - 1
         ))
     })?;

@@ -67,13 +67,13 @@ pub fn run(args: &DeployArgs) -> anyhow::Result<Outcome> {
 fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Result<Outcome> {
     if args.host.is_empty() || args.host.starts_with('-') {
         return Err(WrongUse(format!(
-            "`{}` is no host; name one as ssh does, such as nvidia@orin",
+            "`{}` is not a host; name one as for ssh, such as nvidia@orin",
             args.host
         ))
         .into());
     }
     if let Some(scenario) = args.scenario.as_deref().filter(|path| !path.is_file()) {
-        return Err(WrongUse(format!("there is no scenario {}", scenario.display())).into());
+        return Err(WrongUse(format!("scenario {} does not exist", scenario.display())).into());
     }
     let host = Host::new(&args.host, &args.ssh_options, stop.clone())?;
     let board = session::probe(&host, folder(args))?;
@@ -100,7 +100,7 @@ fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Resul
     };
     if args.detach {
         say(&format!(
-            "the run goes on there; fetch it with: jetlag deploy {} --fetch",
+            "the run continues on the board; fetch it with: jetlag deploy {} --fetch",
             args.host
         ));
         return Ok(Outcome::Done);
@@ -211,7 +211,7 @@ fn binary(args: &DeployArgs, board: &Board, arch: &'static str) -> anyhow::Resul
             if built.is_file() {
                 built
             } else if board.machine == std::env::consts::ARCH {
-                std::env::current_exe().context("cannot tell where this program lies")?
+                std::env::current_exe().context("cannot find this program's own file")?
             } else {
                 return Err(DeployError::NoBinary {
                     board_is: board.machine.clone(),
@@ -275,7 +275,7 @@ fn elf_machine(path: &Path) -> anyhow::Result<Option<(&'static str, &'static str
     Ok(elf.then(|| match u16::from_le_bytes([head[18], head[19]]) {
         62 => ("x86_64", "x86-64"),
         183 => ("aarch64", "aarch64"),
-        _ => ("other", "another kind of processor"),
+        _ => ("other", "another processor architecture"),
     }))
 }
 
@@ -346,8 +346,7 @@ fn doctor(args: &DeployArgs, host: &Host, jetlag: &str) -> anyhow::Result<()> {
         .collect();
     if !lacks.is_empty() {
         say(&format!(
-            "{} has no {}: tenants with `backend: Auto` run on its processors. To measure its GPU, install JetPack's \
-             libraries there (sudo apt install nvidia-jetpack).",
+            "{} has no {}: tenants with `backend: Auto` run on its CPU. To measure its GPU, install JetPack's libraries there (sudo apt install nvidia-jetpack).",
             args.host,
             lacks.join(" and no ")
         ));
@@ -384,7 +383,7 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &Stop, there: &mut RunThere)
     let Some(path) = &brought.run else {
         if state == State::Ended(130) {
             say(&format!(
-                "the run on {} was ended before it had a run file",
+                "the run on {} was stopped before it had a run file",
                 args.host
             ));
             return Ok(Outcome::Interrupted);
@@ -408,12 +407,12 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &Stop, there: &mut RunThere)
         _ if stop.asked.load(Ordering::Relaxed) => Ok(Outcome::Interrupted),
         State::Ended(code) => {
             anyhow::bail!(
-                "the run on {} ended with {code}; what it recorded is above",
+                "the run on {} ended with {code}; its results are above",
                 args.host
             )
         }
         _ => anyhow::bail!(
-            "the run on {} was cut off (the board went down, its disk filled up, or it was killed); what it recorded is above",
+            "the run on {} was cut off (the board went down, its disk is full, or it was killed); its results are above",
             args.host
         ),
     }
@@ -437,11 +436,11 @@ fn end_of(log: &Path) -> String {
 fn said_of(manifests: &Manifests) -> String {
     let mut said = format!("manifests of its plans: {}", manifests.folder.display());
     if manifests.same > 0 || !manifests.others.is_empty() {
-        said += &format!(" ({} new, {} there already)", manifests.new, manifests.same);
+        said += &format!(" ({} new, {} already there)", manifests.new, manifests.same);
     }
     if !manifests.others.is_empty() {
         said += &format!(
-            "; not what the board has now, and left as they were: {}",
+            "; these differ from the board's and were not replaced: {}",
             manifests.others.join(", ")
         );
     }

@@ -53,7 +53,7 @@ fn features_check() -> Check {
     }
 }
 
-/// ONNX Runtime as it answers itself: version, path, and whether it has the CUDA provider.
+/// ONNX Runtime as it answers itself: version, path, and whether it with the CUDA provider.
 #[cfg(feature = "onnxruntime")]
 fn onnxruntime_check() -> Check {
     use crate::backend::onnxruntime::find;
@@ -66,14 +66,13 @@ fn onnxruntime_check() -> Check {
         meaning,
         fix,
     };
-    let install = "Install onnxruntime-gpu (CUDA) or onnxruntime (processor) with pip, or name a file or folder with \
-                   JETLAG_ONNXRUNTIME.";
+    let install = "Install onnxruntime-gpu (CUDA) or onnxruntime (CPU) with pip, or set JETLAG_ONNXRUNTIME to a file or folder.";
     match find(None) {
         Ok(library) => {
             let from = library.path().display().to_string();
             let (meaning, fix) = match library.has_cuda() {
-                true => ("has the CUDA provider", None),
-                false => ("runs on the processor; it has no CUDA provider", Some(install)),
+                true => ("with the CUDA provider", None),
+                false => ("runs on the CPU; it has no CUDA provider", Some(install)),
             };
             let status = match fix {
                 None => Status::Good,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! $ jetlag eval engines/lidar.ron --data scenes
-//! class   labels  found  missed  false alarms  precision  recall
+//! class   labels  found  missed  false positives  precision  recall
 //! Car        812    790      22            31      0.962   0.973
 //! ```
 //! Every frame of a labelled folder goes through the detector, one after the other: nothing is timed. The
@@ -109,17 +109,15 @@ fn settings(args: &EvalArgs) -> Result<EvalSettings, WrongUse> {
     let refused = |problem: String| Err(WrongUse(problem));
     if !(args.iou > 0.0 && args.iou <= 1.0) {
         return refused(format!(
-            "--iou {}: an overlap is above 0 and at most 1, such as 0.5",
+            "--iou {}: must be above 0 and at most 1, such as 0.5",
             args.iou
         ));
     }
     if let Some(score) = args.threshold.filter(|score| !(0.0..=1.0).contains(score)) {
-        return refused(format!(
-            "--threshold {score}: a score is from 0 to 1, such as 0.3"
-        ));
+        return refused(format!("--threshold {score}: must be from 0 to 1, such as 0.3"));
     }
     if args.limit == Some(0) {
-        return refused("--limit 0 evaluates nothing: ask for 1 frame or more".to_owned());
+        return refused("--limit must be at least 1".to_owned());
     }
     Ok(EvalSettings {
         min_iou: f64::from(args.iou),
@@ -146,7 +144,7 @@ fn there(wanted: &Path, file: &Path) -> Result<(), WrongUse> {
         return Ok(());
     }
     Err(WrongUse(format!(
-        "{} is expected, because of {}, and is not there; {LAYOUT}",
+        "{} does not exist, but {} does; {LAYOUT}",
         wanted.display(),
         file.display()
     )))
@@ -312,7 +310,7 @@ pub fn evaluate(
     let info = source.info();
     ensure!(
         info.kind == detector.input,
-        "detector `{}` takes {:?} frames, and {} gives {:?}",
+        "detector `{}` takes {:?} frames, but {} has {:?}",
         detector.name,
         detector.input,
         info.description,
@@ -320,11 +318,11 @@ pub fn evaluate(
     );
     ensure!(
         info.frames.is_some() || settings.max_frames.is_some(),
-        "{} never ends: give a number of frames",
+        "{} never ends: set a number of frames",
         info.description
     );
     let slots = backend.open(&detector.program, 1)?;
-    let mut slot = slots.into_iter().next().context("the backend gave no slot")?;
+    let mut slot = slots.into_iter().next().context("the backend returned no slot")?;
     let mut evaluation = Evaluation::new(detector.classes.len(), settings.min_iou, settings.min_score);
     let (mut frame, mut carry, mut found) = (Frame::default(), Carry::default(), Vec::new());
     while settings.max_frames.is_none_or(|most| evaluation.frames() < most) && source.acquire(&mut frame)? {
@@ -373,7 +371,7 @@ pub fn table(report: &EvalReport) -> Table {
         "labels",
         "found",
         "missed",
-        "false alarms",
+        "false positives",
         "precision",
         "recall",
     ]);

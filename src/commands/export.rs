@@ -78,7 +78,7 @@ fn parquet(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
 fn parquet(_: &Path, _: &ExportArgs) -> anyhow::Result<Outcome> {
     let left_out = crate::built::left_out("Parquet's tables", "parquet");
     Err(WrongUse(format!(
-        "{left_out}, or take `--format csv`, which holds the same"
+        "{left_out}, or use `--format csv`, which has the same data"
     ))
     .into())
 }
@@ -148,14 +148,14 @@ fn cvcuda(run: &Path, folder: &Path, args: &ExportArgs) -> anyhow::Result<Outcom
     let (tenants, gpu_metrics) = gatherer.finish();
     if tenants.is_empty() {
         anyhow::bail!(
-            "{} has no tenants: there is nothing that CV-CUDA's benchmark could hold",
+            "{} has no tenants, so there is no CV-CUDA benchmark to write",
             run.display()
         );
     }
     for tenant in tenants {
         if tenant.recording.batch_info.is_empty() {
             say(&format!(
-                "warning: no frame of {} was worked on in the measured time; its files hold no batch",
+                "warning: {} processed no frame in the measured time; its files contain no batch",
                 tenant.name
             ));
         }
@@ -227,10 +227,12 @@ fn each(
         }
     }
     if let Some(missing) = damage.or_else(|| report::cut_short(&reader.completeness())) {
-        say(&format!("warning: {missing} The export holds what there was."));
+        say(&format!(
+            "warning: {missing} The export contains what could be read."
+        ));
     } else if lost > 0 {
         say(&format!(
-            "warning: {lost} frames ran and were not recorded; the export lacks them."
+            "warning: {lost} frames ran but were not recorded; they are missing from the export."
         ));
     } else {
         return Ok(Outcome::Done);
@@ -239,7 +241,7 @@ fn each(
 }
 
 fn folder(args: &ExportArgs) -> anyhow::Result<&Path> {
-    let missing = || WrongUse("this format is several files and needs a folder: -o DIR".to_owned());
+    let missing = || WrongUse("this format has several files and needs a folder: -o DIR".to_owned());
     Ok(args.output.as_deref().ok_or_else(missing)?)
 }
 
@@ -278,7 +280,7 @@ fn deliver(path: Option<&Path>, text: &[u8]) -> anyhow::Result<()> {
 
 fn cannot_write(path: &Path) -> String {
     format!(
-        "cannot write to {}; name a folder that exists and may be written to, on a disk with room",
+        "cannot write to {}; name an existing, writable folder on a disk with free space",
         path.display()
     )
 }

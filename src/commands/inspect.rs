@@ -35,7 +35,7 @@ const MOST_NODES: usize = 20;
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     anyhow::ensure!(
         args.file.exists(),
-        "cannot read {}: there is no such file",
+        "cannot read {}: the file does not exist",
         args.file.display()
     );
     let kind = args
@@ -51,7 +51,7 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
         "ron" => inspect_detector(&args.file, args.format),
         "plan" | "engine" | "trt" => inspect_plan(args),
         _ => Err(WrongUse(format!(
-            "{}: inspect takes a run file (.mcap), a network (.onnx), a plan (.plan, .engine, .trt) or a detector spec (.ron)",
+            "{}: inspect reads run files (.mcap), networks (.onnx), plans (.plan, .engine, .trt) and detector specs (.ron)",
             args.file.display()
         ))
         .into()),
@@ -63,13 +63,13 @@ fn check_options(args: &InspectArgs, is_network: bool) -> Result<(), WrongUse> {
     let asked = args.profile.is_some() || !args.dims.is_empty();
     let problem = if asked && !is_network {
         format!(
-            "{}: --profile and --dim are for networks (.onnx) only",
+            "{}: --profile and --dim are only for networks (.onnx)",
             args.file.display()
         )
     } else if args.profile == Some(0) {
-        "--profile 0 executes nothing: ask for 1 time or more".to_owned()
+        "--profile must be at least 1".to_owned()
     } else if args.profile.is_none() && !args.dims.is_empty() {
-        "--dim is the size to execute a network at: give --profile TIMES too".to_owned()
+        "--dim is for profiling: add --profile TIMES".to_owned()
     } else {
         return Ok(());
     };
@@ -126,7 +126,7 @@ fn profile_network(
         ..Program::default()
     };
     let mut slots = CpuBackend::new(1, true).open(&program, 1)?;
-    let slot = slots.first_mut().context("the backend made no slot")?;
+    let slot = slots.first_mut().context("the backend returned no slot")?;
     let mut took: Vec<Vec<i64>> = Vec::new();
     let mut times = Vec::new();
     // The first execution warms caches and is not counted.
@@ -178,10 +178,10 @@ fn known_dimensions(sizes: &BTreeMap<&str, usize>, inputs: &[Port]) -> Result<()
         "every size is fixed".to_owned()
     } else {
         let names: Vec<&str> = dynamic.into_iter().collect();
-        format!("there are: {}", names.join(", "))
+        format!("its dynamic dimensions are: {}", names.join(", "))
     };
     Err(WrongUse(format!(
-        "--dim {unknown}: the network's inputs have no dynamic dimension of that name; {there_are}"
+        "--dim {unknown}: the network has no dynamic dimension of that name; {there_are}"
     )))
 }
 
@@ -192,7 +192,7 @@ fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<Tenso
         "int8" => ElementType::I8,
         "uint8" => ElementType::U8,
         other => anyhow::bail!(
-            "input `{}` is of type {other}, which the cpu backend does not take",
+            "input `{}` has type {other}, which the cpu backend does not support",
             port.name
         ),
     };
@@ -205,7 +205,7 @@ fn tensor_of(port: &Port, sizes: &BTreeMap<&str, usize>) -> anyhow::Result<Tenso
                 .or_else(|| sizes.get(d.as_str()).copied())
                 .ok_or_else(|| {
                     WrongUse(format!(
-                        "input `{}` has the dynamic dimension `{d}`: give it with --dim {d}=SIZE",
+                        "input `{}` has the dynamic dimension `{d}`: set it with --dim {d}=SIZE",
                         port.name
                     ))
                 })
@@ -319,7 +319,10 @@ mod tests {
         assert!(check("batch", &dynamic).is_ok());
         let text = check("bacth", &dynamic).unwrap_err().to_string();
         assert!(text.contains("--dim bacth"), "{text}");
-        assert!(text.ends_with("there are: batch, height"), "{text}");
+        assert!(
+            text.ends_with("its dynamic dimensions are: batch, height"),
+            "{text}"
+        );
         let text = check("3", &[input(&["1", "3"])]).unwrap_err().to_string();
         assert!(text.ends_with("every size is fixed"), "{text}");
     }

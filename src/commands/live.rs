@@ -165,7 +165,7 @@ pub(super) fn run(
                 &notes,
                 RealClock.now(),
                 "samplers",
-                &format!("cannot start: {error}; nothing is sampled"),
+                &format!("cannot start: {error}; nothing will be sampled"),
             );
         }
         for finding in tenants

@@ -243,7 +243,7 @@ impl Source {
         let counts = self.counts.as_ref()?.lock().ok()?;
         if counts.skipped > 0 && counts.taken > 0 {
             say(&format!(
-                "{}: {} of {} lines are no tegrastats output and were passed over ({})",
+                "{}: {} of {} lines are not tegrastats output and were skipped ({})",
                 self.file,
                 counts.skipped,
                 counts.skipped + counts.taken,
@@ -255,7 +255,7 @@ impl Source {
         }
         (counts.taken == 0).then(|| {
             format!(
-                "{} has no line of tegrastats output ({}); name a file that `tegrastats --logfile` wrote",
+                "{} contains no tegrastats output ({}); name a file from `tegrastats --logfile`",
                 self.file,
                 counts.first_problem.as_deref().unwrap_or("it is empty")
             )

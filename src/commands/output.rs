@@ -17,7 +17,7 @@ pub(super) fn print_while_read(text: &str) -> anyhow::Result<bool> {
     match out.write_all(shown(text).as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(error).context("cannot write the result to stdout; what came of it is not whole"),
+        Err(error) => Err(error).context("cannot write the result to stdout; the output is incomplete"),
     }
 }
 

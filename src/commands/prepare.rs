@@ -108,7 +108,7 @@ fn one(
         && (executes || info.kind != ContentKind::Empty)
     {
         problems.push(format!(
-            "detector {} takes {:?} frames and its source ({}) yields {:?}",
+            "detector {} takes {:?} frames, but its source ({}) yields {:?}",
             detector.name, detector.input, info.description, info.kind
         ));
     }
@@ -116,7 +116,7 @@ fn one(
         && source.as_ref().is_some_and(|s| s.capture_times().is_empty())
     {
         problems.push(format!(
-            "Replay follows capture times, and its source ({}) has none; use Periodic(hz: …)",
+            "Replay needs capture times, but its source ({}) has none; use Periodic(hz: …)",
             info.as_ref().map_or("", |i| i.description.as_str())
         ));
     }

@@ -53,10 +53,10 @@ impl Processes {
     pub(super) fn start(scenario: &Scenario) -> anyhow::Result<Processes> {
         let service = Service::of(scenario)?;
         if let Some(how) = service.described() {
-            log::info!("the tenants' processes share the GPU {how}");
+            log::info!("GPU sharing of the tenants' processes: {how}");
         }
         let program =
-            std::env::current_exe().context("cannot find our own program for the tenants' processes")?;
+            std::env::current_exe().context("cannot find jetlag's executable for the tenants' processes")?;
         let start = |number| {
             TenantProcess::start(&program, scenario, number, service.pipe_directory()).with_context(|| {
                 let name = &scenario.tenants[number].name;
@@ -182,7 +182,7 @@ impl Processes {
                 killed = true;
                 self.each(&going.waiting, |child| {
                     let problem = format!(
-                        "its process did not end the phase within {patience} after its time, and is killed"
+                        "its process did not finish the phase within {patience} after its end, and is killed"
                     );
                     note(notes, RealClock.now(), &child.name, &problem);
                     child.kill();
@@ -261,7 +261,7 @@ impl Processes {
     pub(super) fn finish(mut self, notes: &Sender<Event>) {
         for child in self.children.iter_mut().filter(|child| !child.gone) {
             if let Err(problem) = child.finish() {
-                let problem = format!("its process ended badly after its last phase: {problem}");
+                let problem = format!("its process failed after its last phase: {problem}");
                 note(notes, RealClock.now(), &child.name, &problem);
             }
         }

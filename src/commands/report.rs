@@ -220,7 +220,7 @@ fn read(reader: &mut RunReader, mut hand_over: impl FnMut(Vec<Event>)) -> Option
 pub(super) fn open(path: &Path) -> anyhow::Result<RunReader> {
     RunReader::open(path).map_err(|error| match error {
         ReadError::Io { .. } => {
-            anyhow::anyhow!("{error}. Name a run file that `jetlag run` wrote, such as runs/*.mcap")
+            anyhow::anyhow!("{error}. Name a run file from `jetlag run`, such as runs/*.mcap")
         }
         other => other.into(),
     })

@@ -46,8 +46,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ask_for_matrix(&mut scenario)?;
     }
     if options.dry_run {
-        let shown =
-            serde_json::to_string_pretty(&scenario).context("the resolved scenario cannot be shown")?;
+        let shown = serde_json::to_string_pretty(&scenario).context("cannot show the resolved scenario")?;
         print(&(shown + "\n"))?;
         return Ok(Outcome::Done);
     }
@@ -94,7 +93,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     if let Err(error) = ended {
         say(&format!(
-            "what was recorded before is kept: jetlag report {}",
+            "the data recorded so far is kept: jetlag report {}",
             path.display()
         ));
         return Err(error);
@@ -117,14 +116,14 @@ fn hold_clocks(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
     let roots = board::Roots::system();
     match clocks::heal(&roots) {
         Ok(0) => {}
-        Ok(changes) => log::warn!("{changes} clock settings of a run that was killed are as they were again"),
+        Ok(changes) => log::warn!("restored {changes} clock settings of a run that was killed"),
         Err(error) => log::warn!("{error}"),
     }
     if scenario.clocks == Clocks::AsIs || scenario.clock == ClockKind::Virtual {
         return Ok(None);
     }
     let held = clocks::max(&roots, None, Some(std::process::id()))
-        .context("`clocks: Max` was asked for, and nothing was started")?;
+        .context("`clocks: Max` failed; nothing was started")?;
     for unset in &held.unset {
         log::warn!("could not be set: {unset}");
     }
@@ -136,7 +135,7 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
     let mut facts = board::facts(&board::Roots::system());
     let env = ResolveEnv {
         gpu: facts.remove("gpu").filter(|_| cfg!(feature = "gpu")),
-        no_gpu: (!cfg!(feature = "gpu")).then_some("this jetlag was built without its GPU part"),
+        no_gpu: (!cfg!(feature = "gpu")).then_some("this jetlag was built without GPU support"),
         tensorrt: facts.remove("tensorrt"),
         check_expectation: Some(expectation::check),
         ..ResolveEnv::of_this_machine()
@@ -160,7 +159,7 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
 fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
     if scenario.tenants.len() < 2 {
         return Err(WrongUse(format!(
-            "--matrix runs every pair of tenants, and {} has {}; leave it out, or add a tenant",
+            "--matrix runs every pair of tenants, but {} has {}; leave it out, or add a tenant",
             scenario.name,
             match scenario.tenants.len() {
                 0 => "none",

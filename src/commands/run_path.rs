@@ -40,14 +40,14 @@ impl Reserved {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(error).context(format!(
-                        "cannot make a run file in {}; give another path with --out",
+                        "cannot create a run file in {}; name another path with --out",
                         folder.display()
                     ));
                 }
                 Ok(reserved) => return Ok(reserved),
             }
         }
-        anyhow::bail!("{TRIES} names for the run file are taken; give one with --out")
+        anyhow::bail!("{TRIES} names for the run file already exist; name one with --out")
     }
 
     /// The file that was asked for with `option`. An older run stays, unless it is to be replaced; what is no run file always
@@ -68,14 +68,14 @@ impl Reserved {
                 Contents::Run if replace => {}
                 Contents::Run => {
                     return Err(WrongUse(format!(
-                        "{} is an older run; name another file with {option}, or replace it with --force",
+                        "{} is an existing run; name another file with {option}, or overwrite it with --force",
                         path.display()
                     ))
                     .into());
                 }
                 Contents::Other => {
                     return Err(WrongUse(format!(
-                        "{} is there already and is no run file; give another path with {option}",
+                        "{} already exists and is not a run file; name another path with {option}",
                         path.display()
                     ))
                     .into());
@@ -87,7 +87,7 @@ impl Reserved {
         let file = opened.map_err(|error| cannot_create(path, error))?;
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             return Err(WrongUse(format!(
-                "another run is recorded to {}; name another file with {option}",
+                "another run is being recorded to {}; name another file with {option}",
                 path.display()
             ))
             .into());
@@ -146,7 +146,7 @@ fn refuse_what_is_no_file(path: &Path, option: &str) -> Result<(), WrongUse> {
         Ok(there) => there.file_type(),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(WrongUse(format!(
-                "{} is a link to nothing; name another file with {option}",
+                "{} is a broken link; name another file with {option}",
                 path.display()
             )));
         }
@@ -180,7 +180,7 @@ fn cannot_create(path: &Path, error: std::io::Error) -> RecordError {
 fn make_folder(folder: &Path) -> Result<(), WrongUse> {
     std::fs::create_dir_all(folder).map_err(|error| {
         WrongUse(format!(
-            "cannot make the folder {} for the run file: {error}; give a path in a folder that you may write with --out",
+            "cannot create the folder {} for the run file: {error}; name a path in a writable folder with --out",
             folder.display()
         ))
     })
@@ -308,7 +308,7 @@ pub(super) fn spare_run_files(output: &Path) -> anyhow::Result<()> {
     let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
     if read.is_ok() && magic == *crate::record::MAGIC {
         let problem = format!(
-            "{} is a run file and would be written over; name another file for the output",
+            "{} is a run file and would be overwritten; name another file for the output",
             output.display()
         );
         return Err(WrongUse(problem).into());

@@ -107,7 +107,7 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
         done.store(true, Ordering::Release);
         courier.thread().unpark();
         match courier.join() {
-            Ok(sent) => sent.context("the run takes no more records"),
+            Ok(sent) => sent.context("the run accepts no more records"),
             Err(_) => bail!("the thread that sends records panicked"),
         }
     })?;
@@ -130,7 +130,7 @@ fn listen(orders: BufReader<UnixStream>, phases: &Sender<(PhasePlan, Arrival)>, 
                     break;
                 }
             }
-            Err(error) => log::error!("an order that makes no sense: {error}"),
+            Err(error) => log::error!("an order that cannot be parsed: {error}"),
         }
     }
     // The run is over, or gone.

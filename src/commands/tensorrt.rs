@@ -37,14 +37,18 @@ pub(super) fn check(given: Option<&Path>) -> Option<Check> {
     let found = Some(library.version().to_string());
     let from = library.path().display().to_string();
     let newer = if library.version().is_newer_than_tables() {
-        "; it is newer than this jetlag, which uses what earlier releases have"
+        "; it is newer than this jetlag, which uses only the interface of earlier releases"
     } else {
         ""
     };
     let (status, meaning, fix) = match (library.has_builder(), library.parser_path()) {
         (false, _) => {
             let fix = "Install the full TensorRT to build plans here.";
-            (Status::Note, "loads plans and builds none".to_owned(), Some(fix))
+            (
+                Status::Note,
+                "loads plans, but cannot build any".to_owned(),
+                Some(fix),
+            )
         }
         (true, Err(error)) => {
             let fix = "Install the ONNX parser (Debian: libnvonnxparsers).";
@@ -83,7 +87,7 @@ pub(super) fn load(
         let hash = blake3::hash(bytes).to_hex();
         anyhow::ensure!(
             hash.as_str() == manifest.plan_blake3,
-            "the plan's content does not match its manifest: it is damaged; {}",
+            "the plan does not match its manifest, so it is damaged; {}",
             rebuild_command(manifest)
         );
     }
@@ -91,7 +95,7 @@ pub(super) fn load(
     let is_compatible = options.is_some_and(|options| options.version_compatible);
     anyhow::ensure!(
         !is_compatible || args.allow_host_code,
-        "a version-compatible plan carries a runtime of its own, which loading it executes: trust it with --allow-host-code"
+        "a version-compatible plan contains a runtime, which is executed when it is loaded: allow it with --allow-host-code"
     );
     let mut needs = manifest.map(Needs::of).unwrap_or_default();
     needs.plugins.extend(args.plugins.iter().cloned());

@@ -37,7 +37,7 @@ pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyho
         let text = files::read_given_text(times, files::MEASUREMENTS)
             .map_err(|error| WrongUse(format!("cannot read {}: {error}", times.display())))?;
         let performance = trtexec::of_times(&text, version)
-            .with_context(|| format!("cannot sum up {}", times.display()))?;
+            .with_context(|| format!("cannot summarise {}", times.display()))?;
         summaries.push((times.display().to_string(), performance));
     }
     if format == Format::Json {
@@ -72,7 +72,7 @@ fn of_run(
         && !names.contains(&only)
     {
         return Err(WrongUse(format!(
-            "{} has no tenant `{only}`; it has {}",
+            "{} has no tenant `{only}`; its tenants are {}",
             path.display(),
             names.join(", ")
         ))
@@ -109,7 +109,7 @@ fn of_run(
     if summaries.is_empty() {
         return match problems.into_iter().next() {
             Some((name, error)) => {
-                Err(error).with_context(|| format!("cannot sum up {name} of {}", path.display()))
+                Err(error).with_context(|| format!("cannot summarise {name} of {}", path.display()))
             }
             None => anyhow::bail!("{} has no tenants", path.display()),
         };

@@ -123,8 +123,7 @@ pub(super) fn unless_freed(limit: Nanos) -> Sender<()> {
     let _ = std::thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
         if told.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
             say(&format!(
-                "the device was not given back {limit} (`watchdog`) after the run's end. What was recorded is kept: jetlag \
-                 report shows it"
+                "the device was not released within {limit} (`watchdog`) after the run's end. The recorded data is kept: jetlag report shows it"
             ));
             give_clocks_back();
             signal_hook::low_level::exit(1)
@@ -140,7 +139,7 @@ fn give_clocks_back() {
     let problem = match done.recv_timeout(CLOCKS) {
         Ok(Ok(_)) => return,
         Ok(Err(error)) => error.to_string(),
-        Err(_) => "giving the clocks back takes too long".to_owned(),
+        Err(_) => "restoring the clocks takes too long".to_owned(),
     };
     say(&format!("{problem}; try: sudo jetlag clocks restore"));
 }

@@ -26,7 +26,7 @@ pub fn run(args: &WithParentArgs) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let [program, rest @ ..] = args.program.as_slice() else {
-        bail!("no program was named");
+        bail!("no program was given");
     };
     let error = Command::new(program).args(rest).exec();
     Err(error).with_context(|| format!("cannot start {}", program.to_string_lossy()))

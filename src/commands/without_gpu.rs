@@ -4,7 +4,7 @@ use crate::built::left_out;
 
 /// What is missing, as everything here says it.
 fn missing() -> String {
-    left_out("its GPU part (CUDA and TensorRT)", "gpu")
+    left_out("GPU support (CUDA and TensorRT)", "gpu")
 }
 
 /// In the place of `commands/build.rs`.

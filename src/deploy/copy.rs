@@ -146,7 +146,7 @@ fn stream(
         return Err(DeployError::File {
             path: "tar".to_owned(),
             problem: format!(
-                "the files could not be packed here: {}",
+                "cannot pack the local files: {}",
                 String::from_utf8_lossy(&packed.stderr).trim()
             ),
         });

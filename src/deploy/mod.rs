@@ -51,14 +51,14 @@ impl RunThere {
         let fetch = format!("jetlag deploy {host} --fetch");
         Some(match self {
             RunThere::Unknown => return None,
-            RunThere::NotBegun => "nothing was started there; run the same command again".to_owned(),
-            RunThere::Beginning => format!("the run may have begun there; see with: {fetch}"),
+            RunThere::NotBegun => "nothing was started on the board; run the same command again".to_owned(),
+            RunThere::Beginning => format!("the run may have started on the board; check with: {fetch}"),
             RunThere::UnderWay => {
-                format!("unless the board went down, the run goes on there; fetch it with: {fetch}")
+                format!("unless the board went down, the run continues there; fetch it with: {fetch}")
             }
-            RunThere::Ending => format!("the run there was asked to end; fetch it with: {fetch}"),
+            RunThere::Ending => format!("the run on the board was asked to stop; fetch it with: {fetch}"),
             RunThere::Ended => {
-                format!("the run there has ended and its files stay; fetch them with: {fetch}")
+                format!("the run on the board has ended; fetch its files with: {fetch}")
             }
         })
     }
@@ -78,7 +78,7 @@ pub enum DeployError {
         error: std::io::Error,
     },
     /// ssh reached no shell on the board.
-    #[error("{host} was not reached: {said}; {fix}")]
+    #[error("cannot reach {host}: {said}; {fix}")]
     NotReached {
         /// As given.
         host: String,
@@ -96,7 +96,7 @@ pub enum DeployError {
         said: String,
     },
     /// The board's disk is full, or would be.
-    #[error("the disk of {host} is full: {found}; make room, or take another folder with --folder")]
+    #[error("the disk of {host} is full: {found}; free some space, or use another folder with --folder")]
     DiskFull {
         /// As given.
         host: String,
@@ -114,7 +114,7 @@ pub enum DeployError {
         said: String,
     },
     /// The board lacks what deploying takes.
-    #[error("{host} has no `{program}`, which deploying takes; install it there (Debian, Ubuntu: {package})")]
+    #[error("{host} has no `{program}`, which deploy needs; install it there (Debian, Ubuntu: {package})")]
     BoardLacks {
         /// As given.
         host: String,
@@ -125,7 +125,7 @@ pub enum DeployError {
     },
     /// The binary is for other processors than the board's.
     #[error(
-        "{binary} is for {binary_is} and {host} is {board_is}; build it with `scripts/cross.sh --arch {arch}`, or name \
+        "{binary} is for {binary_is}, but {host} is {board_is}; build it with `scripts/cross.sh --arch {arch}`, or name \
          another with --binary"
     )]
     Architecture {
@@ -142,8 +142,7 @@ pub enum DeployError {
     },
     /// No binary for the board is at hand.
     #[error(
-        "no jetlag for {board_is} is at hand (looked for {tried}); build it with `scripts/cross.sh --arch {arch}`, or \
-         name one with --binary"
+        "no jetlag binary for {board_is} found (looked for {tried}); build it with `scripts/cross.sh --arch {arch}`, or name one with --binary"
     )]
     NoBinary {
         /// The board's `uname -m`.
@@ -154,7 +153,7 @@ pub enum DeployError {
         arch: &'static str,
     },
     /// The board's C library is older than the binary needs.
-    #[error("{binary} needs glibc {needs} and {host} has {has}; {fix}")]
+    #[error("{binary} needs glibc {needs}, but {host} has {has}; {fix}")]
     OldGlibc {
         /// The binary's path.
         binary: String,
@@ -169,7 +168,7 @@ pub enum DeployError {
     },
     /// There is no jetlag for the board's processors.
     #[error(
-        "{host} is {board_is}, and jetlag is built for aarch64 and x86_64; a 64-bit system on the board may help"
+        "{host} is {board_is}, but jetlag is built only for aarch64 and x86_64; a 64-bit system on the board may help"
     )]
     Processors {
         /// As given.
@@ -179,8 +178,7 @@ pub enum DeployError {
     },
     /// A run is under way on the board.
     #[error(
-        "the run {name} is still under way on {host}, and a second one would disturb it; wait for it with `jetlag deploy \
-         {host} --fetch`, and Ctrl-C there ends it"
+        "the run {name} is still running on {host}, and a second one would disturb it; wait for it with `jetlag deploy {host} --fetch` (Ctrl-C there stops it)"
     )]
     Busy {
         /// As given.
@@ -213,7 +211,7 @@ pub enum DeployError {
         what: &'static str,
     },
     /// What the board sent of a run is not taken.
-    #[error("what {host} sent of its run is refused: {why}. Nothing of it was kept")]
+    #[error("refused the files that {host} sent: {why}. None of them was kept")]
     Refused {
         /// As given.
         host: String,
@@ -229,7 +227,9 @@ pub enum DeployError {
         problem: String,
     },
     /// What the board said was not understood.
-    #[error("{host} answered {said:?} when asked for {wanted}; is its login shell quiet and POSIX?")]
+    #[error(
+        "{host} answered {said:?} when asked for {wanted}; is its login shell a POSIX shell that prints nothing at login?"
+    )]
     NotUnderstood {
         /// As given.
         host: String,
@@ -253,7 +253,7 @@ impl DeployError {
     fn would_be_full(host: &str, folder: &str, free: Bytes, wanted: Bytes) -> DeployError {
         DeployError::DiskFull {
             host: host.to_owned(),
-            found: format!("{free} are free in {folder}, and {wanted} are to be copied"),
+            found: format!("{folder} has {free} free, but {wanted} are needed"),
         }
     }
 }

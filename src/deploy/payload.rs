@@ -130,7 +130,7 @@ impl Payload {
                 return Err(DeployError::File {
                     path: path.display().to_string(),
                     problem: format!(
-                        "it names {written} by its absolute path, which the board does not have; write it relative to the spec"
+                        "it names {written} by an absolute path, which does not exist on the board; write it relative to the spec"
                     ),
                 });
             }

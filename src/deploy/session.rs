@@ -296,7 +296,7 @@ impl<'a> RemoteRun<'a> {
     fn state(&self) -> Result<State, DeployError> {
         let answer = self
             .host
-            .ask("asking how the run stands", &["state", self.folder, &self.name])?;
+            .ask("asking for the run's state", &["state", self.folder, &self.name])?;
         let text = String::from_utf8_lossy(&answer);
         state_of(&text).ok_or_else(|| not_understood(self.host, "the run's state", &text))
     }
@@ -389,7 +389,7 @@ impl<'a> RemoteRun<'a> {
                 call.kill();
                 Err(DeployError::File {
                     path: path.display().to_string(),
-                    problem: format!("cannot be written: {error}; give another folder with --out"),
+                    problem: format!("cannot be written: {error}; name another folder with --out"),
                 })
             }
             Ok(Err(why)) => {
@@ -439,8 +439,7 @@ fn settle(name: &str, found: &Unpacked, out: &Path) -> Result<Brought, DeployErr
             Placed::New | Placed::Same => Ok(Some(to)),
             Placed::Another => Err(DeployError::File {
                 path: to.display().to_string(),
-                problem: "is there already and is another than what the board sent; move it away, or give another folder \
-                          with --out"
+                problem: "already exists and differs from what the board sent; move it away, or name another folder with --out"
                     .to_owned(),
             }),
         }
@@ -465,7 +464,7 @@ fn add_manifests(from: &Path, folder: PathBuf) -> Result<Manifests, DeployError>
         Err(_) if !fs::symlink_metadata(&folder).is_ok_and(|there| there.is_dir()) => {
             return Err(DeployError::File {
                 path: folder.display().to_string(),
-                problem: "is there already and is no folder; move it away, or give another with --out"
+                problem: "already exists and is not a folder; move it away, or name another with --out"
                     .to_owned(),
             });
         }
@@ -526,7 +525,7 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 fn not_written(path: &Path, error: &io::Error) -> DeployError {
     DeployError::File {
         path: path.display().to_string(),
-        problem: format!("cannot be written: {error}; give another folder with --out"),
+        problem: format!("cannot be written: {error}; name another folder with --out"),
     }
 }
 

@@ -57,7 +57,7 @@ impl Host {
             .map_err(|error| DeployError::File {
                 path: std::env::temp_dir().display().to_string(),
                 problem: format!(
-                    "cannot make a folder there for the connection: {error}; set TMPDIR to another"
+                    "cannot create a folder there for the connection: {error}; set TMPDIR to another folder"
                 ),
             })?;
         let mut arguments = Vec::new();
@@ -128,7 +128,7 @@ impl Host {
         let said = self.private.path().join(format!("said-{number}"));
         let log = File::create(&said).map_err(|error| DeployError::File {
             path: said.display().to_string(),
-            problem: format!("cannot keep what ssh says: {error}"),
+            problem: format!("cannot store ssh's output: {error}"),
         })?;
         // The board's shell splits what ssh hands over, so each word is quoted for it.
         let line: Vec<String> = remote.iter().map(|word| quote(word)).collect();
@@ -350,7 +350,7 @@ pub fn quote(word: &str) -> String {
 
 fn last_line(said: &str) -> String {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
-    last.map_or_else(|| "ssh said nothing".to_owned(), |line| line.trim().to_owned())
+    last.map_or_else(|| "ssh printed nothing".to_owned(), |line| line.trim().to_owned())
 }
 
 /// What the board says of a full disk, if it says that.
@@ -379,24 +379,23 @@ fn not_reached(host: &str, said: &str) -> (String, String) {
     let has = |phrase: &str| said.contains(phrase);
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
         let name = remembered(said);
-        let said = "its host key is not the one that ssh remembers".to_owned();
+        let said = "its host key differs from the one in ssh's known_hosts".to_owned();
         let known = quote(name.unwrap_or(bare));
         let fix = format!(
-            "if the board was set up anew, run `ssh-keygen -R {known}` and then `ssh {host}` once to accept the new key; if it \
-             was not, something else answers at that address"
+            "if the board was reinstalled, run `ssh-keygen -R {known}` and then `ssh {host}` once to accept the new key; otherwise another machine answers at that address"
         );
         return (said, fix);
     }
     let fix = if has("Host key verification failed") {
         format!("run `ssh {host}` once and accept its key")
     } else if has("Permission denied") || has("Too many authentication failures") {
-        format!("bring it your key with `ssh-copy-id {host}`, or name the right user as USER@HOST")
+        format!("copy your key there with `ssh-copy-id {host}`, or name the right user as USER@HOST")
     } else if has("Could not resolve hostname") {
-        "check the name, or give its address".to_owned()
+        "check the name, or use its address".to_owned()
     } else if has("Connection refused") {
-        "start ssh's server there (sudo apt install openssh-server), or give its port with --ssh-option Port=N".to_owned()
+        "start an ssh server there (sudo apt install openssh-server), or set its port with --ssh-option Port=N".to_owned()
     } else if has("timed out") || has("No route to host") || has("Network is unreachable") {
-        "check that it is up and on this network".to_owned()
+        "check that it is running and on this network".to_owned()
     } else {
         format!("find out with `ssh -v {host}`")
     };
@@ -460,7 +459,7 @@ mod tests {
             ),
             (
                 "ssh: Could not resolve hostname orin: Name or service not known",
-                "give its address",
+                "use its address",
             ),
             (
                 "ssh: connect to host orin port 22: Connection refused",

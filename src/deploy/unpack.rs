@@ -32,15 +32,15 @@ pub struct Unpacked {
 #[allow(missing_docs, reason = "the messages say it")]
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    #[error("it sent {name}, which is no regular file")]
+    #[error("it sent {name}, which is not a regular file")]
     NotAFile { name: String },
     #[error("it sent {name} twice")]
     Twice { name: String },
-    #[error("it sent more than {0}; take more with --at-most")]
+    #[error("it sent more than {0}; raise the limit with --at-most")]
     TooMuch(Bytes),
-    #[error("what it sent is no archive of a run: {0}")]
+    #[error("the data is not an archive of a run: {0}")]
     NoArchive(io::Error),
-    #[error("{} cannot be written: {error}; give another folder with --out", path.display())]
+    #[error("{} cannot be written: {error}; name another folder with --out", path.display())]
     Here { path: PathBuf, error: io::Error },
 }
 

@@ -67,7 +67,7 @@ pub enum DetectorError {
     #[error(transparent)]
     Tensor(#[from] TensorError),
     /// The frame does not hold what the detector takes.
-    #[error("detector takes {wanted:?} frames and was given {found:?}")]
+    #[error("the detector takes {wanted:?} frames, but got {found:?}")]
     WrongContent {
         /// What it takes.
         wanted: ContentKind,

@@ -83,7 +83,7 @@ pub struct PlanCache {
 
 /// Why the cache could not be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the plan cache {folder}: cannot {action} {file}: {error}; give another folder with --cache")]
+#[error("the plan cache {folder}: cannot {action} {file}: {error}; name another folder with --cache")]
 pub struct CacheError {
     folder: String,
     action: &'static str,
@@ -186,7 +186,7 @@ impl PlanCache {
                 continue;
             }
             if !told {
-                log::warn!("another process builds the same plan; waiting for it");
+                log::warn!("another process is building the same plan; waiting for it");
                 told = true;
             }
             if !goes_on() {
@@ -222,13 +222,13 @@ impl PlanCache {
         if blake3::hash(&bytes).to_hex().as_str() == manifest.plan_blake3 {
             return Some(CachedPlan { path, manifest });
         }
-        self.remove_damaged(&path, "its content does not match its manifest");
+        self.remove_damaged(&path, "it does not match its manifest");
         None
     }
 
     fn remove_damaged(&self, path: &Path, problem: &str) {
         log::warn!(
-            "the cached plan {} is damaged ({problem}); it is built again",
+            "the cached plan {} is damaged ({problem}) and is built again",
             path.display()
         );
         let _ = fs::remove_file(manifest::path_of(path));

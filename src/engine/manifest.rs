@@ -136,7 +136,7 @@ pub struct PlanTensor {
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// There is none.
-    #[error("there is no manifest {path} beside the plan")]
+    #[error("the plan has no manifest {path}")]
     Absent {
         /// Where it should be.
         path: PathBuf,
@@ -159,7 +159,7 @@ pub enum ManifestError {
     },
     /// It was written by a newer jetlag.
     #[error(
-        "the manifest {path} has schema {found}, and this jetlag reads up to {SCHEMA}: use a newer jetlag, or build the plan again"
+        "the manifest {path} has schema {found}, but this jetlag reads only up to {SCHEMA}: use a newer jetlag, or build the plan again"
     )]
     Newer {
         /// The file.

@@ -56,7 +56,7 @@ pub enum NetworkError {
         error: std::io::Error,
     },
     /// The network is there and the file with its weights is not.
-    #[error("{path} keeps weights in {file}, which cannot be read: {error}; put it beside the network")]
+    #[error("{path} has weights in {file}, which cannot be read: {error}; put that file next to the network")]
     ExternalData {
         /// The network.
         path: PathBuf,
@@ -66,13 +66,13 @@ pub enum NetworkError {
         error: std::io::Error,
     },
     /// A folder, a pipe, a device.
-    #[error("{path} is no regular file; name an ONNX file")]
+    #[error("{path} is not a regular file; name an ONNX file")]
     NotAFile {
         /// What was named.
         path: PathBuf,
     },
     /// Weights in a file that is none of the network's.
-    #[error("{path} is not read: {problem}")]
+    #[error("{path} was refused: {problem}")]
     WeightsOutside {
         /// The network.
         path: PathBuf,
@@ -94,7 +94,7 @@ pub enum NetworkError {
         found: String,
     },
     /// Not ONNX, or cut off.
-    #[error("{path} is not a whole ONNX file: {problem}; export or download it again")]
+    #[error("{path} is incomplete or damaged: {problem}; export or download it again")]
     NotOnnx {
         /// The file.
         path: PathBuf,

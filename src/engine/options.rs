@@ -205,7 +205,7 @@ impl BuildOptions {
             && !(0..=5).contains(&level)
         {
             problems.push(format!(
-                "optimization level {level}: it goes from 0 (fast build) to 5 (longest search)"
+                "optimization level {level}: must be from 0 (fast build) to 5 (longest search)"
             ));
         }
         if let Some(streams) = self.max_aux_streams
@@ -214,11 +214,10 @@ impl BuildOptions {
             problems.push(format!("{streams} auxiliary streams: 0 or more"));
         }
         if self.gpu_fallback && self.dla_core.is_none() {
-            problems
-                .push("GPU fallback is for a DLA build: say which accelerator with --dla-core".to_owned());
+            problems.push("GPU fallback is only for DLA builds: set --dla-core".to_owned());
         }
         if self.dla_core.is_some_and(|core| core < 0) {
-            problems.push("the DLA core is a number from 0 on".to_owned());
+            problems.push("the DLA core must be 0 or more".to_owned());
         }
         if self.dla_core.is_some()
             && matches!(
@@ -227,7 +226,7 @@ impl BuildOptions {
             )
         {
             problems.push(format!(
-                "a DLA computes in fp16 or int8, not in {}: ask for fp16, int8, or strongly-typed with a network of these types",
+                "a DLA computes in fp16 or int8, not in {}: use fp16, int8, or strongly-typed with a network of these types",
                 self.precision
             ));
         }
@@ -239,12 +238,12 @@ impl BuildOptions {
         };
         if let Some(pool) = self.pools.keys().find(is_dla).filter(|_| self.dla_core.is_none()) {
             problems.push(format!(
-                "the pool {} is for a DLA build: say which accelerator with --dla-core",
+                "the pool {} is only for DLA builds: set --dla-core",
                 pool.name()
             ));
         }
         if self.calibration.is_some() && !matches!(self.precision, Precision::Int8 | Precision::Best) {
-            problems.push("calibration is for --precision int8 or best".to_owned());
+            problems.push("calibration needs --precision int8 or best".to_owned());
         }
         problems
     }
@@ -272,7 +271,7 @@ impl FromStr for NamedShapes {
         for part in text.split(',') {
             let wrong = || {
                 OptionError(format!(
-                    "`{part}`: write INPUT:1x3x640x640, several with commas between"
+                    "`{part}`: write INPUT:1x3x640x640, several separated by commas"
                 ))
             };
             // Names of tensors may hold colons ("images:0"); the shape follows the last.
@@ -308,7 +307,7 @@ pub fn profiles(
     for (name, shapes) in given {
         if !shapes.is_empty() && shapes.len() != count {
             return Err(OptionError(format!(
-                "--{name}-shapes is given {} times and another {count} times: once a profile each",
+                "--{name}-shapes is given {} times and another {count} times: give each once per profile",
                 shapes.len()
             )));
         }
@@ -359,7 +358,7 @@ impl FromStr for PoolLimit {
         })?;
         let pool = POOLS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let (_, pool) =
-            pool.ok_or_else(|| OptionError(format!("there is no pool `{name}`; there are {}", names())))?;
+            pool.ok_or_else(|| OptionError(format!("unknown pool `{name}`; pools: {}", names())))?;
         Ok(Self(*pool, parse_bytes(size)?))
     }
 }
@@ -378,7 +377,7 @@ impl Pool {
 fn parse_bytes(text: &str) -> Result<u64, OptionError> {
     let wrong = || {
         OptionError(format!(
-            "`{text}` is no size: write a number with its unit, B, KiB, MiB or GiB"
+            "`{text}` is not a size: write a number with its unit, B, KiB, MiB or GiB"
         ))
     };
     let text = text.trim();
@@ -407,7 +406,7 @@ impl FromStr for ComputeCapability {
     type Err = OptionError;
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
-        let wrong = || OptionError(format!("`{text}` is no compute capability: write 89 or 8.9"));
+        let wrong = || OptionError(format!("`{text}` is not a compute capability: write 89 or 8.9"));
         let number = match text.split_once('.') {
             Some((major, minor)) if minor.len() == 1 => format!("{major}{minor}"),
             None => text.to_owned(),

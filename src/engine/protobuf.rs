@@ -28,7 +28,7 @@ pub enum Fault {
     #[error("{0}")]
     Io(#[from] std::io::Error),
     /// A length beyond what holds it.
-    #[error("at byte {at}, a field of a {message} claims {wanted} bytes, and {found} are left of it")]
+    #[error("at byte {at}, a field of a {message} claims {wanted} bytes, but only {found} are left")]
     TooLong {
         /// Where the field begins.
         at: u64,
@@ -40,13 +40,13 @@ pub enum Fault {
         found: u64,
     },
     /// A number of more than 64 bits, or only a part of one.
-    #[error("at byte {at} stands a number that no ONNX file has")]
+    #[error("at byte {at}, there is a number that is invalid in ONNX")]
     Number {
         /// Where it begins.
         at: u64,
     },
     /// Neither a number nor something with a length.
-    #[error("at byte {at} stands no field that an ONNX file can have (tag {tag})")]
+    #[error("at byte {at}, there is a field that is invalid in ONNX (tag {tag})")]
     Field {
         /// Where it begins.
         at: u64,
@@ -54,7 +54,7 @@ pub enum Fault {
         tag: u64,
     },
     /// Graphs within graphs within graphs.
-    #[error("at byte {at}, messages lie more than {MOST_DEPTH} deep within each other")]
+    #[error("at byte {at}, messages are nested more than {MOST_DEPTH} deep")]
     TooDeep {
         /// Where the first too deep one begins.
         at: u64,
@@ -77,8 +77,7 @@ pub enum Fault {
     },
     /// Weights that are kept where they may not be.
     #[error(
-        "the tensor `{name}` at byte {at} is kept in `{file}`, and weights are taken only from files in its own folder or below it: \
-         export it so, or as one file"
+        "the data of tensor `{name}` at byte {at} is in `{file}`; weights are read only from files in the network's folder or below. Export it that way, or as one file"
     )]
     Outside {
         /// Where the tensor begins.
@@ -381,14 +380,14 @@ impl<R: BufRead + Seek> Walk<R> {
 
     fn tensor(&mut self, at: u64, tensor: Tensor) -> Result<(), Fault> {
         let Some(elements) = elements(&tensor.dims) else {
-            let problem = "has dimensions that no tensor can have".to_owned();
+            let problem = "has invalid dimensions".to_owned();
             return Err(of_tensor(&tensor, at, problem));
         };
         let bits = bits(tensor.data_type);
         let bytes = u128::from(elements) * u128::from(bits.unwrap_or(8));
         let bytes = bytes.div_ceil(8);
         if bytes > i64::MAX as u128 {
-            let problem = format!("has {elements} elements, more than any memory holds");
+            let problem = format!("has {elements} elements, more than fit in memory");
             return Err(of_tensor(&tensor, at, problem));
         }
         let bytes = bytes as u64;
@@ -400,7 +399,7 @@ impl<R: BufRead + Seek> Walk<R> {
                 Some(_) if bytes != tensor.raw_bytes => {
                     let found = tensor.raw_bytes;
                     let problem =
-                        format!("has {elements} elements, which are {bytes} bytes, and its data has {found}");
+                        format!("has {elements} elements, or {bytes} bytes, but its data has {found}");
                     Err(of_tensor(&tensor, at, problem))
                 }
                 _ => Ok(()),
@@ -409,7 +408,7 @@ impl<R: BufRead + Seek> Walk<R> {
         // Of the smallest types, four are in a byte.
         if bytes > NO_MATTER && elements > tensor.typed_bytes.saturating_mul(4) {
             let found = tensor.typed_bytes;
-            let problem = format!("has {elements} elements, and its data has {found} bytes");
+            let problem = format!("has {elements} elements, but its data has {found} bytes");
             return Err(of_tensor(&tensor, at, problem));
         }
         Ok(())
@@ -434,7 +433,7 @@ impl<R: BufRead + Seek> Walk<R> {
             (0, bytes) => bytes.unwrap_or(0),
             (length, Some(bytes)) if length != bytes => {
                 let problem = format!(
-                    "is {bytes} bytes by its dimensions, and {length} in `{}`",
+                    "needs {bytes} bytes by its dimensions, but has {length} in `{}`",
                     shown(file)
                 );
                 return Err(of_tensor(&tensor, at, problem));

@@ -39,7 +39,7 @@ pub enum GpuError {
     #[error("the CUDA driver lists no device")]
     NoDevice,
     /// A number beyond the devices that there are.
-    #[error("there is no GPU {ordinal}: the driver lists {found}, numbered from 0")]
+    #[error("GPU {ordinal} does not exist: the driver lists {found}, numbered from 0")]
     NoSuchDevice {
         /// The number asked for.
         ordinal: u16,
@@ -48,7 +48,7 @@ pub enum GpuError {
     },
     /// The device's memory is full.
     #[error(
-        "the GPU has no room for {}{}; fewer tenants, a smaller `depth` or `context_memory: Shared` need less",
+        "not enough GPU memory for {}{}; use fewer tenants, a smaller `depth` or `context_memory: Shared`",
         Bytes(*wanted), free.map_or(String::new(), |free| format!(" ({} are free)", Bytes(free)))
     )]
     OutOfMemory {
@@ -59,8 +59,7 @@ pub enum GpuError {
     },
     /// The host has no more memory that can be pinned.
     #[error(
-        "the host has no room for {} of pinned memory, which on an integrated GPU is the GPU's as well; fewer tenants or a \
-         smaller `depth` need less", Bytes(*wanted)
+        "not enough host memory for {} of pinned memory (an integrated GPU shares it); use fewer tenants or a smaller `depth`", Bytes(*wanted)
     )]
     PinnedFull {
         /// Bytes asked for.
@@ -68,11 +67,11 @@ pub enum GpuError {
     },
     /// The device has no room for one more program.
     #[error(
-        "the GPU has no room for the context of one more program; fewer `processes`, or fewer programs beside this one, need less"
+        "not enough GPU memory for another process's context; use fewer `processes`, or stop other programs"
     )]
     NoRoomForContext,
     /// A kernel's memory that is smaller than the kernel needs.
-    #[error("{what} have {found} bytes, and {wanted} are needed")]
+    #[error("{what} have {found} bytes, but {wanted} are needed")]
     TooSmall {
         /// What is too small.
         what: &'static str,
@@ -83,7 +82,7 @@ pub enum GpuError {
     },
     /// A driver older than what is asked of it.
     #[error(
-        "{what} needs a driver for CUDA {}, and this one serves {}; update the driver or share another way",
+        "{what} needs a driver for CUDA {}, but this one supports {}; update the driver or use another sharing mode",
         version(*needs), version(*found)
     )]
     TooOld {
@@ -95,7 +94,7 @@ pub enum GpuError {
         found: i32,
     },
     /// More partitions than the device can be divided into.
-    #[error("the GPU divides into {found} groups of multiprocessors, and {wanted} partitions are asked for")]
+    #[error("the GPU divides into {found} groups of multiprocessors, but {wanted} partitions are needed")]
     TooFewGroups {
         /// Partitions asked for.
         wanted: usize,
@@ -103,7 +102,7 @@ pub enum GpuError {
         found: usize,
     },
     /// The device does not come to an end.
-    #[error("the GPU was not done after {} s (`watchdog`); it hangs, or the limit is too short", limit.as_secs_f64())]
+    #[error("the GPU did not finish within {} s (`watchdog`); it hangs, or the limit is too short", limit.as_secs_f64())]
     Hangs {
         /// The limit.
         limit: std::time::Duration,

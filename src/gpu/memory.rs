@@ -242,7 +242,7 @@ impl PinnedMemory {
 fn driver_gave_nothing(call: &'static str, bytes: usize) -> GpuError {
     GpuError::Driver {
         call,
-        problem: format!("it answered no address for {bytes} bytes"),
+        problem: format!("it returned no address for {bytes} bytes"),
     }
 }
 

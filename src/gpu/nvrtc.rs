@@ -16,9 +16,7 @@ type Program = *mut std::ffi::c_void;
 pub enum NvrtcError {
     /// No library.
     #[error(
-        "kernels of our own need NVRTC, and it was not found (looked for {}). It comes with the CUDA toolkit: package \
-         cuda-nvrtc-12-6 or nvidia-cuda-nvrtc-cu12 (pip) with the release of your driver; on a Jetson cuda-nvrtc, part of \
-         nvidia-jetpack. JETLAG_NVRTC names the library or its folder",
+        "jetlag's kernels need NVRTC, which was not found (looked for {}). It comes with the CUDA toolkit: package cuda-nvrtc-12-6 or nvidia-cuda-nvrtc-cu12 (pip) for your driver's release; on a Jetson cuda-nvrtc, part of nvidia-jetpack. Set JETLAG_NVRTC to the library or its folder",
         looked.join(", ")
     )]
     Missing {
@@ -46,7 +44,7 @@ pub enum NvrtcError {
         log: String,
     },
     /// It compiles for newer devices alone.
-    #[error("NVRTC {version} knows no device as old as compute capability {}.{}; an older release of the CUDA toolkit does", capability / 10, capability % 10)]
+    #[error("NVRTC {version} no longer supports compute capability {}.{}; use an older release of the CUDA toolkit", capability / 10, capability % 10)]
     TooNew {
         /// NVRTC's release.
         version: String,

@@ -28,18 +28,16 @@ pub enum RangeError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// A recording without tenants.
-    #[error(
-        "a recording needs at least one tenant: name what the application does, such as Tenant::new(\"camera\")"
-    )]
+    #[error("a recording needs at least one tenant, such as Tenant::new(\"camera\")")]
     NoTenants,
     /// Two tenants of one name, or more than the file can tell apart.
-    #[error("the tenant `{name}` is there twice: give each a name of its own")]
+    #[error("the tenant `{name}` exists twice: give each its own name")]
     TwiceTheSame {
         /// Their name.
         name: String,
     },
     /// A track of a tenant that the recording does not have.
-    #[error("there is no tenant `{name}`; the recording has {known}")]
+    #[error("unknown tenant `{name}`; the recording has {known}")]
     UnknownTenant {
         /// What was asked for.
         name: String,

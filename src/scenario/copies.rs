@@ -32,7 +32,7 @@ pub(super) fn expand(
         if let Some(place) = place.filter(|_| sharing != Sharing::Processes) {
             let kind = ProblemKind::Contradiction {
                 what: format!("`processes` or `gpus` of {label}"),
-                why: format!("each copy is a process of its own, and `sharing` is {sharing:?}"),
+                why: format!("each copy runs in its own process, but `sharing` is {sharing:?}"),
                 advice: "set sharing: Processes, or leave them out".into(),
             };
             r.report(place, kind);
@@ -71,8 +71,8 @@ fn devices(typed: &TenantFile, label: &str, r: &mut Reader) -> Vec<u16> {
     if typed.gpu.gpu.given().is_some() {
         let kind = ProblemKind::Contradiction {
             what: what.clone(),
-            why: "`gpu` names one device and `gpus` the devices of its copies".into(),
-            advice: "give one of the two".into(),
+            why: "`gpu` is for one device and `gpus` for the devices of copies".into(),
+            advice: "set only one of them".into(),
         };
         r.report(place, kind);
     }
@@ -111,7 +111,7 @@ fn copy_name(name: &str, typed: &[String], place: &Place, r: &mut Reader) {
         let kind = ProblemKind::Contradiction {
             what: format!("the copy `{}`", shown(name)),
             why: match taken {
-                true => "another tenant has that name".into(),
+                true => "another tenant already has that name".into(),
                 false => format!("its name is longer than {LONGEST_NAME} letters"),
             },
             advice: "rename one of the two tenants".into(),

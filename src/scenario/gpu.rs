@@ -50,7 +50,7 @@ pub(super) fn resolve(typed: &GpuFile, label: &str, r: &mut Reader) -> GpuUse {
     let of = |field: &str| format!("`{field}` of {label}");
     if let Some(spot) = typed.share.given() {
         let ok = spot.value > 0.0 && spot.value <= 1.0;
-        let wanted = "above 0 and at most 1: a part of the GPU's multiprocessors";
+        let wanted = "above 0 and at most 1: a share of the GPU's multiprocessors";
         require(r, spot, ok, of("share"), wanted);
     }
     if let Some(spot) = typed.gpu.given() {
@@ -67,7 +67,7 @@ pub(super) fn resolve(typed: &GpuFile, label: &str, r: &mut Reader) -> GpuUse {
     }
 }
 
-/// Shares of one device add up to 1 at most.
+/// Shares of one device add up to at most 1.
 pub(super) fn shares<'a>(tenants: impl Iterator<Item = &'a GpuFile>, r: &mut Reader) {
     let mut sum = 0.0;
     for Spot { value, place } in tenants.filter_map(|tenant| tenant.share.given()) {
@@ -76,7 +76,7 @@ pub(super) fn shares<'a>(tenants: impl Iterator<Item = &'a GpuFile>, r: &mut Rea
             let kind = ProblemKind::OutOfRange {
                 what: "the sum of all `share`s".to_owned(),
                 found: format!("{sum:.2} with this one"),
-                wanted: "1 at most".to_owned(),
+                wanted: "at most 1".to_owned(),
             };
             r.report(place, kind);
             return;

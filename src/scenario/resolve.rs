@@ -193,8 +193,8 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
             place,
             ProblemKind::Contradiction {
                 what: "`sim_contention`".into(),
-                why: "no tenant here has the Sim backend, and only that one is slowed by it".into(),
-                advice: "leave it out, or give a tenant backend: Sim(…)".into(),
+                why: "no tenant has the Sim backend, the only one that it affects".into(),
+                advice: "leave it out, or set a tenant's backend: Sim(…)".into(),
             },
         );
     }
@@ -324,7 +324,7 @@ fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
         spot,
         ok,
         "name",
-        "1 to 64 letters, digits, `-`, `_` or `.`, beginning with none of `-` and `.`: the run file is called after it",
+        "1 to 64 letters, digits, `-`, `_` or `.`, not starting with `-` or `.`: it names the run file",
     );
     name.clone()
 }
@@ -341,7 +341,7 @@ fn number_of_tenants(found: usize, place: &Place, r: &mut Reader) {
         let kind = ProblemKind::OutOfRange {
             what: "the number of `tenants`, with their copies,".into(),
             found: found.to_string(),
-            wanted: format!("at most {MOST_TENANTS}: each takes threads and memory of its own"),
+            wanted: format!("at most {MOST_TENANTS}: each needs its own threads and memory"),
         };
         r.report(place, kind);
     }
@@ -364,10 +364,10 @@ fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
             spot,
             ok,
             "the tenant's `name`",
-            "1 to 64 of a-z, 0-9, `-` and `_`, beginning with a letter or digit: it names channels of the run file",
+            "1 to 64 of a-z, 0-9, `-` and `_`, starting with a letter or digit: it names channels in the run file",
         );
         let wanted = format!(
-            "another word: {} name other channels of the run file",
+            "another word: {} are other channels in the run file",
             RESERVED.join(", ")
         );
         require(r, spot, !RESERVED.contains(&name), "the tenant's `name`", &wanted);
@@ -391,7 +391,7 @@ pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {
         let kind = ProblemKind::Contradiction {
             what: "`sharing`".into(),
             why: format!("{:?} cannot be simulated under the Virtual clock", spot.value),
-            advice: "take Streams, RoundRobin, Exclusive or Edf, or clock: Real".into(),
+            advice: "use Streams, RoundRobin, Exclusive or Edf, or clock: Real".into(),
         };
         r.report(&spot.place, kind);
     }
@@ -406,7 +406,7 @@ fn processes(typed: &ScenarioFile, r: &mut Reader) {
     {
         let kind = ProblemKind::Contradiction {
             what: "`mps`".into(),
-            why: format!("MPS is between processes, and under {sharing:?} all tenants are in one"),
+            why: format!("MPS works between processes, but under {sharing:?} all tenants are in one process"),
             advice: "set sharing: Processes, or leave it out".into(),
         };
         r.report(&spot.place, kind);
@@ -417,9 +417,9 @@ fn processes(typed: &ScenarioFile, r: &mut Reader) {
     {
         let kind = ProblemKind::Contradiction {
             what: "`sim_contention`".into(),
-            why: "under Processes each simulated tenant has a device of its own, and none slows another down"
+            why: "under Processes each simulated tenant has its own device, so none slows another down"
                 .into(),
-            advice: "leave it out, or take another way of sharing".into(),
+            advice: "leave it out, or use another sharing mode".into(),
         };
         r.report(&spot.place, kind);
     }

@@ -32,11 +32,11 @@ fn apply_one(root: &mut Node, set: &str, place: &Place) -> Result<(), String> {
         .ok_or("there is no `=`; write path=value, such as duration=5s or tenants.camera.arrival.hz=60")?;
     let segments: Vec<&str> = path.split('.').map(str::trim).collect();
     if segments.iter().any(|segment| segment.is_empty()) {
-        return Err("a name is missing in the path; write it like tenants.camera.arrival.hz".into());
+        return Err("the path has an empty name; write it like tenants.camera.arrival.hz".into());
     }
     if segments.len() > DEEPEST_PATH {
         return Err(format!(
-            "the path has {} names; no field is that deep",
+            "the path has {} names; no field is nested that deep",
             segments.len()
         ));
     }
@@ -71,7 +71,7 @@ fn put(root: &mut Node, segments: &[&str], value: Node, place: &Place) -> Result
     }
     if walked.starts_with("tenants.") && segments.len() == 2 {
         return Err(format!(
-            "this names a whole tenant; name one of its fields, such as {}.deadline=80ms",
+            "this is a whole tenant; set one of its fields, such as {}.deadline=80ms",
             shown(&walked)
         ));
     }
@@ -93,7 +93,7 @@ fn step<'n>(node: &'n mut Node, segment: &str, walked: &str, place: &Place) -> R
             Ok(&mut list[index])
         }
         _ => Err(format!(
-            "`{}` is {described} and has no part `{}`",
+            "`{}` is {described} and has no field `{}`",
             shown(walked),
             shown(segment)
         )),
@@ -123,7 +123,7 @@ fn position(list: &[Node], segment: &str, walked: &str) -> Result<usize, String>
         Ok(index) if index < list.len() => return Ok(index),
         Ok(index) => {
             return Err(format!(
-                "`{walked}` has {} elements, counted from 0; there is no {index}",
+                "`{walked}` has {} elements, counted from 0; element {index} does not exist",
                 list.len()
             ));
         }
@@ -131,7 +131,7 @@ fn position(list: &[Node], segment: &str, walked: &str) -> Result<usize, String>
     }
     if names.is_empty() {
         return Err(format!(
-            "`{}` is a list; name an element by its index, from 0",
+            "`{}` is a list; select an element by its index, from 0",
             shown(walked)
         ));
     }
@@ -189,10 +189,10 @@ mod tests {
         for (set, said) in [
             ("tenants.lidra.depth=2", "did you mean `lidar`?"),
             ("tenants.2.depth=2", "counted from 0"),
-            ("tenants.camera.depth.x=2", "has no part `x`"),
+            ("tenants.camera.depth.x=2", "has no field `x`"),
             ("tenants.camera=2", "one of its fields"),
             ("duration", "there is no `=`"),
-            ("tenants..x=1", "a name is missing"),
+            ("tenants..x=1", "an empty name"),
             ("expect.x=1", "by its index"),
             ("tenants.camera.arrival=Periodic(hz: 60", "cannot be read"),
         ] {

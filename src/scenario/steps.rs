@@ -32,7 +32,7 @@ pub(super) fn read_matrix(r: &mut Reader, node: &Node, field: &str) -> Option<Ma
     let fields = r.record(node, field, "Matrix", example, &["sharing", "inputs"])?;
     Some(MatrixFile {
         sharing: r.optional(&fields, "sharing", |r, node, field| {
-            let expected = "a list of ways of sharing, such as [Streams, Exclusive]";
+            let expected = "a list of sharing modes, such as [Streams, Exclusive]";
             r.list(node, field, expected, one_of("sharing"))
         }),
         inputs: r.optional(&fields, "inputs", |r, node, field| {
@@ -67,7 +67,7 @@ pub(super) fn matrix(
 ) -> Option<Matrix> {
     let Spot { value: typed, place } = typed.given()?;
     if tenants.len() < 2 {
-        let why = "a matrix is of pairs, and there are fewer than two tenants";
+        let why = "a matrix needs pairs, but there are fewer than two tenants";
         contradiction(r, place, "matrix", why, "leave it out, or add a tenant");
     }
     let mut ways = vec![own];
@@ -78,9 +78,8 @@ pub(super) fn matrix(
         }
     }
     if ways.len() > 1 && ways.contains(&Sharing::Processes) {
-        let why = "Processes cannot be mixed with other ways of sharing in one run: its tenants are processes of their own \
-                   from the start";
-        let advice = "make two scenarios of it, and set them side by side with jetlag compare";
+        let why = "Processes cannot be mixed with other sharing modes in one run: its tenants are separate processes from the start";
+        let advice = "make two scenarios, and compare them with jetlag compare";
         let place = typed.sharing.given().map_or(place, |list| &list.place);
         contradiction(r, place, "matrix", why, advice);
     }
@@ -88,7 +87,7 @@ pub(super) fn matrix(
     if let Some(spot) = typed.inputs.given()
         && spot.value.len() < 2
     {
-        let why = "an effect of the co-runner's input needs a co-runner";
+        let why = "the effect of a co-runner's input needs a co-runner";
         let advice = "give at least two lists, one for each detector";
         contradiction(r, &spot.place, "inputs", why, advice);
     }
@@ -146,7 +145,7 @@ pub(super) fn sweep(
     }
     let tenant = tenants.iter().find(|tenant| tenant.name == name.value);
     if tenant.is_some_and(|tenant| tenant.stress().is_some()) {
-        let why = "a stressor's `level` and `burst` say when its bursts are due";
+        let why = "a stressor's `level` and `burst` define when its bursts are due";
         let advice = "sweep a detector, or give several stressors of different levels and run --matrix";
         let kind = ProblemKind::Contradiction {
             what: "`tenant` of `sweep`".to_owned(),
@@ -157,13 +156,13 @@ pub(super) fn sweep(
     }
     let endless = |tenant: &Tenant| tenant.backend == BackendChoice::Null && tenant.frames.is_none();
     if closed && clock == ClockKind::Virtual && tenant.is_some_and(endless) {
-        let why = "Null takes no time and a closed loop leaves no gaps, so virtual time would stand still";
+        let why = "Null takes no time and a closed loop has no gaps, so virtual time would stand still";
         contradiction(
             r,
             place,
             "closed",
             why,
-            "leave it out, or give the tenant backend: Sim(…)",
+            "leave it out, or set the tenant's backend: Sim(…)",
         );
     }
     let mut hz: Vec<f64> = Vec::new();

@@ -29,12 +29,12 @@ pub(super) fn resolve(typed: &StressFile, label: &str, r: &mut Reader) -> Stress
     let of = |field: &str| format!("`{field}` of {label}");
     let level = typed.level.value;
     let is_level = (0.001..=1.0).contains(&level);
-    let wanted = "from 0.001 to 1: a part of what the resource does alone";
+    let wanted = "from 0.001 to 1: a share of the resource's full load";
     require(r, &typed.level, is_level, of("level"), wanted);
     if let Some(spot) = typed.burst.given() {
         let ok = (Nanos::from_micros(100)..=Nanos::from_millis(100)).contains(&spot.value);
         let wanted =
-            "from 100us to 100ms: shorter ones cannot be started in time, longer ones are no steady load";
+            "from 100us to 100ms: shorter bursts cannot start in time, longer ones are not a steady load";
         require(r, spot, ok, of("burst"), wanted);
     }
     Stress {
@@ -53,11 +53,11 @@ pub(super) fn contradictions<'a>(
     for (field, place) in given {
         let (why, advice) = match field {
             "arrival" => (
-                "a stressor's `level` and `burst` say when its bursts are due",
+                "a stressor's `level` and `burst` define when its bursts are due",
                 "leave `arrival` out, or change `level` or `burst`",
             ),
             _ => (
-                "a stressor makes its own load and takes no frames",
+                "a stressor generates its own load and processes no frames",
                 "leave it out, or choose a backend that runs detectors",
             ),
         };

@@ -145,7 +145,7 @@ impl One<'_> {
                         field: "detector",
                         owner: self.label.clone(),
                         example: "detector: \"engines/camera.ron\" (a spec), or \"builtin:camera\" or \
-                                  \"builtin:lidar\"; only the backends Sim, Null and Stress do without one"
+                                  \"builtin:lidar\"; only the backends Sim, Null and Stress need none"
                             .into(),
                     };
                     r.report(&self.typed.place, kind);
@@ -167,8 +167,7 @@ impl One<'_> {
             return Some(DetectorRef::Builtin(name.to_owned()));
         }
         if spot.value.ends_with(".onnx") {
-            let wanted = "a detector spec (.ron), which names the network and says how to prepare its input \
-                          and read its output; engines/camera.ron is one";
+            let wanted = "a detector spec (.ron), which names the network and describes its input and output; see engines/camera.ron";
             require(r, spot, false, self.of("detector"), wanted);
             return None;
         }
@@ -225,8 +224,7 @@ impl One<'_> {
                         field: "source",
                         owner: self.label.clone(),
                         example: "source: Synthetic(Camera), Synthetic(Lidar), Images(\"folder\") or \
-                                  Points(\"folder\"); only a tenant without a detector, on Sim or Null, does \
-                                  without one"
+                                  Points(\"folder\"); only a tenant on Sim or Null without a detector needs none"
                             .into(),
                     };
                     r.report(&self.typed.place, kind);
@@ -239,12 +237,12 @@ impl One<'_> {
         match &spot.value {
             SourceFile::Empty => {
                 if has_detector || self.simulates() == Some(false) {
-                    let advice = "take Synthetic(…), Images(\"…\") or Points(\"…\"), or backend: Sim(…) or Null without a detector";
+                    let advice = "use Synthetic(…), Images(\"…\") or Points(\"…\"), or backend: Sim(…) or Null without a detector";
                     self.contradiction(
                         r,
                         &spot.place,
                         "source",
-                        "Empty frames hold nothing to detect in",
+                        "Empty frames contain nothing to detect",
                         advice,
                     );
                 }
@@ -303,7 +301,7 @@ impl One<'_> {
                         spot,
                         ok,
                         self.of("scenes"),
-                        "from 1 to 4096: they are kept in memory",
+                        "from 1 to 4096, since they are kept in memory",
                     );
                 }
                 SourceSpec::Synthetic {
@@ -342,12 +340,12 @@ impl One<'_> {
         };
         let (why, advice) = match (detector, images) {
             (Some("builtin:camera"), false) => (
-                "builtin:camera takes images and this source yields sweeps",
-                "take Synthetic(Camera) or Images(\"…\"), or builtin:lidar",
+                "builtin:camera takes images, but this source yields sweeps",
+                "use Synthetic(Camera) or Images(\"…\"), or builtin:lidar",
             ),
             (Some("builtin:lidar"), true) => (
-                "builtin:lidar takes sweeps and this source yields images",
-                "take Synthetic(Lidar) or Points(\"…\"), or builtin:camera",
+                "builtin:lidar takes sweeps, but this source yields images",
+                "use Synthetic(Lidar) or Points(\"…\"), or builtin:camera",
             ),
             _ => return,
         };
@@ -414,8 +412,8 @@ impl One<'_> {
                     Read::Given(spot) => matches!(spot.value, SourceFile::Empty),
                 };
                 if empty {
-                    let why = "Replay releases frames at their capture times, and the source Empty has none";
-                    let advice = "give a source that has them, or take Periodic(hz: 30)";
+                    let why = "Replay releases frames at their capture times, but the source Empty has none";
+                    let advice = "use a source that has them, or Periodic(hz: 30)";
                     self.contradiction(r, place, "arrival", why, advice);
                 }
                 Arrival::Replay { speed: speed.or(1.0) }
@@ -472,8 +470,8 @@ impl One<'_> {
             _ => &self.typed.place,
         };
         if self.simulates() == Some(false) || matches!(backend, BackendChoice::Stress(_)) {
-            let why = "under the Virtual clock every tenant must be simulated, and this one really computes";
-            let advice = "give it backend: Sim(…) or Null, or take clock: Real";
+            let why = "under the Virtual clock every tenant must be simulated, but this one really computes";
+            let advice = "use backend: Sim(…) or Null, or clock: Real";
             self.contradiction(r, place, "backend", why, advice);
         }
         let endless = matches!(self.typed.arrival, Read::Absent | Read::Given(_))
@@ -481,8 +479,8 @@ impl One<'_> {
             && *arrival == Arrival::Closed
             && matches!(self.typed.frames, Read::Absent);
         if endless {
-            let why = "Null takes no time and Closed leaves no gaps, so virtual time would stand still";
-            let advice = "take Periodic(hz: 30), backend: Sim(…), clock: Real, or set frames";
+            let why = "Null takes no time and Closed has no gaps, so virtual time would stand still";
+            let advice = "use Periodic(hz: 30), backend: Sim(…) or clock: Real, or set frames";
             self.contradiction(r, place, "backend", why, advice);
         }
     }

@@ -13,18 +13,18 @@ pub fn text(rows: &[ClockRow], holder: Option<Option<u32>>, out: &mut dyn Write)
     if rows.is_empty() {
         return writeln!(
             out,
-            "No clock can be read here, as is usual in virtual machines and containers."
+            "No clock can be read here, which is usual in virtual machines and containers."
         );
     }
     let mut grid = Grid::headed()
         .column("clock", Align::Left)
-        .column("lowest", Align::Right)
-        .column("highest", Align::Right)
+        .column("min", Align::Right)
+        .column("max", Align::Right)
         .column("now", Align::Right)
         .column("", Align::Left);
     let mhz = |value: Option<f64>| value.map_or("–".to_owned(), |mhz| format!("{mhz:.0} MHz"));
     for row in rows {
-        let state = if row.held { "held" } else { "follows the load" };
+        let state = if row.held { "locked" } else { "follows the load" };
         grid.row(vec![
             (row.of.clone(), Ink::Bold),
             (mhz(row.min_mhz), Ink::Plain),
@@ -35,10 +35,10 @@ pub fn text(rows: &[ClockRow], holder: Option<Option<u32>>, out: &mut dyn Write)
     }
     out.write_all(grid.render(&Style::default()).as_bytes())?;
     match holder {
-        Some(Some(pid)) => writeln!(out, "\nProcess {pid} holds them until its run ends."),
+        Some(Some(pid)) => writeln!(out, "\nLocked by process {pid} until its run ends."),
         Some(None) => writeln!(
             out,
-            "\nHeld by `jetlag clocks max`; give them back with `jetlag clocks restore`."
+            "\nLocked by `jetlag clocks max`; restore them with `jetlag clocks restore`."
         ),
         None => Ok(()),
     }

@@ -32,9 +32,9 @@ pub fn text(checks: &[Check], out: &mut dyn Write) -> io::Result<()> {
     }
     let gaps = checks.iter().filter(|check| check.status == Status::Gap).count();
     let conclusion = match gaps {
-        0 => "No gaps. What is marked -- is worth knowing.".to_owned(),
-        1 => "One gap, marked !!: what it limits is said there, and what to do.".to_owned(),
-        n => format!("{n} gaps, marked !!: what they limit is said there, and what to do."),
+        0 => "No gaps. Lines marked -- are notes.".to_owned(),
+        1 => "One gap, marked !!, with what it limits and what to do.".to_owned(),
+        n => format!("{n} gaps, marked !!, with what they limit and what to do."),
     };
     writeln!(out, "\n{conclusion}")
 }
@@ -109,7 +109,7 @@ ok  CPU           AMD Ryzen 9 7950X: 32 cores for tenants, samplers and recorder
                   → Install TensorRT 8.5 or later (on Jetson: the nvidia-jetpack package), if there
                   is a GPU to use.
 
-One gap, marked !!: what it limits is said there, and what to do.
+One gap, marked !!, with what it limits and what to do.
 "
         );
     }

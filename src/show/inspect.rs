@@ -120,7 +120,7 @@ fn shortened(names: &[String]) -> String {
     match names {
         [] => "none".to_owned(),
         _ if names.len() <= 8 => names.join(", "),
-        _ => format!("{}, … ({} in all)", names[..6].join(", "), names.len()),
+        _ => format!("{}, … ({} in total)", names[..6].join(", "), names.len()),
     }
 }
 
@@ -130,7 +130,7 @@ pub fn node_times(times: &[NodeTime], executions: u32, most: usize) -> String {
     let mut sorted: Vec<&NodeTime> = times.iter().collect();
     sorted.sort_by_key(|t| -t.took.0);
     let mut out = format!(
-        "\n  time per node on the cpu backend, median of {executions}, one thread, node by node: {} in all\n",
+        "\n  time per node on the cpu backend, median of {executions}, one thread, one node at a time: {} in total\n",
         Nanos(total)
     );
     for time in sorted.iter().take(most) {

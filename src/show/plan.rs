@@ -258,7 +258,7 @@ pub fn plan(view: &PlanView<'_>) -> String {
         Err(problem) => {
             let _ = writeln!(
                 out,
-                "\n  not loaded here, so layers and memory are not known: {problem}"
+                "\n  not loaded, so layers and memory are not known: {problem}"
             );
         }
     }
@@ -268,11 +268,11 @@ pub fn plan(view: &PlanView<'_>) -> String {
 fn loaded(out: &mut String, facts: &PlanFacts) {
     let _ = writeln!(
         out,
-        "  memory     {} of activations a context",
+        "  memory     {} of activations per context",
         Bytes(facts.device_memory_bytes)
     );
     if let Some(streams) = facts.aux_streams.filter(|streams| *streams > 0) {
-        let _ = writeln!(out, "  streams    {streams} beside its own");
+        let _ = writeln!(out, "  streams    {streams} auxiliary");
     }
     out.push('\n');
     let width = facts
@@ -312,7 +312,7 @@ fn loaded(out: &mut String, facts: &PlanFacts) {
     if names.len() > MOST_LAYERS {
         let _ = writeln!(
             out,
-            "    … and {} more; --format json has them all",
+            "    … and {} more; --format json lists all",
             names.len() - MOST_LAYERS
         );
     }
@@ -371,12 +371,12 @@ mod tests {
         let view = PlanView {
             name: "a.plan",
             bytes: 5,
-            manifest: Err("there is no manifest"),
+            manifest: Err("the plan has no manifest"),
             loaded: Err("there is no GPU"),
         };
         let text = plan(&view);
         assert!(
-            text.contains("there is no manifest") && text.contains("not known: there is no GPU"),
+            text.contains("the plan has no manifest") && text.contains("not known: there is no GPU"),
             "{text}"
         );
         assert_eq!(plan_json(&view)["engine"], Value::Null);

@@ -101,7 +101,7 @@ impl<K: FileKind> Source for Folder<K> {
             return Err(SourceError::BadFile {
                 path: path.clone(),
                 problem: format!(
-                    "the file has {bytes} bytes, and one {one} takes {longest} at most: raise the source's `{field}` if it is one"
+                    "the file has {bytes} bytes, but one {one} has at most {longest}: if the file is right, raise the source's `{field}`"
                 ),
             });
         }

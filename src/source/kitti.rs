@@ -226,10 +226,10 @@ fn read(path: &Path) -> Result<String, SourceError> {
     };
     if bytes.len() as u64 > LONGEST_TEXT {
         return Err(bad(format!(
-            "is longer than {LONGEST_TEXT} bytes; is it a file of labels or of a calibration?"
+            "is larger than {LONGEST_TEXT} bytes; is it a label or calibration file?"
         )));
     }
-    String::from_utf8(bytes).map_err(|error| bad(format!("is no text: {error}")))
+    String::from_utf8(bytes).map_err(|error| bad(format!("is not text: {error}")))
 }
 
 fn parse_row(line: &str, calibration: &Calibration) -> Result<Label, String> {

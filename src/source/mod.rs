@@ -130,7 +130,7 @@ pub enum SourceError {
         error: std::io::Error,
     },
     /// A folder with no file of the wanted kind.
-    #[error("{path} holds no {wanted}")]
+    #[error("{path} contains no {wanted}")]
     EmptyFolder {
         /// The folder.
         path: std::path::PathBuf,

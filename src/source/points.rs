@@ -101,7 +101,7 @@ fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> R
                 "as {other_columns} it would be {count} points of {other_size} bytes: set the source's `format`"
             )
         } else {
-            format!("nor of {other_size}, as {other_columns} would be: the file is cut off or not a sweep")
+            format!("nor of {other_size}, the size as {other_columns}: the file is truncated or not a sweep")
         };
         return Err(format!(
             "{} bytes is not a multiple of {size}, the size of a point as {columns}; {instead}",
@@ -211,12 +211,12 @@ mod tests {
         let mut frame = Frame::default();
         let error = read(&mut source, &mut frame).unwrap_err().to_string();
         assert!(
-            error.contains("48 bytes, and one sweep takes 32 at most"),
+            error.contains("48 bytes, but one sweep has at most 32"),
             "{error}"
         );
         assert!(frame.raw.is_empty() && error.contains("`max_points`"), "{error}");
         let error = read(&mut source, &mut frame).unwrap_err().to_string();
-        assert!(error.contains("3 points, and at most 2 are taken"), "{error}");
+        assert!(error.contains("3 points, more than 2"), "{error}");
         assert_eq!(read(&mut source, &mut frame).unwrap().unwrap().len(), 2);
     }
 

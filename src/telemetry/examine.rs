@@ -72,7 +72,7 @@ fn rights(roots: &Roots) -> Check {
     let root = rustix::process::geteuid().is_root();
     check.found = Some(if root { "root" } else { "not root" }.to_owned());
     if root {
-        check.meaning = "everything may be read and set".to_owned();
+        check.meaning = "everything can be read and set".to_owned();
         return check;
     }
     // Only what is there and closed is missed.
@@ -80,20 +80,20 @@ fn rights(roots: &Roots) -> Check {
         |path: &str| files::open(&roots.file(path)).is_err_and(|e| e.kind() == ErrorKind::PermissionDenied);
     let mut missed = Vec::new();
     if closed("/sys/class/powercap/intel-rapl:0/energy_uj") {
-        missed.push("the processor's energy (RAPL)");
+        missed.push("the CPU's energy (RAPL)");
     }
     if closed("/sys/kernel/debug/bpmp") || closed("/sys/kernel/debug/clk") {
         missed.push("the memory controller's clock and load");
     }
     check.status = Status::Note;
     check.meaning = match missed.as_slice() {
-        [] => "clocks and power modes cannot be set; what is there can be read".to_owned(),
+        [] => "clocks and power modes cannot be set, only read".to_owned(),
         missed => format!(
-            "clocks and power modes cannot be set, and it takes root to read {}",
+            "clocks and power modes cannot be set; root is also needed to read {}",
             missed.join(", ")
         ),
     };
-    check.fix = Some("For these: sudo jetlag …; all else works without.");
+    check.fix = Some("For these: sudo jetlag …; everything else works without root.");
     check
 }
 
@@ -110,9 +110,7 @@ fn jetpack_of(l4t: Option<&str>) -> Check {
         (Some(l4t), None) => {
             check.status = Status::Note;
             check.found = Some(format!("L4T {l4t}"));
-            check.meaning =
-                "a release that this version does not know; sensors are found by their names all the same"
-                    .to_owned();
+            check.meaning = "unknown release; sensors are still found by their names".to_owned();
             check.fix = Some("Update jetlag, or report the release.");
         }
         (None, _) => {
@@ -131,7 +129,7 @@ fn rails_of(roots: &Roots, jetson: bool) -> Check {
             check.status = Status::Note;
             check.found = Some(program.display().to_string());
             check.meaning =
-                "no power sensor can be read directly; tegrastats tells of power, at the cost of a process"
+                "no power sensor can be read directly; tegrastats reports power, but needs a process"
                     .to_owned();
             check.fix = Some("Inside a container, mount /sys to read the sensors directly.");
         } else if jetson {
@@ -171,10 +169,10 @@ fn rails_of(roots: &Roots, jetson: bool) -> Check {
     let wanted = modules::rails_of_machine(roots).map(|rails| &rails.total);
     let incomplete = matches!(wanted, Some(Total::Sum(all)) if all.len() > sum.len());
     check.meaning = match (total.as_slice(), sum.as_slice(), input.as_slice()) {
-        ([total, ..], ..) => format!("{total} is all that the module takes; {refresh}"),
-        (_, [_, ..], _) if !incomplete => format!("the module takes {}; {refresh}", sum.join(" + ")),
-        (.., [input, ..]) => format!("{input} is the board's input, with carrier and fan; {refresh}"),
-        _ => format!("which of them make up the whole is not known; {refresh}"),
+        ([total, ..], ..) => format!("{total} is the module's total; {refresh}"),
+        (_, [_, ..], _) if !incomplete => format!("total of the module: {}; {refresh}", sum.join(" + ")),
+        (.., [input, ..]) => format!("{input} is the board's input, including carrier and fan; {refresh}"),
+        _ => format!("it is not known which of them make up the total; {refresh}"),
     };
     if readings
         .iter()
@@ -182,11 +180,12 @@ fn rails_of(roots: &Roots, jetson: bool) -> Check {
         .all(|r| r.value.is_none())
     {
         check.status = Status::Gap;
-        check.meaning = "the sensors are there, and none can be read".to_owned();
-        check.fix = Some("Run as root, or let your group read the hwmon files.");
+        check.meaning = "there are sensors, but none can be read".to_owned();
+        check.fix = Some("Run as root, or make the hwmon files readable for your group.");
     } else if total.is_empty() && (sum.is_empty() || incomplete) && input.is_empty() {
         check.status = Status::Gap;
-        check.fix = Some("Rails are recorded, energy per frame is not. Report the board and its rails.");
+        check.fix =
+            Some("Rails are recorded, but energy per frame is not. Please report the board and its rails.");
     }
     check
 }
@@ -211,23 +210,23 @@ fn over_current_of(roots: &Roots) -> Option<Check> {
         .iter()
         .map(|(what, count)| format!("{what} {count:.0}"))
         .collect();
-    check.found = Some(format!("events since the start: {}", shown.join(", ")));
+    check.found = Some(format!("events since boot: {}", shown.join(", ")));
     let limits = rails::limits(roots);
     let limits: Vec<String> = limits
         .iter()
         .map(|(rail, milliamperes)| format!("{rail} {:.2} A", milliamperes / 1e3))
         .collect();
     check.meaning = match limits.is_empty() {
-        true => "each slows processors and GPU down for a moment; a run says how many it met".to_owned(),
+        true => "each throttles CPU and GPU briefly; a run reports how many occurred".to_owned(),
         false => format!(
-            "each slows processors and GPU down for a moment; a run says how many it met; limits: {}",
+            "each throttles CPU and GPU briefly; a run reports how many occurred; limits: {}",
             limits.join(", ")
         ),
     };
     if counts.iter().any(|(_, count)| *count > 0.0) {
         check.status = Status::Note;
         check.fix = Some(
-            "Under-voltage: a stronger supply, a shorter cable. Power: a mode with lower peaks (see: sudo nvpmodel -q).",
+            "Under-voltage: use a stronger supply or a shorter cable. Power: use a mode with lower peaks (see: sudo nvpmodel -q).",
         );
     }
     Some(check)
@@ -250,8 +249,8 @@ fn nvml_of(roots: &Roots, jetson: bool, gpu: bool) -> Check {
                 (true, _) => Some(
                     "Install the driver's libnvidia-compute package; in a container, run with --gpus all.",
                 ),
-                (_, true) => Some("Nothing to do before Thor: the board's own sensors tell more."),
-                _ => Some("Nothing to do without an NVIDIA GPU."),
+                (_, true) => Some("No action needed before Thor: the board's own sensors give more."),
+                _ => Some("No action needed without an NVIDIA GPU."),
             };
             return check;
         }
@@ -267,17 +266,15 @@ fn nvml_of(roots: &Roots, jetson: bool, gpu: bool) -> Check {
         );
         check.status = Status::Gap;
         check.meaning = format!(
-            "the driver counts more cards than answer: {}",
+            "some of the driver's cards do not answer: {}",
             facts.lost.join("; ")
         );
-        check.fix = Some(
-            "See the kernel's log (dmesg) and nvidia-smi; a lost card often takes a restart of the machine.",
-        );
+        check.fix = Some("See the kernel's log (dmesg) and nvidia-smi; a lost card often needs a reboot.");
         return check;
     }
     if facts.devices.is_empty() {
         check.status = if gpu { Status::Gap } else { Status::Note };
-        check.meaning = "it loads, and finds no GPU".to_owned();
+        check.meaning = "it loads, but finds no GPU".to_owned();
         check.fix = Some("In a container, run with --gpus all; else see what nvidia-smi says.");
         return check;
     }
@@ -290,17 +287,17 @@ fn nvml_of(roots: &Roots, jetson: bool, gpu: bool) -> Check {
         .collect();
     let has = |name: &str| told.contains(&name);
     let energy = match (has("energy"), has("power_instant") || has("power")) {
-        (true, _) => "energy by its counter, checked against power",
-        (false, true) => "energy by integrating power",
+        (true, _) => "energy from its counter, checked against power",
+        (false, true) => "energy from integrated power",
         (false, false) => "no power",
     };
     check.meaning = match told.is_empty() {
-        true => "it answers nothing here, as on Orin; the board's own sensors do".to_owned(),
+        true => "it has no data here, as on Orin; the board's own sensors do".to_owned(),
         false => format!("{energy}; tells {}", dedup(&told).join(", ")),
     };
     if !jetson && energy == "no power" {
         check.status = Status::Gap;
-        check.fix = Some("This card has no power sensor that its driver tells of: measure at the wall.");
+        check.fix = Some("The driver reports no power sensor for this card: measure at the wall.");
     }
     check
 }
@@ -327,10 +324,10 @@ fn rapl_of(roots: &Roots) -> Check {
     check.found = Some(zones.map(|s| s.signal.as_str()).collect::<Vec<_>>().join(", "));
     let path = signals.first().map_or(String::new(), |s| s.origin.clone());
     match files::open(path.as_ref()) {
-        Ok(_) => check.meaning = "energy of the processor by its counters".to_owned(),
+        Ok(_) => check.meaning = "CPU energy from its counters".to_owned(),
         Err(error) => {
             check.status = Status::Gap;
-            check.meaning = format!("the counters are there and cannot be read ({error})");
+            check.meaning = format!("the counters exist but cannot be read ({error})");
             check.fix =
                 Some("sudo chmod a+r /sys/class/powercap/*/energy_uj (until the next boot), or run as root.");
         }
@@ -351,15 +348,15 @@ fn gpu_of(roots: &Roots) -> Check {
         Some(reading) => reading
             .value
             .map_or("not readable now".to_owned(), |v| format!("{v:.0} %")),
-        None => "no load here".to_owned(),
+        None => "no load available".to_owned(),
     };
     check.found = Some(match mhz {
         Some(mhz) => format!("{load}, {mhz:.0} MHz"),
         None => load.clone(),
     });
     check.meaning = match load.as_str() {
-        "no load here" => "Thor tells its load through NVML only".to_owned(),
-        _ => "load is the driver's average; the clock is the one that is set, also while the GPU is gated"
+        "no load available" => "Thor reports its load only through NVML".to_owned(),
+        _ => "load is the driver's average; the clock is the one that is set, even while the GPU is gated"
             .to_owned(),
     };
     check
@@ -379,15 +376,16 @@ fn clocks(roots: &Roots) -> Check {
     };
     let (Some(least), Some(most)) = (mhz("min_freq"), mhz("max_freq")) else {
         check.status = Status::Note;
-        check.meaning = "the GPU's limits cannot be read".to_owned();
+        check.meaning = "the GPU's clock limits cannot be read".to_owned();
         return check;
     };
     check.found = Some(format!("GPU {least:.0} to {most:.0} MHz"));
     if least == most {
-        check.meaning = "held: latencies of short and long runs can be compared".to_owned();
+        check.meaning = "locked: latencies of short and long runs are comparable".to_owned();
     } else {
         check.status = Status::Note;
-        check.meaning = "they follow the load: short runs and idle gaps look slower than they are".to_owned();
+        check.meaning =
+            "not locked, they follow the load: short runs and runs with idle gaps look slower".to_owned();
         check.fix = Some(
             "sudo jetlag clocks max, and jetlag clocks restore afterwards; or `clocks: Max` in the scenario.",
         );
@@ -400,7 +398,7 @@ fn emc_of(roots: &Roots) -> Check {
     let Some((signals, readings)) = read(emc::find(roots, Nanos::from_millis(100))) else {
         check.status = Status::Note;
         check.meaning = "the memory controller's clock and load are not readable".to_owned();
-        check.fix = Some("It takes root: sudo jetlag …; in a container also /sys/kernel/debug.");
+        check.fix = Some("Needs root: sudo jetlag …; in a container also /sys/kernel/debug.");
         return check;
     };
     check.found = value(&readings, "emc_frequency").map(|mhz| format!("{mhz:.0} MHz"));
@@ -421,12 +419,12 @@ fn fan_of(roots: &Roots) -> Check {
                 .iter()
                 .filter_map(|r| Some(format!("{:.0} {}", r.value?, r.unit)));
             check.found = Some(shown.collect::<Vec<_>>().join(", ")).filter(|s| !s.is_empty());
-            check.meaning = "a fan that speeds up is heat that has not settled".to_owned();
+            check.meaning = "a fan that speeds up means that temperature has not settled".to_owned();
         }
         None => {
             check.status = Status::Note;
-            check.meaning = "no fan is seen".to_owned();
-            check.fix = Some("Without a fan, watch for throttling; runs say so if it happens.");
+            check.meaning = "no fan found".to_owned();
+            check.fix = Some("Without a fan, watch for throttling; runs report it.");
         }
     }
     check
@@ -443,14 +441,13 @@ fn temperatures(roots: &Roots) -> Check {
                 Some((c, zone)) => format!("{} zones, hottest {zone} at {c:.0} °C", zones.len()),
                 None => format!("{} zones", zones.len()),
             });
-            check.meaning = "throttling and heat that has not settled are seen".to_owned();
+            check.meaning = "throttling and unsettled temperatures are detected".to_owned();
             if value(&readings, "hot-surface-alert_cooling").is_some_and(|state| state > 0.0) {
                 check.status = Status::Note;
                 check.meaning =
-                    "its surface is too hot to touch (hot-surface-alert); nothing is slowed down by that"
+                    "its surface is too hot to touch (hot-surface-alert); this does not throttle anything"
                         .to_owned();
-                check.fix =
-                    Some("Clocks are held down from about 99 °C on: improve cooling before long runs.");
+                check.fix = Some("Clocks are throttled from about 99 °C: improve cooling before long runs.");
             }
         }
         None => {

@@ -149,7 +149,7 @@ impl Sampler for Files {
                 path,
                 why: match last {
                     Some(Unread::Denied) => "permission denied; run as root",
-                    _ => "they are gone",
+                    _ => "they no longer exist",
                 },
             });
         }

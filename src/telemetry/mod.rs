@@ -89,7 +89,7 @@ pub enum SamplerError {
         source: std::io::Error,
     },
     /// A file that does not say what it should.
-    #[error("{path} should have {wanted}, and begins with `{found}`")]
+    #[error("{path} should contain {wanted}, but begins with `{found}`")]
     Format {
         /// Which file.
         path: String,
@@ -109,10 +109,10 @@ pub enum SamplerError {
         why: &'static str,
     },
     /// A mistake of ours.
-    #[error("it panicked; please report it with what `jetlag doctor` says")]
+    #[error("it panicked; please report it with the output of `jetlag doctor`")]
     Panicked,
     /// NVIDIA's management library does not answer any more.
-    #[error("NVML does not answer any more: {0}")]
+    #[error("NVML no longer answers: {0}")]
     Nvml(String),
     /// A program that it reads from cannot be had.
     #[error("{program}: {problem}")]

@@ -66,7 +66,7 @@ pub fn open(roots: &Roots) -> Result<Nvml, String> {
     for path in &candidates {
         match Nvml::builder().lib_path(path.as_os_str()).init() {
             Ok(nvml) => return Ok(nvml),
-            Err(NvmlError::LibloadingError(_)) => why = format!("{} cannot be loaded", path.display()),
+            Err(NvmlError::LibloadingError(_)) => why = format!("cannot load {}", path.display()),
             Err(error) => why = format!("{}: {}", path.display(), sentence(&error)),
         }
     }
@@ -178,7 +178,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String
     let nvml = open(roots)?;
     let count = nvml.device_count().map_err(|error| sentence(&error))?;
     if count == 0 {
-        return Err("NVML is there and finds no GPU".to_owned());
+        return Err("NVML finds no GPU".to_owned());
     }
     let mut sampler = NvmlSampler {
         nvml,
@@ -201,7 +201,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String
         .iter()
         .all(|gpu| gpu.fast.is_empty() && gpu.slow.is_empty() && gpu.rare.is_empty())
     {
-        problems.push("NVML is there and answers no question about this GPU".to_owned());
+        problems.push("NVML has no data about this GPU".to_owned());
         return Err(problems.join("; "));
     }
     let lost = |problem: String| {
@@ -301,7 +301,10 @@ impl NvmlSampler {
             .unwrap_or_else(|_| "unknown".to_owned());
         self.note("info", format!("GPU {index} is {name}, driver {driver}"));
         if !silent.is_empty() {
-            self.note("info", format!("GPU {index} does not tell {}", silent.join(", ")));
+            self.note(
+                "info",
+                format!("GPU {index} does not report {}", silent.join(", ")),
+            );
         }
         Ok(Gpu {
             index,
@@ -418,7 +421,7 @@ fn silent_device(index: u32, why: &str) -> Finding {
 /// What a process's signal means, and which program it is.
 fn process_signal(signal: &str, gpu: u32, pid: u32, unit: &str, period: Nanos) -> SignalRecord {
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm"));
-    let program = program.map_or("a program that cannot be seen from here".to_owned(), |name| {
+    let program = program.map_or("a program that is not visible from here".to_owned(), |name| {
         name.trim().to_owned()
     });
     let (question, quantity, averaging) = match unit {

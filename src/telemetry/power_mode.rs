@@ -63,26 +63,24 @@ pub(super) fn examine(roots: &Roots) -> Check {
         None => format!("id {id}"),
     });
     check.fix = Some(
-        "Results belong to this mode: name it with them. Others: sudo nvpmodel -p --verbose lists them.",
+        "Results hold for this mode: state it with them. List all modes with: sudo nvpmodel -p --verbose",
     );
     let by = match &mode.by {
-        By::File(path) => format!("by {path}"),
+        By::File(path) => format!("from {path}"),
         By::Table(module, flash) => format!(
-            "by jetlag's table for {module}{}; /etc/nvpmodel.conf cannot be read",
+            "from jetlag's table for {module}{}; /etc/nvpmodel.conf cannot be read",
             flash.map_or(String::new(), |flash| format!(", {}", flash.words()))
         ),
         By::NotInFile(path) => {
             check.meaning = format!(
-                "{path} has no mode of this number: it is of another module, or of another flash of this one"
+                "{path} has no mode of this number: it is for another module, or for another flash of this one"
             );
-            check.fix =
-                Some("Start the board anew, which links the file that fits; then see: sudo nvpmodel -q.");
+            check.fix = Some("Reboot the board, which links the right file; then see: sudo nvpmodel -q.");
             return check;
         }
         By::Nothing => {
             check.meaning =
-                "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's \
-                             table does not have this mode; results hold for it only"
+                "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's table does not have this mode. Results hold only for this mode"
                     .to_owned();
             check.fix =
                 Some("See: sudo nvpmodel -q. In a container, mount /etc/nvpmodel and /etc/nvpmodel.conf.");
@@ -97,10 +95,10 @@ pub(super) fn examine(roots: &Roots) -> Check {
         _ if mode.is_full => {
             check.status = Status::Good;
             check.fix = None;
-            format!("it caps nothing; heat, power limits and the flash still do ({by})")
+            format!("it caps nothing, but heat, power limits and the flash still do ({by})")
         }
         Some(caps) => format!("a preset of clocks and cores: {caps} ({by})"),
-        None => format!("a preset of clocks and cores, and what it caps is not known ({by})"),
+        None => format!("a preset of clocks and cores; its caps are not known ({by})"),
     };
     check
 }
@@ -116,7 +114,7 @@ fn shown(caps: &Caps, module: Option<&Module>) -> String {
     }
     match (caps.sms, caps.sms_unknown) {
         (Some(sms), _) => list.push(format!("{sms}{} SMs", of(module.and_then(|m| m.sms)))),
-        (None, true) => list.push("how many SMs are on is not known".to_owned()),
+        (None, true) => list.push("the number of active SMs is not known".to_owned()),
         (None, false) => {}
     }
     let clock = caps
@@ -193,12 +191,12 @@ mod tests {
         assert_eq!(
             meaning,
             "a preset of clocks and cores: GPU up to 614.4 MHz (asked: 640), 1 of 4 cores up to 918 MHz, memory up \
-             to 1600 MHz (by /etc/nvpmodel.conf)"
+             to 1600 MHz (from /etc/nvpmodel.conf)"
         );
         let (status, _, meaning) = said("pmode:0000", nano, Some(conf));
         assert_eq!(status, Status::Good);
         assert!(
-            meaning.starts_with("it caps nothing") && meaning.contains("by /etc/nvpmodel.conf"),
+            meaning.starts_with("it caps nothing") && meaning.contains("from /etc/nvpmodel.conf"),
             "{meaning}"
         );
         // Without the file, the table.

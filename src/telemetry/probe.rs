@@ -94,18 +94,18 @@ fn sampler(
         TelemetrySource::Processes => Ok(Box::new(processes::new(interval))),
         TelemetrySource::Rails => there(
             rails::find(roots, interval),
-            "no INA3221 or INA238 below /sys/class/hwmon or /sys/bus/i2c/drivers/ina3221x",
+            "no INA3221 or INA238 in /sys/class/hwmon or /sys/bus/i2c/drivers/ina3221x",
         ),
         TelemetrySource::Thermal => there(thermal::find(roots, interval), "nothing in /sys/class/thermal"),
         TelemetrySource::Gpu => there(
             gpu::find(roots, interval),
-            "no Jetson GPU below /sys/class/devfreq or /sys/devices",
+            "no Jetson GPU in /sys/class/devfreq or /sys/devices",
         ),
         TelemetrySource::Emc => there(
             emc::find(roots, interval),
-            "no clock of the memory controller can be read (below /sys/kernel/debug it takes root)",
+            "the memory controller's clock cannot be read (/sys/kernel/debug needs root)",
         ),
-        TelemetrySource::Fan => there(fan::find(roots, interval), "no fan below /sys/class/hwmon"),
+        TelemetrySource::Fan => there(fan::find(roots, interval), "no fan in /sys/class/hwmon"),
         TelemetrySource::PowerMode => there(
             power_mode::find(roots, interval),
             "no /var/lib/nvpmodel/status, so this is no Jetson with nvpmodel",
@@ -190,6 +190,6 @@ mod tests {
         let why = nvml::find(&Roots::at(root.path()), Nanos::from_millis(100))
             .err()
             .unwrap();
-        assert!(why.contains("cannot be loaded"), "{why}");
+        assert!(why.contains("cannot load"), "{why}");
     }
 }

@@ -159,7 +159,7 @@ impl Sampler for Rapl {
             return Err(SamplerError::Silent {
                 files: self.zones.len(),
                 path: self.zones[0].file.path().display().to_string(),
-                why: "permission denied; run as root, or let your group read energy_uj",
+                why: "permission denied; run as root, or make energy_uj readable for your group",
             });
         }
         Ok(())

@@ -159,14 +159,12 @@ fn say_hushed(scheduled: &[Scheduled], at: Stamp, emit: &mut dyn FnMut(Event)) {
             Disturbs::WhileReading => (
                 "info",
                 format!(
-                    "sampler {name}: not read in the idle baseline, as that would keep the GPU from being switched off"
+                    "sampler {name}: not read during the idle baseline, because reading would keep the GPU powered"
                 ),
             ),
             Disturbs::Always => (
                 "warn",
-                format!(
-                    "sampler {name}: it goes on in the idle baseline and may keep the GPU from being switched off"
-                ),
+                format!("sampler {name}: it also runs during the idle baseline and may keep the GPU powered"),
             ),
         };
         emit(Event::Log(LogRecord {
@@ -525,7 +523,10 @@ mod tests {
         assert!(counts[2] >= 29, "{counts:?}");
         assert_eq!(reports[1].missed, 0, "what is not wanted is not missed");
         assert_eq!(logs.len(), 2, "{logs:?}");
-        assert!(logs[0].contains("gpu: not read in the idle baseline"), "{logs:?}");
+        assert!(
+            logs[0].contains("gpu: not read during the idle baseline"),
+            "{logs:?}"
+        );
         assert!(logs[1].contains("tegrastats: it goes on"), "{logs:?}");
     }
 

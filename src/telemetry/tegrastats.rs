@@ -217,7 +217,7 @@ impl Sampler for Tegrastats {
         if self.running.is_none() && self.not_before.is_none_or(|then| at >= then) {
             if self.started > RESTARTS {
                 let problem = format!(
-                    "ended {} times soon after its start and is not started again",
+                    "ended {} times soon after its start; not started again",
                     self.started
                 );
                 return Err(self.problem(problem));
@@ -282,7 +282,7 @@ impl Sampler for Tegrastats {
                 .take()
                 .and_then(|mut running| running.child.wait().ok());
             let how = status.map_or("ended".to_owned(), |status| format!("ended with {status}"));
-            self.note(at, "warn", format!("{how}; it is started again"));
+            self.note(at, "warn", format!("{how}; restarting it"));
         }
         Ok(())
     }

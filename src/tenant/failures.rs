@@ -35,12 +35,7 @@ impl Failures {
             note(notes, at, tenant, problem);
         }
         if self.in_a_row == GIVE_UP_AFTER {
-            note(
-                notes,
-                at,
-                tenant,
-                "failed too often in a row; the tenant stops here",
-            );
+            note(notes, at, tenant, "too many failures in a row; the tenant stops");
         }
     }
     /// Whether there is no point in going on.

@@ -178,7 +178,9 @@ fn attach() -> Option<Tool> {
     let initialize = match unsafe { library.get::<Initialize>(b"InitializeInjectionNvtx2\0") } {
         Ok(found) => *found,
         Err(_) => {
-            log::warn!("{TOOL} names {shown}, which is no NVTX tool (it has no InitializeInjectionNvtx2)");
+            log::warn!(
+                "{TOOL} names {shown}, which is not an NVTX tool (it has no InitializeInjectionNvtx2)"
+            );
             return None;
         }
     };

@@ -503,7 +503,7 @@ impl Reader {
         };
         let expected = match value {
             Some(value) if value < 0 && T::try_from(-1).is_err() => "a whole number that is not negative",
-            Some(value) if value < 0 => "a whole number nearer to zero",
+            Some(value) if value < 0 => "a whole number closer to zero",
             Some(_) => "a smaller whole number",
             None => "a whole number",
         };

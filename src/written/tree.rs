@@ -128,7 +128,7 @@ pub(crate) fn parse(text: &str, format: &Format) -> (Option<Node>, Vec<Problem>)
     let what = format.what;
     if text.len() as u64 > format.longest.0 {
         let problem = format!(
-            "{} bytes is too long for a {what} (at most {}): is this the right file?",
+            "{} bytes is too large for a {what} (at most {}); is this the right file?",
             text.len(),
             format.longest.0
         );
@@ -188,7 +188,7 @@ pub(crate) fn parse(text: &str, format: &Format) -> (Option<Node>, Vec<Problem>)
         problems.push(Problem {
             place: Place::File,
             kind: ProblemKind::Syntax {
-                problem: format!("the file holds no {what}; start with {}", format.begins),
+                problem: format!("the file contains no {what}; start with {}", format.begins),
             },
         });
     }

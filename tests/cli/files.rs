@@ -137,7 +137,7 @@ fn scenes_that_cannot_be_numbered_or_written_are_refused_with_words() {
     assert_refused(
         &synth(&["--start", "18446744073709551615", "--count", "1"]),
         2,
-        &["--start 18446744073709551615", "start lower"],
+        &["--start 18446744073709551615", "exceeds the highest scene number"],
     );
     assert_refused(&synth(&["--count", "0"]), 2, &["--count 0"]);
     assert!(!folder.path().join("scenes").exists());

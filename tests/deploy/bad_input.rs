@@ -42,7 +42,7 @@ fn a_host_that_ssh_does_not_know_or_does_not_trust_is_refused() {
         &deploy("other", "user"),
         1,
         &[
-            "its host key is not the one that ssh remembers",
+            "its host key differs from the one in ssh's known_hosts",
             "ssh-keygen -R '[localhost]:",
         ],
     );
@@ -69,12 +69,12 @@ fn a_board_that_does_not_answer_is_told() {
     assert_refused(
         &run("127.0.0.1", &["--ssh-option", "Port=1"]),
         1,
-        &["Connection refused", "start ssh's server there"],
+        &["Connection refused", "start an ssh server there"],
     );
     assert_refused(
         &run("no-such-board.invalid", &[]),
         1,
-        &["was not reached", "give its address"],
+        &["was not reached", "use its address"],
     );
     // What would be an option of ssh is none of ours.
     let option = Command::new(env!("CARGO_BIN_EXE_jetlag"))
@@ -164,7 +164,7 @@ fn a_disk_that_is_too_small_is_told_before_and_one_that_fills_up_when_it_does() 
     assert_refused(
         &before,
         1,
-        &["the disk of localhost is full", "are free in", "--folder"],
+        &["the disk of localhost is full", " free, but ", "--folder"],
     );
     assert_refused(
         &filled,
@@ -181,7 +181,7 @@ fn a_disk_that_is_too_small_is_told_before_and_one_that_fills_up_when_it_does() 
 fn a_wrong_scenario_is_told_before_anything_is_copied() {
     let Some(board) = TestBoard::start() else { return };
     let missing = board.run(&["nowhere.ron"]);
-    assert_refused(&missing, 2, &["there is no scenario nowhere.ron"]);
+    assert_refused(&missing, 2, &["scenario nowhere.ron does not exist"]);
     let path = board.path("wrong.ron");
     fs::write(&path, "(tenants: [(name: \"a\", detector: \"gone.ron\")])").unwrap();
     let wrong = board.run(&[&path.display().to_string()]);

@@ -284,7 +284,7 @@ fn a_second_signal_ends_at_once_and_gives_the_terminal_back() {
     let (_, after) = shown.split_once("camera").unwrap();
     assert!(after.contains("\x1b[?1049l\x1b[?25h"), "{shown:?}");
     assert!(
-        after.contains("the run there was asked to end; fetch it with"),
+        after.contains("the run on the board was asked to stop; fetch it with"),
         "{shown:?}"
     );
     // Nothing is left that follows the run.
@@ -304,7 +304,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
     let fetch = &["--fetch"][..];
     let none = "nothing was started there";
     let goes_on = "unless the board went down, the run goes on there";
-    let stays = "the run there has ended and its files stay";
+    let stays = "the run on the board has ended";
     for (arguments, verb, state, never, lost, interrupted) in [
         (run, "list", "", "", none, none),
         (
@@ -313,7 +313,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
             "",
             "",
             "the run may have begun there",
-            "the run there was asked to end",
+            "the run on the board was asked to stop",
         ),
         (run, "start", "", "never", "the run may have begun there", none),
         (run, "follow", "running", "", goes_on, ""),
@@ -356,7 +356,7 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
     }
     let busy = board.deploy(run).env("STARTED", "busy other-1").output().unwrap();
     assert!(
-        stderr(&busy).contains("the run other-1 is still under way on board"),
+        stderr(&busy).contains("the run other-1 is still running on board"),
         "{}",
         stderr(&busy)
     );
@@ -410,7 +410,7 @@ fn manifests_that_came_since_are_added_and_none_is_replaced() {
     let second = send("echo 1 >a.plan.json; echo 2 >b.plan.json; echo 3 >c.plan.json;");
     assert!(
         second.contains(
-            "(1 new, 1 there already); not what the board has now, and left as they were: b.plan.json"
+            "(1 new, 1 already there); these differ from the board's and were not replaced: b.plan.json"
         ),
         "{second}"
     );

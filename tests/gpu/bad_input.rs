@@ -29,7 +29,7 @@ fn without_a_driver_or_a_device_the_run_does_not_start() {
         return;
     };
     assert!(
-        said.contains("there is no GPU 3: the driver lists 1, numbered from 0"),
+        said.contains("GPU 3 does not exist: the driver lists 1, numbered from 0"),
         "{said}"
     );
 }
@@ -45,7 +45,7 @@ fn a_plan_for_a_gpu_that_is_not_there_is_not_built() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("there is no GPU 2: the driver lists 2, numbered from 0"),
+        said.contains("GPU 2 does not exist: the driver lists 2, numbered from 0"),
         "{said}"
     );
 }
@@ -59,7 +59,7 @@ fn a_driver_too_old_for_partitions_is_told() {
         return;
     };
     assert!(
-        said.contains("needs a driver for CUDA 12.5, and this one serves 12.2"),
+        said.contains("needs a driver for CUDA 12.5, but this one supports 12.2"),
         "{said}"
     );
 }
@@ -72,7 +72,9 @@ fn an_engine_that_does_not_fit_the_detector_is_told_with_both_shapes() {
         return;
     };
     assert!(
-        said.contains("its input `images` has shape [1, 3, 32, 32], and the detector makes [1, 3, 64, 64]"),
+        said.contains(
+            "its input `images` has shape [1, 3, 32, 32], but the detector produces [1, 3, 64, 64]"
+        ),
         "{said}"
     );
     scene.plan(
@@ -81,7 +83,9 @@ fn an_engine_that_does_not_fit_the_detector_is_told_with_both_shapes() {
     );
     let said = refused(&scene, &Control::default(), &scene.scenario("", "", "")).unwrap();
     assert!(
-        said.contains("nothing makes its input `pictures`; the detector's tensors are images"),
+        said.contains(
+            "the network's input is `pictures`, the spec says `images`; set `tensor: \"pictures\"`"
+        ),
         "{said}"
     );
 }
@@ -110,7 +114,7 @@ fn a_tenant_that_finds_the_memory_full_fails_alone() {
     assert!(number(&summary, "camera", "/frames/completed") > 0.0);
     assert_eq!(number(&summary, "lidar", "/frames/completed"), 0.0);
     let findings = summary["run"]["findings"].to_string();
-    assert!(findings.contains("the GPU has no room"), "{findings}");
+    assert!(findings.contains("not enough GPU memory"), "{findings}");
     assert_eq!(summary["run"]["verdict"], "limited");
 }
 
@@ -193,7 +197,7 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
         // One operation in twenty is of the clock that places moments of the device, which no frame waits for.
         for nth in [127, 133, 141] {
             let said = String::from_utf8_lossy(&output.stderr);
-            if !said.contains("the device was not given back") {
+            if !said.contains("the device was not released") {
                 break;
             }
             assert_eq!(output.status.code(), Some(1), "{said}");

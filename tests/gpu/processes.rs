@@ -278,7 +278,7 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
     assert!(
-        stderr(&output).contains("tenant slow: its process did not end the phase"),
+        stderr(&output).contains("tenant slow: its process did not finish the phase"),
         "{}",
         stderr(&output)
     );
@@ -390,7 +390,7 @@ fn copies_are_dealt_out_to_devices() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("tenant camera-2: there is no GPU 1"),
+        stderr(&output).contains("tenant camera-2: GPU 1 does not exist"),
         "{}",
         stderr(&output)
     );
@@ -430,7 +430,7 @@ fn mps_is_found_hidden_and_missed() {
     assert_eq!(shared("mps: Off,").unwrap(), "time-sliced");
     let text = scene.jetlag(&control, &["report", "run.mcap"]).unwrap();
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("they shared the GPU time-sliced"), "{text}");
+    assert!(text.contains("GPU sharing: time-sliced"), "{text}");
 }
 
 #[test]

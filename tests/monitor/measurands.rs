@@ -6,6 +6,8 @@ use jetlag::scenario::Telemetry;
 use jetlag::telemetry::{self, tegrastats};
 use jetlag::units::{Nanos, Stamp};
 
+use nvidia_doubles::nvml;
+
 use crate::common::boards;
 
 /// Every signal that is described on a machine, after two looks.
@@ -79,7 +81,7 @@ fn samplers_state_what_their_names_told_before() {
 fn so_does_nvml() {
     let folder = tempfile::tempdir().unwrap();
     let state = "count 1\ninstant 250000\nenergy 1000000\nload 97\nclock 1980\nthrottle 4\ntemperature 66\n";
-    let Some(nvml) = boards::fake_nvml(folder.path(), state) else {
+    let Some(nvml) = nvml::library(folder.path(), state) else {
         return;
     };
     let board = boards::board("desktop");

@@ -26,7 +26,7 @@ fn compiled(folder: &Path, source: &str) -> PathBuf {
 fn without_a_library_every_place_is_named_and_how_to_install_one() {
     let folder = tempfile::tempdir().unwrap();
     let phrases = [
-        "tenant camera: no ONNX Runtime 1.17 or later that can be used was found",
+        "tenant camera: no usable ONNX Runtime 1.17 or later was found",
         "/nowhere (from JETLAG_ONNXRUNTIME): no such folder",
         "/nowhere/lib/python3*/site-packages (from JETLAG_ONNXRUNTIME): no onnxruntime",
         "pip install onnxruntime",
@@ -40,7 +40,7 @@ fn another_library_under_its_name_is_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let file = compiled(folder.path(), "int something_else(void) { return 1; }\n");
     let phrase = format!(
-        "{}: it is no ONNX Runtime: it has no OrtGetApiBase",
+        "{}: it is not ONNX Runtime: it has no OrtGetApiBase",
         file.display()
     );
     assert_refused(&run(folder.path(), "Cpu", folder.path()), 2, &[&phrase]);
@@ -63,7 +63,7 @@ fn a_library_that_is_too_old_is_named_with_its_version() {
     for version in ["1.16.3", "1.99.0"] {
         let folder = tempfile::tempdir().unwrap();
         compiled(folder.path(), &stub(version));
-        let phrase = format!("it is ONNX Runtime {version}, and jetlag needs 1.17 or later");
+        let phrase = format!("it is ONNX Runtime {version}; jetlag needs 1.17 or later");
         assert_refused(&run(folder.path(), "Cpu", folder.path()), 2, &[&phrase]);
     }
     let folder = tempfile::tempdir().unwrap();
@@ -71,7 +71,7 @@ fn a_library_that_is_too_old_is_named_with_its_version() {
     assert_refused(
         &run(folder.path(), "Cpu", folder.path()),
         2,
-        &["OrtGetApiBase answered nothing"],
+        &["OrtGetApiBase returned nothing"],
     );
 }
 
@@ -81,7 +81,7 @@ fn cuda_is_not_asked_of_a_library_of_the_processor() {
     let folder = tempfile::tempdir().unwrap();
     let phrases = [
         "tenant camera: ONNX Runtime 1.",
-        "was built without its CUDA provider",
+        "was built without the CUDA provider",
         "onnxruntime-gpu",
         "provider: Cpu",
     ];
@@ -119,7 +119,7 @@ fn the_library_is_not_given_a_network_whose_lengths_are_wrong() {
     std::fs::write(path("scenario.ron"), scenario).unwrap();
     let output = jetlag(&library, &["run", path("scenario.ron").to_str().unwrap()]);
     let phrases = [
-        "network.onnx on the onnxruntime-cpu backend: it is not a whole ONNX file",
+        "network.onnx on the onnxruntime-cpu backend: the ONNX file is incomplete or damaged",
         "a node claims 31138512896 bytes",
     ];
     assert_refused(&output, 2, &phrases);

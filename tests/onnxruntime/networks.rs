@@ -222,18 +222,18 @@ fn inputs_that_do_not_fit_the_detector_are_all_told_at_once() {
     };
     for phrase in [
         "cannot load made (in the binary) on the onnxruntime-cpu backend",
-        "nothing makes its input `x`; the detector's tensors are images",
+        "the network's input is `x`, the spec says `images`; set `tensor: \"x\"`",
     ] {
         assert!(text.contains(phrase), "`{phrase}` is not in: {text}");
     }
     let text = refused(&program(made(), "x", ElementType::F32, &[5, 2])).unwrap();
     assert!(
-        text.contains("input `x` has shape [4, 2], and the detector makes [5, 2]"),
+        text.contains("input `x` has shape [4, 2], but the detector produces [5, 2]"),
         "{text}"
     );
     let text = refused(&program(made(), "x", ElementType::U8, &[4, 2])).unwrap();
     assert!(
-        text.contains("input `x` holds f32, and the detector makes u8"),
+        text.contains("input `x` has type f32, but the detector produces u8"),
         "{text}"
     );
 }
@@ -248,7 +248,7 @@ fn what_is_no_network_is_told_and_what_the_library_refuses_in_its_words() {
         return;
     };
     assert!(
-        text.contains("garbage (in the binary)") && text.contains("not a whole ONNX file: at byte 0"),
+        text.contains("garbage (in the binary)") && text.contains("incomplete or damaged: at byte 0"),
         "{text}"
     );
     let missing = NetworkSource::File("/nowhere/net.onnx".into());

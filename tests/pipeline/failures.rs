@@ -37,7 +37,7 @@ fn a_tenant_that_only_fails_gives_up_and_says_so() {
         assert_eq!(end.reason, EndReason::Failed);
         assert!((10..20).contains(&records.len()), "{}", records.len());
         let said = format!("{events:?}");
-        assert_eq!(said.matches("failed too often in a row").count(), 1, "{said}");
+        assert_eq!(said.matches("too many failures in a row").count(), 1, "{said}");
         assert_eq!(
             trial.runner.slots.len(),
             depth,

@@ -94,14 +94,14 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
         assert_refused(
             &build(&library, &cache, &args),
             1,
-            &["bad.onnx is not a whole ONNX file"],
+            &["bad.onnx is incomplete or damaged"],
         );
 
         // What would set 29 GB aside, and graphs within graphs: the parser never has them.
         let name = [&[0x1a, 0x80, 0x80, 0x80, 0x80, 0x74][..], b"name"].concat();
         std::fs::write(&network, within(7, &within(1, &name))).unwrap();
         let refused = [
-            "bad.onnx is not a whole ONNX file",
+            "bad.onnx is incomplete or damaged",
             "a node claims 31138512896 bytes",
         ];
         assert_refused(&build(&library, &cache, &args), 1, &refused);
@@ -174,7 +174,11 @@ fn weights_in_a_file_that_is_not_there_are_named() {
     assert_refused(
         &output,
         1,
-        &["external.onnx", "weights.bin", "put it beside the network"],
+        &[
+            "external.onnx",
+            "weights.bin",
+            "put that file next to the network",
+        ],
     );
     std::fs::write(folder.path().join("weights.bin"), [0_u8; 8]).unwrap();
     let first = plans(&build(&library, folder.path(), &args));
@@ -263,7 +267,7 @@ fn impossible_options_are_refused_all_at_once_before_anything_is_built() {
     let phrases = [
         "not in order",
         "takes precisions from the network alone",
-        "no deep-learning accelerator",
+        "does not support DLA",
         "compute capability 8.7",
     ];
     assert_refused(&build(&library, folder.path(), &args), 2, &phrases);
@@ -313,7 +317,7 @@ fn impossible_options_are_refused_all_at_once_before_anything_is_built() {
     assert_refused(
         &build(&library, folder.path(), &dla_pool),
         2,
-        &["dlaSRAM is for a DLA build"],
+        &["dlaSRAM is only for DLA builds"],
     );
     let timings = [CAMERA, "--compute-capability", "89", "--timing-cache", "timings"];
     assert_refused(&build(&library, folder.path(), &timings), 2, &["no timing cache"]);
@@ -333,7 +337,7 @@ fn impossible_options_are_refused_all_at_once_before_anything_is_built() {
     assert_refused(
         &build(&library, folder.path(), &bare),
         2,
-        &["give the detector spec"],
+        &["name the detector spec"],
     );
     assert!(
         files(folder.path()).iter().all(|name| name.ends_with(".lock")),
@@ -389,7 +393,7 @@ fn a_plan_that_is_damaged_or_no_plan_is_told_in_words() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("does not match its manifest: it is damaged"),
+        text.contains("does not match its manifest, so it is damaged"),
         "{text}"
     );
     std::fs::remove_file(folder.path().join("camera.plan.json")).unwrap();
@@ -397,7 +401,7 @@ fn a_plan_that_is_damaged_or_no_plan_is_told_in_words() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
-        text.contains("there is no manifest") && text.contains("not loaded here"),
+        text.contains("the plan has no manifest") && text.contains("not loaded"),
         "{text}"
     );
 }

@@ -62,7 +62,7 @@ fn a_damaged_entry_is_said_removed_and_built_again() {
     std::fs::write(file, bytes).unwrap();
     let output = build(&library, folder.path(), &TARGET);
     assert!(
-        stderr(&output).contains("is damaged (its content does not match its manifest)"),
+        stderr(&output).contains("is damaged (it does not match its manifest)"),
         "{}",
         stderr(&output)
     );

@@ -104,7 +104,7 @@ fn a_plan_of_another_release_is_refused_with_both_named_and_the_command_that_bui
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         text.contains(
-            "the plan was built by TensorRT-RTX 1.4.0.76, and this machine has TensorRT-RTX 1.7.1.116"
+            "the plan was built by TensorRT-RTX 1.4.0.76, but this machine has TensorRT-RTX 1.7.1.116"
         ),
         "{text}"
     );

@@ -147,12 +147,15 @@ fn without_a_checksum_over_all_the_index_still_counts() {
     let end = file.of(mcap::records::op::DATA_END)[0].clone();
     let unchecked = zeroed(&file.bytes, end.start + 9..end.end);
     assert_eq!(said(&unchecked), None);
-    tells(&without(&unchecked, file.stretch(last)), "chunks, and it has");
+    tells(
+        &without(&unchecked, file.stretch(last)),
+        "chunks, but the file has",
+    );
     // As many chunks, and fewer messages.
     let empty = [&[6, 40, 0, 0, 0, 0, 0, 0, 0][..], &[0; 40]].concat();
     let gone = file.stretch(last);
     let filled = [&unchecked[..gone.start], &empty, &unchecked[gone.end..]].concat();
-    tells(&filled, "messages, and it has");
+    tells(&filled, "messages, but the file has");
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn a_stretch_of_zeros() {
         for number in 0..file.chunks().len() {
             let chunk = file.chunks()[number].clone();
             let middle = (chunk.start + chunk.end) / 2;
-            tells(&zeroed(bytes, chunk.clone()), "zeros stand where");
+            tells(&zeroed(bytes, chunk.clone()), "there are zeros where");
             tells(&zeroed(bytes, middle..middle + 64), "is damaged after");
             tells(&zeroed(bytes, middle..chunk.end + 20), "is damaged after");
         }
@@ -238,8 +241,8 @@ fn a_closing_index_that_is_missing_damaged_or_of_another_file() {
 #[test]
 fn what_follows_the_end_or_stands_where_it_may_not() {
     let file = File::new();
-    tells(&[&file.bytes[..], &file.bytes].concat(), "does not end where");
-    tells(&[&file.bytes[..], b"x"].concat(), "does not end where");
+    tells(&[&file.bytes[..], &file.bytes].concat(), "does not end as");
+    tells(&[&file.bytes[..], b"x"].concat(), "does not end as");
     let insert = |at: usize, record: &[u8]| [&file.bytes[..at], record, &file.bytes[at..]].concat();
     let chunk = file.chunks()[2].start;
     for opcode in [0x10, 0x7f, 0x80, 0xff] {
@@ -281,9 +284,9 @@ fn a_message_taken_out_of_a_chunk() {
         let record = at..at + 9 + length as usize;
         let words: &[&str] = match content[at] {
             // Of the last one of its channel only the closing index knows.
-            mcap::records::op::MESSAGE => &["is due", "the closing index tells of"],
+            mcap::records::op::MESSAGE => &["is expected", "the closing index counts"],
             // Its messages are then of no channel.
-            mcap::records::op::CHANNEL => &["not described before it"],
+            mcap::records::op::CHANNEL => &["not declared before it"],
             _ => &[],
         };
         at = record.end;
@@ -295,7 +298,7 @@ fn a_message_taken_out_of_a_chunk() {
     }
     tells(
         &made_anew(&content[..content.len() - 3]),
-        "ends before its fields do",
+        "is shorter than its fields",
     );
 }
 

@@ -214,7 +214,7 @@ fn a_page_has_every_section_in_order_and_needs_nothing_else() {
         "an effect with its interval"
     );
     assert!(
-        page.contains("/backbone/stage.4/conv/Conv has ")
+        page.contains("/backbone/stage.4/conv/Conv accounts for ")
             && page.contains("time of all layers (correlation 0.83"),
         "the layer that stands out is named"
     );

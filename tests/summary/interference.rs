@@ -455,7 +455,7 @@ fn a_frame_is_as_much_slower_beside_a_long_one_as_the_device_makes_it() {
     );
     let slowdown = overlap.slowdown.unwrap();
     assert!((slowdown - 1.5).abs() < 1e-3, "{slowdown}");
-    assert!(rendered(&summary, 80).contains("BESIDE EACH OTHER"));
+    assert!(rendered(&summary, 80).contains("OVERLAP"));
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub fn examine(roots: &Roots, with_gpu: bool) -> Vec<Check> {
         "cuda",
         gap_if_gpu(&facts, jetson),
         Some("Install NVIDIA's driver (on Jetson: the nvidia-l4t-cuda package), if there is a GPU to use."),
-        |_| "the driver's library is there".to_owned(),
+        |_| "the driver's library is installed".to_owned(),
     ));
     let tensorrt = tensorrt(&facts, jetson, roots);
     let tensorrt_loads = tensorrt.found.is_some() && tensorrt.status == Status::Good;
@@ -63,8 +63,8 @@ pub fn examine(roots: &Roots, with_gpu: bool) -> Vec<Check> {
             "tegrastats",
             "tegrastats",
             Status::Note,
-            Some("Needed only where rails cannot be read otherwise: the nvidia-l4t-tools package has it."),
-            |_| "NVIDIA's own sampler is there, for boards whose rails cannot be read otherwise".to_owned(),
+            Some("Needed only if the rails cannot be read directly: it is in the package nvidia-l4t-tools."),
+            |_| "NVIDIA's sampler, for boards whose rails cannot be read directly".to_owned(),
         ));
     }
     checks.push(backend(&facts, jetson, tensorrt_loads, with_gpu));
@@ -117,16 +117,18 @@ fn cpu(facts: &Facts) -> Check {
         "CPU",
         "cpu",
         Status::Note,
-        Some("Nothing to do: only the name is unknown."),
+        Some("No action needed: only the name is unknown."),
         |_| match cores {
-            Some(1) => "1 core: tenants, samplers and recorder take turns on it".to_owned(),
+            Some(1) => "1 core: tenants, samplers and recorder share it".to_owned(),
             Some(n) => format!("{n} cores for tenants, samplers and recorder"),
-            None => "its cores could not be counted".to_owned(),
+            None => "the number of cores is unknown".to_owned(),
         },
     );
     if cores == Some(1) {
         check.status = Status::Gap;
-        check.fix = Some("Measure on a machine with at least two cores, or read latencies as of one core.");
+        check.fix = Some(
+            "Measure on a machine with at least two cores, or interpret latencies as those of one core.",
+        );
     }
     check
 }
@@ -136,10 +138,10 @@ fn governor(facts: &Facts) -> Check {
         "CPU governor",
         "governor",
         Status::Note,
-        Some("In a virtual machine, make sure on its host that clocks are fixed."),
+        Some("In a virtual machine, make sure that the host's clocks are fixed."),
         |governor| match governor {
-            "performance" => "clocks stay up".to_owned(),
-            _ => "clocks follow the load: short runs and idle gaps look slower than they are".to_owned(),
+            "performance" => "clocks stay at their maximum".to_owned(),
+            _ => "clocks follow the load: short runs and runs with idle gaps look slower".to_owned(),
         },
     );
     match facts.value("governor") {
@@ -162,8 +164,8 @@ fn memory(facts: &Facts) -> Check {
         "Memory",
         "memory",
         Status::Note,
-        Some("Nothing to do: only its size is unknown."),
-        |_| "a run's own memory is bounded, whatever its length".to_owned(),
+        Some("No action needed: only its size is unknown."),
+        |_| "jetlag's own memory is bounded for any run length".to_owned(),
     )
 }
 
@@ -177,7 +179,7 @@ fn gpu(facts: &Facts, jetson: bool) -> Check {
     let fix = "If there is an NVIDIA GPU, install its driver; inside a container, start it with the GPU (--gpus all).";
     facts.check("GPU", name, Status::Note, Some(fix), |_| match (driver, jetson) {
         (Some(version), _) => format!("driver {version}"),
-        (None, true) => "the chip's own GPU, with the driver of its L4T release".to_owned(),
+        (None, true) => "integrated GPU, with the driver of its L4T release".to_owned(),
         (None, false) => "its driver's version is unknown".to_owned(),
     })
 }
@@ -204,7 +206,7 @@ fn module(facts: &Facts, roots: &Roots) -> Check {
             let flash = match nvpmodel::flash(roots) {
                 Some(flash) if ways > 1 || flash == Flash::Super => format!(", {}", flash.words()),
                 Some(_) => String::new(),
-                None => ", flashed in a way of its own".to_owned(),
+                None => ", with an unknown flash".to_owned(),
             };
             check.status = Status::Good;
             format!("L4T {release}, {} ({part}){flash}", module.name)
@@ -212,12 +214,10 @@ fn module(facts: &Facts, roots: &Roots) -> Check {
         (None, part) => {
             check.status = Status::Note;
             check.fix = Some(
-                "Sensors and runs work by the board's own files. Report it: tr '\\0' ' ' < /proc/device-tree/compatible.",
+                "Sensors and runs use the board's own files. Please report it: tr '\\0' ' ' < /proc/device-tree/compatible.",
             );
-            let part = part.unwrap_or("that its device tree does not name");
-            format!(
-                "L4T {release}, module {part}, which this version does not know: its peaks and modes are unknown"
-            )
+            let part = part.unwrap_or("not named in its device tree");
+            format!("L4T {release}, module {part}, unknown to this version: its peaks and modes are unknown")
         }
         (Some(module), None) => format!("L4T {release}, {}", module.name),
     };
@@ -234,17 +234,16 @@ fn tensorrt(facts: &Facts, jetson: bool, roots: &Roots) -> Check {
         "tensorrt",
         gap_if_gpu(facts, jetson),
         Some("Install TensorRT 8.5 or later (on Jetson: the nvidia-jetpack package), if there is a GPU to use."),
-        |_| "TensorRT's library is there".to_owned(),
+        |_| "TensorRT's library is installed".to_owned(),
     );
     let version = check.found.as_deref().and_then(|path| release(roots, path));
     if let Some((version, numbers)) = version
         && numbers < OLDEST_TENSORRT
     {
         check.status = Status::Gap;
-        check.meaning = format!("TensorRT {version} is older than 8.5, the first that jetlag loads");
+        check.meaning = format!("TensorRT {version} is too old; jetlag needs 8.5");
         check.fix = Some(
-            "JetPack 5.1 or later has 8.5 (Xavier, Orin). Where it does not exist (Nano, TX1, TX2), the cpu \
-             backend, the sensors and all reports work.",
+            "JetPack 5.1 or later has 8.5 (Xavier, Orin). On boards without it (Nano, TX1, TX2), the cpu backend, the sensors and all reports work.",
         );
     }
     check
@@ -270,7 +269,7 @@ fn backend(facts: &Facts, jetson: bool, tensorrt: bool, with_gpu: bool) -> Check
         ),
         (false, _) => (
             "cpu",
-            "with `backend: Auto`, the cpu backend will be used: it takes a GPU, CUDA and TensorRT to execute on the GPU",
+            "with `backend: Auto`, the cpu backend will be used: running on the GPU needs a GPU, CUDA and TensorRT",
         ),
     };
     Check {

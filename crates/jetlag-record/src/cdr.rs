@@ -71,13 +71,13 @@ impl<'a> Encoder<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CdrError {
     /// Not the encapsulation that we write.
-    #[error("wanted plain little-endian CDR (00 01 00 00), found {found:02x?}")]
+    #[error("expected plain little-endian CDR (00 01 00 00), found {found:02x?}")]
     Encapsulation {
         /// The first bytes.
         found: Vec<u8>,
     },
     /// Shorter than its schema.
-    #[error("wanted {wanted} bytes at offset {at}, found {found}")]
+    #[error("expected {wanted} bytes at offset {at}, found {found}")]
     TooShort {
         /// Offset after the encapsulation header.
         at: usize,
@@ -93,7 +93,7 @@ pub enum CdrError {
         at: usize,
     },
     /// A number that names none of the values of a field.
-    #[error("{value} is none of the values of `{field}`")]
+    #[error("{value} is not a value of `{field}`")]
     UnknownValue {
         /// The field.
         field: &'static str,

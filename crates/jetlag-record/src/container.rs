@@ -20,7 +20,7 @@ const FOOTER_HASHED: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
     /// A length beyond all reason.
-    #[error("a record claims {bytes} bytes, more than the {MAX_RECORD} that one may have")]
+    #[error("a record claims {bytes} bytes, more than the limit of {MAX_RECORD}")]
     TooLong {
         /// Its length.
         bytes: u64,
@@ -34,7 +34,7 @@ pub enum Damage {
         found: u32,
     },
     /// A chunk of which nothing tells whether it is as it was written.
-    #[error("a chunk has no checksum, so nothing tells whether it is as it was written")]
+    #[error("a chunk has no checksum, so it cannot be verified")]
     NoChecksum,
     /// A chunk that is not as long as it says.
     #[error("a chunk has {found} bytes, not {wanted}")]
@@ -45,7 +45,7 @@ pub enum Damage {
         found: u64,
     },
     /// All that comes before the closing index does not match its checksum.
-    #[error("what comes before the closing index has the checksum {found:08x}, not {wanted:08x}")]
+    #[error("the data before the closing index has the checksum {found:08x}, not {wanted:08x}")]
     DataChecksum {
         /// As stored.
         wanted: u32,
@@ -61,12 +61,10 @@ pub enum Damage {
         found: u32,
     },
     /// The closing index does not say how many messages there are.
-    #[error(
-        "the closing index does not say how many messages there are, so nothing tells whether all are there"
-    )]
+    #[error("the closing index has no message count, so completeness cannot be verified")]
     NoStatistics,
     /// There is more or less than the closing index says.
-    #[error("the closing index tells of {wanted} {what}, and it has {found}")]
+    #[error("the closing index counts {wanted} {what}, but the file has {found}")]
     Count {
         /// Of what.
         what: &'static str,
@@ -77,7 +75,7 @@ pub enum Damage {
     },
     /// Messages are missing, stand twice or in another order.
     #[error(
-        "{topic} has message {found} where message {wanted} is due: some are missing, stand twice or in another order"
+        "{topic} has message {found} where message {wanted} is expected: messages are missing, repeated or out of order"
     )]
     Sequence {
         /// Its channel.
@@ -88,13 +86,13 @@ pub enum Damage {
         found: u32,
     },
     /// A message of a channel that the file does not describe.
-    #[error("a message is of channel {0}, which is not described before it")]
+    #[error("a message is on channel {0}, which was not declared before it")]
     Channel(u16),
     /// Zeros, which begin no record.
-    #[error("zeros stand where a record should begin, as after a power cut")]
+    #[error("there are zeros where a record should begin, as after a power cut")]
     Zeros,
     /// A record that stands where none of its kind may, or is of no kind.
-    #[error("a record with the operation code {opcode:#04x} stands {}", place.words())]
+    #[error("there is a record with the operation code {opcode:#04x} {}", place.words())]
     Misplaced {
         /// Its operation code.
         opcode: u8,
@@ -102,7 +100,7 @@ pub enum Damage {
         place: Place,
     },
     /// What follows the last record of the file.
-    #[error("the file does not end where its last record says, or ends otherwise")]
+    #[error("the file does not end as its last record says")]
     End,
     /// A chunk that cannot be decompressed.
     #[error("a chunk cannot be decompressed: {0}")]
@@ -111,7 +109,7 @@ pub enum Damage {
     #[error("a chunk is compressed by `{0}`, which is not supported: rewrite the file with `mcap compress`")]
     Compression(String),
     /// Lengths within a record that contradict each other.
-    #[error("a record ends before its fields do")]
+    #[error("a record is shorter than its fields")]
     Short,
     /// A record that the format does not allow.
     #[error("{0}")]

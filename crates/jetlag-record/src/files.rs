@@ -85,7 +85,7 @@ pub fn up_to(file: impl Read, at_most: Bytes) -> std::io::Result<Vec<u8>> {
     if content.len() as u64 > at_most.0 {
         return Err(Error::new(
             ErrorKind::FileTooLarge,
-            format!("it is longer than {at_most}: is it the right file?"),
+            format!("it is larger than {at_most}; is it the right file?"),
         ));
     }
     Ok(content)
@@ -107,7 +107,7 @@ fn text(content: Vec<u8>) -> std::io::Result<String> {
         let at = error.utf8_error().valid_up_to();
         Error::new(
             ErrorKind::InvalidData,
-            format!("it is not text (UTF-8) from byte {at} on"),
+            format!("it is not UTF-8 text at byte {at}"),
         )
     })
 }
@@ -135,7 +135,7 @@ fn regular(facts: &std::fs::Metadata) -> std::io::Result<()> {
     }
     Err(Error::new(
         ErrorKind::InvalidInput,
-        format!("it is {} and no regular file", special(kind)),
+        format!("it is {}, not a regular file", special(kind)),
     ))
 }
 

@@ -40,7 +40,7 @@ pub enum ReadError {
     },
     /// Some other kind of file.
     #[error(
-        "{} is not a run file: it does not begin like an MCAP file. Name a file that `jetlag run` wrote (*.mcap)",
+        "{} is not a run file: it is not an MCAP file. Name a file that `jetlag run` wrote (*.mcap)",
         path.display()
     )]
     NotMcap {
@@ -49,7 +49,7 @@ pub enum ReadError {
     },
     /// MCAP, and not ours.
     #[error(
-        "{} is an MCAP file of another program: it has no jetlag manifest. Name a file that `jetlag run` wrote",
+        "{} is an MCAP file from another program: it has no jetlag manifest. Name a file that `jetlag run` wrote",
         path.display()
     )]
     NotARun {
@@ -69,7 +69,7 @@ pub enum ReadError {
         bytes: u64,
     },
     /// The manifest is not what its version says.
-    #[error("the manifest of {} cannot be understood: {problem}", path.display())]
+    #[error("the manifest of {} cannot be parsed: {problem}", path.display())]
     BadManifest {
         /// Which file.
         path: PathBuf,
@@ -78,7 +78,7 @@ pub enum ReadError {
     },
     /// Written by a later jetlag.
     #[error(
-        "{} has version {found} of the run file, and this jetlag reads up to version {known}: update jetlag",
+        "{} is a run file of version {found}, but this jetlag reads only up to version {known}: update jetlag",
         path.display()
     )]
     Newer {
@@ -91,7 +91,7 @@ pub enum ReadError {
     },
     /// The content makes no sense; what came before it is good.
     #[error(
-        "{} is damaged after {}: {error}. What was read before is good; copy the file again if you have the original",
+        "{} is damaged after {}: {error}. The data before is good; copy the file again if you have the original",
         path.display(),
         Bytes(*offset)
     )]

@@ -138,7 +138,7 @@ pub enum QuantityError {
         text: String,
     },
     /// Days, which are not among the units.
-    #[error("`{unit}` is not a unit here; write days in hours, such as \"24h\"")]
+    #[error("`{unit}` is not supported; write days in hours, such as \"24h\"")]
     Days {
         /// The unit that was written.
         unit: String,

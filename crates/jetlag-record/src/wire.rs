@@ -41,10 +41,10 @@ pub enum WireError {
     #[error("cannot read from the other process: {0}")]
     Read(#[from] std::io::Error),
     /// What came is no message.
-    #[error("a message of the other process makes no sense: {0}")]
+    #[error("a message of the other process cannot be parsed: {0}")]
     Record(#[from] CdrError),
     /// No message has this kind or this length.
-    #[error("a message of kind {kind} and {length} bytes is none of ours")]
+    #[error("unknown message of kind {kind} and {length} bytes")]
     Strange {
         /// Its kind.
         kind: u8,

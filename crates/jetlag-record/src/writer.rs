@@ -43,7 +43,7 @@ pub enum RecordError {
     },
     /// The system refused a write.
     #[error(
-        "cannot write to the run file {}: {error}. What was written until then stays readable.{}",
+        "cannot write to the run file {}: {error}. What was written before stays readable.{}",
         path.display(),
         advice(error)
     )]
@@ -54,7 +54,7 @@ pub enum RecordError {
         error: std::io::Error,
     },
     /// An earlier write failed; nothing more is recorded.
-    #[error("nothing more is recorded to {}, because an earlier write failed", path.display())]
+    #[error("recording to {} has stopped because an earlier write failed", path.display())]
     Stopped {
         /// Where.
         path: PathBuf,
@@ -93,10 +93,10 @@ fn advice(error: &std::io::Error) -> &'static str {
     match error.kind() {
         StorageFull | QuotaExceeded => " Free some space, or record to another disk.",
         FileTooLarge => {
-            " Raise the limit on the size of files (ulimit -f), or record to a disk that takes larger ones."
+            " Raise the file size limit (ulimit -f), or record to a disk that supports larger files."
         }
-        PermissionDenied | ReadOnlyFilesystem => " Record to a folder that you may write to.",
-        NotFound | NotADirectory => " Make the folder first, or record to one that exists.",
+        PermissionDenied | ReadOnlyFilesystem => " Record to a writable folder.",
+        NotFound | NotADirectory => " Create the folder first, or record to an existing one.",
         IsADirectory => " Name a file, not a folder.",
         OutOfMemory => "",
         // The compression's own failures come as errors without a number of the system's.
@@ -574,10 +574,10 @@ mod tests {
             (ErrorKind::StorageFull.into(), "Free some space"),
             (ErrorKind::QuotaExceeded.into(), "Free some space"),
             (ErrorKind::FileTooLarge.into(), "ulimit -f"),
-            (ErrorKind::PermissionDenied.into(), "that you may write to"),
-            (ErrorKind::ReadOnlyFilesystem.into(), "that you may write to"),
-            (ErrorKind::NotFound.into(), "Make the folder first"),
-            (ErrorKind::NotADirectory.into(), "Make the folder first"),
+            (ErrorKind::PermissionDenied.into(), "a writable folder"),
+            (ErrorKind::ReadOnlyFilesystem.into(), "a writable folder"),
+            (ErrorKind::NotFound.into(), "Create the folder first"),
+            (ErrorKind::NotADirectory.into(), "Create the folder first"),
             (ErrorKind::IsADirectory.into(), "Name a file"),
             (
                 numbered(rustix::io::Errno::IO.raw_os_error()),

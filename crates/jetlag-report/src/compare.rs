@@ -87,12 +87,12 @@ fn findings(candidate: &Candidate, style: &Style) -> String {
     } else if candidate.is_judged() {
         format!("NO DIFFERENCE FOUND BETWEEN A AND {label}")
     } else {
-        format!("NOTHING COULD BE JUDGED BETWEEN A AND {label}")
+        format!("NO COMPARISON POSSIBLE BETWEEN A AND {label}")
     };
-    heading(&title, "at 95 %, all that is said here together", style) + &grid.render(style)
+    heading(&title, "joint 95 % confidence", style) + &grid.render(style)
 }
 
-/// What may be said of a figure, in a sentence.
+/// The result for one figure, in a sentence.
 pub(super) fn sentence(figure: &FigureComparison, label: &str) -> String {
     let name = short_name(figure.figure);
     let share = figure.figure == "miss_rate";
@@ -118,7 +118,7 @@ pub(super) fn sentence(figure: &FigureComparison, label: &str) -> String {
             Some(within) => format!("{name}: no difference larger than {}", size(within)),
             None => format!("{name}: no difference found"),
         },
-        (_, _, reason) => format!("{name}: unknown; {}", reason.unwrap_or("there is no figure")),
+        (_, _, reason) => format!("{name}: unknown; {}", reason.unwrap_or("no value")),
     }
 }
 
@@ -133,7 +133,7 @@ fn verb(figure: &str) -> &'static str {
 fn short_name(figure: &str) -> &str {
     match figure {
         "miss_rate" => "misses",
-        "energy" => "energy a frame",
+        "energy" => "energy per frame",
         other => other.strip_prefix("response.").unwrap_or(other),
     }
 }
@@ -231,8 +231,8 @@ fn notes(candidate: &Candidate, style: &Style) -> String {
     for note in &candidate.notes {
         grid.row(vec![(note.clone(), Ink::Plain)]);
     }
-    let title = format!("WHAT ELSE DIFFERS BETWEEN A AND {}", candidate.side.label);
-    heading(&title, "or limits what can be said", style) + &grid.render(style)
+    let title = format!("OTHER DIFFERENCES BETWEEN A AND {}", candidate.side.label);
+    heading(&title, "and limits of this comparison", style) + &grid.render(style)
 }
 
 fn limits(limits: &[LimitResult], style: &Style) -> String {
@@ -249,7 +249,7 @@ fn limits(limits: &[LimitResult], style: &Style) -> String {
             Some(true) => (
                 "✗",
                 Ink::Bad,
-                "fails: all of the interval is beyond it".to_owned(),
+                "fails: the whole interval is beyond the limit".to_owned(),
             ),
             Some(false) => ("✓", Ink::Good, "passes".to_owned()),
             None => {

@@ -76,7 +76,9 @@ struct CpuWork {
 /// Loads an ONNX network; what is against it comes back as an error, never as a panic.
 pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError> {
     catch_unwind(AssertUnwindSafe(|| load(network)))
-        .unwrap_or_else(|_| Err("the runtime panicked on it; the file is most likely damaged".to_owned()))
+        .unwrap_or_else(|_| {
+            Err("the runtime panicked while loading it; the file is probably damaged".to_owned())
+        })
         .map_err(|problem| BackendError::Load {
             network: network.to_string(),
             backend: NAME,
@@ -116,9 +118,9 @@ fn load(network: &NetworkSource) -> Result<Model, String> {
         });
         match (refused, network) {
             (Some(refused), _) if !refused.is_empty() => unsupported::sentence(&refused),
-            (_, NetworkSource::File(path)) if !path.exists() => format!("{error}; there is no such file"),
+            (_, NetworkSource::File(path)) if !path.exists() => format!("{error}; the file does not exist"),
             _ if error.to_string().contains("unsupported") => format!("{error}. {}", unsupported::way_out()),
-            _ => format!("{error}; check that it is a whole ONNX file (jetlag inspect FILE)"),
+            _ => format!("{error}; check that the ONNX file is complete (jetlag inspect FILE)"),
         }
     })
 }
@@ -154,8 +156,7 @@ fn weights_beside(model: &ModelProto) -> Result<BTreeSet<String>, String> {
     };
     match names.iter().find(|name| !is_taken(name)) {
         Some(name) => Err(format!(
-            "its weights are kept in {name}; they are taken only from files in its own folder whose name ends in .data or \
-             .onnx_data: export it so, or as one file"
+            "its weights are in {name}; weights are read only from files in the network's folder whose names end in .data or .onnx_data. Export it that way, or as one file"
         )),
         None => Ok(names),
     }
@@ -175,7 +176,7 @@ fn give_weights(
         let file = path.parent().unwrap_or(Path::new("")).join(&name);
         let weights = files::read(&file, files::NETWORK).map_err(|error| {
             format!(
-                "its weights are kept in {}, which cannot be read: {error}; put it beside the network",
+                "its weights are in {}, which cannot be read: {error}; put that file next to the network",
                 file.display()
             )
         })?;
@@ -220,10 +221,8 @@ impl CpuBackend {
         for &id in model.input_ids() {
             let name = name_of(id);
             let place = names.iter().position(|(n, _)| *n == name).ok_or_else(|| {
-                fail(format!(
-                    "its input `{name}` is filled by nobody; the detector provides: {}. Name the tensor so in the detector spec",
-                    names.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", ")
-                ))
+                let known: Vec<&str> = names.iter().map(|(known, _)| known.as_str()).collect();
+                fail(super::unknown_input(&name, &known))
             })?;
             inputs.push((id, place));
         }
@@ -319,7 +318,10 @@ fn view(tensor: &HostTensor) -> Result<ValueView<'_>, String> {
             ValueView::from_shape(dims, bytemuck::cast_slice::<u8, i8>(bytes)).map_err(|e| e.to_string())
         }
         ElementType::U8 => ValueView::from_shape(dims, bytes).map_err(|e| e.to_string()),
-        other => Err(format!("the cpu backend takes no {} tensors", other.name())),
+        other => Err(format!(
+            "the cpu backend does not support {} tensors",
+            other.name()
+        )),
     };
     value.map_err(|e| format!("input `{}` {}: {e}", tensor.name(), tensor.shape()))
 }
@@ -337,7 +339,7 @@ fn store(value: Value, tensor: &mut HostTensor) -> Result<(), String> {
         (Value::UInt8Tensor(t), ElementType::U8) => tensor.replace(shape, Box::new(t.into_data())),
         (_, wanted) => {
             return Err(format!(
-                "output `{}` came as {found} instead of {}",
+                "output `{}` has type {found} instead of {}",
                 tensor.name(),
                 wanted.name()
             ));

@@ -53,8 +53,7 @@ fn in_graph(graph: &GraphProto, outer: Option<&Numbers<'_>>) -> Option<String> {
         let asked = elements(node, &numbers).filter(|asked| *asked > MOST_ELEMENTS);
         let said = asked.map(|asked| {
             format!(
-                "its node `{}` ({}) asks for a tensor of {asked:.0} elements, and at most {MOST_ELEMENTS:.0} are taken; export the \
-                 network with the sizes that it is meant for",
+                "its node `{}` ({}) needs a tensor of {asked:.0} elements, more than the limit of {MOST_ELEMENTS:.0}; export the network with the intended sizes",
                 node.name.as_deref().unwrap_or_default().escape_debug(),
                 operator(node).escape_debug(),
             )
@@ -260,7 +259,7 @@ mod tests {
         for graph in cases {
             let operator = graph.node[0].op_type.clone().unwrap();
             let said = said(graph).unwrap_or_else(|| panic!("{operator}: nothing was said"));
-            assert!(said.contains(&format!("`n` ({operator}) asks for")), "{said}");
+            assert!(said.contains(&format!("`n` ({operator}) needs")), "{said}");
         }
     }
 

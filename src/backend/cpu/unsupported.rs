@@ -29,38 +29,38 @@ const OUTPUTS: [(&str, [usize; 2], &str); 8] = [
     (
         "Attention",
         [3, 3],
-        "its output of scores (`qk_matmul_output`) is not computed",
+        "its score output (`qk_matmul_output`) is not computed",
     ),
     (
         "LayerNormalization",
         [1, 2],
-        "of its outputs only the first is computed, neither mean nor deviation",
+        "only its first output is computed, not mean and deviation",
     ),
-    ("MaxPool", [1, 1], "its output of indices is not computed"),
+    ("MaxPool", [1, 1], "its index output is not computed"),
     (
         "SimplifiedLayerNormalization",
         [1, 1],
-        "of its outputs only the first is computed",
+        "only its first output is computed",
     ),
     (
         "com.microsoft.GroupQueryAttention",
         [3, 3],
-        "its output of scores is not computed",
+        "its score output is not computed",
     ),
     (
         "com.microsoft.MultiHeadAttention",
         [3, 3],
-        "its output of scores is not computed",
+        "its score output is not computed",
     ),
     (
         "com.microsoft.SkipLayerNormalization",
         [1, 2],
-        "neither mean nor deviation is computed",
+        "mean and deviation are not computed",
     ),
     (
         "com.microsoft.SkipSimplifiedLayerNormalization",
         [1, 2],
-        "neither mean nor deviation is computed",
+        "mean and deviation are not computed",
     ),
 ];
 
@@ -69,12 +69,12 @@ const INPUTS: [(&str, usize, &str); 7] = [
     (
         "GRU",
         4,
-        "its lengths of sequences (`sequence_lens`) would be ignored",
+        "its sequence lengths (`sequence_lens`) would be ignored",
     ),
     (
         "LSTM",
         4,
-        "its lengths of sequences (`sequence_lens`) would be ignored",
+        "its sequence lengths (`sequence_lens`) would be ignored",
     ),
     ("LSTM", 7, "its peephole weights (input `P`) are not supported"),
     ("Pad", 3, "its input `axes` is not supported"),
@@ -183,8 +183,7 @@ pub(super) fn sentence(found: &[Unsupported]) -> String {
 /// Who may execute what this backend does not.
 pub(super) fn way_out() -> String {
     let mut way =
-        "ONNX Runtime may: give the tenant `backend: OnnxRuntime(provider: Cpu)`, or `Cuda` on a GPU \
-                   (docs/onnxruntime.md)"
+        "ONNX Runtime may support it: set the tenant's `backend: OnnxRuntime(provider: Cpu)`, or `Cuda` on a GPU (docs/onnxruntime.md)"
             .to_owned();
     if !built::FEATURES.contains(&("onnxruntime", true)) {
         way += "; ";
@@ -267,32 +266,30 @@ fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
     let is_8_bit = |input| matches!(element(input), Some(DataType::INT8 | DataType::UINT8));
     let operator = operator(node);
     if NO_8_BIT.contains(&operator) && (0..node.input.len()).any(is_8_bit) {
-        return Some("it takes no 8-bit integers");
+        return Some("it does not support 8-bit integers");
     }
     match operator {
-        "BatchNormalization" if node.output.len() > 1 => {
-            Some("with more than one output it means the statistics of the batch in hand, as in training")
-        }
+        "BatchNormalization" if node.output.len() > 1 => Some(
+            "with more than one output it would need the statistics of the current batch, as in training",
+        ),
         "Cast" if int(node, "to") == Some(i64::from(DataType::BOOL.0)) && is_float(0) => {
-            Some("numbers are cut when they become bool, so that 0.5 would be false")
+            Some("conversion to bool truncates, so 0.5 would become false")
         }
         "Conv" | "ConvInteger" | "ConvTranspose" | "MaxPool" | "AveragePool" => of_a_window(node, known),
-        "GridSample" if rank(0) == Some(5) => Some("volumes are not supported"),
+        "GridSample" if rank(0) == Some(5) => Some("3-D inputs are not supported"),
         "GRU" if int(node, "linear_before_reset").unwrap_or(0) == 0 => {
             Some("only `linear_before_reset` 1 is supported, and it has 0")
         }
         "NonMaxSuppression" => {
             let scores = node.input.get(1).and_then(|name| known.dims(name));
             (!matches!(scores, Some([Some(1), Some(1), _])))
-                .then_some("boxes of different classes and images would suppress each other; it is right for one of each")
+                .then_some("boxes of different classes and images would suppress each other; it is correct only for one class and one image")
         }
         "OneHot" if is_float(0) || is_float(1) => Some("indices and depth are supported as integers only"),
         "Pow" if is_float(0) && matches!(element(1), Some(DataType::INT32 | DataType::INT64)) => {
             Some("powers of floats are supported with float exponents only")
         }
-        "Resize" if text(node, "mode") == Some("cubic") => {
-            Some("cubic interpolation would be done as linear")
-        }
+        "Resize" if text(node, "mode") == Some("cubic") => Some("cubic interpolation would run as linear"),
         _ => None,
     }
 }
@@ -311,11 +308,11 @@ fn of_a_window(node: &NodeProto, known: &Known) -> Option<&'static str> {
         return Some("only one or two spatial dimensions are supported");
     }
     if kernel.is_empty() && !is_pool {
-        return Some("its `kernel_shape` is left out, and its weights are not known before the run");
+        return Some("it has no `kernel_shape`, and its weights are not known before the run");
     }
     let pad = text(node, "auto_pad").unwrap_or("NOTSET");
     if pad == "SAME_LOWER" && !pads_alike(node, kernel, dims(0)) {
-        return Some("`auto_pad: SAME_LOWER` would be done as SAME_UPPER");
+        return Some("`auto_pad: SAME_LOWER` would run as SAME_UPPER");
     }
     let pads = pad.starts_with("SAME") || ints(node, "pads").iter().any(|pad| *pad != 0);
     let has_zero_point = node.input.get(2).is_some_and(|name| !name.is_empty());

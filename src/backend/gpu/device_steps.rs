@@ -67,7 +67,7 @@ pub(super) fn fold(
             ))
         }
         None if networks.len() == before => Some(on_host(
-            "its detector has no step that there are kernels for",
+            "no step of its detector has a kernel",
             "Set `preprocess: Host`.",
         )),
         None => None,

@@ -38,7 +38,7 @@ pub fn kernels(gpu: &Arc<Gpu>, source: KernelSource) -> Result<Arc<Module>, Kern
         // hash).
         match unsafe { Module::load(gpu, source, &code) } {
             Ok(module) => return Ok(module),
-            Err(error) => log::warn!("{} is of no use ({error}); it is made again", path.display()),
+            Err(error) => log::warn!("{} is unusable ({error}) and is compiled again", path.display()),
         }
     }
     let code = nvrtc.compile(source.name, source.text, capability)?;
@@ -47,7 +47,7 @@ pub fn kernels(gpu: &Arc<Gpu>, source: KernelSource) -> Result<Arc<Module>, Kern
     let module = unsafe { Module::load(gpu, source, &code) }?;
     // Without the file it is compiled again next time.
     if let Err(error) = std::fs::create_dir_all(&folder).and_then(|()| keep(&path, &code)) {
-        log::warn!("{} cannot be kept: {error}", path.display());
+        log::warn!("{} cannot be cached: {error}", path.display());
     }
     Ok(module)
 }
@@ -74,7 +74,7 @@ fn kept(path: &Path) -> Option<Vec<u8>> {
     let content = files::read(path, files::NETWORK).ok()?;
     let (hash, code) = content.split_at_checked(HASH_BYTES)?;
     if blake3::hash(code).as_bytes() != hash {
-        log::warn!("{} is damaged; it is made again", path.display());
+        log::warn!("{} is damaged and is compiled again", path.display());
         return None;
     }
     Some(code.to_vec())

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::{Described, Port};
-use crate::backend::{BackendError, Program, Step, TensorSpec};
+use crate::backend::{BackendError, Program, Step, TensorSpec, unknown_input};
 use crate::gpu::{DeviceMemory, GpuError, PinnedAddress, Span};
 use crate::tensor::{ElementType, Shape};
 
@@ -214,11 +214,10 @@ impl Making<'_> {
                     self.uses(place, port);
                     inputs.push(place);
                 }
-                None => problems.push(format!(
-                    "nothing makes its input `{}`; the detector's tensors are {}",
-                    port.name,
-                    self.names()
-                )),
+                None => {
+                    let known: Vec<&str> = self.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+                    problems.push(unknown_input(&port.name, &known));
+                }
             }
         }
         if !problems.is_empty() {
@@ -245,7 +244,7 @@ impl Making<'_> {
                 });
             } else if self.tensors[place].bytes() < max_shape.len() * port.element.size() {
                 problems.push(format!(
-                    "its output `{}` of shape {max_shape} does not fit in the detector's tensor of that name, {}",
+                    "its output `{}` of shape {max_shape} does not fit the detector's tensor of that name, of shape {}",
                     port.name, self.tensors[place].max_shape
                 ));
             } else {
@@ -267,15 +266,6 @@ impl Making<'_> {
     fn uses(&mut self, place: usize, port: &Port) {
         self.tensors[place].is_on_device |= !port.is_on_host;
         self.tensors[place].is_on_host |= port.is_on_host;
-    }
-
-    fn names(&self) -> String {
-        let names: Vec<&str> = self.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
     }
 
     fn unfit(&self, network: &str, problems: &[String]) -> BackendError {
@@ -334,7 +324,7 @@ fn misfit(port: &Port, tensor: &Tensor) -> Option<String> {
             .map(|dim| dim.map_or("?".to_owned(), |dim| dim.to_string()))
             .collect();
         return Some(format!(
-            "its input `{}` has shape [{}], and the detector makes {}",
+            "its input `{}` has shape [{}], but the detector produces {}",
             port.name,
             shown.join(", "),
             tensor.max_shape
@@ -342,7 +332,7 @@ fn misfit(port: &Port, tensor: &Tensor) -> Option<String> {
     }
     (port.element != tensor.element).then(|| {
         format!(
-            "its input `{}` holds {}, and the detector makes {}",
+            "its input `{}` has type {}, but the detector produces {}",
             port.name,
             port.element.name(),
             tensor.element.name()

@@ -298,7 +298,7 @@ impl Stretch {
                         network: format!("engine {}", bound.engine.engine),
                         backend,
                         problem: format!(
-                            "its input `{}` has the fixed shape {before}, and the frame has {}",
+                            "its input `{}` has the fixed shape {before}, but the frame has {}",
                             tensor.name(),
                             tensor.shape()
                         ),

@@ -54,7 +54,7 @@ impl Tensor {
         unsafe { ort::Error::result_from_status(status) }?;
         NonNull::new(made)
             .map(Tensor)
-            .ok_or_else(|| ort::Error::new("CreateTensorWithDataAsOrtValue made nothing"))
+            .ok_or_else(|| ort::Error::new("CreateTensorWithDataAsOrtValue returned nothing"))
     }
 
     /// Shape, and the address of its memory.

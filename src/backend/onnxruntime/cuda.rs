@@ -142,8 +142,7 @@ fn of_provider(error: BackendError, library: &Library) -> BackendError {
                 network,
                 backend,
                 problem: format!(
-                    "{problem}; ONNX Runtime {} ({}) found no CUDA and cuDNN that it was built for: install those, and name \
-                     their folders in LD_LIBRARY_PATH",
+                    "{problem}; ONNX Runtime {} ({}) did not find the CUDA and cuDNN versions that it was built for: install them and put their folders in LD_LIBRARY_PATH",
                     library.version(),
                     library.path().display()
                 ),
@@ -252,9 +251,7 @@ impl Described for Loaded {
                 network: self.ports().network.clone(),
                 backend: NAME,
                 problem: format!(
-                    "the size of its output `{}` is not stated by the network and differs from frame to frame, which GPU \
-                     tenants do not take; end the network before that layer, give it fixed shapes, or run it with \
-                     OnnxRuntime(provider: Cpu)",
+                    "its output `{}` has no fixed size, which GPU tenants do not support; end the network before that layer, give it fixed shapes, or run it with OnnxRuntime(provider: Cpu)",
                     self.ports().outputs[*output].name
                 ),
             }),
@@ -354,7 +351,7 @@ impl Execution for Running {
             return Err(BackendError::Execute {
                 network: self.sessions[0].session.ports().network.clone(),
                 backend: NAME,
-                problem: "it has no session on this stream".to_owned(),
+                problem: "there is no session for this stream".to_owned(),
             });
         };
         // SAFETY: everything was said in `bind`, which was given memory for each input; the caller keeps this, and the host from its

@@ -61,10 +61,7 @@ impl std::error::Error for NotFound {}
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no ONNX Runtime 1.{OLDEST} or later that can be used was found"
-        )?;
+        write!(f, "no usable ONNX Runtime 1.{OLDEST} or later was found")?;
         for problem in &self.refused {
             write!(f, "\n  unusable: {problem}")?;
         }
@@ -74,9 +71,9 @@ impl fmt::Display for NotFound {
         }
         write!(
             f,
-            "\n  install it with pip install onnxruntime (processor) or onnxruntime-gpu (CUDA), or take a release from \
+            "\n  install it with pip install onnxruntime (processor) or onnxruntime-gpu (CUDA), or download a release from \
              github.com/microsoft/onnxruntime\
-             \n  installed elsewhere? Say where with {VARIABLE}=FILE, FOLDER or Python environment"
+             \n  installed elsewhere? Set {VARIABLE} to the file, folder or Python environment"
         )
     }
 }
@@ -167,11 +164,11 @@ fn ask(handle: &libloading::Library) -> Result<(String, Option<PathBuf>), String
     type Base = unsafe extern "C" fn() -> *const ort::sys::OrtApiBase;
     // SAFETY: the C API has had this function with this signature since 1.0; it is called only if there is one.
     let base = unsafe { handle.get::<Base>(b"OrtGetApiBase\0") }
-        .map_err(|_| "it is no ONNX Runtime: it has no OrtGetApiBase".to_owned())?;
+        .map_err(|_| "it is not ONNX Runtime: it has no OrtGetApiBase".to_owned())?;
     // SAFETY: as above.
     let answered = unsafe { base() };
     // SAFETY: a static of the library, or null, which is asked for.
-    let base = unsafe { answered.as_ref() }.ok_or("OrtGetApiBase answered nothing")?;
+    let base = unsafe { answered.as_ref() }.ok_or("OrtGetApiBase returned nothing")?;
     // SAFETY: the first two members of the base have been these since 1.0; the text is a static of the library.
     let version = unsafe { CStr::from_ptr((base.GetVersionString)().cast::<c_char>()) }
         .to_string_lossy()
@@ -179,7 +176,7 @@ fn ask(handle: &libloading::Library) -> Result<(String, Option<PathBuf>), String
     // SAFETY: as above; a level that it does not have is answered with null. Levels below its own it has all.
     if !is_new_enough(&version) || unsafe { (base.GetApi)(OLDEST) }.is_null() {
         return Err(format!(
-            "it is ONNX Runtime {version}, and jetlag needs 1.{OLDEST} or later"
+            "it is ONNX Runtime {version}; jetlag needs 1.{OLDEST} or later"
         ));
     }
     Ok((version, loaded_from(answered.addr())))

@@ -56,7 +56,7 @@ fn out_of_memory(backend: &'static str, network: &str, problem: &str) -> Backend
     BackendError::OutOfMemory {
         backend,
         problem: format!(
-            "there is no memory left for {network}: {problem}; fewer tenants or a smaller `depth` need less"
+            "not enough memory for {network}: {problem}; use fewer tenants or a smaller `depth`"
         ),
     }
 }

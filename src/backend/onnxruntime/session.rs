@@ -167,7 +167,7 @@ impl Session {
                 network: self.ports.network.clone(),
                 backend: self.backend,
                 problem: format!(
-                    "it takes {} tensors and gives {}, and {} and {} were given",
+                    "it has {} inputs and {} outputs, but got {} and {}",
                     reads.len(),
                     writes.len(),
                     inputs.len(),
@@ -272,10 +272,10 @@ fn port(outlet: &Outlet) -> Result<(Port, Vec<Dim>), String> {
         dimension_symbols,
     } = outlet.dtype()
     else {
-        return Err(format!("`{name}` is no tensor but {}", outlet.dtype()));
+        return Err(format!("`{name}` is not a tensor but {}", outlet.dtype()));
     };
     let element = element(*ty).ok_or_else(|| {
-        format!("`{name}` holds {ty}, which jetlag does not exchange with the host; give the network another type there")
+        format!("`{name}` has type {ty}, which jetlag does not support; export the network with another type")
     })?;
     let dims: Vec<Dim> = shape
         .iter()
@@ -287,7 +287,7 @@ fn port(outlet: &Outlet) -> Result<(Port, Vec<Dim>), String> {
         .collect();
     if dims.len() > crate::tensor::MAX_RANK {
         return Err(format!(
-            "`{name}` has {} dimensions, and jetlag takes {} at most",
+            "`{name}` has {} dimensions; jetlag supports at most {}",
             dims.len(),
             crate::tensor::MAX_RANK
         ));

@@ -43,7 +43,7 @@ impl Backend for StressBackend {
         }
         match &self.gpu {
             Some(on) => device::open(on, resource, burst, slots),
-            None => Err(failed(resource, "it needs a GPU, and was given none".to_owned())),
+            None => Err(failed(resource, "it needs a GPU, but has none".to_owned())),
         }
     }
 }
@@ -94,8 +94,7 @@ fn calibrate<E>(wanted: Nanos, mut run: impl FnMut(u64) -> Result<Nanos, E>) -> 
         }
     }
     log::warn!(
-        "a burst of {wanted} could not be met within {} %: its clocks do not settle, or something else runs; the last trials' \
-         work is taken",
+        "calibration did not reach a burst of {wanted} within {} %: the clocks do not settle, or something else runs. The last trial's setting is used",
         CLOSE * 100.0
     );
     Ok(work)

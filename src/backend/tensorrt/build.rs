@@ -277,7 +277,7 @@ pub fn build(library: Library, request: Request<'_>) -> Result<Built, BuildError
     let timing_cache = cache.and_then(|cache| match cache.serialize() {
         Ok(bytes) => Some(bytes.bytes().to_vec()),
         Err(error) => {
-            log::warn!("the timing cache is not kept: {error}");
+            log::warn!("the timing cache cannot be saved: {error}");
             None
         }
     });
@@ -312,15 +312,15 @@ fn dla_problem(builder: &Builder, options: &BuildOptions) -> tensorrt_dyn::Resul
     };
     let cores = builder.dla_cores()?;
     Ok((core >= cores).then(|| match cores {
-        ..=0 => format!("DLA core {core} was asked for, and this machine has no deep-learning accelerator"),
-        _ => format!("DLA core {core} was asked for, and this machine has {cores}, numbered from 0"),
+        ..=0 => format!("DLA core {core} was requested, but this machine has no DLA"),
+        _ => format!("DLA core {core} was requested, but this machine has {cores}, numbered from 0"),
     }))
 }
 
 /// Uses a timing cache; one that the library does not take is left, since a build without it is only slower.
 fn timing_cache(config: &mut BuilderConfig, bytes: &[u8]) -> Option<TimingCache> {
     let made = config.create_timing_cache(bytes).or_else(|error| {
-        log::warn!("the timing cache is not readable and begins anew: {error}");
+        log::warn!("the timing cache is unreadable and starts empty: {error}");
         config.create_timing_cache(&[])
     });
     let used = made.and_then(|cache| config.set_timing_cache(&cache, false).map(|()| cache));

@@ -132,7 +132,10 @@ impl Calibrator for FrameCalibrator {
         }
         let folder = self.cache.parent().map_or(Ok(()), std::fs::create_dir_all);
         if let Err(error) = folder.and_then(|()| write_whole(&self.cache, cache)) {
-            log::warn!("the calibration {} is not kept: {error}", self.cache.display());
+            log::warn!(
+                "the calibration {} cannot be saved: {error}",
+                self.cache.display()
+            );
         }
     }
 }

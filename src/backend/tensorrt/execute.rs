@@ -154,8 +154,7 @@ fn of_library(network: &str, error: &Error) -> BackendError {
         Error::OutOfMemory { .. } => BackendError::OutOfMemory {
             backend: NAME,
             problem: format!(
-                "the GPU's memory does not hold {network}: {error}; fewer tenants, a smaller `depth` or \
-                 `context_memory: Shared` need less"
+                "not enough GPU memory for {network}: {error}; use fewer tenants, a smaller `depth` or `context_memory: Shared`"
             ),
         },
         _ => BackendError::Load {
@@ -259,7 +258,7 @@ fn port(tensor: &TensorInfo) -> Result<Port, String> {
         Some(DataType::Bool) => ElementType::Bool,
         other => {
             return Err(format!(
-                "`{name}` holds {}, which jetlag does not exchange with the host; build the engine with another type there",
+                "`{name}` has type {}, which jetlag does not support; build the engine with another type",
                 type_name(other)
             ));
         }
@@ -305,8 +304,7 @@ fn shape_of(context: &ExecutionContext, name: &CStr, network: &str) -> Result<Sh
         .collect();
     dims.and_then(|dims| Shape::new(&dims)).ok_or_else(|| {
         let problem = format!(
-            "the size of its output `{}` depends on the data ({extents:?}), which GPU tenants do not take; end the network \
-             before that layer, or run it on the cpu backend",
+            "the size of its output `{}` depends on the data ({extents:?}), which GPU tenants do not support; end the network before that layer, or run it on the cpu backend",
             name.to_string_lossy()
         );
         unusable(network, problem)

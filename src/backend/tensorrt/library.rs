@@ -23,7 +23,7 @@ pub fn find(given: Option<&Path>) -> Result<Library, Error> {
         Some(path) => Some(("--tensorrt".to_owned(), path.to_owned())),
         None => variable().map(|path| (VARIABLE.to_owned(), path)),
     };
-    let hint = "installed elsewhere? Say where with --tensorrt DIR or JETLAG_TENSORRT=DIR";
+    let hint = "installed elsewhere? Set --tensorrt DIR or JETLAG_TENSORRT=DIR";
     Library::find(&Search {
         explicit,
         hint: Some(hint.to_owned()),

@@ -14,7 +14,7 @@ pub fn mismatch(manifest: &PlanManifest, version: Version, device: Option<&Devic
     let rebuild = rebuild_command(manifest);
     if !version_fits(manifest, version) {
         return Some(format!(
-            "the plan was built by {}, and this machine has {here}; {rebuild}",
+            "the plan was built by {}, but this machine has {here}; {rebuild}",
             manifest.builder
         ));
     }
@@ -34,14 +34,13 @@ pub fn mismatch(manifest: &PlanManifest, version: Version, device: Option<&Devic
             None if device.compute_capability == *compute_capability => {
                 if device.name != *name {
                     log::warn!(
-                        "the plan was tuned on {name}, and this is {}: it may be slower than it could be",
+                        "the plan was tuned on {name}, and this GPU is {}: a plan built here may be faster",
                         device.name
                     );
                 }
                 if let Some(then) = multiprocessors.filter(|then| *then != device.multiprocessors) {
                     log::warn!(
-                        "the plan was tuned with {then} multiprocessors, and in this power mode there are {}: it may be slower \
-                         than it could be",
+                        "the plan was tuned with {then} multiprocessors, and this power mode has {}: a plan built here may be faster",
                         device.multiprocessors
                     );
                 }
@@ -53,7 +52,7 @@ pub fn mismatch(manifest: &PlanManifest, version: Version, device: Option<&Devic
     };
     (!fits).then(|| {
         format!(
-            "the plan was built for {}, and this machine has {} (compute capability {}); {rebuild}",
+            "the plan was built for {}, but this machine has {} (compute capability {}); {rebuild}",
             manifest.target,
             device.name,
             ComputeCapability(device.compute_capability)
@@ -177,7 +176,7 @@ mod tests {
         let text = mismatch(&plan, version(8_602), Some(&orin())).expect("refused");
         assert_eq!(
             text,
-            "the plan was built by TensorRT 10.3.0, and this machine has TensorRT 8.6.2; build it here: jetlag build \
+            "the plan was built by TensorRT 10.3.0, but this machine has TensorRT 8.6.2; build it here: jetlag build \
              'my net.onnx' --precision fp16"
         );
         assert!(
@@ -210,7 +209,7 @@ mod tests {
         let text = mismatch(&plan, version(10_701), Some(&orin())).expect("refused");
         assert!(
             text.contains(
-                "built for compute capability 8.9, and this machine has Orin (compute capability 8.7)"
+                "built for compute capability 8.9, but this machine has Orin (compute capability 8.7)"
             ),
             "{text}"
         );

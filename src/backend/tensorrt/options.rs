@@ -82,25 +82,23 @@ pub(super) fn refusals(
         options.calibration.is_some(),
         matches!(version.era(), Era::A | Era::B),
         "INT8 calibration",
-        "quantise the network with Q/DQ nodes (NVIDIA's Model Optimizer does), or build with TensorRT 8 to 10",
+        "quantise the network with Q/DQ nodes (for example with NVIDIA's Model Optimizer), or build with TensorRT 8 to 10",
     );
     let is_rtx = version.flavour == Flavour::Rtx;
     if options.version_compatible && is_rtx {
         refusals.push(format!(
-            "{version} has no version-compatible plans: its lean runtime, which they carry, is not shipped"
+            "{version} cannot build version-compatible plans: it does not ship the lean runtime that they contain"
         ));
     }
     if options.dla_core.is_some() && is_rtx {
-        refusals.push(format!(
-            "{version} is for desktop GPUs and knows no deep-learning accelerator (DLA)"
-        ));
+        refusals.push(format!("{version} is for desktop GPUs and does not support DLA"));
     }
     match (is_rtx, options.compute_capabilities.is_empty()) {
         (false, false) => refusals.push(format!(
-            "{version} builds for the GPU at hand only: leave out --compute-capability, or build with TensorRT-RTX"
+            "{version} builds only for this machine's GPU: leave out --compute-capability, or build with TensorRT-RTX"
         )),
         (true, true) if machine.compute_capability.is_none() => refusals.push(
-            "there is no GPU to build for: say which with --compute-capability, for example 89 for Ada".to_owned(),
+            "no GPU to build for: set --compute-capability, for example 89 for Ada".to_owned(),
         ),
         (true, false) => refusals.extend(unknown_capabilities(options, version)),
         _ => {}
@@ -119,7 +117,7 @@ fn precision(options: &BuildOptions, version: Version, network: NetworkTraits) -
             .then(|| format!("{version} has no strongly typed networks: they came with 9.1")),
         Precision::Int8 | Precision::Fp8 if typed && network.is_quantised => None,
         Precision::Int8 | Precision::Fp8 if typed => Some(format!(
-            "{from_model}, and this one has no Q/DQ nodes: quantise it first (NVIDIA's Model Optimizer does), then build it strongly-typed"
+            "{from_model}, and this one has no Q/DQ nodes: quantise it first (for example with NVIDIA's Model Optimizer), then build it strongly-typed"
         )),
         Precision::Fp16 | Precision::Bf16 | Precision::Best if typed => Some(format!(
             "{from_model}: convert the network to {} (onnxconverter-common or NVIDIA's Model Optimizer), or build with TensorRT 8 to 10",
@@ -130,7 +128,7 @@ fn precision(options: &BuildOptions, version: Version, network: NetworkTraits) -
             }
         )),
         Precision::Int8 if !network.is_quantised && options.calibration.is_none() => Some(
-            "int8 needs scales, and this network has none: quantise it with Q/DQ nodes, or give --calibrate"
+            "int8 needs scales, and this network has none: quantise it with Q/DQ nodes, or use --calibrate"
                 .to_owned(),
         ),
         Precision::Fp8 if !network.is_quantised => {
@@ -182,12 +180,12 @@ fn unknown_capabilities(options: &BuildOptions, version: Version) -> Vec<String>
         .filter(|capability| !known.contains(capability))
         .map(|capability| {
             let advice = match capability {
-                72 | 87 | 101 | 110 => "; that is a Jetson, which takes TensorRT itself: build there",
-                90 | 100 | 103 => "; that is a data-centre GPU, which takes TensorRT itself: build there",
+                72 | 87 | 101 | 110 => "; that is a Jetson, which needs TensorRT: build there",
+                90 | 100 | 103 => "; that is a data-centre GPU, which needs TensorRT: build there",
                 _ => "",
             };
             format!(
-                "{version} does not build for compute capability {}: it knows {}{advice}",
+                "{version} does not build for compute capability {}: it supports {}{advice}",
                 ComputeCapability(*capability),
                 names.join(", ")
             )
@@ -251,8 +249,7 @@ pub(super) fn apply(
                 set(BuilderFlag::Int8)?;
             } else {
                 log::warn!(
-                    "`best` is without INT8 here: the network has no Q/DQ nodes and there is no calibration, so nothing says how \
-                     its numbers are scaled; --calibrate does"
+                    "`best` does not use INT8 here: the network has no Q/DQ nodes and there is no calibration, so INT8 scales are unknown; use --calibrate to get them"
                 );
             }
             if compute_capability.is_some_and(|capability| capability >= FIRST_WITH_BF16) {
@@ -313,7 +310,7 @@ pub(super) fn pools_not_taken(options: &BuildOptions, config: &BuilderConfig) ->
         let taken = config.memory_pool_limit(pool_of(*pool))?;
         if taken != *bytes {
             problems.push(format!(
-                "the limit {bytes} on {} was not taken: it is {taken}",
+                "TensorRT did not accept the limit {bytes} on {}; it is {taken}",
                 pool.name()
             ));
         }
@@ -334,7 +331,7 @@ pub(super) fn profile_problems(options: &BuildOptions, network: &Network) -> Res
             let Some((_, shape, is_shape)) = inputs.iter().find(|(input, ..)| input == name) else {
                 let names: Vec<&str> = inputs.iter().map(|(input, ..)| input.as_str()).collect();
                 problems.push(format!(
-                    "profile {number} has shapes for `{name}`, and the network's inputs are {}",
+                    "profile {number} has shapes for `{name}`, but the network's inputs are {}",
                     names.join(", ")
                 ));
                 continue;
@@ -542,7 +539,7 @@ mod tests {
         assert!(refused(&target(121), 10_400, PLAIN).contains("does not build for compute capability 12.1"));
         assert!(refused(&target(87), 10_701, PLAIN).contains("that is a Jetson"));
         assert!(refused(&target(90), 10_701, PLAIN).contains("data-centre"));
-        assert!(refused(&target(89), 100_300, PLAIN).contains("builds for the GPU at hand only"));
+        assert!(refused(&target(89), 100_300, PLAIN).contains("builds only for this machine's GPU"));
         assert_eq!(
             refused(&target(200), 10_800, PLAIN),
             "",
@@ -571,6 +568,6 @@ mod tests {
             dla_core: Some(0),
             ..precision(Precision::Int8)
         };
-        assert!(refused(&rtx, 10_701, QUANTISED).contains("no deep-learning accelerator"));
+        assert!(refused(&rtx, 10_701, QUANTISED).contains("does not support DLA"));
     }
 }

@@ -55,8 +55,7 @@ impl Profiles {
             return error.to_string();
         }
         format!(
-            "it has {found} profile{} of these shapes, and this release of TensorRT wants one for each frame in flight: build \
-             it with `--contexts {wanted}`, or set `depth: {found}` ({error})",
+            "it has {found} profile{} of these shapes, but this TensorRT release needs one for each frame in flight: build it with `--contexts {wanted}`, or set `depth: {found}` ({error})",
             if found == 1 { "" } else { "s" }
         )
     }

@@ -83,7 +83,7 @@ pub(super) fn jobs(args: &BuildArgs, options: &BuildOptions) -> anyhow::Result<V
     if let Some(unknown) = named.into_iter().find(|name| !known.contains(name.as_str())) {
         let known: Vec<&str> = known.into_iter().collect();
         return Err(WrongUse(format!(
-            "shapes are given for `{unknown}`, and the network's inputs are {}",
+            "shapes are given for `{unknown}`, but the network's inputs are {}",
             known.join(", ")
         ))
         .into());
@@ -129,9 +129,7 @@ fn calibration(args: &BuildArgs) -> Result<Option<String>, WrongUse> {
         return Ok(None);
     };
     if args.calibration_frames == 0 {
-        return Err(WrongUse(
-            "--calibration-frames 0 calibrates nothing: ask for 1 or more".to_owned(),
-        ));
+        return Err(WrongUse("--calibration-frames must be at least 1".to_owned()));
     }
     let spec = match detector_of(&args.input) {
         Some(DetectorRef::File(path)) => files::read(&path, files::TEXT).unwrap_or_default(),
@@ -139,7 +137,7 @@ fn calibration(args: &BuildArgs) -> Result<Option<String>, WrongUse> {
             format!("{name} of jetlag {}", env!("CARGO_PKG_VERSION")).into_bytes()
         }
         None => {
-            let advice = "--calibrate prepares frames as a detector does: give the detector spec (.ron), not the network";
+            let advice = "--calibrate prepares frames like the detector: name the detector spec (.ron), not the network";
             return Err(WrongUse(advice.to_owned()));
         }
     };
@@ -217,7 +215,7 @@ fn outputs(output: Option<&Path>, sources: &[Source]) -> Result<Vec<Option<PathB
     if output.extension().is_some() && !output.is_dir() {
         let (count, output) = (sources.len(), output.display());
         return Err(WrongUse(format!(
-            "this detector has {count} engines: give a folder with -o, not {output}"
+            "this detector has {count} engines: name a folder with -o, not {output}"
         )));
     }
     let paths: Vec<PathBuf> = sources
@@ -230,7 +228,7 @@ fn outputs(output: Option<&Path>, sources: &[Source]) -> Result<Vec<Option<PathB
         .find_map(|(n, path)| paths[..n].contains(path).then_some(path))
     {
         return Err(WrongUse(format!(
-            "two of the detector's networks would become {}: rename one",
+            "two of the detector's networks would be written to {}: rename one",
             twice.display()
         )));
     }

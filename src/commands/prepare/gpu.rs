@@ -137,7 +137,7 @@ pub(super) fn tensorrt(
     let own = tenant.gpu.gpu;
     if let Some(given) = args.gpu.filter(|given| *given != own) {
         return Err(format!(
-            "`build` has `--gpu {given}`, and the tenant runs on GPU {own}; leave `--gpu` out, the plan is built there"
+            "`build` has `--gpu {given}`, but the tenant runs on GPU {own}; leave `--gpu` out, the plan is built for the tenant's GPU"
         ));
     }
     args.gpu = Some(own);
@@ -172,7 +172,7 @@ fn build_args(tenant: &Tenant, words: &[String]) -> Result<BuildArgs, String> {
     let parsed = Cli::try_parse_from(line.chain(words.iter().cloned()));
     match parsed.map(|cli| cli.command) {
         Ok(Command::Build(args)) => Ok(*args),
-        Ok(_) => Err("`build` holds options of `jetlag build`".to_owned()),
+        Ok(_) => Err("`build` takes options of `jetlag build`".to_owned()),
         Err(error) => {
             // The first line says what is wrong; the rest is about a command line that nobody typed.
             let text = error.to_string();

@@ -23,8 +23,7 @@ pub(super) fn backend(
         Provider::Cuda => {
             if !library.has_cuda() {
                 return Err(format!(
-                    "ONNX Runtime {} ({}) was built without its CUDA provider; install onnxruntime-gpu and name it with \
-                     JETLAG_ONNXRUNTIME, or set backend: OnnxRuntime(provider: Cpu)",
+                    "ONNX Runtime {} ({}) was built without the CUDA provider; install onnxruntime-gpu and set JETLAG_ONNXRUNTIME to it, or set backend: OnnxRuntime(provider: Cpu)",
                     library.version(),
                     library.path().display()
                 ));

@@ -21,8 +21,7 @@ pub(super) fn without_gpu(scenario: &Scenario) -> Vec<String> {
             }
         };
         Some(format!(
-            "sharing {way:?} {does}, and none of these tenants runs on a GPU; take Streams, RoundRobin, Exclusive or Edf, \
-             or give a tenant backend: TensorRt or OnnxRuntime"
+            "sharing {way:?} {does}, but none of these tenants runs on a GPU; use Streams, RoundRobin, Exclusive or Edf, or set a tenant's backend to TensorRt or OnnxRuntime"
         ))
     };
     scenario

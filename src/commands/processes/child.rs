@@ -109,7 +109,7 @@ impl TenantProcess {
             tenant: number,
         };
         // One that is dead already says so where its answer is awaited.
-        let _ = child.say(&serde_json::to_string(&setup).context("the scenario cannot be passed on")?);
+        let _ = child.say(&serde_json::to_string(&setup).context("cannot pass on the scenario")?);
         Ok(child)
     }
 
@@ -164,7 +164,7 @@ impl TenantProcess {
         match serde_json::to_string(order) {
             Ok(line) => {
                 if let Err(error) = self.say(&line) {
-                    log::debug!("tenant {}: its process takes no orders: {error}", self.name);
+                    log::debug!("tenant {}: its process accepts no orders: {error}", self.name);
                 }
             }
             Err(error) => log::error!("tenant {}: an order cannot be written: {error}", self.name),
@@ -185,7 +185,7 @@ impl TenantProcess {
             None => {
                 self.kill();
                 let _ = self.process.wait();
-                "it closed its socket, did not end and was killed".to_owned()
+                "it closed its socket but did not end, and was killed".to_owned()
             }
         };
         let begin = Instant::now();
@@ -195,8 +195,8 @@ impl TenantProcess {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         match lines.is_empty() {
-            true => format!("{ended}; it said nothing"),
-            false => format!("{ended}; its last words: {}", lines.join(" / ")),
+            true => format!("{ended}, without output"),
+            false => format!("{ended}; its last output: {}", lines.join(" / ")),
         }
     }
 

@@ -38,7 +38,7 @@ impl Service {
     pub(super) fn of(scenario: &Scenario) -> anyhow::Result<Service> {
         if !scenario.tenants.iter().any(|tenant| tenant.device().is_gpu()) {
             if scenario.mps == Mps::Required {
-                let problem = "`mps: Required`, and no tenant runs on a GPU; leave it out, or give a tenant a backend that does";
+                let problem = "`mps: Required`, but no tenant runs on a GPU; leave it out, or set a tenant's backend to one that does";
                 return Err(WrongUse(problem.to_owned()).into());
             }
             return Ok(Service::NoGpu);
@@ -52,8 +52,8 @@ impl Service {
             (_, Ok(())) => Ok(Service::Running(folder)),
             (Mps::Auto, Err(_)) => Ok(Service::TimeSliced),
             (Mps::Required, Err(why)) => Err(WrongUse(format!(
-                "`mps: Required`, and no MPS daemon answers: {why}. Start one with `nvidia-cuda-mps-control -d` as the user who \
-                 runs jetlag, and set {PIPE_DIRECTORY} for both where its folder is not {USUAL_DIRECTORY}; or take mps: Auto"
+                "`mps: Required`, but no MPS daemon answers: {why}. Start one with `nvidia-cuda-mps-control -d` as the user who \
+                 runs jetlag, and set {PIPE_DIRECTORY} for both if its folder is not {USUAL_DIRECTORY}; or use mps: Auto"
             ))
             .into()),
         }
@@ -83,12 +83,12 @@ fn daemon(folder: &Path) -> Result<(), String> {
     match UnixStream::connect(&control) {
         Ok(_) => Ok(()),
         Err(error) => match error.kind() {
-            ErrorKind::NotFound => Err(format!("there is no {}", control.display())),
+            ErrorKind::NotFound => Err(format!("{} does not exist", control.display())),
             ErrorKind::ConnectionRefused => Err(format!(
-                "{} is left of a daemon that has ended",
+                "{} belongs to a daemon that has ended",
                 control.display()
             )),
-            ErrorKind::PermissionDenied => Err(format!("{} is not for this user", control.display())),
+            ErrorKind::PermissionDenied => Err(format!("this user cannot access {}", control.display())),
             // Somebody listens, with another kind of socket than ours.
             _ if error.raw_os_error() == Some(rustix::io::Errno::PROTOTYPE.raw_os_error()) => Ok(()),
             _ => Err(format!("{}: {error}", control.display())),
@@ -109,7 +109,7 @@ impl EmptyFolder {
             .tempdir()
             .with_context(|| {
                 format!(
-                    "`mps: Off` needs an empty folder, and cannot make one in {}; set TMPDIR to another",
+                    "`mps: Off` needs an empty folder, but cannot create one in {}; set TMPDIR to another folder",
                     std::env::temp_dir().display()
                 )
             })?;

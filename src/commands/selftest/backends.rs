@@ -120,7 +120,7 @@ pub(super) fn cpu(session: &mut Session<'_>, known: &mut Known) -> anyhow::Resul
         }
         match (&known.base, &known.cpu) {
             (Ok(base), Some(Ok(run))) => truth(base, run),
-            _ => Verdict::not_applicable("there is no run"),
+            _ => Verdict::not_applicable("there was no run"),
         }
     })?;
     let ways: Vec<Way> = scenario::sharings()
@@ -160,7 +160,7 @@ fn on_host(session: &mut Session<'_>, known: &mut Known, group: Group, ways: &[W
 fn not_of_this_scenario(verdict: Verdict, known: &Known) -> Verdict {
     match &known.base {
         Ok(base) if !base.is_demo() => Verdict::not_applicable(format!(
-            "the cpu backend does not run this scenario: {}",
+            "the cpu backend cannot run this scenario: {}",
             verdict.seen
         )),
         _ => verdict,
@@ -192,7 +192,7 @@ fn truth(base: &Base, run: &Run) -> Verdict {
         ));
     }
     if seen.is_empty() {
-        return Verdict::pass("executed; nothing is known of what is in the frames");
+        return Verdict::pass("executed; the frames have no ground truth");
     }
     match holds {
         true => Verdict::pass(seen.join("; ")),
@@ -398,11 +398,11 @@ pub(super) fn tensorrt(session: &mut Session<'_>, known: &mut Known) -> anyhow::
         }
     }
     if given {
-        session.skip(group, "build", "the scenario brings its plans")?;
+        session.skip(group, "build", "the scenario names its plans")?;
     }
     known.plans = Some(built && why_not.is_none());
     if why_not.is_none() && !built {
-        why_not = Some("not every plan was built, which a line above says".to_owned());
+        why_not = Some("not every plan was built, see above".to_owned());
     }
     let mut plainest = None;
     match &why_not {
@@ -461,12 +461,12 @@ pub(super) fn dla(session: &mut Session<'_>, known: &mut Known) -> anyhow::Resul
     let module = modules::of_machine(&session.tools.roots);
     let cores = |module: &modules::Module| module.dlas.map(|(cores, _)| cores);
     let why_not = match (module, &known.base) {
-        (None, _) => Some("no Jetson module that is known, so no accelerator".to_owned()),
+        (None, _) => Some("not a known Jetson module, so no DLA".to_owned()),
         (Some(module), _) if cores(module) == Some(0) => Some(format!("{} has none", module.name)),
         (Some(module), _) if cores(module).is_none() => {
-            Some(format!("how many {} has is not known", module.name))
+            Some(format!("the number of DLAs of {} is not known", module.name))
         }
-        (Some(_), Ok(base)) if !base.is_demo() => Some("of the demo alone".to_owned()),
+        (Some(_), Ok(base)) if !base.is_demo() => Some("only for the demo".to_owned()),
         (Some(_), Err(why)) => Some(why.clone()),
         (Some(_), Ok(_)) => no_tensorrt(&session.tools, &known.base),
     };

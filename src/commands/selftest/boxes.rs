@@ -89,10 +89,10 @@ impl Compared {
             );
         }
         if self.near > 0 {
-            words += &format!(", {} near the least score that come and go", self.near);
+            words += &format!(", {} near the score threshold in only one of them", self.near);
         }
         if self.unknown > 0 {
-            words += &format!(", {} frames that were not seen there", self.unknown);
+            words += &format!(", {} frames missing there", self.unknown);
         }
         words
     }

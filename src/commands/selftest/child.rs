@@ -51,7 +51,7 @@ impl Ended {
     /// How it ended and what it said last, for a report.
     pub(super) fn words(&self) -> String {
         let how = match (self.why, self.status) {
-            (Why::Late(limit), _) => format!("not done after {:.0} s, and ended", limit.as_secs_f64()),
+            (Why::Late(limit), _) => format!("not finished after {:.0} s, and stopped", limit.as_secs_f64()),
             (Why::Stopped, _) => "interrupted".to_owned(),
             (Why::Itself, Some(status)) => status.to_string(),
             (Why::Itself, None) => "ended".to_owned(),

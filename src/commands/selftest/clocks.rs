@@ -43,9 +43,9 @@ pub(super) fn clocks(session: &mut Session<'_>, when: ClocksWhen) -> anyhow::Res
     let jetson = facts::l4t(roots).is_some() || facts::module(roots).is_some();
     let why_not = match when {
         ClocksWhen::Never => Some("--clocks never"),
-        _ if !root => Some("it takes root: sudo jetlag doctor --selftest"),
+        _ if !root => Some("needs root: sudo jetlag doctor --selftest"),
         ClocksWhen::Auto if !jetson => {
-            Some("no Jetson, whose clocks are its owner's alone: ask for it with --clocks always")
+            Some("not a Jetson, so its clocks are left alone: use --clocks always")
         }
         ClocksWhen::Auto | ClocksWhen::Always => None,
     };
@@ -61,7 +61,7 @@ pub(super) fn clocks(session: &mut Session<'_>, when: ClocksWhen) -> anyhow::Res
         };
         if first.by_jetlag {
             return Verdict::not_applicable(
-                "jetlag holds them already: jetlag clocks restore gives them back",
+                "jetlag has locked them already: restore them with jetlag clocks restore",
             );
         }
         let (during, ended) = hold(tools, &first.all, limit);
@@ -69,7 +69,7 @@ pub(super) fn clocks(session: &mut Session<'_>, when: ClocksWhen) -> anyhow::Res
         match (during, ended) {
             (_, Err(verdict)) => verdict,
             (Err(verdict), _) => verdict,
-            (Ok(None), Ok(())) => Verdict::fail("the run ended, and its clocks were never seen held"),
+            (Ok(None), Ok(())) => Verdict::fail("the clocks were never locked during the run"),
             (Ok(Some(during)), Ok(())) => held(&first.all, &during),
         }
     })?;
@@ -83,11 +83,7 @@ pub(super) fn clocks(session: &mut Session<'_>, when: ClocksWhen) -> anyhow::Res
             })?;
             Ok(())
         }
-        None => session.skip(
-            Group::Clocks,
-            "given back",
-            "nothing was held, as the line above says",
-        ),
+        None => session.skip(Group::Clocks, "given back", "nothing was locked, see above"),
     }
 }
 
@@ -134,11 +130,7 @@ fn hold(tools: &Tools<'_>, before: &[Clock], limit: Duration) -> (Seen, Result<(
         };
         let ended = match run.join() {
             Ok(Ok(ended)) if matches!(ended.code(), Some(0 | 3 | 4)) => Ok(()),
-            Ok(Ok(ended))
-                if ended
-                    .said()
-                    .contains("nothing on this machine lets its clocks be set") =>
-            {
+            Ok(Ok(ended)) if ended.said().contains("this machine's clocks cannot be set") => {
                 Err(Verdict::not_applicable(ended.said()))
             }
             Ok(Ok(ended)) => Err(Verdict::fail(ended.words())),
@@ -183,10 +175,10 @@ fn held(before: &[Clock], during: &[Clock]) -> Verdict {
         }
     }
     match (seen.is_empty(), loose.is_empty()) {
-        (true, true) => Verdict::not_applicable("no clock here has limits that can be read"),
+        (true, true) => Verdict::not_applicable("no clock has readable limits"),
         (_, true) => Verdict::pass(format!("held: {}", seen.join(", "))),
         (_, false) => Verdict::fail(format!(
-            "not held: {}; held: {}",
+            "not locked: {}; locked: {}",
             loose.join(", "),
             seen.join(", ")
         )),
@@ -218,10 +210,10 @@ fn given_back(before: &[Clock], after: &Clocks) -> Verdict {
         }
     }
     if after.by_jetlag {
-        wrong.push("jetlag still holds them: sudo jetlag clocks restore".to_owned());
+        wrong.push("still locked by jetlag: sudo jetlag clocks restore".to_owned());
     }
     match wrong.is_empty() {
-        true => Verdict::pass(format!("{} clocks have the limits that they had", before.len())),
+        true => Verdict::pass(format!("{} clocks have their earlier limits", before.len())),
         false => Verdict::fail(wrong.join(", ")),
     }
 }
@@ -247,7 +239,7 @@ mod tests {
         let one = [clock("cpu0", 1728.0, 1728.0), clock("gpu", 306.0, 612.0)];
         let verdict = held(&before, &one);
         assert_eq!(verdict.outcome, Outcome::Fail);
-        assert!(verdict.seen.contains("not held: gpu"), "{}", verdict.seen);
+        assert!(verdict.seen.contains("not locked: gpu"), "{}", verdict.seen);
         let after = |all: &[Clock]| Clocks {
             all: all.to_vec(),
             by_jetlag: false,

@@ -94,7 +94,7 @@ pub(super) fn machine(session: &mut Session<'_>, examined: Examined) -> anyhow::
         };
         match (told("MemTotal"), told("MemAvailable")) {
             (Some(total), Some(available)) => Verdict::pass(format!("{total}, {available}")),
-            _ => Verdict::not_applicable("/proc/meminfo does not tell it"),
+            _ => Verdict::not_applicable("not in /proc/meminfo"),
         }
     })?;
     Ok(())

@@ -68,7 +68,7 @@ pub(super) fn run(args: &SelftestArgs, tensorrt: Option<&Path>, format: Format) 
         .tempdir()
         .context("there is no folder for temporary files")?;
     let program = Program {
-        path: std::env::current_exe().context("cannot find jetlag's own file")?,
+        path: std::env::current_exe().context("cannot find jetlag's executable")?,
         folder: folder.path(),
         stop: &stop,
         tensorrt: tensorrt.map(Path::to_owned),

@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn what_a_machine_lacks_is_told_from_what_fails() {
         assert!(is_beyond_this_machine(
-            "tenant camera: partitions needs a driver for CUDA 12.5, and this one serves 12.2"
+            "tenant camera: partitions needs a driver for CUDA 12.5, but this one supports 12.2"
         ));
         assert!(!is_beyond_this_machine(
             "tenant camera: the CUDA driver failed at cuInit"

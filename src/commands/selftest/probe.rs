@@ -85,7 +85,7 @@ fn onnxruntime(_cuda: bool) -> Verdict {
 
 #[cfg(not(feature = "gpu"))]
 fn gpu_part(_roots: &Roots, _what: &str) -> Verdict {
-    Verdict::not_applicable(left_out("its GPU part (CUDA and TensorRT)", "gpu"))
+    Verdict::not_applicable(left_out("GPU support (CUDA and TensorRT)", "gpu"))
 }
 
 #[cfg(feature = "gpu")]
@@ -97,7 +97,7 @@ fn gpu_part(roots: &Roots, what: &str) -> Verdict {
         "tensorrt-plugins" => plugins(),
         "nvrtc" => nvrtc(),
         "cupti" => cupti(roots),
-        _ => Verdict::fail(format!("there is no probe `{what}`")),
+        _ => Verdict::fail(format!("unknown probe `{what}`")),
     }
 }
 
@@ -164,7 +164,9 @@ fn tensorrt(builder: bool) -> Verdict {
     };
     let seen = format!("{} ({})", library.version(), library.path().display());
     let halves = match (library.has_builder(), library.parser_path()) {
-        (false, _) => Err(format!("{seen} has no builder: it loads plans and builds none")),
+        (false, _) => Err(format!(
+            "{seen} has no builder: it can load plans, but not build any"
+        )),
         (true, Err(error)) => Err(format!("{seen} cannot read ONNX: {error}")),
         (true, Ok(parser)) => Ok(format!("{seen}, with its builder and {}", parser.display())),
     };
@@ -206,7 +208,7 @@ fn nvrtc() -> Verdict {
         Ok(nvrtc) => nvrtc,
         Err(NvrtcError::Missing { .. }) => {
             return Verdict::not_applicable(
-                "no NVRTC was found, as it comes with the CUDA toolkit (cuda-nvrtc)",
+                "no NVRTC was found; it comes with the CUDA toolkit (cuda-nvrtc)",
             );
         }
         Err(error) => return Verdict::fail(error.to_string()),
@@ -250,7 +252,7 @@ fn cupti(roots: &Roots) -> Verdict {
     let real = file.canonicalize().unwrap_or_else(|_| file.clone());
     match crate::gpu::cupti_version(&file) {
         Ok(version) => Verdict::pass(format!("present: {}, API version {version}", real.display())),
-        Err(why) => Verdict::fail(format!("present and cannot be used: {}: {why}", real.display())),
+        Err(why) => Verdict::fail(format!("present but unusable: {}: {why}", real.display())),
     }
 }
 
@@ -260,7 +262,7 @@ fn sensor(roots: &Roots, name: &str) -> Verdict {
         .into_iter()
         .find(|source| format!("{source:?}") == name)
     else {
-        return Verdict::fail(format!("there is no source of samples `{name}`"));
+        return Verdict::fail(format!("unknown telemetry source `{name}`"));
     };
     let wanted = Telemetry {
         interval: Nanos::from_millis(100),

@@ -122,7 +122,7 @@ fn recording(
         };
         let pairs = pairs(&recorded.samples);
         let seen = format!(
-            "{} quantities told by both, {} readings by tegrastats",
+            "{} quantities from both, {} readings by tegrastats",
             pairs.len(),
             pairs.iter().map(|pair| pair.theirs.len()).sum::<usize>()
         );
@@ -165,7 +165,7 @@ fn judge(pair: &Pair, gpu_load: f64) -> Verdict {
     );
     if pair.name.starts_with("gpu") && pair.unit == "mhz" && gpu_load < IDLE_PERCENT {
         return Verdict::not_applicable(format!(
-            "the GPU is idle, and its clock gated between looks: {seen}"
+            "the GPU is idle, and its clock is gated between readings: {seen}"
         ));
     }
     match apart.holds() {
@@ -259,7 +259,7 @@ fn residual(samples: &[SampleRecord]) -> Verdict {
         .collect();
     let most = residuals.iter().copied().fold(0.0, f64::max);
     let seen = format!(
-        "{} renewals of the anchor, each before off by {most:.1} µs at most; may be off by {CLOCK_OFF_US} µs",
+        "{} anchor updates, error before each at most {most:.1} µs; limit {CLOCK_OFF_US} µs",
         residuals.len()
     );
     match !residuals.is_empty() && most <= CLOCK_OFF_US {

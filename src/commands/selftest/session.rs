@@ -154,17 +154,17 @@ impl<'a> Session<'a> {
         let left = self.limit.saturating_sub(self.begun.elapsed());
         let begun = Instant::now();
         let verdict = if self.tools.is_stopped() {
-            Verdict::not_applicable("interrupted before it was tried")
+            Verdict::not_applicable("interrupted before this check")
         } else if left < LEAST {
             Verdict::not_applicable(
-                "no time left; ask for more with --within, or for this group alone with --only",
+                "no time left; allow more with --within, or run only this group with --only",
             )
         } else {
             self.bar.set_message(format!("{}/{name}", word(group)));
             let verdict = look(&self.tools, limit.min(left));
             match self.tools.is_stopped() && verdict.outcome == Outcome::Fail {
                 // What failed because it was stopped says nothing.
-                true => Verdict::not_applicable("interrupted while it was tried"),
+                true => Verdict::not_applicable("interrupted during this check"),
                 false => verdict,
             }
         };
@@ -213,7 +213,7 @@ impl<'a> Session<'a> {
     /// To the file at once, so that nothing is lost whatever comes, and to whoever watches.
     fn put(&mut self, text: &str) -> anyhow::Result<()> {
         let kept = self.file.write_all(text.as_bytes());
-        kept.context("the report cannot be written; what came before is in its file")?;
+        kept.context("the report cannot be written; earlier lines are in its file")?;
         match self.lines {
             true => self.bar.suspend(|| print(text)),
             false => Ok(()),
@@ -253,18 +253,18 @@ pub(super) fn report_file(
     let mut options = OpenOptions::new();
     match there {
         Ok(is) if !is.is_file() && !path.starts_with("/dev") => {
-            return Err(wrong("is no file; name another with --out".to_owned()).into());
+            return Err(wrong("is not a file; name another with --out".to_owned()).into());
         }
         Ok(is) if is.is_file() && is.len() > 0 => {
             let mut magic = vec![0; selftest::MAGIC.len()];
             let read = files::open(&path).and_then(|mut file| file.read_exact(&mut magic));
             if read.is_err() || magic != selftest::MAGIC.as_bytes() {
-                let problem =
-                    "is there already and is no report of a self-test; give another path with --out";
+                let problem = "already exists and is not a self-test report; name another path with --out";
                 return Err(wrong(problem.to_owned()).into());
             }
             if !force {
-                let problem = "is an older report; name another file with --out, or replace it with --force";
+                let problem =
+                    "is an existing report; name another file with --out, or overwrite it with --force";
                 return Err(wrong(problem.to_owned()).into());
             }
             options.write(true).truncate(true);
@@ -279,7 +279,7 @@ pub(super) fn report_file(
     let opened = options.open(&path);
     let file = opened.map_err(|error| {
         wrong(format!(
-            "cannot be written: {error}; give another path with --out"
+            "cannot be written: {error}; name another path with --out"
         ))
     })?;
     Ok((path, file))

@@ -72,8 +72,8 @@ impl One<'_> {
         r: &mut Reader,
     ) -> BackendChoice {
         if let (Some(build), Some(_)) = (build.given(), plans.given()) {
-            let why = "`plans` are loaded as they are, and `build` says how to build them";
-            self.contradiction(r, &build.place, "backend", why, "give one of the two");
+            let why = "`plans` are loaded as they are, but `build` is for building them";
+            self.contradiction(r, &build.place, "backend", why, "set only one of them");
         }
         let list = plans.given().map_or(&[][..], |list| &list.value);
         let is_file = std::path::Path::is_file;
@@ -103,7 +103,7 @@ impl One<'_> {
             }
             (Some(gpu), None) => (
                 cpu,
-                format!("{gpu} was found and TensorRT was not, so the embedded cpu backend runs it"),
+                format!("{gpu} was found but not TensorRT, so the embedded cpu backend runs it"),
             ),
             (Some(gpu), Some(version)) => (
                 BackendChoice::TensorRt {

@@ -76,13 +76,15 @@ fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([us
     sane([width, height], most_pixels)?;
     if width * height > bytes.len() as u64 * PIXELS_PER_BYTE && !is_arithmetic(bytes) {
         return Err(format!(
-            "the JPEG claims {width} × {height} pixels, and its {} bytes cannot hold as many: it is damaged",
+            "the JPEG claims {width} × {height} pixels, too many for its {} bytes: it is damaged",
             bytes.len()
         ));
     }
     let bits = decoder.header().precision;
     if bits != 8 {
-        return Err(format!("the JPEG stores {bits} bits a channel; 8 can be read"));
+        return Err(format!(
+            "the JPEG has {bits} bits per channel; only 8 are supported"
+        ));
     }
     let orientation = decoder.exif_data().map_or(1, orientation);
     rgb.resize(size[0] * size[1] * 3, 0);
@@ -111,7 +113,7 @@ fn rgb_of_inks(inks: &[u8], rgb: &mut [u8]) {
 
 fn cut_short(bytes: &[u8]) -> String {
     format!(
-        "the JPEG is cut short: its {} bytes end before the picture does",
+        "the JPEG is truncated: its {} bytes end before the image does",
         bytes.len()
     )
 }
@@ -122,7 +124,7 @@ fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usi
         .with_guessed_format()
         .map_err(|error| error.to_string())?;
     if reader.format() != Some(ImageFormat::Png) {
-        return Err("the file is neither a JPEG nor a PNG, whatever its name says".to_owned());
+        return Err("the file is neither a JPEG nor a PNG, despite its name".to_owned());
     }
     let damaged = |error: image::ImageError| format!("the image cannot be decoded: {error}");
     let mut decoder = reader.into_decoder().map_err(damaged)?;
@@ -187,7 +189,7 @@ fn sane([width, height]: [u64; 2], most_pixels: u64) -> Result<(), String> {
     }
     if width * height > most_pixels {
         return Err(format!(
-            "the image is {width} × {height}; at most {} megapixels are taken: raise the source's `max_megapixels` if it is meant",
+            "the image is {width} × {height}, more than {} megapixels: if it is right, raise the source's `max_megapixels`",
             most_pixels / 1_000_000
         ));
     }
@@ -291,13 +293,13 @@ mod tests {
             bytes
         };
         assert!(problem(&with(7, &[0, 0])).contains("cannot be decoded"));
-        assert!(problem(&with(5, &[0xFF, 0x00, 0xFF, 0x00])).contains("65280 × 65280; at most"));
+        assert!(problem(&with(5, &[0xFF, 0x00, 0xFF, 0x00])).contains("65280 × 65280, more than"));
         assert!(problem(&with(4, &[12])).contains("12 bits a channel"));
         // What fits the limit and not the file.
         assert!(problem(&with(5, &[0x1F, 0x40, 0x1F, 0x40])).contains("claims 8000 × 8000 pixels"));
         let mut other = Image::default();
         let small = decode_image_of(&png, &mut other, 383).unwrap_err();
-        assert!(small.contains("24 × 16; at most 0 megapixels"), "{small}");
+        assert!(small.contains("24 × 16, more than 0 megapixels"), "{small}");
         assert!(decode_image_of(&png, &mut other, 384).is_ok());
         // An end within garbage, as of a picture that a crash left half written.
         let halves = [&jpeg[..jpeg.len() - 40], &JPEG_END].concat();

@@ -36,7 +36,7 @@ pub(super) fn parse(bytes: &[u8], points: &mut Vec<[f32; 4]>, most: usize) -> Re
     let header = Header::parse(bytes)?;
     if header.points > most {
         return Err(format!(
-            "the header says {} points, and at most {most} are taken: raise the source's `max_points` if it is one sweep",
+            "the header says {} points, more than {most}: if it is one sweep, raise the source's `max_points`",
             header.points
         ));
     }
@@ -55,7 +55,7 @@ impl Header {
         let data = loop {
             let end = bytes[len..].iter().position(|b| *b == b'\n').map(|n| len + n);
             let Some(end) = end else {
-                return Err("the header has no DATA line: not a PCD file, or cut off".to_owned());
+                return Err("the header has no DATA line: not a PCD file, or truncated".to_owned());
             };
             let Ok(line) = std::str::from_utf8(&bytes[len..end]) else {
                 return Err(format!("the header is not text at byte {len}: not a PCD file"));
@@ -82,7 +82,7 @@ impl Header {
                 "DATA" => break rest,
                 "VERSION" | "VIEWPOINT" | "" => {}
                 _ if key.starts_with('#') => {}
-                _ => return Err(format!("the header holds `{key}`, which no PCD file has")),
+                _ => return Err(format!("the header has `{key}`, which is not a PCD field")),
             }
         };
         let data = match data {
@@ -161,7 +161,7 @@ impl Header {
         }
         match self.fields[..3].iter().position(Option::is_none) {
             Some(axis) => Err(format!(
-                "there is no field `{}`; FIELDS are: {names}",
+                "field `{}` is missing; FIELDS are: {names}",
                 ["x", "y", "z"][axis]
             )),
             None => Ok(()),
@@ -186,7 +186,7 @@ impl Header {
             let words = line.split_whitespace().count();
             if words < self.words {
                 return Err(format!(
-                    "point {row} has {words} of {} values: the file is cut off",
+                    "point {row} has {words} of {} values: the file is truncated",
                     self.words
                 ));
             }
@@ -209,7 +209,7 @@ impl Header {
             return Ok(());
         }
         Err(format!(
-            "holds {found} points, and the header says {}: the file is cut off",
+            "contains {found} points, but the header says {}: the file is truncated",
             self.points
         ))
     }
@@ -301,11 +301,11 @@ mod tests {
         for (file, wanted) in [
             (
                 with_header("x y z", "4 4 4", "F F F", 3, "binary", &body),
-                "holds 2 points, and the header says 3",
+                "contains 2 points, but the header says 3",
             ),
             (
                 with_header("x y z", "4 4 4", "F F F", 3, "ascii", b"1 2 3\n"),
-                "holds 1 points, and the header says 3",
+                "contains 1 points, but the header says 3",
             ),
             (
                 with_header("x y z", "4 4 4", "F F F", 1, "ascii", b"1 2\n"),
@@ -321,7 +321,7 @@ mod tests {
             ),
             (
                 with_header("x y w", "4 4 4", "F F F", 1, "binary", &body),
-                "no field `z`; FIELDS are: x y w",
+                "field `z` is missing; FIELDS are: x y w",
             ),
             (
                 with_header("x y z", "4 4", "F F F", 1, "binary", &body),

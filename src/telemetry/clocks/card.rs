@@ -84,7 +84,7 @@ pub(super) fn hold_what_can_be(nvml: &Nvml, cards: &mut [Card]) -> Vec<String> {
         if card.locked
             && let Err(error) = device.set_gpu_locked_clocks(at(card.mhz))
         {
-            refused("the clock's lock", error);
+            refused("the clock lock", error);
             card.locked = false;
         }
     }
@@ -141,8 +141,8 @@ pub(super) fn give_back(roots: &Roots, cards: &[Card]) -> Vec<ClockError> {
 
 fn problem(error: &NvmlError) -> String {
     match error {
-        NvmlError::NoPermission => "permission denied; it takes root: sudo jetlag …".to_owned(),
-        NvmlError::NotSupported => "this card cannot be held".to_owned(),
+        NvmlError::NoPermission => "permission denied; needs root: sudo jetlag …".to_owned(),
+        NvmlError::NotSupported => "this card's clock cannot be locked".to_owned(),
         other => other.to_string(),
     }
 }

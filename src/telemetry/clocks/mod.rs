@@ -39,7 +39,7 @@ pub enum ClockError {
         why: io::Error,
     },
     /// The state file could not be written, so nothing was changed.
-    #[error("cannot keep the earlier clocks in {}: {why}; nothing was changed{}", path.display(), advice(why))]
+    #[error("cannot save the current clocks to {}: {why}; nothing was changed{}", path.display(), advice(why))]
     Keep {
         /// Where.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum ClockError {
         why: io::Error,
     },
     /// The state file is there and cannot be read.
-    #[error("cannot read {}, which keeps the earlier clocks: {why}{}", path.display(), advice(why))]
+    #[error("cannot read the saved clocks in {}: {why}{}", path.display(), advice(why))]
     Unread {
         /// Which file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub enum ClockError {
         why: io::Error,
     },
     /// The state file is there and cannot be understood.
-    #[error("{} cannot be understood ({problem}); set clocks by hand (a reboot resets them) and remove it", path.display())]
+    #[error("cannot parse {} ({problem}); set the clocks by hand (a reboot resets them) and remove the file", path.display())]
     State {
         /// Which file.
         path: PathBuf,
@@ -63,18 +63,18 @@ pub enum ClockError {
         problem: String,
     },
     /// Somebody else holds the clocks.
-    #[error("clocks are held by process {pid}; wait for it, or stop it")]
+    #[error("clocks are locked by process {pid}; wait for it, or stop it")]
     Held {
         /// Who.
         pid: u32,
     },
     /// Nothing here has a clock that can be set.
     #[error(
-        "nothing on this machine lets its clocks be set (a virtual machine or a container has no say in them); leave `clocks` out"
+        "this machine's clocks cannot be set (as usual in virtual machines and containers); leave `clocks` out"
     )]
     Nothing,
     /// NVIDIA's library refused.
-    #[error("cannot hold the clock of GPU {index}: {problem}")]
+    #[error("cannot lock the clock of GPU {index}: {problem}")]
     Card {
         /// Which.
         index: u32,
@@ -91,7 +91,7 @@ pub enum ClockError {
     },
     /// Not everything could be given back; the state file stays.
     #[error(
-        "{} settings could not be given back, the first because: {first}; {STATE} keeps them",
+        "{} settings could not be restored, the first because: {first}; they are still saved in {STATE}",
         count
     )]
     Left {
@@ -104,7 +104,7 @@ pub enum ClockError {
 
 fn advice(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => "; it takes root: sudo jetlag …",
+        io::ErrorKind::PermissionDenied => "; needs root: sudo jetlag …",
         io::ErrorKind::ReadOnlyFilesystem => "; a container needs /sys writable (--privileged)",
         _ => "",
     }
@@ -189,7 +189,7 @@ pub fn max(roots: &Roots, mode: Option<u32>, owner: Option<u32>) -> Result<Held,
         kernel::write(roots, &change.path, &change.value)?;
         if !kernel::has_woken(roots) {
             held.unset.push(format!(
-                "the GPU's clock: it was switched on ({}), and has none below /sys/class/devfreq",
+                "the GPU's clock: it was switched on ({}), but has none in /sys/class/devfreq",
                 change.path
             ));
         }
@@ -284,7 +284,7 @@ fn set_mode(roots: &Roots, id: u32) -> Result<(), ClockError> {
         return Ok(());
     }
     let program = libraries::program(roots, "nvpmodel")
-        .ok_or_else(|| problem("no nvpmodel on the PATH; power modes are of Jetson boards".to_owned()))?;
+        .ok_or_else(|| problem("no nvpmodel on the PATH; only Jetson boards have power modes".to_owned()))?;
     let output = std::process::Command::new(&program)
         .args(["-m", &id.to_string()])
         .stdin(std::process::Stdio::null())
@@ -298,8 +298,8 @@ fn set_mode(roots: &Roots, id: u32) -> Result<(), ClockError> {
     Err(problem(match (said.is_empty(), now) {
         (false, _) => said,
         (true, Some(other)) => {
-            format!("the mode stayed {other}; it may take a reboot: sudo nvpmodel -m {id}")
+            format!("the mode is still {other}; it may need a reboot: sudo nvpmodel -m {id}")
         }
-        (true, None) => "nvpmodel says nothing; try: sudo nvpmodel -m".to_owned(),
+        (true, None) => "nvpmodel printed nothing; try: sudo nvpmodel -m".to_owned(),
     }))
 }

@@ -95,7 +95,7 @@ impl State {
                     serde_json::from_slice(&text).map_err(|error| unclear(error.to_string()))?;
                 // The unit jetlag-scenario@ writes it as a user of its own, and root may give back what it holds.
                 match state.changes.iter().find(|change| !is_setting(&change.path)) {
-                    Some(change) => Err(unclear(format!("{} is no setting of a clock", change.path))),
+                    Some(change) => Err(unclear(format!("{} is not a clock setting", change.path))),
                     None => Ok(Some(state)),
                 }
             }

@@ -141,7 +141,7 @@ impl<E: FnMut(Stamp, Vec<Event>, Vec<SampleRecord>)> Log<E> {
                         at: next,
                         level: "warn".to_owned(),
                         message: format!(
-                            "{SOURCE}: the log's stamps go back, stand still or leap; time goes on by its lines"
+                            "{SOURCE}: the log's time stamps go back, repeat or jump; lines are used as the clock instead"
                         ),
                     }));
                 }

@@ -377,7 +377,7 @@ pub(super) fn overhead(own: Series) -> Option<Distribution> {
 }
 
 /// Shares of the mean response time. Means add up where quantiles do not, so shares are of means: time
-/// before work began, each stage, and what lies between the stages.
+/// before work began, each stage, and what is in no stage.
 fn time_share(response: &Series, service: &Series, stages: &[Series; 8]) -> Vec<(&'static str, f64)> {
     let total = response.sum();
     if total <= 0 {

@@ -1,7 +1,7 @@
 //! From release to result: what each part of a tenant's response time takes, so that the parts add up.
 //!
-//! The parts are lateness, the wait for a free slot, the stages, and the *notice*: what of the service time lies in no
-//! stage, mostly the gap between the device being done and the thread that waits for it noticing. Means add up to the
+//! The parts are lateness, the wait for a free slot, the stages, and the *wakeup*: the service time that is in no
+//! stage, mostly from the moment the device is done until the waiting thread wakes up. Means add up to the
 //! mean response time; quantiles do not, so that the slowest hundredth of frames is taken apart by means as well.
 
 use serde::Serialize;
@@ -13,7 +13,7 @@ use super::timeline::Timeline;
 use crate::record::{FrameRecord, Stage};
 use crate::units::Nanos;
 
-/// How many parts there are: lateness, wait, eight stages, notice.
+/// How many parts there are: lateness, wait, eight stages, wakeup.
 pub(super) const PARTS: usize = Stage::ALL.len() + 3;
 
 /// Their names, in the order of a frame's way.
@@ -27,14 +27,14 @@ pub(super) const NAMES: [&str; PARTS] = [
     "queue",
     "compute",
     "d2h",
-    "notice",
+    "wakeup",
     "postprocess",
 ];
 
 /// Where the parts stand that are no stage.
 pub(super) const LATENESS: usize = 0;
 pub(super) const WAIT: usize = 1;
-const NOTICE: usize = PARTS - 2;
+const WAKEUP: usize = PARTS - 2;
 
 /// The response time of a tenant's completed frames, part by part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -50,7 +50,7 @@ pub struct Waterfall {
 /// One part of a frame's way.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// `lateness`, `wait`, a stage, or `notice`.
+    /// `lateness`, `wait`, a stage, or `wakeup`.
     pub part: &'static str,
     /// Over all completed frames; one that lacks the part counts as zero.
     pub mean_ms: f64,
@@ -108,7 +108,7 @@ pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
 pub(super) struct Gathered {
     lateness: Series,
     wait: Series,
-    notice: Series,
+    wakeup: Series,
     timeline: Timeline<PARTS>,
 }
 
@@ -122,7 +122,7 @@ impl Gathered {
         for (series, part) in [
             (&mut self.lateness, LATENESS),
             (&mut self.wait, WAIT),
-            (&mut self.notice, NOTICE),
+            (&mut self.wakeup, WAKEUP),
         ] {
             series.push(Nanos(parts[part].unwrap_or(0)), exact);
         }
@@ -143,19 +143,19 @@ impl Gathered {
             let [p99] = times.quantiles([Quantile::P99], 0.95, &dependence);
             p99.ok().map(|estimate| estimate.value.as_millis_f64())
         };
-        let own = [&self.lateness, &self.wait, &self.notice].map(Series::sum);
-        let [lateness, wait, notice] = [
+        let own = [&self.lateness, &self.wait, &self.wakeup].map(Series::sum);
+        let [lateness, wait, wakeup] = [
             (self.lateness, LATENESS),
             (self.wait, WAIT),
-            (self.notice, NOTICE),
+            (self.wakeup, WAKEUP),
         ]
         .map(p99);
         let mut known = [(0, None); PARTS];
         known[LATENESS] = (own[0], lateness);
         known[WAIT] = (own[1], wait);
-        known[NOTICE] = (own[2], notice);
+        known[WAKEUP] = (own[2], wakeup);
         for (place, &stage) in (0..PARTS)
-            .filter(|place| ![LATENESS, WAIT, NOTICE].contains(place))
+            .filter(|place| ![LATENESS, WAIT, WAKEUP].contains(place))
             .zip(stages)
         {
             known[place] = stage;
@@ -241,7 +241,7 @@ mod tests {
     use crate::record::{Outcome, Phase};
     use crate::units::Stamp;
 
-    fn frame(sequence: u64, lateness: i64, wait: i64, stages: [Option<i64>; 8], notice: i64) -> FrameRecord {
+    fn frame(sequence: u64, lateness: i64, wait: i64, stages: [Option<i64>; 8], wakeup: i64) -> FrameRecord {
         let released = Stamp(sequence as i64 * 1_000_000);
         let started = released + Nanos(lateness + wait);
         let staged: i64 = stages.iter().flatten().sum();
@@ -254,7 +254,7 @@ mod tests {
             source_index: 0,
             released,
             started,
-            finished: started + Nanos(staged + notice),
+            finished: started + Nanos(staged + wakeup),
             lateness: Nanos(lateness),
             stages: stages.map(|stage| stage.map(Nanos)),
             deadline: None,
@@ -302,7 +302,7 @@ mod tests {
             (part("wait").mean_ms, part("wait").slowest_mean_ms),
             (0.04, Some(4.0))
         );
-        assert_eq!((part("notice").mean_ms, part("notice").p99_ms), (0.2, Some(0.2)));
+        assert_eq!((part("wakeup").mean_ms, part("wakeup").p99_ms), (0.2, Some(0.2)));
         assert_eq!(part("lateness").mean_ms, 0.05);
         let slowest = found.slowest.unwrap();
         assert_eq!((slowest.grows_most, slowest.growth_ms), ("wait", 3.96));
@@ -336,8 +336,8 @@ mod tests {
             proptest::array::uniform8(stage),
             -1_000_000i64..9_000_000,
         )
-            .prop_map(|(sequence, lateness, wait, stages, notice)| {
-                frame(sequence, lateness, wait, stages, notice)
+            .prop_map(|(sequence, lateness, wait, stages, wakeup)| {
+                frame(sequence, lateness, wait, stages, wakeup)
             })
     }
 

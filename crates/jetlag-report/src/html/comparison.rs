@@ -1,4 +1,4 @@
-//! Several runs against the first: what may be said of each, and the figures behind it.
+//! Several runs against the first: result of each, and the figures behind it.
 
 use super::Compared;
 use super::view::{Block, Section, Table, cell, words};
@@ -15,7 +15,7 @@ pub(super) fn section(compared: &Compared) -> Section {
         Ok(comparison) => {
             let percent = comparison.confidence * 100.0;
             let note = format!(
-                "Each run against A, {}. All intervals hold together at {percent:.0} %.",
+                "Each run against A, {}. Intervals have joint {percent:.0} % confidence.",
                 comparison.baseline.name
             );
             (note, comparison.candidates.iter().flat_map(blocks).collect())
@@ -34,9 +34,9 @@ fn blocks(candidate: &Candidate) -> Vec<Block> {
     let title = match (candidate.differs(), candidate.is_judged()) {
         (true, _) => format!("{label} differs from A"),
         (false, true) => format!("No difference found between A and {label}"),
-        (false, false) => format!("Nothing could be judged between A and {label}"),
+        (false, false) => format!("No comparison possible between A and {label}"),
     };
-    let mut table = Table::new(title, &["tenant", "", "what may be said", "#A", "#candidate"]);
+    let mut table = Table::new(title, &["tenant", "", "result", "#A", "#candidate"]);
     for tenant in &candidate.tenants {
         if let Some(reason) = &tenant.not_compared {
             let text = format!("not compared: {reason}");

@@ -36,8 +36,9 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-slowdown"),
         title: "Slowdown",
-        note: "Response time beside others over response time alone, with 95 % interval; the warmer, the slower."
-            .to_owned(),
+        note:
+            "Response time with others ÷ response time alone, with 95 % interval. Warmer colours are slower."
+                .to_owned(),
         blocks,
     })
 }
@@ -122,18 +123,18 @@ fn overlap(summary: &Summary) -> Option<Table> {
     let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
     let unit = TimeUnit::for_millis(all.iter().filter_map(p50));
     let caption = format!(
-        "While all ran together, {}: how much of its service time a tenant had another beside it, the median service time of \
-         frames that began without and beside it, and how many times slower a frame runs while the other is there",
+        "All tenants together, {}: the share of a tenant's service time in which the other was in service too, the median service \
+         time of frames that began without and with it, and the slowdown while the other is in service",
         unit.name()
     );
     let mut table = Table::new(
         caption,
         &[
             "tenant",
-            "beside",
-            "#of its time",
+            "with",
+            "#overlap",
             "#median without",
-            "#median beside",
+            "#median with",
             "#slowdown",
         ],
     );
@@ -179,8 +180,8 @@ pub(super) fn sensitivity(summary: &Summary, prefix: &str) -> Option<Section> {
     (!all.is_empty()).then(|| Section {
         id: format!("{prefix}-sensitivity"),
         title: "Sensitivity",
-        note: "Slowdown beside a load of one resource at each level, over the phase alone, each with its own 95 % interval. A load on \
-               one resource takes a little of others too."
+        note: "Slowdown under a load on one resource, level by level, relative to the phase alone. Each figure has its own 95 % \
+               interval. A load on one resource also uses a little of the others."
             .to_owned(),
         blocks: tables.collect(),
     })
@@ -218,10 +219,10 @@ fn by_level(summary: &Summary, all: &[&Sensitivity], caption: &str, pick: Pick) 
 pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
     let contrasts = &summary.interference.crossed;
     let mut table = Table::new(
-        "In the unit of the measure, over the first inputs of both",
+        "In the unit of the measure, relative to the first inputs of both",
         &[
             "tenant",
-            "beside",
+            "with",
             "measure",
             "sharing",
             "#base",
@@ -257,9 +258,9 @@ pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
     (!contrasts.is_empty()).then(|| Section {
         id: format!("{prefix}-inputs"),
         title: "Inputs",
-        note: "How the response time differs with the second input (→) of a tenant and of its co-runner, each over both inputs of \
-               the other, and by how much more with both; with 95 % interval, in bold where it is beyond chance with all \
-               effects looked at together. Phases ran one after another."
+        note: "Change of the response time with the second input (→) of the tenant, and of its co-runner, each averaged over both \
+               inputs of the other; the interaction is the additional change with both. Each has a 95 % interval; bold effects \
+               are significant, all effects tested together. The phases ran one after another."
             .to_owned(),
         blocks: vec![Block::Table(table)],
     })
@@ -313,8 +314,7 @@ pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
     Some(Section {
         id: format!("{prefix}-duty"),
         title: "Duty cycle",
-        note: "The same tenant at several rates, one after another: idle gaps between frames, response time, and the clocks \
-               meanwhile."
+        note: "One tenant at several rates, one after another: idle share, response time and clocks."
             .to_owned(),
         blocks: vec![Block::Table(table)],
     })
@@ -362,8 +362,7 @@ pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
     Some(Section {
         id: format!("{prefix}-phases"),
         title: "Phases",
-        note: "What became of the frames of each phase; what is compared between phases is of the time in which all of \
-               a phase's tenants ran."
+        note: "Frame counts of each phase. Comparisons between phases use only the time in which all tenants of a phase ran."
             .to_owned(),
         blocks: vec![Block::Table(table)],
     })

@@ -6,6 +6,7 @@ use crate::analysis::plot::SignalPlot;
 use crate::analysis::summary::Summary;
 use crate::record::Manifest;
 use crate::text::number::{or_unknown, percent, short};
+use crate::text::power::role;
 use crate::text::{sampling_cost, value_of};
 use crate::units::Bytes;
 
@@ -23,7 +24,7 @@ pub(super) fn expectations(summary: &Summary, prefix: &str) -> Option<Section> {
         };
         let remark = match (result.value, result.certain) {
             (None, _) => "see the findings",
-            (_, Some(false)) => "close: its interval holds the limit",
+            (_, Some(false)) => "close: the interval contains the limit",
             _ => "",
         };
         table.row(vec![
@@ -59,18 +60,18 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
         if let Some(load) = host.cpu_load_percent {
             let others = host
                 .others_percent
-                .map_or(String::new(), |x| format!(", {x:.0} % with other programs"));
-            fact("processors", format!("{load:.0} % busy{others}"));
+                .map_or(String::new(), |x| format!(", {x:.0} % by other programs"));
+            fact("CPU", format!("{load:.0} % busy{others}"));
         }
         if let Some(bytes) = host.memory_peak_bytes {
-            fact("memory used", format!("{} at most", Bytes(bytes)));
+            fact("peak memory use", Bytes(bytes).to_string());
         }
     }
     if let Some(own) = summary.run.overhead_us {
         let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
         fact(
             "own cost",
-            format!("p50 {}, p99 {} a frame", micros(own.p50), micros(own.p99)),
+            format!("p50 {}, p99 {} per frame", micros(own.p50), micros(own.p99)),
         );
     }
     if let Some(sampling) = &summary.run.sampling {
@@ -154,17 +155,20 @@ fn rails(summary: &Summary) -> Table {
     let mut table = Table::new(
         "Over the measured time",
         &[
-            "rail", "#mean", "#peak", "#idle", "#energy", "#refresh", "#seen", "source",
+            "rail",
+            "#mean",
+            "#peak",
+            "#idle",
+            "#energy",
+            "#refresh",
+            "#coverage",
+            "source",
         ],
     );
     let watts = |mw: f64| format!("{} W", short(mw / 1e3));
     for rail in &summary.power {
-        let place = match &rail.within {
-            Some(parent) => format!("within {parent}"),
-            None => rail.role.to_string(),
-        };
         table.row(vec![
-            cell(&rail.rail).note(place),
+            cell(&rail.rail).note(role(rail)),
             cell(watts(rail.mean_mw)),
             cell(watts(rail.peak_mw)),
             cell(or_unknown(rail.idle_mw, watts)),
@@ -200,18 +204,20 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
             )
         });
     let attribution = match of_all.attribution {
-        Some(_) => " Tenants are charged by their share of compute time: an attribution, not a measurement.",
+        Some(_) => {
+            " Energy is attributed to tenants by their share of compute time; it is not measured per tenant."
+        }
         None => "",
     };
     let mut blocks = Vec::new();
     if let Some(chart) = energy::chart(&summary.tenants) {
         blocks.push(Block::Charts(vec![Chart {
-            title: "Energy of one frame".to_owned(),
+            title: "Energy per frame".to_owned(),
             keys: Vec::new(),
             svg: chart.svg,
         }]));
     }
-    let mut table = Table::new("", &["tenant", "#a frame", "#above idle", "#share"]);
+    let mut table = Table::new("", &["tenant", "#per frame", "#above idle", "#share"]);
     for (number, tenant) in summary.tenants.iter().enumerate() {
         let Some(energy) = &tenant.energy_mj_per_frame else {
             continue;

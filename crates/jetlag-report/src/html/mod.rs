@@ -132,8 +132,8 @@ fn view_of(number: usize, run: &Reported) -> RunView {
     }
 }
 
-const NO_POWER: &str = "No power, clock or temperature was sampled in this run; `jetlag doctor` says what this machine \
-                        can tell.";
+const NO_POWER: &str =
+    "No power, clock or temperature was sampled in this run. `jetlag doctor` lists this machine's sensors.";
 
 fn not_measured(title: &'static str, prefix: &str, why: &str) -> Section {
     Section {

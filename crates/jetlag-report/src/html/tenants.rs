@@ -30,7 +30,7 @@ pub(super) fn cards(summary: &Summary, prefix: &str) -> Option<Section> {
     (!summary.tenants.is_empty()).then(|| Section {
         id: format!("{prefix}-tenants"),
         title: "Tenants",
-        note: "Response time counts from release to result; below a figure its 95 % interval.".to_owned(),
+        note: "Response time, from release to result; 95 % interval below each figure.".to_owned(),
         blocks: vec![Block::Cards(
             summary
                 .tenants
@@ -52,7 +52,7 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
         note: match (interval, value, needs) {
             (Some(interval), ..) => unit.show_interval(interval),
             (None, None, Some(needs)) => format!("needs {needs} frames"),
-            (None, Some(_), Some(needs)) => format!("of this run; an interval needs {needs} frames"),
+            (None, Some(_), Some(needs)) => format!("of this run only; an interval needs {needs} frames"),
             _ => String::new(),
         },
         alarm: false,
@@ -111,7 +111,7 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
             note: energy
                 .above_idle
                 .map_or(String::new(), |mj| format!("{} above idle", short(mj))),
-            ..plain("energy a frame", Some(energy.total), short, "mJ")
+            ..plain("energy per frame", Some(energy.total), short, "mJ")
         });
     }
     let detector = tenant
@@ -143,7 +143,7 @@ pub(super) fn over_time(summary: &Summary, prefix: &str) -> Option<Section> {
                 title: format!("{}, {}{scale}", tenant.name, unit.name()),
                 keys: vec![Key::new(
                     number % 8,
-                    "mean, within shortest to longest of each moment",
+                    "mean, and range from shortest to longest, per time slice",
                 )],
                 svg: chart.svg,
             })
@@ -184,22 +184,15 @@ pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
             let curve = spread::at_most(number, name, spread, unit)?;
             let bars = spread::histogram(number, name, spread, unit)?;
             Some(Block::Charts(vec![
-                chart(
-                    format!("{name}: share of frames within, {}{scale}", unit.name()),
-                    curve.svg,
-                ),
-                chart(
-                    format!("{name}: share of frames at, {}{scale}", unit.name()),
-                    bars.svg,
-                ),
+                chart(format!("{name}: CDF, {}{scale}", unit.name()), curve.svg),
+                chart(format!("{name}: histogram, {}{scale}", unit.name()), bars.svg),
             ]))
         })
         .collect();
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-spread"),
         title: "Distribution",
-        note: "Left, the share of frames whose response took at most so long; right, how many took about so long."
-            .to_owned(),
+        note: "Left: CDF of the response time. Right: histogram.".to_owned(),
         blocks,
     })
 }
@@ -218,7 +211,7 @@ pub(super) fn stages(summary: &Summary, prefix: &str) -> Option<Section> {
         id: format!("{prefix}-stages"),
         title: "Where the time goes",
         note: format!(
-            "From release to result, part after part. Means add up to the mean response time; figures in {}.",
+            "From release to result, part by part, in {}. Means add up to the mean response time.",
             unit.name()
         ),
         blocks,
@@ -231,7 +224,7 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
     if slowest {
         columns.push("#slowest 1 %");
     }
-    columns.push("place in the whole");
+    columns.push("position in the response");
     let mut table = Table::new(tenant.name.clone(), &columns);
     let mut from = 0.0;
     for part in &tenant.waterfall.parts {
@@ -263,7 +256,7 @@ pub(super) fn slowest(summary: &Summary, prefix: &str) -> Option<Section> {
         }
         if shown.is_empty() {
             blocks.push(Block::Text(words(&format!(
-                "{}: none of its frames is beyond its usual spread.",
+                "{}: no frame is outside the usual spread.",
                 tenant.name
             ))));
             continue;
@@ -274,7 +267,7 @@ pub(super) fn slowest(summary: &Summary, prefix: &str) -> Option<Section> {
         id: format!("{prefix}-slowest"),
         title: "Slowest frames",
         note: "Frames beyond p50 + 4 (p90 − p50), and what was different when they started. A circumstance is named as \
-               the likely cause only where slow frames have it more often than chance gives it to them."
+               the likely cause only if it occurs with slow frames more often than by chance."
             .to_owned(),
         blocks,
     })
@@ -348,7 +341,7 @@ fn likely_cause(slow: &SlowFrame) -> Cell {
         Some("co-runner") => ("a co-runner", "wide strong"),
         Some("locked") => ("not identifiable: releases are locked", "wide dim"),
         Some(other) => (other, "wide strong"),
-        None => ("none stands out", "wide dim"),
+        None => ("none found", "wide dim"),
     };
     cell(cause).note(&slow.explanation).class(class)
 }
@@ -364,7 +357,7 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
     {
         let unit = TimeUnit::for_millis(tenant.nodes.iter().map(|node| node.mean_ms));
         let mut operators = Table::new(
-            format!("{} by operator, {} a frame", tenant.name, unit.name()),
+            format!("{} by operator, {} per frame", tenant.name, unit.name()),
             &["operator", "#layers", "#mean", "#share", ""],
         );
         for operator in &tenant.operators {
@@ -378,15 +371,15 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
         }
         blocks.push(Block::Table(operators));
         let mut layers = Table::new(
-            format!("{} by layer, {} a frame", tenant.name, unit.name()),
+            format!("{} by layer, {} per frame", tenant.name, unit.name()),
             &[
                 "layer",
                 "operator",
                 "#mean",
                 "#max",
                 "#share",
-                "#with response",
-                "#of its variance",
+                "#correlation",
+                "#of variance",
             ],
         );
         for node in tenant.nodes.iter().take(MOST_LAYERS) {
@@ -419,16 +412,16 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
             .filter(|rest| *rest > 0)
         {
             blocks.push(Block::Text(words(&format!(
-                "{rest} more layers are in the machine form (`--format json`)."
+                "{rest} more layers are in the JSON output (`--format json`)."
             ))));
         }
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-layers"),
         title: "Layers",
-        note: "Executed one by one to be timed, which makes a frame slower; shares are of all layers. Last, how the time of \
-               each goes with the response time of its frame: their correlation with its 95 % interval, and the layer's part \
-               in its variance."
+        note: "Layers ran one at a time to be timed, which makes frames slower. Shares are of the sum over all layers. The last \
+               columns are the correlation of the layer's time with the frame's response time, with its 95 % interval, and the \
+               layer's share of the response time's variance."
             .to_owned(),
         blocks,
     })

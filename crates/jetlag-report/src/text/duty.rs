@@ -14,7 +14,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     };
     let unit = TimeUnit::for_millis(duty.steps.iter().filter_map(|step| step.response_ms.p50));
     let note = format!(
-        "{}, with 95 % intervals; clocks in MHz: mean, lowest",
+        "{}, with 95 % intervals; clocks in MHz: mean, minimum",
         unit.name()
     );
     let mut grid = Grid::headed()

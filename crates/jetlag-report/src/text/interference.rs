@@ -16,7 +16,7 @@ pub(super) fn matrix(summary: &Summary, style: &Style) -> String {
             text.push('\n');
         }
         let note = format!(
-            "sharing {}; beside others over alone, with 95 % interval",
+            "sharing {}; response time with others ÷ alone, with 95 % interval",
             way.sharing
         );
         text += &heading("SLOWDOWN", &note, style);
@@ -115,13 +115,16 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
     }
     let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
     let unit = TimeUnit::for_millis(all.iter().filter_map(p50));
-    let note = format!("service time, {}; slowdown while the other is there", unit.name());
+    let note = format!(
+        "service time, {}; slowdown while the other tenant is in service",
+        unit.name()
+    );
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
-        .column("beside", Align::Left)
-        .column("of its time", Align::Right)
+        .column("with", Align::Left)
+        .column("overlap", Align::Right)
         .column("p50 without", Align::Right)
-        .column("p50 beside", Align::Right)
+        .column("p50 with", Align::Right)
         .column("slowdown", Align::Right)
         .column("", Align::Left);
     for overlap in all {
@@ -139,7 +142,7 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
             dim(or_nothing(overlap.slowdown_ci95)),
         ]);
     }
-    let mut text = heading("BESIDE EACH OTHER", &note, style) + &grid.render(style);
+    let mut text = heading("OVERLAP", &note, style) + &grid.render(style);
     for sentence in withheld(all) {
         for (number, line) in wrapped(&sentence, usize::from(style.width).saturating_sub(4))
             .iter()
@@ -168,7 +171,7 @@ pub(crate) fn withheld(all: &[Overlap]) -> Vec<String> {
         let Some(withheld) = &overlap.withheld else {
             continue;
         };
-        let pair = format!("{} beside {}", overlap.tenant, overlap.with);
+        let pair = format!("{} with {}", overlap.tenant, overlap.with);
         match reasons.iter_mut().find(|(reason, _)| *reason == withheld.message) {
             Some((_, pairs)) => pairs.push(pair),
             None => reasons.push((&withheld.message, vec![pair])),
@@ -192,7 +195,7 @@ pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
     }
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
-        .column("beside", Align::Left)
+        .column("with", Align::Left)
         .column("measure", Align::Left)
         .column("base", Align::Right)
         .column("own input", Align::Right)
@@ -235,12 +238,12 @@ pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
         row.extend(three(&intervals));
         grid.row(row);
     }
-    let note = "with the second input, over the first; with 95 % interval";
+    let note = "change from the first input to the second, with 95 % interval";
     let any =
         |contrast: &Contrast| contrast.own.found || contrast.co_runner.found || contrast.interaction.found;
     let said = match contrasts.iter().any(any) {
-        true => "* beyond chance, all effects looked at together. Phases ran one after another.",
-        false => "No effect is beyond chance, all looked at together. Phases ran one after another.",
+        true => "* significant, all effects tested together. The phases ran one after another.",
+        false => "No effect is significant, all tested together. The phases ran one after another.",
     };
     heading("INPUTS", note, style) + &grid.render(style) + &format!("  {said}\n")
 }
@@ -297,6 +300,6 @@ pub(super) fn sensitivity(summary: &Summary, style: &Style) -> String {
             ]);
         }
     }
-    let note = "slowdown beside a load on one resource, with 95 % interval";
+    let note = "slowdown under a load on one resource, with 95 % interval";
     heading("SENSITIVITY", note, style) + &grid.render(style)
 }

@@ -33,8 +33,8 @@ pub fn write(summaries: &[Summary], out: &mut dyn Write, style: &Style) -> io::R
         sections.extend(others.into_iter().map(|other| beside(first, other, style)));
     }
     if sections.is_empty() {
-        let said = "No time per layer was recorded. `backend: Cpu(profile: true)` records it; a profiled frame is slower \
-                    than others.\n";
+        let said = "No time per layer was recorded. `backend: Cpu(profile: true)` records it, but makes each frame \
+                    slower.\n";
         sections.push(said.to_owned());
     }
     out.write_all(sections.join("\n").as_bytes())
@@ -85,7 +85,7 @@ fn alone(tenant: &TenantSummary, style: &Style) -> String {
 fn beside(first: &TenantSummary, second: &TenantSummary, style: &Style) -> String {
     let all = first.nodes.iter().chain(&second.nodes);
     let unit = TimeUnit::for_millis(all.map(|node| node.mean_ms));
-    let note = format!("{}, {} a frame, the most changed first", first.name, unit.name());
+    let note = format!("{}, {} per frame, largest change first", first.name, unit.name());
     let operators = operators_beside(&first.operators, &second.operators);
     let layers = layers_beside(&first.nodes, &second.nodes);
     let mut text = heading("TIME PER OPERATOR", &note, style) + &pairs(&operators, "operator", unit, style);
@@ -124,7 +124,7 @@ fn pairs(all: &[LayerPair], what: &'static str, unit: TimeUnit, style: &Style) -
     if let Some(rest) = all.len().checked_sub(SHOWN).filter(|rest| *rest > 0) {
         text.push_str(&format!(
             "  {}\n",
-            Ink::Dim.paint(&format!("{rest} more, less changed"), style)
+            Ink::Dim.paint(&format!("{rest} more with smaller changes"), style)
         ));
     }
     text

@@ -10,7 +10,7 @@ pub(crate) mod nodes;
 pub(crate) mod number;
 mod phases;
 mod plots;
-mod power;
+pub(crate) mod power;
 mod predictability;
 pub(crate) mod waterfall;
 
@@ -105,7 +105,7 @@ fn verdict(summary: &Summary, style: &Style) -> String {
         run.duration_s
     );
     if let Some(how) = &run.processes {
-        about += &format!("\neach tenant was a process of its own; they shared the GPU {how}");
+        about += &format!("\neach tenant ran in its own process; GPU sharing: {how}");
     }
     text.push_str(&Ink::Dim.paint(&about, style));
     text.push('\n');
@@ -128,7 +128,7 @@ fn responses(summary: &Summary, style: &Style) -> String {
     }
     let unit = unit_of(summary.tenants.iter().map(|tenant| &tenant.response_ms));
     let note = format!(
-        "{}, from release to result; below each quantile its 95 % interval",
+        "{}, from release to result; 95 % interval below each quantile",
         unit.name()
     );
     let mut grid = Grid::headed()
@@ -172,7 +172,7 @@ fn responses(summary: &Summary, style: &Style) -> String {
     }
     let mut text = heading("RESPONSE TIME", &note, style) + &grid.render(style);
     if summary.tenants.iter().any(|tenant| tenant.closed_loop) {
-        let note = "closed loop: released when the tenant is ready, so that no queueing shows";
+        let note = "closed loop: a frame is released when the tenant is ready, so queueing is not measured";
         text.push_str(&format!("  {}\n", Ink::Dim.paint(note, style)));
     }
     text
@@ -199,7 +199,7 @@ fn frames(summary: &Summary, style: &Style) -> String {
         .iter()
         .any(|tenant| tenant.frames.failed_in_warmup > 0);
     if before {
-        grid = grid.column("failed before", Align::Right);
+        grid = grid.column("failed in warm-up", Align::Right);
     }
     let mut grid = grid
         .column("frames/s", Align::Right)
@@ -231,11 +231,7 @@ fn frames(summary: &Summary, style: &Style) -> String {
         ]);
         grid.row(row);
     }
-    let note = match before {
-        true => "released in the measured time; failed before: in the warm-up",
-        false => "released in the measured time",
-    };
-    heading("FRAMES", note, style) + &grid.render(style)
+    heading("FRAMES", "released in the measured time", style) + &grid.render(style)
 }
 
 /// A bar of eighths of a character; what is not zero shows at least as a hair.
@@ -286,7 +282,7 @@ fn slowdown(summary: &Summary, style: &Style) -> String {
     }
     heading(
         "SLOWDOWN",
-        "response time together over alone, with 95 % interval",
+        "response time together ÷ alone, with 95 % interval",
         style,
     ) + &grid.render(style)
 }
@@ -308,7 +304,7 @@ fn expectations(summary: &Summary, style: &Style) -> String {
         };
         let remark = match (result.value, result.certain) {
             (None, _) => "undecided: see the findings",
-            (_, Some(false)) => "close: its interval holds the limit",
+            (_, Some(false)) => "close: the interval contains the limit",
             _ => "",
         };
         grid.row(vec![
@@ -348,13 +344,13 @@ fn footer(summary: &Summary, style: &Style) -> String {
     if !summary.run.findings.is_empty() {
         grid.row(vec![
             dim("verdict"),
-            ("limited, by the findings at the top".to_owned(), Ink::Warn),
+            ("limited, see the findings at the top".to_owned(), Ink::Warn),
         ]);
     }
     if let Some(own) = summary.run.overhead_us {
         let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
         let text = format!(
-            "p50 {}, p99 {} a frame, on the null backend",
+            "p50 {}, p99 {} per frame, measured with the null backend",
             micros(own.p50),
             micros(own.p99)
         );
@@ -367,12 +363,12 @@ fn footer(summary: &Summary, style: &Style) -> String {
         let mut parts = Vec::new();
         if let Some(load) = host.cpu_load_percent {
             parts.push(match host.others_percent {
-                Some(others) => format!("processors {load:.0} % busy, {others:.0} % with other programs"),
-                None => format!("processors {load:.0} % busy"),
+                Some(others) => format!("CPU {load:.0} % busy, {others:.0} % by other programs"),
+                None => format!("CPU {load:.0} % busy"),
             });
         }
         if let Some(bytes) = host.memory_peak_bytes {
-            parts.push(format!("{} of memory in use at most", Bytes(bytes)));
+            parts.push(format!("peak memory use {}", Bytes(bytes)));
         }
         grid.row(vec![dim("host"), plain(parts.join("; "))]);
     }

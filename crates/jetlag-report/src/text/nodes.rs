@@ -18,7 +18,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     let note = format!(
-        "{} a frame, executed node by node; shares are of all nodes",
+        "{} per frame; nodes ran one at a time; shares are of the sum over all nodes",
         unit.name()
     );
     let (name_room, operator_room) = if style.width < 100 { (24, 14) } else { (36, 18) };
@@ -88,7 +88,7 @@ pub(crate) fn drivers(tenant: &TenantSummary) -> Option<String> {
     let mut found: Vec<_> = known().filter(|(_, with)| with.stands_out).collect();
     found.sort_by(|a, b| b.1.variance_share.total_cmp(&a.1.variance_share));
     if found.is_empty() {
-        return Some("no layer stands out in how its response time varies.".to_owned());
+        return Some("no layer stands out as a source of response time variation.".to_owned());
     }
     let named = found.iter().map(|(node, with)| {
         let name = match node.name.as_str() {
@@ -99,7 +99,7 @@ pub(crate) fn drivers(tenant: &TenantSummary) -> Option<String> {
             .ci95
             .map_or(String::new(), |[low, high]| format!(", {low:.2} to {high:.2}"));
         format!(
-            "{name} has {} of the variance of its response time and {} of the time of all layers (correlation \
+            "{name} accounts for {} of the response time's variance and {} of the time of all layers (correlation \
              {:.2}{interval})",
             percent(with.variance_share),
             percent(node.share),

@@ -43,6 +43,6 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     if !any {
         return String::new();
     }
-    let note = "frames of other phases than the measurement, where not all were served in time";
+    let note = "phases outside the measurement in which a frame was dropped, missed, failed or released late";
     heading("PHASES", note, style) + &grid.render(style)
 }

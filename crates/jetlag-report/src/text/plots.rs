@@ -23,7 +23,7 @@ fn unit_of(summary: &Summary) -> TimeUnit {
     )
 }
 
-/// The longest response of each moment, and where promises were broken; empty where nothing was completed.
+/// The worst latency of each time slice, and where frames were missed or dropped; empty where nothing was completed.
 pub(super) fn over_time(summary: &Summary, style: &Style) -> String {
     let unit = unit_of(summary);
     let columns = usize::from(style.width).saturating_sub(46).clamp(20, 100);
@@ -75,8 +75,8 @@ pub(super) fn over_time(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     let note = match any_missed {
-        true => "the longest response of each moment; × where a promise was broken",
-        false => "the longest response of each moment",
+        true => "worst latency per time slice; × missed or dropped",
+        false => "worst latency per time slice",
     };
     heading("OVER TIME", note, style) + &rows
 }
@@ -142,7 +142,7 @@ pub(super) fn spread(summary: &Summary, style: &Style) -> String {
     if !any {
         return String::new();
     }
-    heading("DISTRIBUTION", "how many frames took about so long", style) + &grid.render(style)
+    heading("DISTRIBUTION", "histogram of response times", style) + &grid.render(style)
 }
 
 /// Two bars of a histogram a column; any frame shows.
@@ -211,8 +211,8 @@ pub(super) fn slowest(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     let note = match any_cause {
-        true => format!("{}; likely causes below, where one stands out", unit.name()),
-        false => format!("{}; nothing else that was measured stands out", unit.name()),
+        true => format!("{}; likely causes below, where one was found", unit.name()),
+        false => format!("{}; no likely cause found in what was measured", unit.name()),
     };
     let mut text = heading("SLOWEST FRAMES", &note, style) + &grid.render(style);
     if any_cause {

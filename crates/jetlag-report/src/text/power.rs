@@ -5,6 +5,7 @@ use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::RailSummary;
+use crate::record::RailRole;
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where no power was measured.
@@ -23,9 +24,9 @@ fn rails(summary: &Summary, style: &Style) -> String {
         .column("idle", Align::Right)
         .column("energy", Align::Right)
         .optional("refresh", Align::Right)
-        .optional("seen", Align::Right)
+        .optional("coverage", Align::Right)
         .optional("source", Align::Left)
-        .optional("place", Align::Left);
+        .optional("role", Align::Left);
     for rail in &summary.power {
         let counted = summary
             .energy
@@ -41,20 +42,22 @@ fn rails(summary: &Summary, style: &Style) -> String {
             plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             plain(percent(rail.coverage)),
             dim(&rail.source),
-            dim(place(rail)),
+            dim(role(rail)),
         ]);
     }
     heading(
         "POWER",
-        "W and J over the measured time; seen: the share of it that the sensor saw",
+        "W and J over the measured time; coverage: the share of it that the sensor measured",
         style,
     ) + &grid.render(style)
 }
 
-fn place(rail: &RailSummary) -> String {
-    match &rail.within {
-        Some(parent) => format!("within {parent}"),
-        None => rail.role.to_string(),
+/// What a rail is to the board's total.
+pub(crate) fn role(rail: &RailSummary) -> String {
+    match (&rail.within, rail.role) {
+        (Some(parent), _) => format!("within {parent}"),
+        (None, RailRole::Summand) => "in total".to_owned(),
+        (None, role) => role.to_string(),
     }
 }
 
@@ -94,7 +97,7 @@ fn energy(summary: &Summary, style: &Style) -> String {
     }
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
-        .column("mJ a frame", Align::Right)
+        .column("mJ/frame", Align::Right)
         .column("above idle", Align::Right)
         .column("share", Align::Right);
     for tenant in &summary.tenants {
@@ -116,8 +119,8 @@ fn energy(summary: &Summary, style: &Style) -> String {
     }
     text.push('\n');
     let note = match energy.attribution {
-        Some(_) => "attributed by the share of compute time, not measured by tenant",
-        None => "one tenant used what was measured",
+        Some(_) => "attributed by share of compute time, not measured per tenant",
+        None => "all charged to the only tenant",
     };
     text.push_str(&heading("ENERGY", note, style));
     text + &grid.render(style)

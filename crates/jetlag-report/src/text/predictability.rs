@@ -1,4 +1,4 @@
-//! How predictable each tenant's response time is: its spread, its worst, its streaks, what its frames are worth.
+//! How predictable each tenant's response time is: its spread, its worst, its streaks, its effective sample size.
 
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::{dim, heading, name_of, plain, wrapped};
@@ -18,16 +18,16 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     let unit = TimeUnit::for_millis(completed().filter_map(|tenant| tenant.jitter_ms.or(tenant.iqr_ms)));
-    let note = format!("of the response time; {} where nothing else is said", unit.name());
+    let note = format!("of the response time; in {} unless stated otherwise", unit.name());
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
         .column("p99−p50", Align::Right)
         .column("of p50", Align::Right)
         .column("p75−p25", Align::Right)
         .column("max/p50", Align::Right)
-        .column("missed in a row", Align::Right)
+        .column("miss streak", Align::Right)
         .column("frames", Align::Right)
-        .column("worth", Align::Right)
+        .column("effective", Align::Right)
         .optional("sd/mean", Align::Right);
     for tenant in completed() {
         let of = &tenant.predictability;
@@ -50,12 +50,12 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     }
     let mut text = heading("PREDICTABILITY", &note, style) + &grid.render(style);
     let correlated = completed().any(|tenant| {
-        let worth = tenant.predictability.effective_frames.p50.unwrap_or(u64::MAX);
-        worth < tenant.response_ms.count / 2
+        let effective = tenant.predictability.effective_frames.p50.unwrap_or(u64::MAX);
+        effective < tenant.response_ms.count / 2
     });
     if correlated {
-        let note = "worth: independent frames that would say as much of p50; slow frames came in a row, and the \
-                    intervals allow for it";
+        let note = "effective: effective sample size for p50. Slow frames came in a row; the intervals take this into \
+                    account";
         for line in wrapped(note, usize::from(style.width.max(60)) - 2) {
             text.push_str(&format!("  {}\n", Ink::Dim.paint(&line, style)));
         }

@@ -77,7 +77,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
                 row.push(plain(""));
             }
             row.push(dim(share.map_or(String::new(), |share| {
-                format!("still going on for {} of compute (p50)", percent(share))
+                format!("overlaps {} of compute (p50)", percent(share))
             })));
             grid.row(row);
         }
@@ -145,7 +145,7 @@ fn submitting(tenant: &TenantSummary, unit: TimeUnit) -> String {
     let limit = match submitting.host_bound {
         Some(true) => "the host's launches are the limit",
         Some(false) => return String::new(),
-        None => "launching, or waiting for the device, which is not told apart",
+        None => "the host was launching or waiting for the device; the measurement cannot tell which",
     };
     format!(
         ", of which the host was still submitting for {} {}: {limit}",
@@ -161,7 +161,7 @@ fn in_words(part: &str) -> &str {
         "h2d" => "the copy to the device",
         "d2h" => "the copy back",
         "queue" => "the device's queue",
-        "notice" => "what lies between the stages",
+        "wakeup" => "wakeup, the time in no stage",
         other => other,
     }
 }

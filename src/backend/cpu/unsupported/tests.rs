@@ -578,7 +578,7 @@ fn a_network_whose_weights_lie_beside_it_is_mended_too() {
     ] {
         let told = problem(weights);
         assert!(
-            told.contains(weights) && told.contains("only from files in its own folder"),
+            told.contains(weights) && told.contains("only from files in the network's folder"),
             "{told}"
         );
     }

@@ -59,7 +59,7 @@ impl Network for FitNetwork {
             return Err(BackendError::Load {
                 network: self.ports.network.clone(),
                 backend: self.backend,
-                problem: format!("it was given {} tensors instead of 2", memory.len()),
+                problem: format!("it got {} tensors instead of 2", memory.len()),
             });
         };
         let fail = |error| failed(self.backend, "the fit", error);

@@ -71,7 +71,7 @@ impl Network for ScatterNetwork {
             return Err(BackendError::Load {
                 network: self.ports.network.clone(),
                 backend: self.backend,
-                problem: format!("it was given {} tensors instead of 3", memory.len()),
+                problem: format!("it got {} tensors instead of 3", memory.len()),
             });
         };
         let scatter = || {

@@ -241,7 +241,7 @@ fn a_frame_without_an_image_is_refused_with_what_it_was() {
             .unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("detector takes Image frames and was given {word}")
+            format!("the detector takes Image frames, but got {word}")
         );
     }
     for (width, height) in [(0, 5), (5, 0)] {

@@ -266,7 +266,7 @@ fn a_frame_without_points_is_refused_in_words() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "detector takes Points frames and was given Empty"
+        "the detector takes Points frames, but got Empty"
     );
 }
 
@@ -389,7 +389,7 @@ fn an_image_is_refused_in_words() {
         .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "detector takes Points frames and was given Image"
+        "the detector takes Points frames, but got Image"
     );
 }
 

@@ -588,7 +588,7 @@ fn cause_name(circumstance: Circumstance) -> &'static str {
 fn in_words(part: &SlowPart) -> String {
     let ms = |ms: f64| Nanos((ms * 1e6) as i64);
     let name = match part.name {
-        "notice" => "The time between its stages".to_owned(),
+        "wakeup" => "The time between its stages".to_owned(),
         stage => {
             let mut letters = stage.chars();
             letters.next().map_or_else(String::new, |first| {

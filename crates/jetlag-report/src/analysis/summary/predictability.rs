@@ -49,7 +49,7 @@ pub struct SlowFrame {
 /// A part of a frame's response time against its median.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlowPart {
-    /// `lateness`, `wait`, a stage, or `notice`, as in [`Waterfall`](super::Waterfall).
+    /// `lateness`, `wait`, a stage, or `wakeup`, as in [`Waterfall`](super::Waterfall).
     pub name: &'static str,
     /// What it took.
     pub ms: f64,

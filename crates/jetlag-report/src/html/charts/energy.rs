@@ -26,7 +26,7 @@ pub(in crate::html) fn chart(tenants: &[TenantSummary]) -> Option<Figure> {
         .map(|(_, name, energy)| format!("{name} {} mJ", short(energy.total)))
         .collect();
     let height = 34 + 30 * known.len() as i32;
-    let said = format!("Energy of one frame: {}.", all.join(", "));
+    let said = format!("Energy per frame: {}.", all.join(", "));
     figure([height, height], &said, |area, _| {
         let axes = Axes {
             x: Axis {

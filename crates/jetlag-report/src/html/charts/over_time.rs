@@ -199,7 +199,7 @@ fn in_words(tenant: &TenantSummary, unit: TimeUnit) -> String {
         )
     });
     format!(
-        "Response time of {} over time: median {}, p99 {}, longest {}{deadline}.",
+        "Response time of {} over time: median {}, p99 {}, max {}{deadline}.",
         tenant.name,
         show(stats.p50),
         show(stats.p99),

@@ -11,10 +11,7 @@ const HEIGHT: i32 = 230;
 
 /// The distribution function of the tenant of this number.
 pub(in crate::html) fn at_most(number: usize, name: &str, spread: &Spread, unit: TimeUnit) -> Option<Figure> {
-    let said = format!(
-        "Share of {name}'s frames whose response took at most so long{}.",
-        against(spread)
-    );
+    let said = format!("CDF of {name}'s response times{}.", against(spread));
     small_figure(HEIGHT, &said, |area, _| {
         let y = Axis {
             from: 0.0,
@@ -153,7 +150,7 @@ fn share(shape: &Shape, ms: f64) -> String {
 
 fn against(spread: &Spread) -> &'static str {
     match spread.alone {
-        Some(_) => ", sharing with the others and alone",
+        Some(_) => ", together and alone",
         None => "",
     }
 }
