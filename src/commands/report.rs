@@ -94,7 +94,7 @@ fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
         };
         reported.push(report::html::Reported { manifest, summary });
     }
-    let compared = (sides.len() > 1).then(|| compare(&sides, &[]).map_err(|error| error.to_string()));
+    let compared = (sides.len() > 1).then(|| compare(&sides, &[]));
     let mut out = Vec::new();
     report::html::write(&reported, compared.as_ref(), &mut out)?;
     std::fs::write(page, &out).with_context(|| format!("cannot write {}", page.display()))?;

@@ -11,7 +11,7 @@ use crate::board::Roots;
 use crate::clock::{Clock, RealClock};
 use crate::record::{Event, Finding, LogRecord};
 use crate::scenario::Telemetry;
-use crate::telemetry::{self, Hush, NowReading, SamplerReport};
+use crate::telemetry::{self, Hush, NowReading, SamplerReport, Trouble};
 
 /// Longest wait for the samplers' last readings. They take milliseconds, and on a machine that is very busy a second.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
@@ -78,7 +78,10 @@ impl Sampling {
         match self.ended.recv_timeout(ENDS_WITHIN) {
             // Its end is the channel's.
             Ok(()) | Err(RecvTimeoutError::Disconnected) => None,
-            Err(RecvTimeoutError::Timeout) => Some(hangs(self.reading.name())),
+            Err(RecvTimeoutError::Timeout) => {
+                let sampler = self.reading.name();
+                Some(Trouble::Hangs { sampler }.into())
+            }
         }
     }
 }
@@ -104,31 +107,5 @@ fn report_line(report: &SamplerReport) -> LogRecord {
         message: format!(
             "sampler {name}: {ticks} readings, {late} late, {missed} missed, {cost:.3} % of one core{ended}"
         ),
-    }
-}
-
-fn hangs(sampler: Option<String>) -> Finding {
-    let who = sampler.map_or("looking for sensors".to_owned(), |name| {
-        format!("a reading of the {name} sampler")
-    });
-    Finding {
-        code: "sampler-hangs".to_owned(),
-        tenant: None,
-        message: format!("{who} did not come back until the end, and kept all other sensors from being read."),
-        advice: "The run's times are not affected; readings stop where it began. Leave that source out (`telemetry: (sources: …)`), \
-                 and look at the kernel's log: a bus or a driver does not answer."
-            .to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sampler_that_hangs_is_named() {
-        let finding = hangs(Some("ina3221".to_owned()));
-        assert!(finding.message.contains("ina3221"), "{}", finding.message);
-        assert!(hangs(None).message.starts_with("looking for sensors"));
     }
 }

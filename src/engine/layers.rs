@@ -88,6 +88,7 @@ pub fn findings(inspected: &Value) -> Vec<Finding> {
     [reformats(&layers), islands(&layers), unaligned(&layers)]
         .into_iter()
         .flatten()
+        .map(Finding::from)
         .collect()
 }
 
@@ -129,42 +130,16 @@ impl Layer {
     }
 }
 
-fn finding(code: &str, message: String, advice: &str) -> Finding {
-    Finding {
-        code: code.to_owned(),
-        tenant: None,
-        message,
-        advice: advice.to_owned(),
-    }
-}
-
-fn examples(layers: &[&Layer]) -> String {
-    let names: Vec<&str> = layers
-        .iter()
-        .take(EXAMPLES)
-        .map(|layer| layer.name.as_str())
-        .collect();
-    let more = if layers.len() > EXAMPLES { ", …" } else { "" };
-    format!("{}{more}", names.join(", "))
-}
-
-fn reformats(layers: &[Layer]) -> Option<Finding> {
+fn reformats(layers: &[Layer]) -> Option<Suspicion<'_>> {
     let found: Vec<&Layer> = layers.iter().filter(|layer| layer.is_reformat()).collect();
-    (found.len() > USUAL_REFORMATS).then(|| {
-        let message = format!(
-            "{} of {} layers only change the layout or the number format of tensors: {}.",
-            found.len(),
-            layers.len(),
-            examples(&found)
-        );
-        let advice = "Look at what stands on both sides of them: one precision throughout, or an operator that \
-                      takes the neighbour's layout, removes them. The profile tells what they take.";
-        finding("reformat-layers", message, advice)
+    (found.len() > USUAL_REFORMATS).then(|| Suspicion::Reformats {
+        found,
+        of: layers.len(),
     })
 }
 
 /// Few layers of a wider precision between others that are narrower.
-fn islands(layers: &[Layer]) -> Option<Finding> {
+fn islands(layers: &[Layer]) -> Option<Suspicion<'_>> {
     let known: Vec<(&Layer, Precision)> = layers
         .iter()
         .filter(|layer| !layer.is_reformat())
@@ -183,28 +158,17 @@ fn islands(layers: &[Layer]) -> Option<Finding> {
     };
     let found: Vec<_> = runs.windows(3).filter(is_island).collect();
     let first = found.first()?;
-    let all: Vec<&Layer> = found
-        .iter()
-        .flat_map(|window| window[1].iter().map(|(layer, _)| *layer))
-        .collect();
-    let message = format!(
-        "{} {} in {} between layers in {}: {}.",
-        all.len(),
-        if all.len() == 1 {
-            "layer computes"
-        } else {
-            "layers compute"
-        },
-        first[1][0].1.name(),
-        first[0][0].1.name(),
-        examples(&all)
-    );
-    let advice = "Each such island converts its tensors twice. Let these layers compute in their neighbours' precision if \
-                  the detector's accuracy holds (`jetlag eval`).";
-    Some(finding("precision-islands", message, advice))
+    Some(Suspicion::Islands {
+        found: found
+            .iter()
+            .flat_map(|window| window[1].iter().map(|(layer, _)| *layer))
+            .collect(),
+        precision: first[1][0].1,
+        around: first[0][0].1,
+    })
 }
 
-fn unaligned(layers: &[Layer]) -> Option<Finding> {
+fn unaligned(layers: &[Layer]) -> Option<Suspicion<'_>> {
     let misses = |layer: &&Layer| {
         let (Some(precision), Some((inwards, outwards))) = (layer.precision, layer.channels) else {
             return false;
@@ -215,23 +179,118 @@ fn unaligned(layers: &[Layer]) -> Option<Finding> {
     };
     let found: Vec<&Layer> = layers.iter().filter(misses).collect();
     let first = found.first()?;
-    let (precision, (inwards, outwards)) = (first.precision?, first.channels?);
-    let message = format!(
-        "{} {} channels that are no multiple of what tensor cores read at once, such as {inwards} to {outwards} where \
-         {} takes multiples of {}: {}.",
-        found.len(),
-        if found.len() == 1 {
-            "convolution has"
-        } else {
-            "convolutions have"
-        },
-        precision.name(),
-        precision.aligned_channels(),
-        examples(&found)
-    );
-    let advice = "Their channels are padded and computed for nothing: widths that are multiples of it cost the same. A head's last \
-                  layer cannot always be helped.";
-    Some(finding("unaligned-convolutions", message, advice))
+    Some(Suspicion::Unaligned {
+        precision: first.precision?,
+        channels: first.channels?,
+        found,
+    })
+}
+
+/// What the layers point at; its code, message and advice are made here.
+enum Suspicion<'a> {
+    /// Layers that only change layout or format, of all that there are.
+    Reformats { found: Vec<&'a Layer>, of: usize },
+    /// Layers of one precision between others of another.
+    Islands {
+        found: Vec<&'a Layer>,
+        precision: Precision,
+        around: Precision,
+    },
+    /// Convolutions whose channels do not fill what is read at once; of the first its precision and channels.
+    Unaligned {
+        found: Vec<&'a Layer>,
+        precision: Precision,
+        channels: (u64, u64),
+    },
+}
+
+impl Suspicion<'_> {
+    fn code(&self) -> &'static str {
+        match self {
+            Suspicion::Reformats { .. } => "reformat-layers",
+            Suspicion::Islands { .. } => "precision-islands",
+            Suspicion::Unaligned { .. } => "unaligned-convolutions",
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            Suspicion::Reformats { found, of } => format!(
+                "{} of {of} layers only change the layout or the number format of tensors: {}.",
+                found.len(),
+                examples(found)
+            ),
+            Suspicion::Islands {
+                found,
+                precision,
+                around,
+            } => format!(
+                "{} {} in {} between layers in {}: {}.",
+                found.len(),
+                match found.len() {
+                    1 => "layer computes",
+                    _ => "layers compute",
+                },
+                precision.name(),
+                around.name(),
+                examples(found)
+            ),
+            Suspicion::Unaligned {
+                found,
+                precision,
+                channels: (inwards, outwards),
+            } => format!(
+                "{} {} channels that are no multiple of what tensor cores read at once, such as {inwards} to {outwards} where \
+                 {} takes multiples of {}: {}.",
+                found.len(),
+                match found.len() {
+                    1 => "convolution has",
+                    _ => "convolutions have",
+                },
+                precision.name(),
+                precision.aligned_channels(),
+                examples(found)
+            ),
+        }
+    }
+
+    fn advice(&self) -> &'static str {
+        match self {
+            Suspicion::Reformats { .. } => {
+                "Look at what stands on both sides of them: one precision throughout, or an operator that takes the neighbour's \
+                 layout, removes them. The profile tells what they take."
+            }
+            Suspicion::Islands { .. } => {
+                "Each such island converts its tensors twice. Let these layers compute in their neighbours' precision if the \
+                 detector's accuracy holds (`jetlag eval`)."
+            }
+            Suspicion::Unaligned { .. } => {
+                "Their channels are padded and computed for nothing: widths that are multiples of it cost the same. A head's last \
+                 layer cannot always be helped."
+            }
+        }
+    }
+}
+
+impl From<Suspicion<'_>> for Finding {
+    fn from(suspicion: Suspicion<'_>) -> Finding {
+        Finding {
+            code: suspicion.code().to_owned(),
+            tenant: None,
+            message: suspicion.message(),
+            advice: suspicion.advice().to_owned(),
+        }
+    }
+}
+
+fn examples(layers: &[&Layer]) -> String {
+    let names: Vec<&str> = layers
+        .iter()
+        .take(EXAMPLES)
+        .map(|layer| layer.name.as_str())
+        .collect();
+    let more = if layers.len() > EXAMPLES { ", …" } else { "" };
+    format!("{}{more}", names.join(", "))
 }
 
 #[cfg(test)]

@@ -28,11 +28,13 @@ pub mod tegrastats;
 #[cfg(test)]
 mod testing;
 mod thermal;
+mod trouble;
 
 pub use examine::examine;
 pub use nvml::open as open_nvml;
 pub use probe::{Found, Unfound, find};
 pub use schedule::{Hush, NowReading, SamplerReport, sampler_loop};
+pub(crate) use trouble::Trouble;
 
 use crate::record::{Event, SampleRecord};
 use crate::units::{Nanos, Stamp};

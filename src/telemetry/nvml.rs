@@ -19,10 +19,11 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
 use self::questions::{Look, QUERIES, Query, RARE_QUERIES, SLOW_QUERIES};
+use super::trouble::Trouble;
 use super::{Disturbs, Sampler, SamplerError};
 use crate::board::{Roots, libraries};
 use crate::record::{
-    Averaging, Event, Finding, LogRecord, Measurand, Part, Quantity, RailRole, SampleRecord, SignalRecord,
+    Averaging, Event, LogRecord, Measurand, Part, Quantity, RailRole, SampleRecord, SignalRecord,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -204,16 +205,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String
         problems.push("NVML has no data about this GPU".to_owned());
         return Err(problems.join("; "));
     }
-    let lost = |problem: String| {
-        Event::Finding(Finding {
-            code: "sampler-ended".to_owned(),
-            tenant: None,
-            message: format!("the nvml sampler gets no answer of a card that the driver counts: {problem}"),
-            advice:
-                "Power and energy are of the other cards alone. See the kernel's log (dmesg) and nvidia-smi."
-                    .to_owned(),
-        })
-    };
+    let lost = |problem: String| Event::Finding(Trouble::CardUnanswered { problem }.into());
     sampler.asides.extend(problems.into_iter().map(lost));
     Ok(sampler)
 }
@@ -407,17 +399,6 @@ impl Gpu {
     }
 }
 
-/// Of several devices one does not answer any more.
-fn silent_device(index: u32, why: &str) -> Finding {
-    Finding {
-        code: "sampler-ended".to_owned(),
-        tenant: None,
-        message: format!("the nvml sampler gets no answer of GPU {index} any more: {why}"),
-        advice: "The other GPUs are still sampled. See the kernel's log (dmesg) and nvidia-smi for what became of it."
-            .to_owned(),
-    }
-}
-
 /// What a process's signal means, and which program it is.
 fn process_signal(signal: &str, gpu: u32, pid: u32, unit: &str, period: Nanos) -> SignalRecord {
     let program = std::fs::read_to_string(format!("/proc/{pid}/comm"));
@@ -490,7 +471,12 @@ impl Sampler for NvmlSampler {
             .iter()
             .filter(|gpu| answered && gpu.silent == SILENT_READINGS)
         {
-            self.asides.push(Event::Finding(silent_device(gpu.index, &last)));
+            // Of several devices one does not answer any more.
+            let silent = Trouble::CardSilent {
+                gpu: gpu.index,
+                error: last.clone(),
+            };
+            self.asides.push(Event::Finding(silent.into()));
         }
         self.silent = if answered { 0 } else { self.silent + 1 };
         if self.silent >= SILENT_READINGS {

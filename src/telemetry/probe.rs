@@ -1,6 +1,7 @@
 //! Looks for what a machine has, and makes a sampler of each source that is there.
 
 use super::tegrastats::{Start, Tegrastats};
+use super::trouble::Trouble;
 use super::{Sampler, emc, fan, gpu, host::Host, nvml, power_mode, processes, rails, rapl, thermal};
 use crate::board::{Roots, libraries, modules};
 use crate::record::Finding;
@@ -29,17 +30,11 @@ pub struct Unfound {
 impl Unfound {
     /// A finding, where the source was asked for.
     pub fn finding(&self) -> Option<Finding> {
-        self.asked.then(|| Finding {
-            code: "source-missing".to_owned(),
-            tenant: None,
-            message: format!(
-                "{:?} was to be sampled and is not there: {}.",
-                self.source, self.why
-            ),
-            advice:
-                "Leave it out of `telemetry: (sources: …)`, or see `jetlag doctor` for what can be read here."
-                    .to_owned(),
-        })
+        let trouble = || Trouble::SourceMissing {
+            source: self.source,
+            why: self.why.clone(),
+        };
+        self.asked.then(|| trouble().into())
     }
 }
 

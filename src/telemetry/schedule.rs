@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::cost::{Costs, thread_time};
+use super::trouble::Trouble;
 use super::{Disturbs, Sampler, SamplerError};
 use crate::clock::Clock;
-use crate::record::{Event, Finding, LogRecord, SampleRecord};
+use crate::record::{Event, LogRecord, SampleRecord};
 use crate::units::{Nanos, Stamp};
 
 /// Longest sleep before looking whether to stop.
@@ -218,13 +219,11 @@ impl Scheduled {
                 level: "error".to_owned(),
                 message: format!("sampler {name} ended: {error}"),
             }));
-            emit(Event::Finding(Finding {
-                code: "sampler-ended".to_owned(),
-                tenant: None,
-                message: format!("the {name} sampler ended early: {error}"),
-                advice: "The run's times are not affected; its readings stop here. `jetlag doctor` shows what can be read."
-                    .to_owned(),
-            }));
+            let ended = Trouble::Ended {
+                sampler: name.clone(),
+                error: error.to_string(),
+            };
+            emit(Event::Finding(ended.into()));
             self.report.ended = Some(error.to_string());
         }
         took

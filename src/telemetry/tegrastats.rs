@@ -21,11 +21,12 @@ use tegrastats_parser::{Activity, Core, LineError, Sample, Timestamp, parse_line
 
 use super::children::ticks;
 use super::rails::{by_names, role};
+use super::trouble::Trouble;
 use super::{Disturbs, Sampler, SamplerError};
 use crate::board::modules::Rails;
 use crate::clock::{Clock, RealClock};
 use crate::record::{
-    Averaging, Event, Finding, LogRecord, Measurand, Part, Quantity, SampleRecord, SignalRecord,
+    Averaging, Event, LogRecord, Measurand, Part, Quantity, SampleRecord, SignalRecord,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -123,25 +124,6 @@ impl Tegrastats {
             asides: Vec::new(),
             load_described: false,
             dumb_said: false,
-        }
-    }
-
-    /// What is wrong with a program that runs and gives no reading.
-    fn dumb(&self) -> Finding {
-        let program = self.start.program.display();
-        let (code, message) = match &self.readings.first_problem {
-            Some(problem) => (
-                "lines-skipped",
-                format!("No line that {program} prints can be read. The first: {problem}."),
-            ),
-            None => ("source-missing", format!("{program} runs and prints nothing.")),
-        };
-        Finding {
-            code: code.to_owned(),
-            tenant: None,
-            message,
-            advice: "Run it by hand and look at its lines; the board's own sensors are read without it where /sys is there."
-                .to_owned(),
         }
     }
 
@@ -270,8 +252,11 @@ impl Sampler for Tegrastats {
             && at - self.since >= DUMB.max(self.period * 3)
         {
             self.dumb_said = true;
-            let finding = self.dumb();
-            self.asides.push(Event::Finding(finding));
+            let unread = Trouble::TegrastatsUnread {
+                program: self.start.program.clone(),
+                first_problem: self.readings.first_problem.clone(),
+            };
+            self.asides.push(Event::Finding(unread.into()));
         }
         if ended {
             if at - self.since >= SETTLED {

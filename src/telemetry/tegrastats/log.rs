@@ -12,7 +12,8 @@ use tegrastats_parser::Timestamp;
 
 use super::{LONGEST_LINE, Readings, SOURCE};
 use crate::files;
-use crate::record::{Event, Finding, LogRecord, SampleRecord};
+use crate::record::{Event, LogRecord, SampleRecord};
+use crate::telemetry::Trouble;
 use crate::units::{Nanos, Stamp};
 
 /// Rows of one stamp that are kept until the next comes: more than tegrastats can write in a second.
@@ -191,20 +192,12 @@ impl<E: FnMut(Stamp, Vec<Event>, Vec<SampleRecord>)> Log<E> {
 
     fn end(mut self, readings: &Readings) {
         let finding = (self.passed > 0).then(|| {
-            Event::Finding(Finding {
-                code: "lines-skipped".to_owned(),
-                tenant: None,
-                message: format!(
-                    "{} of {} lines of the tegrastats log cannot be read ({}); their time is kept, and their readings \
-                     are not there.",
-                    self.passed,
-                    self.passed + readings.taken,
-                    readings.first_problem.as_deref().unwrap_or("other text")
-                ),
-                advice: "Energy between the rows around them is taken on a line. A log that is cut was written to a \
-                    full disk, or by two programs at once."
-                    .to_owned(),
-            })
+            let skipped = Trouble::LinesSkipped {
+                skipped: self.passed,
+                read: readings.taken,
+                first_problem: readings.first_problem.clone(),
+            };
+            Event::Finding(skipped.into())
         });
         self.hand_over(finding);
     }

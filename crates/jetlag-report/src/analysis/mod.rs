@@ -47,6 +47,7 @@ mod student;
 pub mod submission;
 mod summarizer;
 pub mod summary;
+mod supply;
 mod tenant;
 mod timeline;
 pub mod trace;

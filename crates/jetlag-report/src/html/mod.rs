@@ -15,7 +15,7 @@ use std::io::{self, Write};
 use askama::Template;
 
 use crate::analysis::Summary;
-use crate::analysis::compare::Comparison;
+use crate::analysis::compare::{Comparison, Incomparable};
 use crate::analysis::summary::{Finding, Verdict};
 use crate::record::Manifest;
 use view::{Block, Section, Words, words};
@@ -57,7 +57,7 @@ struct FindingView {
 }
 
 /// What is to be said of several runs against the first: their comparison, or why there is none.
-pub type Compared = Result<Comparison, String>;
+pub type Compared = Result<Comparison, Incomparable>;
 
 /// Writes the page of one run, or of several with their comparison first.
 pub fn write(runs: &[Reported], compared: Option<&Compared>, out: &mut dyn Write) -> io::Result<()> {

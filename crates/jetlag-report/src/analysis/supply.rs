@@ -1,0 +1,88 @@
+//! How many frames a tenant completes in a stretch of time, so that it can be said how long a run has to be.
+
+use super::summary::TenantSummary;
+use crate::scenario::{Arrival, Tenant};
+use crate::units::Nanos;
+
+/// How many completed frames come of a stretch of time.
+pub(super) struct Supply {
+    /// Released in a second.
+    rate: Option<f64>,
+    /// Share of the released that is completed.
+    completed: f64,
+    /// Variance of their number over their mean: 0 for a schedule that is kept, 1 for chance.
+    scatter: f64,
+    /// Frames that the scatter, or the rate, was seen on; `None` where both are the scenario's.
+    seen: Option<f64>,
+    /// Frames that the end of a run cuts off.
+    cut_off: f64,
+}
+
+impl Supply {
+    /// Of a tenant that was measured for so long; `has` are the frames that count, of the time alone where `alone`.
+    pub(super) fn of(
+        scenario: &Tenant,
+        summary: &TenantSummary,
+        measured: Nanos,
+        (has, alone): (u64, bool),
+    ) -> Supply {
+        let counts = summary.frames;
+        let released = (counts.offered + counts.unfinished) as f64;
+        let seen = has.max(1) as f64;
+        let seconds = measured.as_secs_f64();
+        let as_it_came = (seconds > 0.0).then(|| has as f64 / seconds);
+        // What became of the frames alone is not looked at: they came as they came.
+        let completed = match alone {
+            true => 1.0,
+            false => (seen / released.max(seen)).min(1.0),
+        };
+        let (rate, scatter) = match scenario.arrival {
+            // How many are dropped varies, and more than if each was dropped by a chance of its own.
+            Arrival::Periodic { hz, .. } if !alone => (Some(hz), 2.0 * (1.0 - completed)),
+            Arrival::Poisson { hz } if !alone => (Some(hz), 1.0 + (1.0 - completed)),
+            Arrival::Periodic { .. } => (as_it_came, 0.0),
+            Arrival::Poisson { .. } | Arrival::Replay { .. } => (as_it_came, 1.0),
+            // Few frames show little of a long tail: twice what was seen.
+            Arrival::Closed => (as_it_came, 2.0 * summary.cv.unwrap_or(1.0).powi(2)),
+        };
+        let states_it = matches!(
+            scenario.arrival,
+            Arrival::Periodic { .. } | Arrival::Poisson { .. }
+        );
+        let from_scenario = states_it && completed == 1.0 && !alone;
+        Supply {
+            rate: rate.filter(|rate| *rate > 0.0),
+            completed,
+            scatter,
+            seen: (!from_scenario).then_some(seen),
+            cut_off: if alone {
+                0.0
+            } else {
+                (counts.unfinished + counts.overdue) as f64
+            },
+        }
+    }
+
+    /// Frames to be expected so that `needs` are there in all but one of two hundred runs.
+    fn frames_for(&self, needs: u64) -> f64 {
+        const DEVIATIONS: f64 = 2.6;
+        let needs = needs as f64;
+        let seen = self.seen.map_or(1.0, |seen| 1.0 + needs / seen);
+        let (spread, half) = (self.scatter * seen, DEVIATIONS * DEVIATIONS / 2.0);
+        if spread == 0.0 {
+            return needs;
+        }
+        needs + half * spread + DEVIATIONS * (spread * needs + half / 2.0 * spread * spread).sqrt()
+    }
+
+    /// Frames to be released for them.
+    pub(super) fn released_for(&self, needs: u64) -> f64 {
+        (self.frames_for(needs) / self.completed).ceil()
+    }
+
+    /// Whole seconds. One frame at each end may fall beside the measured time.
+    pub(super) fn seconds_for(&self, needs: u64) -> Option<f64> {
+        let frames = self.frames_for(needs) + 2.0 + self.cut_off;
+        Some((frames / (self.rate? * self.completed)).ceil())
+    }
+}
