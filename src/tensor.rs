@@ -64,7 +64,7 @@ impl Shape {
             rank: dims.len(),
         })
     }
-    /// The dimensions.
+    /// The extents, outermost first.
     pub fn dims(&self) -> &[usize] {
         &self.dims[..self.rank]
     }
@@ -90,7 +90,7 @@ impl std::fmt::Display for Shape {
 
 /// Bytes of host memory that a backend lends to the pipeline; aligned to at least 8 bytes.
 pub trait HostMemory: Send {
-    /// The bytes.
+    /// The memory, as bytes.
     fn bytes(&self) -> &[u8];
     /// The bytes, to be written.
     fn bytes_mut(&mut self) -> &mut [u8];
@@ -163,7 +163,7 @@ pub enum TensorError {
     /// The shape needs more memory than was set aside.
     #[error("tensor `{name}` of shape {shape} needs {needed} bytes, and {capacity} were set aside")]
     TooLarge {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
         /// The shape that was asked for.
         shape: Shape,
@@ -178,7 +178,7 @@ pub enum TensorError {
          the largest that is taken; check its shape"
     )]
     NoMemory {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
         /// The shape that was asked for.
         shape: Shape,
@@ -188,9 +188,9 @@ pub enum TensorError {
     /// A network made a shape that what follows cannot use.
     #[error("tensor `{name}` has shape {found}, and {wanted} is expected")]
     WrongShape {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
-        /// Its shape.
+        /// The shape that the network gave it.
         found: Shape,
         /// What was expected, in words.
         wanted: String,
@@ -198,13 +198,13 @@ pub enum TensorError {
     /// Read or written on the host, which does not have it.
     #[error("tensor `{name}` lies on the device alone, between two steps that are done there")]
     Elsewhere {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
     },
     /// Read or written as another type than it has.
     #[error("tensor `{name}` holds {found}, not {wanted}")]
     WrongType {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
         /// The type that was asked for.
         wanted: &'static str,
@@ -408,7 +408,7 @@ impl TensorSet {
         let position = self.position(name)?;
         Ok(&mut self.tensors[position])
     }
-    /// All tensors.
+    /// The tensors, in the order in which they were made.
     pub fn as_slice(&self) -> &[HostTensor] {
         &self.tensors
     }

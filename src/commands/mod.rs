@@ -57,7 +57,7 @@ use crate::shown::shown;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
-    /// Done.
+    /// All was done.
     Done = 0,
     /// Failed; the error has been said. Also a run of which a tenant produced nothing: its report is there, and it is not
     /// done.
@@ -68,7 +68,7 @@ pub enum Outcome {
     ExpectationBroken = 3,
     /// Done, and the record has gaps.
     Gaps = 4,
-    /// Interrupted, after saving.
+    /// Ctrl-C or SIGTERM ended it, and what was measured is saved.
     Interrupted = 130,
 }
 

@@ -31,9 +31,9 @@ use super::without_gpu::prepare as gpu;
 
 /// A tenant ready to run, and what the manifest says of it.
 pub struct Prepared {
-    /// For the run.
+    /// What runs the tenant in each phase.
     pub runner: Runner,
-    /// For the record.
+    /// What the run file says of the tenant.
     pub manifest: TenantManifest,
 }
 
@@ -48,7 +48,7 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
     }
 }
 
-/// Opens a source.
+/// Opens the source of a tenant; the error says what it needs.
 pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),

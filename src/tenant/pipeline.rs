@@ -65,7 +65,7 @@ pub struct Runner {
     pub arrival: Arrival,
     /// What happens under overload.
     pub overload: Overload,
-    /// The promise.
+    /// How long a response may take; `None` where nothing is promised.
     pub deadline: Option<Nanos>,
     /// Stop after this many frames.
     pub frames: Option<u64>,
@@ -80,11 +80,11 @@ pub struct Runner {
 /// What a phase prescribes to all its tenants.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PhasePlan {
-    /// Which phase.
+    /// The phase that begins.
     pub phase: Phase,
     /// The way of sharing that holds in it.
     pub sharing: Sharing,
-    /// The common start.
+    /// The moment that all tenants count their releases from.
     pub epoch: Stamp,
     /// Start of the measured window.
     pub measured_from: Stamp,

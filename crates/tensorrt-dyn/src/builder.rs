@@ -53,7 +53,7 @@ impl Builder {
         }
     }
 
-    /// The library's version.
+    /// The version of the library that made it.
     #[must_use]
     pub fn version(&self) -> Version {
         self.object.library().version()

@@ -40,7 +40,7 @@ fn yes() -> bool {
     true
 }
 
-/// One scale.
+/// The grid of one scale, with its anchors.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnchorLevel {
