@@ -11,7 +11,7 @@ use crate::units::{Nanos, Stamp};
 
 /// Reads the time and waits for a later one.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The moment that it is now.
     fn now(&self) -> Stamp;
     /// Returns at `deadline` or as soon after it as the system manages; at once if it has passed.
     fn sleep_until(&self, deadline: Stamp);

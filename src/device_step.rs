@@ -37,7 +37,7 @@ pub struct PillarRules {
     pub cells: [u32; 2],
     /// The middle of pillar (0, 0), and what a network was given as such along x and y.
     pub centre: [f32; 3],
-    /// See `centre`.
+    /// The middle of pillar (0, 0) as networks are given it, along x and y; see `centre`.
     pub first: [f32; 2],
     /// Most points of a pillar.
     pub max_points: u32,

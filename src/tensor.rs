@@ -64,7 +64,7 @@ impl Shape {
             rank: dims.len(),
         })
     }
-    /// The dimensions.
+    /// The extents, outermost first.
     pub fn dims(&self) -> &[usize] {
         &self.dims[..self.rank]
     }
@@ -90,7 +90,7 @@ impl std::fmt::Display for Shape {
 
 /// Bytes of host memory that a backend lends to the pipeline; aligned to at least 8 bytes.
 pub trait HostMemory: Send {
-    /// The bytes.
+    /// The memory, as bytes.
     fn bytes(&self) -> &[u8];
     /// The bytes, to be written.
     fn bytes_mut(&mut self) -> &mut [u8];
@@ -163,7 +163,7 @@ pub enum TensorError {
     /// The shape needs more memory than was set aside.
     #[error("tensor `{name}` of shape {shape} needs {needed} bytes, but {capacity} were allocated")]
     TooLarge {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
         /// The shape that was asked for.
         shape: Shape,
@@ -177,7 +177,7 @@ pub enum TensorError {
         "tensor `{name}` of shape {shape} needs {bytes} bytes: more than is available, or more than the limit of {MOST_BYTES}; check its shape"
     )]
     NoMemory {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
         /// The shape that was asked for.
         shape: Shape,
@@ -187,9 +187,9 @@ pub enum TensorError {
     /// A network made a shape that what follows cannot use.
     #[error("tensor `{name}` has shape {found}, but {wanted} is expected")]
     WrongShape {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
-        /// Its shape.
+        /// The shape that the network gave it.
         found: Shape,
         /// What was expected, in words.
         wanted: String,
@@ -197,13 +197,13 @@ pub enum TensorError {
     /// Read or written on the host, which does not have it.
     #[error("tensor `{name}` is only on the device, between two steps that run there")]
     Elsewhere {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
     },
     /// Read or written as another type than it has.
     #[error("tensor `{name}` has type {found}, not {wanted}")]
     WrongType {
-        /// The tensor.
+        /// The tensor's name.
         name: String,
         /// The type that was asked for.
         wanted: &'static str,
@@ -423,7 +423,7 @@ impl TensorSet {
         let position = self.position(name)?;
         Ok(&mut self.tensors[position])
     }
-    /// All tensors.
+    /// The tensors, in the order in which they were made.
     pub fn as_slice(&self) -> &[HostTensor] {
         &self.tensors
     }

@@ -250,13 +250,13 @@ impl Default for EvalSettings {
 pub struct EvalRow {
     /// The class's name; `all` in the last row.
     pub class: String,
-    /// Labels that count.
+    /// How many labels of the class count, found or not.
     pub labels: u64,
     /// Of these, how many were found.
     pub found: u64,
     /// And how many were not.
     pub missed: u64,
-    /// Detections of nothing.
+    /// How many detections match no label.
     pub false_alarms: u64,
     /// Detections that count neither way.
     pub ignored: u64,
@@ -269,7 +269,7 @@ pub struct EvalRow {
 /// What an evaluation says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvalReport {
-    /// The detector's name.
+    /// The name in the detector's spec.
     pub detector: String,
     /// Frames that were evaluated.
     pub frames: u64,

@@ -28,9 +28,9 @@ use super::without_gpu::prepare as gpu;
 
 /// A tenant ready to run, and what the manifest says of it.
 pub struct Prepared {
-    /// For the run.
+    /// What runs the tenant in each phase.
     pub runner: Runner,
-    /// For the record.
+    /// What the run file says of the tenant.
     pub manifest: TenantManifest,
 }
 

@@ -16,12 +16,12 @@ pub const BINARY: &str = "bin/jetlag";
 /// Words of one command line; far below what any system takes.
 const WORDS_AT_ONCE: usize = 200;
 
-/// What was sent.
+/// What a copy has sent, of what was wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Files that were sent.
     pub files: usize,
-    /// Their length together.
+    /// The length of these files together.
     pub bytes: Bytes,
     /// Files that were there already.
     pub kept: usize,

@@ -33,11 +33,11 @@ pub enum RunThere {
     /// Nothing: the board has not been asked yet.
     #[default]
     Unknown,
-    /// None was begun.
+    /// No run was begun there.
     NotBegun,
     /// The board was asked to begin it, and has not said that it did.
     Beginning,
-    /// It has begun.
+    /// A run is under way there.
     UnderWay,
     /// It has begun, and was asked to end.
     Ending,
@@ -70,7 +70,7 @@ pub enum DeployError {
     /// This machine cannot start a program that is needed.
     #[error("`{program}` cannot be started here: {error}; install it (Debian: {package})")]
     NoProgram {
-        /// Its name.
+        /// The program's name.
         program: &'static str,
         /// The Debian package that has it.
         package: &'static str,
@@ -80,25 +80,25 @@ pub enum DeployError {
     /// ssh reached no shell on the board.
     #[error("cannot reach {host}: {said}; {fix}")]
     NotReached {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
-        /// ssh's own words.
+        /// What ssh said.
         said: String,
-        /// What to do.
+        /// What to do about it.
         fix: String,
     },
     /// The connection ended while something was under way.
     #[error("the connection to {host} was lost ({said})")]
     Lost {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
-        /// ssh's own words.
+        /// What ssh said.
         said: String,
     },
     /// The board's disk is full, or would be.
     #[error("the disk of {host} is full: {found}; free some space, or use another folder with --folder")]
     DiskFull {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
         /// What is free and what is wanted, or the board's own words.
         found: String,
@@ -106,9 +106,9 @@ pub enum DeployError {
     /// A command on the board failed.
     #[error("{what} failed on {host}: {said}")]
     Board {
-        /// What was attempted.
+        /// The step that failed, in the words that begin the message.
         what: &'static str,
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
         /// The board's own words.
         said: String,
@@ -116,9 +116,9 @@ pub enum DeployError {
     /// The board lacks what deploying takes.
     #[error("{host} has no `{program}`, which deploy needs; install it there (Debian, Ubuntu: {package})")]
     BoardLacks {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
-        /// The program.
+        /// The name of the missing program.
         program: String,
         /// The Debian package that has it.
         package: &'static str,
@@ -129,11 +129,11 @@ pub enum DeployError {
          another with --binary"
     )]
     Architecture {
-        /// The binary's path.
+        /// The path of the binary here.
         binary: String,
         /// What it is for.
         binary_is: &'static str,
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
         /// The board's `uname -m`.
         board_is: String,
@@ -155,13 +155,13 @@ pub enum DeployError {
     /// The board's C library is older than the binary needs.
     #[error("{binary} needs glibc {needs}, but {host} has {has}; {fix}")]
     OldGlibc {
-        /// The binary's path.
+        /// The path of the binary here.
         binary: String,
         /// The newest version that it asked for.
         needs: String,
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
-        /// The board's version.
+        /// The version of the board's glibc.
         has: String,
         /// What builds one that starts there.
         fix: String,
@@ -171,7 +171,7 @@ pub enum DeployError {
         "{host} is {board_is}, but jetlag is built only for aarch64 and x86_64; a 64-bit system on the board may help"
     )]
     Processors {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
         /// The board's `uname -m`.
         board_is: String,
@@ -181,15 +181,15 @@ pub enum DeployError {
         "the run {name} is still running on {host}, and a second one would disturb it; wait for it with `jetlag deploy {host} --fetch` (Ctrl-C there stops it)"
     )]
     Busy {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
-        /// The run's name.
+        /// The name of the run that is under way.
         name: String,
     },
     /// There is nothing to fetch.
     #[error("there is no run on {host} in {folder}; start one with `jetlag deploy {host} SCENARIO`")]
     NoRun {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
         /// The folder on the board.
         folder: String,
@@ -197,11 +197,11 @@ pub enum DeployError {
     /// The board did not answer in time.
     #[error("{host} did not answer within {waited} s ({what}); see what keeps it busy, and try again")]
     Silent {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
-        /// What was attempted.
+        /// The step that got no answer.
         what: &'static str,
-        /// Seconds.
+        /// How long it was waited for, in seconds.
         waited: u64,
     },
     /// This program was told to end.
@@ -213,15 +213,15 @@ pub enum DeployError {
     /// What the board sent of a run is not taken.
     #[error("refused the files that {host} sent: {why}. None of them was kept")]
     Refused {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
-        /// What was wrong.
+        /// What was wrong with what it sent.
         why: String,
     },
     /// A file of the scenario cannot be brought.
     #[error("{path}: {problem}")]
     File {
-        /// Which.
+        /// The path, as the scenario or a spec names it.
         path: String,
         /// What is wrong, and what to do.
         problem: String,
@@ -231,11 +231,11 @@ pub enum DeployError {
         "{host} answered {said:?} when asked for {wanted}; is its login shell a POSIX shell that prints nothing at login?"
     )]
     NotUnderstood {
-        /// As given.
+        /// The board, as it was named on the command line.
         host: String,
         /// What was asked for.
         wanted: &'static str,
-        /// The answer.
+        /// What it answered instead.
         said: String,
     },
 }

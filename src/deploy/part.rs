@@ -54,7 +54,7 @@ impl Part {
         Err(io::Error::other("its folder is removed as often as it is made"))
     }
 
-    /// Where it lies.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

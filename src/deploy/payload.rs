@@ -18,11 +18,11 @@ use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec};
 /// A file to bring.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Item {
-    /// Here, absolute.
+    /// The path here, absolute.
     pub local: PathBuf,
     /// Below the board's folder.
     pub remote: String,
-    /// Length.
+    /// The file's length.
     pub bytes: u64,
     /// Whole seconds of its last change.
     pub changed_s: i64,

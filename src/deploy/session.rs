@@ -36,13 +36,13 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// What a board says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Board {
-    /// `uname -m`.
+    /// What `uname -m` says there: the processor's kind.
     pub machine: String,
     /// How many processors it has.
     pub processors: usize,
     /// Its C library's version, where it is glibc.
     pub glibc: String,
-    /// jetlag's folder, absolute.
+    /// The folder of jetlag's files there, absolute.
     pub folder: String,
     /// What is free there.
     pub free: Bytes,
@@ -55,7 +55,7 @@ pub struct Board {
 /// How a run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Under way.
+    /// It is under way.
     Running,
     /// Ended with this exit code.
     Ended(i32),
@@ -588,7 +588,7 @@ pub struct Brought {
 /// Manifests of plans, and what a fetch did with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifests {
-    /// Where they lie.
+    /// The folder here that the fetched files lie in.
     pub folder: PathBuf,
     /// How many this fetch brought.
     pub new: usize,

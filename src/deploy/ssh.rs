@@ -173,7 +173,7 @@ impl Drop for Host {
 
 /// What a program on the board wrote to stdout, and how it ended.
 pub struct Output {
-    /// Its stdout.
+    /// What the command wrote to stdout.
     pub out: Vec<u8>,
     /// Its failure in plain words, if it failed.
     pub ended: Result<(), DeployError>,
@@ -182,7 +182,7 @@ pub struct Output {
 /// A program that runs on the board. Dropped before its end, the local ssh ends; what runs on the board goes on.
 pub struct Call<'a> {
     host: &'a Host,
-    /// The local ssh.
+    /// The process of ssh on this machine.
     pub child: Child,
     said: PathBuf,
     first: bool,

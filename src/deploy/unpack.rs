@@ -20,9 +20,9 @@ const PLANS: &str = "plans";
 /// What was written, below the folder that was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unpacked {
-    /// The run file.
+    /// The run file; `None` where the board sent none.
     pub run: Option<PathBuf>,
-    /// Its log.
+    /// The log of the run; `None` where the board sent none.
     pub log: Option<PathBuf>,
     /// The folder of the manifests, where there is one at least.
     pub manifests: Option<PathBuf>,

@@ -9,7 +9,7 @@
 use super::lidar::overlap::Footprint;
 use super::{Box2d, Detection, Place};
 
-/// A labelled object.
+/// A labelled object of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Truth {
     /// Index into the detector's classes.
@@ -23,7 +23,7 @@ pub struct Truth {
 /// What is known of a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FrameTruth {
-    /// The labelled objects.
+    /// The labelled objects of this frame.
     pub objects: Vec<Truth>,
     /// Regions that hold objects nobody labelled: a detection that lies in one by half or more of its own area
     /// counts neither way.
@@ -36,9 +36,9 @@ pub struct FrameTruth {
 pub struct Counts {
     /// Labels found, and the detections that found them.
     pub matched: u64,
-    /// Detections of nothing.
+    /// How many detections match no label.
     pub false_alarms: u64,
-    /// Labels not found.
+    /// How many labels no detection matches.
     pub missed: u64,
     /// Detections that count neither way.
     pub ignored: u64,

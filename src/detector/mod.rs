@@ -44,7 +44,7 @@ pub trait Postprocess: Send {
 
 /// A detector ready to be opened on a backend.
 pub struct Detector {
-    /// From the spec.
+    /// The name that the spec gives it.
     pub name: String,
     /// What its frames must hold.
     pub input: ContentKind,
@@ -54,9 +54,9 @@ pub struct Detector {
     pub reach: Option<[[f32; 2]; 2]>,
     /// Engines and host steps, in order.
     pub program: Program,
-    /// Frame to inputs.
+    /// Turns a frame into the network's inputs.
     pub preprocess: Box<dyn Preprocess>,
-    /// Outputs to detections.
+    /// Turns the network's outputs into detections.
     pub postprocess: Box<dyn Postprocess>,
 }
 
@@ -69,9 +69,9 @@ pub enum DetectorError {
     /// The frame does not hold what the detector takes.
     #[error("the detector takes {wanted:?} frames, but got {found:?}")]
     WrongContent {
-        /// What it takes.
+        /// The kind of frame that the detector takes.
         wanted: ContentKind,
-        /// What came.
+        /// The kind of frame that the source gave.
         found: ContentKind,
     },
     /// A frame that cannot be processed (an image of zero size, say).

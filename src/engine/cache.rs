@@ -101,7 +101,7 @@ impl CacheError {
 /// What the cache holds under a key.
 #[derive(Debug)]
 pub struct CachedPlan {
-    /// The plan's file.
+    /// The path of the plan.
     pub path: PathBuf,
     /// How it was made.
     pub manifest: PlanManifest,
@@ -110,7 +110,7 @@ pub struct CachedPlan {
 /// One entry of a listing.
 #[derive(Debug)]
 pub struct Listed {
-    /// The plan's file.
+    /// The path of the plan.
     pub path: PathBuf,
     /// Its length on disk.
     pub bytes: u64,
@@ -143,7 +143,7 @@ impl PlanCache {
         Self { folder }
     }
 
-    /// The folder.
+    /// The folder that the plans lie in.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

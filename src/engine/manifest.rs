@@ -21,15 +21,15 @@ pub struct PlanManifest {
     pub schema: u32,
     /// The jetlag that built it.
     pub jetlag: String,
-    /// What was built.
+    /// The network that was built.
     pub network: NetworkIdentity,
-    /// With which options.
+    /// The options that it was built with.
     pub options: BuildOptions,
     /// The command line's arguments, to build it anew.
     pub arguments: Vec<String>,
-    /// By which library.
+    /// The library that built it.
     pub builder: BuilderIdentity,
-    /// For which GPU.
+    /// The GPU that it was built for.
     pub target: Target,
     /// When, in seconds since 1970 (UTC).
     pub built_unix_s: u64,
@@ -37,18 +37,18 @@ pub struct PlanManifest {
     pub build_seconds: f64,
     /// BLAKE3 of the plan.
     pub plan_blake3: String,
-    /// Its length.
+    /// The length of the plan.
     pub plan_bytes: u64,
     /// Layers of the network before fusion.
     pub network_layers: u32,
-    /// Inputs and outputs.
+    /// The plan's inputs and outputs, in its own order.
     pub tensors: Vec<PlanTensor>,
 }
 
 /// A network's name and content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkIdentity {
-    /// Where it was.
+    /// The path that the network was read from, or the name of an embedded one.
     pub name: String,
     /// BLAKE3 of its content, files with its weights included.
     pub blake3: String,
@@ -61,7 +61,7 @@ pub struct NetworkIdentity {
 pub struct BuilderIdentity {
     /// `TensorRT` or `TensorRT-RTX`.
     pub flavour: String,
-    /// `10.3.0.30`.
+    /// The library's version, as `10.3.0.30`.
     pub version: String,
 }
 
@@ -77,7 +77,7 @@ impl fmt::Display for BuilderIdentity {
 pub enum Target {
     /// The GPU of the machine that built it.
     Gpu {
-        /// The product's name.
+        /// The product name of the GPU.
         name: String,
         /// As 87 for 8.7.
         compute_capability: u16,
@@ -122,11 +122,11 @@ impl fmt::Display for Target {
 /// An input or output of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanTensor {
-    /// Name.
+    /// The tensor's name in the network.
     pub name: String,
     /// `input` or `output`.
     pub mode: String,
-    /// `float`, `half`, `int8`, …
+    /// The type of its elements in TensorRT's words: `float`, `half`, `int8`, ….
     pub data_type: String,
     /// -1 where it is dynamic.
     pub shape: Vec<i64>,
@@ -144,17 +144,17 @@ pub enum ManifestError {
     /// It cannot be read.
     #[error("cannot read the plan's manifest {path}: {problem}")]
     Unreadable {
-        /// The file.
+        /// The path of the manifest.
         path: PathBuf,
-        /// Why.
+        /// What the system said.
         problem: String,
     },
     /// It is no JSON of this form.
     #[error("the plan's manifest {path} is damaged: {problem}")]
     Damaged {
-        /// The file.
+        /// The path of the manifest.
         path: PathBuf,
-        /// Why.
+        /// What in it is not understood.
         problem: String,
     },
     /// It was written by a newer jetlag.
@@ -162,9 +162,9 @@ pub enum ManifestError {
         "the manifest {path} has schema {found}, but this jetlag reads only up to {SCHEMA}: use a newer jetlag, or build the plan again"
     )]
     Newer {
-        /// The file.
+        /// The path of the manifest.
         path: PathBuf,
-        /// Its schema.
+        /// The schema that it states.
         found: u32,
     },
 }

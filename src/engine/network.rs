@@ -22,7 +22,7 @@ pub struct NetworkFacts {
     pub opset: BTreeMap<String, i64>,
     /// Inputs that must be fed; initializers listed as inputs (IR 3) do not count.
     pub inputs: Vec<Port>,
-    /// Outputs.
+    /// The network's outputs, in its own order.
     pub outputs: Vec<Port>,
     /// How many nodes of each operator.
     pub operators: BTreeMap<String, usize>,
@@ -36,7 +36,7 @@ pub struct NetworkFacts {
 /// An input or output.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Port {
-    /// Name.
+    /// The tensor's name in the network.
     pub name: String,
     /// Element type, in ONNX's words: `float`, `int64`.
     pub element: String,
@@ -50,7 +50,7 @@ pub enum NetworkError {
     /// No such file, or not readable.
     #[error("cannot read the network {path}: {error}")]
     Io {
-        /// The file.
+        /// The path that was to be read.
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,
@@ -58,7 +58,7 @@ pub enum NetworkError {
     /// The network is there and the file with its weights is not.
     #[error("{path} has weights in {file}, which cannot be read: {error}; put that file next to the network")]
     ExternalData {
-        /// The network.
+        /// The path of the network.
         path: PathBuf,
         /// The file with weights.
         file: PathBuf,
@@ -68,13 +68,13 @@ pub enum NetworkError {
     /// A folder, a pipe, a device.
     #[error("{path} is not a regular file; name an ONNX file")]
     NotAFile {
-        /// What was named.
+        /// The path that is no regular file.
         path: PathBuf,
     },
     /// Weights in a file that is none of the network's.
     #[error("{path} was refused: {problem}")]
     WeightsOutside {
-        /// The network.
+        /// The path of the network.
         path: PathBuf,
         /// Which, and what to do.
         problem: String,
@@ -84,11 +84,11 @@ pub enum NetworkError {
         "{path} claims {wanted} bytes of weights in {file}, which {found}; export or download both again"
     )]
     Weights {
-        /// The network.
+        /// The path of the network.
         path: PathBuf,
         /// The file with weights.
         file: PathBuf,
-        /// As claimed.
+        /// How many bytes of weights the network says there are.
         wanted: u64,
         /// What it is instead.
         found: String,
@@ -96,7 +96,7 @@ pub enum NetworkError {
     /// Not ONNX, or cut off.
     #[error("{path} is incomplete or damaged: {problem}; export or download it again")]
     NotOnnx {
-        /// The file.
+        /// The path that was to be read.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
@@ -400,7 +400,6 @@ fn port(value: &ValueInfoProto) -> Port {
     }
 }
 
-/// TensorProto.DataType of onnx.proto.
 fn element_name(number: i32) -> &'static str {
     match number {
         1 => "float",

@@ -54,9 +54,9 @@ impl fmt::Display for Precision {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verbosity {
-    /// Nothing.
+    /// Nothing: layers have no names.
     None,
-    /// Names.
+    /// Names of layers, and no details.
     #[default]
     LayerNamesOnly,
     /// Names, shapes, formats, tactics.
@@ -107,11 +107,11 @@ pub type Profile = BTreeMap<String, ShapeRange>;
 /// The shapes of one input that a plan accepts, and the one that it is tuned for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ShapeRange {
-    /// The smallest.
+    /// The smallest extents that the plan takes.
     pub min: Vec<i64>,
     /// The one that kernels are chosen for.
     pub opt: Vec<i64>,
-    /// The largest.
+    /// The largest extents that the plan takes.
     pub max: Vec<i64>,
 }
 
@@ -143,7 +143,7 @@ impl ShapeRange {
     }
 }
 
-/// `1x3x640x640`.
+/// A shape as it is typed: `1x3x640x640`.
 pub fn shape_text(shape: &[i64]) -> String {
     let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
     extents.join("x")
@@ -152,7 +152,7 @@ pub fn shape_text(shape: &[i64]) -> String {
 /// Everything that decides what plan comes out of a network.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BuildOptions {
-    /// Number formats.
+    /// The number formats that the builder may choose from.
     pub precision: Precision,
     /// Profiles of input shapes; empty where every shape is fixed.
     pub profiles: Vec<Profile>,
@@ -179,7 +179,7 @@ pub struct BuildOptions {
     pub gpu_fallback: bool,
     /// Compute capabilities to build for, as 89 for 8.9; empty for the GPU at hand.
     pub compute_capabilities: Vec<u16>,
-    /// Libraries of plugins.
+    /// Libraries of plugins, which are loaded before the network is read.
     #[serde(serialize_with = "as_text")]
     pub plugins: Vec<PathBuf>,
     /// Where calibration takes its frames from, in words; `None` without calibration.

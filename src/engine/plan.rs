@@ -9,7 +9,7 @@ use super::options::ShapeRange;
 pub struct PlanFacts {
     /// The engine's name, often empty.
     pub name: String,
-    /// Layers after fusion.
+    /// How many layers are left after fusion.
     pub layers: i32,
     /// Activation memory of a context, in bytes.
     pub device_memory_bytes: u64,
@@ -17,7 +17,7 @@ pub struct PlanFacts {
     pub aux_streams: Option<i32>,
     /// Whether weights can be replaced.
     pub is_refittable: bool,
-    /// Inputs and outputs.
+    /// The plan's inputs and outputs, in its own order.
     pub tensors: Vec<PlanPort>,
     /// What the plan keeps of its layers, as the library's inspector gives it.
     pub layer_information: serde_json::Value,
@@ -26,15 +26,15 @@ pub struct PlanFacts {
 /// An input or output of a loaded plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlanPort {
-    /// Name.
+    /// The tensor's name in the network.
     pub name: String,
     /// `input` or `output`.
     pub mode: &'static str,
-    /// `float`, `half`, `int8`, …
+    /// The type of its elements in TensorRT's words: `float`, `half`, `int8`, ….
     pub data_type: String,
     /// -1 where it is dynamic.
     pub shape: Vec<i64>,
-    /// `device` or `host`.
+    /// Where its memory lies: `device` or `host`.
     pub location: &'static str,
     /// Memory layout, in the library's words.
     pub format: String,

@@ -32,25 +32,25 @@ pub enum Fault {
     TooLong {
         /// Where the field begins.
         at: u64,
-        /// What holds it.
+        /// The message that the field is in, as `ModelProto`.
         message: &'static str,
-        /// As claimed.
+        /// The length that the field claims.
         wanted: u64,
-        /// What is left.
+        /// The bytes that are left of the message.
         found: u64,
     },
     /// A number of more than 64 bits, or only a part of one.
     #[error("at byte {at}, there is a number that is invalid in ONNX")]
     Number {
-        /// Where it begins.
+        /// Where the number begins.
         at: u64,
     },
     /// Neither a number nor something with a length.
     #[error("at byte {at}, there is a field that is invalid in ONNX (tag {tag})")]
     Field {
-        /// Where it begins.
+        /// Where the field begins.
         at: u64,
-        /// As found.
+        /// The tag that stands there.
         tag: u64,
     },
     /// Graphs within graphs within graphs.
@@ -68,11 +68,11 @@ pub enum Fault {
     /// A tensor whose dimensions do not belong to its data.
     #[error("the tensor `{name}` at byte {at} {problem}")]
     Tensor {
-        /// Where it begins.
+        /// Where the tensor begins.
         at: u64,
         /// Its name, as far as it is shown.
         name: String,
-        /// What about it.
+        /// What does not fit, as the end of a sentence.
         problem: String,
     },
     /// Weights that are kept where they may not be.
@@ -84,7 +84,7 @@ pub enum Fault {
         at: u64,
         /// Its name, as far as it is shown.
         name: String,
-        /// As written.
+        /// The path of the weights, as the network writes it.
         file: String,
     },
 }

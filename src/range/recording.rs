@@ -24,7 +24,7 @@ const CAPACITY: usize = 1 << 16;
 /// Why an application's ranges could not be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RangeError {
-    /// The run file.
+    /// The run file cannot be written.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// A recording without tenants.
@@ -33,7 +33,7 @@ pub enum RangeError {
     /// Two tenants of one name, or more than the file can tell apart.
     #[error("the tenant `{name}` exists twice: give each its own name")]
     TwiceTheSame {
-        /// Their name.
+        /// The name that is taken.
         name: String,
     },
     /// A track of a tenant that the recording does not have.
@@ -41,13 +41,13 @@ pub enum RangeError {
     UnknownTenant {
         /// What was asked for.
         name: String,
-        /// What there is.
+        /// The names that there are.
         known: String,
     },
     /// The thread that writes has ended.
     #[error("the thread that writes {} could not be started or has ended: {why}", path.display())]
     Thread {
-        /// The run file.
+        /// The path of the run file.
         path: PathBuf,
         /// What is known of it.
         why: String,

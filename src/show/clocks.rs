@@ -52,7 +52,7 @@ struct Document<'a> {
     holder_pid: Option<u32>,
 }
 
-/// For programs.
+/// Writes the clocks and who holds them as JSON.
 pub fn json(rows: &[ClockRow], holder: Option<Option<u32>>, out: &mut dyn Write) -> io::Result<()> {
     let document = Document {
         schema: 1,

@@ -7,7 +7,7 @@ use crate::detector::Detector;
 use crate::engine::network::{NetworkFacts, Port};
 use crate::units::{Bytes, Nanos};
 
-/// A network.
+/// A network's inputs, outputs and operators, as text.
 pub fn network(name: &str, facts: &NetworkFacts) -> String {
     let mut out = format!("{name}: ONNX network, {}\n\n", Bytes(facts.file_bytes));
     let opset = facts
@@ -70,7 +70,7 @@ fn grouped(n: u64) -> String {
     out
 }
 
-/// A detector spec.
+/// A detector spec with what its network is asked for, as text.
 pub fn detector(name: &str, detector: &Detector) -> String {
     let mut out = format!(
         "{name}: detector {}, takes {:?} frames\n\n",

@@ -18,7 +18,7 @@ const MOST_LAYERS: usize = 40;
 
 /// A plan that is there now.
 pub struct Finished {
-    /// Where it is.
+    /// The path of the plan.
     pub path: PathBuf,
     /// Whether it was there before.
     pub was_cached: bool,
@@ -201,7 +201,7 @@ pub fn cache_json(folder: &Path, entries: &[Listed]) -> Value {
     json!({ "kind": "cache", "folder": folder.display().to_string(), "plans": entries })
 }
 
-/// What was removed.
+/// How many plans were removed from the cache, and how much room that made.
 pub fn cleaned(folder: &Path, count: usize, bytes: u64) -> String {
     let plans = if count == 1 { "plan" } else { "plans" };
     format!(
@@ -213,9 +213,9 @@ pub fn cleaned(folder: &Path, count: usize, bytes: u64) -> String {
 
 /// What is known of a plan.
 pub struct PlanView<'a> {
-    /// Its file.
+    /// The plan's file name.
     pub name: &'a str,
-    /// Its length.
+    /// The length of the plan.
     pub bytes: u64,
     /// What stands beside it, or why nothing does.
     pub manifest: Result<&'a PlanManifest, &'a str>,

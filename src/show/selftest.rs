@@ -19,7 +19,7 @@ const COLUMNS: (usize, usize, usize) = (14, 52, 7);
 pub enum Outcome {
     /// It is as it should be.
     Pass,
-    /// It is not.
+    /// Something is not as it should be.
     Fail,
     /// It could not be tried here, or not in the time.
     NotApplicable,
@@ -41,7 +41,7 @@ impl Outcome {
 pub struct Verdict {
     /// What came of it.
     pub outcome: Outcome,
-    /// The evidence.
+    /// What was seen that says so.
     pub seen: String,
 }
 
@@ -71,16 +71,16 @@ impl Verdict {
     }
 }
 
-/// One check.
+/// One check of the self-test, as it ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// `tensorrt`.
+    /// The group that it belongs to, as `tensorrt`.
     pub group: String,
     /// Unique in its group.
     pub name: String,
     /// What came of it.
     pub outcome: Outcome,
-    /// What was seen.
+    /// What was seen that says so.
     pub seen: String,
     /// How long it took; zero where nothing was tried.
     pub took_s: f64,
@@ -89,13 +89,13 @@ pub struct Check {
 /// A fact of the machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// Of what.
+    /// What the fact is of: `driver`, `board`, ….
     pub name: String,
-    /// The fact.
+    /// The fact, in words.
     pub value: String,
 }
 
-/// The whole report.
+/// The whole self-test: what machine it was, and each check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Selftest {
     /// Version of the machine form.

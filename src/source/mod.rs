@@ -17,9 +17,9 @@ use crate::units::Nanos;
 /// An 8-bit RGB image, rows packed, top row first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image {
-    /// Columns.
+    /// The width, in pixels.
     pub width: usize,
-    /// Rows.
+    /// The height, in pixels.
     pub height: usize,
     /// `height × width × 3` bytes: red, green, blue.
     pub rgb: Vec<u8>,
@@ -38,9 +38,9 @@ pub enum Content {
     /// Nothing: for the `sim` and `null` backends.
     #[default]
     Empty,
-    /// A camera image.
+    /// An image of a camera.
     Image(Image),
-    /// A LiDAR sweep.
+    /// A sweep of a LiDAR.
     Points(PointCloud),
 }
 
@@ -53,14 +53,14 @@ pub struct Frame {
     pub captured: Option<Nanos>,
     /// The undecoded bytes, where the source has such (a JPEG file, say).
     pub raw: Vec<u8>,
-    /// The decoded content.
+    /// The decoded image or sweep.
     pub content: Content,
 }
 
 /// What a source is, for checks before the run and for the manifest.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SourceInfo {
-    /// What it yields.
+    /// Whether it yields images or sweeps.
     pub kind: ContentKind,
     /// How many frames it holds, if it ends at all.
     pub frames: Option<u64>,
@@ -132,7 +132,7 @@ pub enum SourceError {
     /// A folder with no file of the wanted kind.
     #[error("{path} contains no {wanted}")]
     EmptyFolder {
-        /// The folder.
+        /// The folder that was looked into.
         path: std::path::PathBuf,
         /// The kinds of file that were looked for.
         wanted: &'static str,
@@ -140,7 +140,7 @@ pub enum SourceError {
     /// A file that is not what its name says.
     #[error("{path}: {problem}")]
     BadFile {
-        /// The file.
+        /// The path that was to be read.
         path: std::path::PathBuf,
         /// What is wrong with it, found against expected.
         problem: String,

@@ -42,7 +42,7 @@ use crate::units::{Nanos, Stamp};
 /// What a sampler does to the machine besides the time that it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbs {
-    /// Nothing.
+    /// Reading it changes nothing else.
     Nothing,
     /// Each reading keeps the GPU from being switched off.
     WhileReading,
@@ -85,7 +85,7 @@ pub enum SamplerError {
     /// A file that must be there could not be read.
     #[error("cannot read {path}: {source}")]
     Io {
-        /// Which file.
+        /// The file that was to be read.
         path: String,
         /// What the system said.
         source: std::io::Error,
@@ -93,19 +93,19 @@ pub enum SamplerError {
     /// A file that does not say what it should.
     #[error("{path} should contain {wanted}, but begins with `{found}`")]
     Format {
-        /// Which file.
+        /// The file that was read.
         path: String,
         /// What was looked for.
         wanted: &'static str,
-        /// Its first line.
+        /// The first line of the file.
         found: String,
     },
     /// None of its files can be read any more.
     #[error("none of its {files} files can be read ({path} and others): {why}")]
     Silent {
-        /// How many.
+        /// How many files it reads.
         files: usize,
-        /// One of them.
+        /// The path of one of them.
         path: String,
         /// What is wrong with the last one.
         why: &'static str,
@@ -119,9 +119,9 @@ pub enum SamplerError {
     /// A program that it reads from cannot be had.
     #[error("{program}: {problem}")]
     Program {
-        /// Which.
+        /// The program that was to be started.
         program: String,
-        /// What happened.
+        /// What the system or the program said.
         problem: String,
     },
 }

@@ -8,9 +8,9 @@ use crate::record::Finding;
 use crate::scenario::{Telemetry, TelemetrySource};
 use crate::units::Nanos;
 
-/// What was found.
+/// The samplers of the sources that are there, and the sources that are not.
 pub struct Found {
-    /// Ready to run.
+    /// Samplers that can be started.
     pub samplers: Vec<Box<dyn Sampler>>,
     /// Sources that are not there.
     pub missing: Vec<Unfound>,
@@ -19,7 +19,7 @@ pub struct Found {
 /// A source that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfound {
-    /// Which.
+    /// The source that was looked for.
     pub source: TelemetrySource,
     /// Why, where more is known than that.
     pub why: String,

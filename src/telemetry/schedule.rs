@@ -19,9 +19,9 @@ const LATE_SHARE: i64 = 10;
 /// How one sampler kept its schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamplerReport {
-    /// The sampler.
+    /// The sampler's name.
     pub name: String,
-    /// Readings taken.
+    /// How many readings were taken.
     pub ticks: u64,
     /// Of these, how many began more than a tenth of the period after they were due.
     pub late: u64,
@@ -58,7 +58,7 @@ impl NowReading {
 pub struct Hush(AtomicBool);
 
 impl Hush {
-    /// Switches it.
+    /// Turns it on or off, from the next reading on.
     pub fn set(&self, on: bool) {
         self.0.store(on, Ordering::Relaxed);
     }

@@ -52,7 +52,7 @@ const LONGEST_LINE: u64 = 16 << 10;
 /// How it is started.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The program.
+    /// The program's path.
     pub program: PathBuf,
     /// Our own program, if it is to make sure that tegrastats does not outlive us.
     pub guard: Option<PathBuf>,
@@ -322,7 +322,7 @@ pub struct Readings {
     pub skipped: u64,
     /// Why the first of them was none.
     pub first_problem: Option<String>,
-    /// Lines that were.
+    /// How many lines were tegrastats output.
     pub taken: u64,
     /// Why a log could not be read to its end.
     pub cut_by: Option<String>,

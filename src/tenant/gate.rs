@@ -61,11 +61,11 @@ impl Order {
 /// A frame before the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Whose it is.
+    /// The number of the tenant that asks.
     pub tenant: u16,
     /// Counts arrivals at the gate.
     pub ticket: u64,
-    /// Release plus deadline.
+    /// When its frame is due: its release and its deadline; `None` without a deadline.
     pub due: Option<Stamp>,
 }
 

@@ -49,7 +49,7 @@ impl WaitingLine {
     pub fn take(&mut self) -> Option<Release> {
         self.line.pop_front()
     }
-    /// Whether nobody waits.
+    /// Whether no frame waits.
     pub fn is_empty(&self) -> bool {
         self.line.is_empty()
     }

@@ -68,7 +68,7 @@ pub struct Runner {
     pub arrival: Arrival,
     /// What happens under overload.
     pub overload: Overload,
-    /// The promise.
+    /// How long a response may take; `None` where nothing is promised.
     pub deadline: Option<Nanos>,
     /// Stop after this many frames.
     pub frames: Option<u64>,

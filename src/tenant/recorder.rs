@@ -26,15 +26,15 @@ pub trait Watcher: Send {
     fn tick(&mut self);
 }
 
-/// The recorder's inputs.
+/// What the recorder takes records from, and where it writes them.
 pub struct Recorder {
-    /// The run file.
+    /// The run file that is written.
     pub writer: RunWriter,
-    /// The pipelines' queues.
+    /// The queues of the pipelines, one a tenant.
     pub feeds: Vec<RecordFeed>,
     /// What is rare: log lines, findings, samples, ends of phases.
     pub events: Receiver<Event>,
-    /// The progress bar.
+    /// Who is shown what is recorded: a progress bar, the dashboard or nobody.
     pub watcher: Box<dyn Watcher>,
 }
 

@@ -124,7 +124,7 @@ impl RecordSink {
 
 /// What a feed is emptied into.
 pub trait FeedSink {
-    /// A frame record.
+    /// Queues the record of a frame.
     fn frame(&mut self, record: &FrameRecord);
     /// What was found in a frame.
     fn detections(&mut self, found: &DetectionsRecord);

@@ -17,7 +17,7 @@ use crate::record::{EndReason, FrameRecord, Outcome, PhaseRecord, Stage};
 use crate::scenario::{Arrival, LatencyModel, Overload};
 use crate::units::{Nanos, Stamp};
 
-/// A simulated tenant.
+/// A tenant of the virtual clock.
 #[derive(Clone, Debug)]
 pub struct SimTenant {
     /// Position in the scenario.
@@ -28,9 +28,9 @@ pub struct SimTenant {
     pub arrival: Arrival,
     /// What happens under overload.
     pub overload: Overload,
-    /// The promise.
+    /// How long a response may take; `None` where nothing is promised.
     pub deadline: Option<Nanos>,
-    /// Frames in flight.
+    /// How many frames may be in flight at once.
     pub depth: usize,
     /// Stop after this many frames.
     pub frames: Option<u64>,

@@ -12,9 +12,9 @@ use crate::units::{Nanos, Stamp};
 /// Shared by a tenant's threads and the watchdog.
 #[derive(Debug, Default)]
 pub struct Watched {
-    /// A frame's submission.
+    /// The wait for the submission of a frame.
     pub submission: Wait,
-    /// Its result.
+    /// The wait for the result of a frame.
     pub result: Wait,
 }
 

@@ -16,7 +16,7 @@ use crate::record::FrameRecord;
 pub struct Traced<'a> {
     /// Position in the scenario.
     pub tenant: u16,
-    /// Its name.
+    /// The name that a profiler shows.
     pub name: &'a str,
     /// Number of the frame.
     pub frame: u64,

@@ -22,7 +22,7 @@ pub enum Status {
 pub struct Check {
     /// What was looked at: `TensorRT`.
     pub subject: &'static str,
-    /// How it stands.
+    /// Whether it is in order.
     pub status: Status,
     /// What was found; none if nothing was.
     pub found: Option<String>,

@@ -6,11 +6,11 @@
 /// A JetPack and what came with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JetPack {
-    /// JetPack's own version.
+    /// JetPack's own version, as 6.1.
     pub version: &'static str,
-    /// CUDA's.
+    /// The version of CUDA that it brings.
     pub cuda: &'static str,
-    /// TensorRT's.
+    /// The version of TensorRT that it brings.
     pub tensorrt: &'static str,
 }
 

@@ -30,11 +30,11 @@ pub enum Origin {
 /// A figure and its source.
 pub type Sourced<T> = (T, Origin);
 
-/// One module.
+/// What is known of one Jetson module.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Module {
-    /// NVIDIA's name.
+    /// The name that NVIDIA sells it under.
     pub name: String,
     /// Its part numbers: `p3701-0005`.
     pub parts: Vec<String>,
@@ -50,24 +50,24 @@ pub struct Module {
     pub gpu: String,
     /// CUDA's number for it.
     pub compute_capability: String,
-    /// The processor.
+    /// The processor's cores, in words.
     pub cpu: String,
-    /// CUDA cores.
+    /// Number of CUDA cores; `None` where no document says.
     #[serde(default)]
     pub cuda_cores: Option<Sourced<u32>>,
-    /// Streaming multiprocessors.
+    /// Number of streaming multiprocessors; `None` where no document says.
     #[serde(default)]
     pub sms: Option<Sourced<u32>>,
     /// Tensor cores, as marketed.
     #[serde(default)]
     pub tensor_cores: Option<Sourced<u32>>,
-    /// Deep-learning accelerators.
+    /// Number of deep-learning accelerators; `None` where no document says.
     #[serde(default)]
     pub dlas: Option<Sourced<u32>>,
-    /// Processor cores.
+    /// Number of processor cores; `None` where no document says.
     #[serde(default)]
     pub cpu_cores: Option<Sourced<u32>>,
-    /// Memory, GB.
+    /// Memory in GB; `None` where no document says.
     #[serde(default)]
     pub memory_gb: Option<Sourced<u32>>,
     /// Width of the memory bus, bits.
@@ -78,7 +78,7 @@ pub struct Module {
     /// Power rails, where they are known.
     #[serde(default)]
     pub rails: Option<Rails>,
-    /// What to mind.
+    /// What somebody who uses it should know, a sentence each.
     #[serde(default)]
     pub notes: Vec<String>,
 }
@@ -87,7 +87,7 @@ pub struct Module {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// The way.
+    /// The way in which it is flashed.
     pub flash: Flash,
     /// Highest clock of the GPU, MHz.
     #[serde(default)]
@@ -136,7 +136,7 @@ pub struct Peaks {
 pub struct PowerMode {
     /// nvpmodel's number; it has no common meaning over modules.
     pub id: u32,
-    /// nvpmodel's name.
+    /// The mode's name, as nvpmodel has it.
     pub name: String,
     /// The power that the preset is named after, W; not a limit.
     #[serde(default)]

@@ -31,7 +31,7 @@ struct Configured {
 /// What is known of a power mode.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mode {
-    /// Its name.
+    /// The mode's name; `None` where the file has none.
     pub name: Option<String>,
     /// What it caps; none where that is not known.
     pub caps: Option<Caps>,
@@ -50,7 +50,7 @@ pub enum By {
     Table(&'static str, Option<Flash>),
     /// The board's configuration, this file, has no such mode.
     NotInFile(String),
-    /// Nowhere.
+    /// It was found nowhere.
     Nothing,
 }
 

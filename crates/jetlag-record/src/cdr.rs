@@ -73,7 +73,7 @@ pub enum CdrError {
     /// Not the encapsulation that we write.
     #[error("expected plain little-endian CDR (00 01 00 00), found {found:02x?}")]
     Encapsulation {
-        /// The first bytes.
+        /// The message's first four bytes, which should name its encoding; fewer where it has fewer.
         found: Vec<u8>,
     },
     /// Shorter than its schema.
@@ -95,9 +95,9 @@ pub enum CdrError {
     /// A number that names none of the values of a field.
     #[error("{value} is not a value of `{field}`")]
     UnknownValue {
-        /// The field.
+        /// The field, as the schema names it.
         field: &'static str,
-        /// What was found.
+        /// The number that stands there.
         value: u64,
     },
 }

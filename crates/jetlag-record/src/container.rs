@@ -22,15 +22,15 @@ pub enum Damage {
     /// A length beyond all reason.
     #[error("a record claims {bytes} bytes, more than the limit of {MAX_RECORD}")]
     TooLong {
-        /// Its length.
+        /// The length that the record's header claims.
         bytes: u64,
     },
     /// A chunk whose content does not match its checksum.
     #[error("a chunk has the checksum {found:08x}, not {wanted:08x}")]
     Checksum {
-        /// As stored.
+        /// The CRC-32 stored beside the chunk.
         wanted: u32,
-        /// As computed.
+        /// The CRC-32 of the bytes that are there.
         found: u32,
     },
     /// A chunk of which nothing tells whether it is as it was written.
@@ -39,17 +39,17 @@ pub enum Damage {
     /// A chunk that is not as long as it says.
     #[error("a chunk has {found} bytes, not {wanted}")]
     Size {
-        /// As stored.
+        /// The decompressed length that the chunk's header states.
         wanted: u64,
-        /// As decompressed.
+        /// How many bytes decompressing gave.
         found: u64,
     },
     /// All that comes before the closing index does not match its checksum.
     #[error("the data before the closing index has the checksum {found:08x}, not {wanted:08x}")]
     DataChecksum {
-        /// As stored.
+        /// The CRC-32 stored where the data ends.
         wanted: u32,
-        /// As computed.
+        /// The CRC-32 of all bytes before that.
         found: u32,
     },
     /// The closing index does not match its checksum, or has none.
@@ -57,7 +57,7 @@ pub enum Damage {
     IndexChecksum {
         /// As stored; 0 is none.
         wanted: u32,
-        /// As computed.
+        /// The CRC-32 of the bytes that are there.
         found: u32,
     },
     /// The closing index does not say how many messages there are.
@@ -66,11 +66,11 @@ pub enum Damage {
     /// There is more or less than the closing index says.
     #[error("the closing index counts {wanted} {what}, but the file has {found}")]
     Count {
-        /// Of what.
+        /// What is counted, as the message calls it: `messages`, `chunks`, ….
         what: &'static str,
         /// As the index says.
         wanted: u64,
-        /// As read.
+        /// How many were read.
         found: u64,
     },
     /// Messages are missing, stand twice or in another order.
@@ -78,11 +78,11 @@ pub enum Damage {
         "{topic} has message {found} where message {wanted} is expected: messages are missing, repeated or out of order"
     )]
     Sequence {
-        /// Its channel.
+        /// The topic of the channel.
         topic: String,
         /// The next number of the channel.
         wanted: u32,
-        /// As stored.
+        /// The number that the message carries.
         found: u32,
     },
     /// A message of a channel that the file does not describe.
@@ -94,9 +94,9 @@ pub enum Damage {
     /// A record that stands where none of its kind may, or is of no kind.
     #[error("there is a record with the operation code {opcode:#04x} {}", place.words())]
     Misplaced {
-        /// Its operation code.
+        /// The record's operation code in MCAP.
         opcode: u8,
-        /// Where.
+        /// The part of the file that it stands in, where its kind may not.
         place: Place,
     },
     /// What follows the last record of the file.
@@ -117,9 +117,9 @@ pub enum Damage {
     /// A message that is not what its schema says.
     #[error("a message on {topic} cannot be decoded: {error}")]
     Message {
-        /// Its channel.
+        /// The topic of the channel.
         topic: String,
-        /// Why.
+        /// What in the message cannot be decoded.
         error: crate::cdr::CdrError,
     },
 }
@@ -127,7 +127,7 @@ pub enum Damage {
 /// Where in a file a record stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In a chunk.
+    /// Within a chunk, compressed or not.
     Chunk,
     /// Before the closing index, and in no chunk.
     Data,
@@ -149,11 +149,11 @@ impl Place {
 pub(super) enum Item<'a> {
     /// A record, in or out of a chunk.
     Record {
-        /// Where it stands.
+        /// The part of the file that it stands in.
         place: Place,
-        /// Its operation code.
+        /// The record's operation code in MCAP.
         opcode: u8,
-        /// Its content.
+        /// The bytes behind the operation code and the length.
         body: &'a [u8],
     },
     /// The file ended, with its footer and closing magic if `whole`.
@@ -163,7 +163,7 @@ pub(super) enum Item<'a> {
     },
 }
 
-/// Why reading stopped.
+/// Why reading stopped before the file's end.
 pub(super) enum Stop {
     /// The system refused to read.
     Io(std::io::Error),

@@ -24,17 +24,17 @@ pub struct Box2d {
 /// An upright box in the LiDAR frame (x forward, y left, z up): metres and radians.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Box3d {
-    /// Centre, forward.
+    /// Centre, forward, in metres.
     pub x: f32,
-    /// Centre, left.
+    /// Centre, to the left, in metres.
     pub y: f32,
-    /// Centre, up.
+    /// Centre, upward, in metres.
     pub z: f32,
     /// Length, along the heading.
     pub l: f32,
     /// Width, across the heading.
     pub w: f32,
-    /// Height.
+    /// Height (along z), in metres.
     pub h: f32,
     /// Heading: angle from +x towards +y, in [-π, π).
     pub yaw: f32,
@@ -47,6 +47,6 @@ pub struct Detection {
     pub class: u16,
     /// Confidence in 0..=1.
     pub score: f32,
-    /// Where it is.
+    /// The box, in the image or in space.
     pub place: Place,
 }

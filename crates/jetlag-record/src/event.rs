@@ -27,11 +27,11 @@ pub const NOT_STARTED: &str = "not-started";
 /// A line of the run's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRecord {
-    /// When.
+    /// When it was logged.
     pub at: Stamp,
-    /// `error`, `warn`, `info`.
+    /// `error`, `warn` or `info`, in lower case.
     pub level: String,
-    /// The text.
+    /// The line as it was shown, without its level.
     pub message: String,
 }
 
@@ -41,7 +41,7 @@ pub struct LogRecord {
 pub struct NodeRecord {
     /// Position of the tenant in the scenario.
     pub tenant: u16,
-    /// Which phase.
+    /// The phase in which it was timed.
     pub phase: Phase,
     /// The node's name in the network; may be empty.
     pub name: String,
@@ -65,7 +65,7 @@ pub struct Covariance {
     pub variance: f64,
     /// Of the frame's response time.
     pub response_variance: f64,
-    /// Of the two.
+    /// Of the node's time and the frame's response time.
     pub covariance: f64,
 }
 
@@ -76,9 +76,9 @@ pub struct RangeRecord {
     pub tenant: u16,
     /// Which of its threads, from 0; ranges of one track nest.
     pub track: u16,
-    /// Its beginning.
+    /// When the range began.
     pub from: Stamp,
-    /// Its end.
+    /// When the range ended.
     pub to: Stamp,
     /// Names from the outermost range to this one, with `/` between.
     pub path: String,
@@ -89,7 +89,7 @@ pub struct RangeRecord {
 }
 
 impl RangeRecord {
-    /// to − from.
+    /// How long the range took: `to − from`.
     pub fn duration(&self) -> Nanos {
         self.to - self.from
     }

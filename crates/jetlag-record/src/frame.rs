@@ -52,7 +52,7 @@ impl Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Outcome {
-    /// With a result.
+    /// It ended with a result, in time or late.
     Completed = 0,
     /// Given up under overload; a drop is a miss.
     Dropped = 1,
@@ -71,7 +71,7 @@ pub struct FrameRecord {
     pub phase: Phase,
     /// Whether it was released before the measured window.
     pub warmup: bool,
-    /// How it ended.
+    /// How the frame ended.
     pub outcome: Outcome,
     /// Counts the tenant's releases in this phase, from 0, drops included.
     pub sequence: u64,
@@ -89,7 +89,7 @@ pub struct FrameRecord {
     pub stages: [Option<Nanos>; 8],
     /// The promise that held for it.
     pub deadline: Option<Nanos>,
-    /// Objects reported.
+    /// How many objects the detector reported; 0 where it did not complete.
     pub detections: u32,
     /// Points or pixels that entered preprocessing.
     pub input_size: u32,
@@ -122,15 +122,15 @@ impl Submission {
 }
 
 impl FrameRecord {
-    /// finished − released.
+    /// Response time: `finished − released`.
     pub fn response(&self) -> Nanos {
         self.finished - self.released
     }
-    /// finished − started.
+    /// Service time: `finished − started`.
     pub fn service(&self) -> Nanos {
         self.finished - self.started
     }
-    /// started − released.
+    /// Queueing: `started − released`.
     pub fn queueing(&self) -> Nanos {
         self.started - self.released
     }

@@ -44,7 +44,7 @@ pub const QUEUES_FACT: &str = "gpu_hardware_queues";
 /// What a tenant ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantManifest {
-    /// Its name.
+    /// The tenant's name in the scenario.
     pub name: String,
     /// The backend that executed it.
     pub backend: String,
@@ -60,7 +60,7 @@ pub struct TenantManifest {
     pub detector: Option<String>,
     /// The detector's class names by index.
     pub classes: Vec<String>,
-    /// Its networks.
+    /// The networks that it runs; none where its backend runs none.
     pub networks: Vec<NetworkManifest>,
     /// Its source in words.
     pub source: String,
@@ -77,6 +77,6 @@ pub struct NetworkManifest {
     pub name: String,
     /// BLAKE3 of its bytes, in hexadecimal.
     pub blake3: String,
-    /// Its length.
+    /// The file's length.
     pub bytes: u64,
 }

@@ -55,7 +55,7 @@ const fn scattered(x: u64) -> u64 {
 /// version 1.3 have none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSpec {
-    /// When it began.
+    /// When the phase began.
     pub at: Stamp,
     /// What its frames refer to it by. Of [`Phase::Alone`] there is one for each tenant, told apart by `members`.
     pub phase: Phase,
@@ -89,9 +89,9 @@ pub enum EndReason {
     Duration = 0,
     /// It had served the frames that it was asked for.
     Count = 1,
-    /// Its source ended.
+    /// A tenant's source had no more frames.
     EndOfSource = 2,
-    /// Ctrl-C or SIGTERM.
+    /// Somebody pressed Ctrl-C, or sent SIGTERM.
     Interrupted = 3,
     /// It could not go on; see the log.
     Failed = 4,
@@ -102,7 +102,7 @@ pub enum EndReason {
 pub struct PhaseRecord {
     /// Position of the tenant in the scenario, or [`OVERHEAD_TENANT`].
     pub tenant: u16,
-    /// Which phase.
+    /// The phase that ended.
     pub phase: Phase,
     /// The common start of all tenants in it.
     pub epoch: Stamp,
@@ -110,7 +110,7 @@ pub struct PhaseRecord {
     pub measured_from: Stamp,
     /// When releases stopped: end of the measured window.
     pub measured_to: Stamp,
-    /// Why.
+    /// What ended it.
     pub reason: EndReason,
     /// Frame records that found the queue to the recorder full.
     pub lost_records: u64,

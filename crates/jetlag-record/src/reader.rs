@@ -24,18 +24,18 @@ const MESSAGE_HEADER: usize = 22;
 /// Why a run file could not be read, or not further.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The system refused.
+    /// The system refused to open or to read the file.
     #[error("cannot read {}: {error}", path.display())]
     Io {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,
     },
-    /// Nothing in it.
+    /// The file has no bytes.
     #[error("{} is empty: the run ended before anything was recorded; run it again", path.display())]
     Empty {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
     },
     /// Some other kind of file.
@@ -44,7 +44,7 @@ pub enum ReadError {
         path.display()
     )]
     NotMcap {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
     },
     /// MCAP, and not ours.
@@ -53,7 +53,7 @@ pub enum ReadError {
         path.display()
     )]
     NotARun {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
     },
     /// Cut off too early to be of use.
@@ -63,17 +63,17 @@ pub enum ReadError {
         Bytes(*bytes)
     )]
     NoManifest {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
-        /// Its length.
+        /// The length of the file.
         bytes: u64,
     },
     /// The manifest is not what its version says.
     #[error("the manifest of {} cannot be parsed: {problem}", path.display())]
     BadManifest {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
-        /// What is wrong.
+        /// The field, and what is wrong with it.
         problem: String,
     },
     /// Written by a later jetlag.
@@ -82,11 +82,11 @@ pub enum ReadError {
         path.display()
     )]
     Newer {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
-        /// Its major version.
+        /// The major version of the file's schemas.
         found: u32,
-        /// Ours.
+        /// The newest major version that this jetlag reads.
         known: u32,
     },
     /// The content makes no sense; what came before it is good.
@@ -96,11 +96,11 @@ pub enum ReadError {
         Bytes(*offset)
     )]
     Damaged {
-        /// Which file.
+        /// The file that was to be read.
         path: PathBuf,
         /// End of the last whole record before.
         offset: u64,
-        /// What is wrong.
+        /// What was found behind that offset.
         error: Damage,
     },
 }
@@ -116,7 +116,7 @@ pub enum Completeness {
         bytes_read: u64,
         /// Length of the file.
         bytes_total: u64,
-        /// Whole chunks.
+        /// How many chunks were read whole.
         chunks: u64,
         /// Latest stamp of any event.
         last: Option<Stamp>,
@@ -131,7 +131,7 @@ pub struct RunReader<R: Read = File> {
     manifest: Manifest,
     /// By schema number: what we know it as.
     schemas: Vec<Option<Kind>>,
-    /// By channel number.
+    /// The channels that were described so far, by their number in the file.
     channels: Vec<Option<Channel>>,
     ledger: Ledger,
     /// As the closing index has them.

@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 use crate::measurand::Measurand;
 use crate::units::{Nanos, Stamp};
 
-/// One telemetry reading.
+/// One reading of one signal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleRecord {
     /// When it was taken.
     pub at: Stamp,
-    /// Sampler: `host`.
+    /// The sampler that read it: `host`, `rails`, ….
     pub source: String,
     /// What was sampled: `cpu_load`, `memory_used`.
     pub signal: String,
@@ -43,14 +43,14 @@ pub enum Averaging {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RailRole {
-    /// No power line.
+    /// The signal is no power line.
     #[default]
     None = 0,
     /// All that the module, the card or the processor takes.
     Total = 1,
     /// One of those that together are all.
     Summand = 2,
-    /// Within the total.
+    /// It is a part of the total, so both must not be added.
     Part = 3,
     /// Within another line, so that adding it counts twice.
     Within = 4,
@@ -84,11 +84,11 @@ impl Serialize for RailRole {
 /// What the readings of one signal mean; recorded once, beside the first of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SignalRecord {
-    /// As in [`SampleRecord`].
+    /// The sampler, as in [`SampleRecord::source`].
     pub source: String,
-    /// As in [`SampleRecord`].
+    /// The signal's name, as in [`SampleRecord::signal`].
     pub signal: String,
-    /// As in [`SampleRecord`].
+    /// The unit, as in [`SampleRecord::unit`].
     pub unit: String,
     /// What it measures, and of what.
     pub measurand: Measurand,
@@ -115,9 +115,9 @@ pub struct SignalRecord {
 pub struct WindowRecord {
     /// [`IDLE_WINDOW`] or [`RECORDING_WINDOW`].
     pub name: String,
-    /// Its beginning.
+    /// The beginning of the window.
     pub from: Stamp,
-    /// Its end.
+    /// The end of the window.
     pub to: Stamp,
 }
 

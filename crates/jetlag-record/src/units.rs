@@ -128,13 +128,13 @@ pub enum QuantityError {
     /// No number before the unit.
     #[error("`{text}` is not a duration: write a number and a unit, such as \"10s\", \"33ms\", \"250us\"")]
     NotADuration {
-        /// What was written.
+        /// The text, as it was written.
         text: String,
     },
     /// A number without its unit.
     #[error("`{text}` has no unit: write \"{text}ms\" or \"{text}s\"")]
     MissingUnit {
-        /// What was written.
+        /// The text, as it was written.
         text: String,
     },
     /// Days, which are not among the units.
@@ -152,7 +152,7 @@ pub enum QuantityError {
     /// A negative, infinite or too long duration.
     #[error("`{text}` is out of range: a duration is from 0 to 292 years")]
     OutOfRange {
-        /// What was written.
+        /// The text, as it was written.
         text: String,
     },
 }

@@ -11,7 +11,7 @@ use crate::{DetectionsRecord, Event, FrameRecord, message};
 
 /// Stands where a record's kind stands, for text of the two ends' own.
 const TEXT: u8 = u8::MAX;
-/// Length and kind.
+/// Bytes before a message's body: its length (4) and its kind (1).
 const HEAD: usize = 5;
 /// More than the detections of any frame take.
 const LONGEST: usize = 64 << 20;
@@ -25,7 +25,7 @@ const STEP: usize = 1 << 20;
     reason = "one at a time, and nearly all are records"
 )]
 pub enum Message {
-    /// A record.
+    /// An event of the run, as the run file has it.
     Event(Event),
     /// Words of the two ends' own.
     Text(String),
@@ -37,7 +37,7 @@ pub enum WireError {
     /// The other end is gone in the middle of a message.
     #[error("the other process ended in the middle of a message")]
     Cut,
-    /// The system refused.
+    /// The system refused to read from the socket.
     #[error("cannot read from the other process: {0}")]
     Read(#[from] std::io::Error),
     /// What came is no message.
@@ -46,9 +46,9 @@ pub enum WireError {
     /// No message has this kind or this length.
     #[error("unknown message of kind {kind} and {length} bytes")]
     Strange {
-        /// Its kind.
+        /// The number of the kind, as it came.
         kind: u8,
-        /// Its length.
+        /// The length of the body, as it came.
         length: usize,
     },
 }
@@ -68,7 +68,7 @@ impl Outbox {
         self.bytes.extend_from_slice(&self.body);
     }
 
-    /// A frame record.
+    /// Adds a frame record.
     pub fn frame(&mut self, record: &FrameRecord) {
         message::encode_frame(&mut self.body, 0, record);
         self.put(Kind::Frame as u8);
@@ -80,7 +80,7 @@ impl Outbox {
         self.put(Kind::Detections as u8);
     }
 
-    /// Any event.
+    /// Adds an event of any kind.
     pub fn event(&mut self, event: &Event) {
         let body = &mut self.body;
         let kind = match event {

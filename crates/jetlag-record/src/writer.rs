@@ -36,7 +36,7 @@ pub enum RecordError {
     /// The file could not be made.
     #[error("cannot create the run file {}: {error}.{}", path.display(), advice(error))]
     Create {
-        /// Where.
+        /// The run file that was to be made.
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,
@@ -48,7 +48,7 @@ pub enum RecordError {
         advice(error)
     )]
     Write {
-        /// Where.
+        /// The run file.
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,
@@ -56,13 +56,13 @@ pub enum RecordError {
     /// An earlier write failed; nothing more is recorded.
     #[error("recording to {} has stopped because an earlier write failed", path.display())]
     Stopped {
-        /// Where.
+        /// The run file.
         path: PathBuf,
     },
     /// A record names a tenant that the manifest does not have.
     #[error("a record is of tenant {tenant}, but the manifest of {} lists {known} tenants", path.display())]
     UnknownTenant {
-        /// Where.
+        /// The run file.
         path: PathBuf,
         /// Its number in the record.
         tenant: u16,
@@ -72,15 +72,15 @@ pub enum RecordError {
     /// The manifest cannot be written as JSON.
     #[error("the manifest of {} cannot be written as JSON: {error}", path.display())]
     Manifest {
-        /// Where.
+        /// The run file.
         path: PathBuf,
-        /// Why.
+        /// What cannot be written as JSON.
         error: serde_json::Error,
     },
     /// The format's own limits.
     #[error("cannot record to {}: {error}", path.display())]
     Format {
-        /// Where.
+        /// The run file.
         path: PathBuf,
         /// What the library said.
         error: McapError,
@@ -261,7 +261,7 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(writer)
     }
 
-    /// Records any event.
+    /// Records an event of any kind on the channel that it belongs to.
     pub fn write(&mut self, event: &Event) -> Result<(), RecordError> {
         match event {
             Event::Frame(r) => self.frame(r),
@@ -330,7 +330,7 @@ impl<W: Write + Seek> RunWriter<W> {
         self.put_tenant(record.tenant, Kind::Range, record.to)
     }
 
-    /// Records one reading.
+    /// Records one reading of a signal, on a channel of the signal's own.
     pub fn sample(&mut self, record: &SampleRecord) -> Result<(), RecordError> {
         message::encode_sample(&mut self.encoded, self.wall.unix_ns(record.at), record);
         // A few dozen signals: looking along them is cheaper than a hash of two strings.

@@ -6,7 +6,7 @@ use super::Style;
 use super::table::{Align, Grid, Ink};
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
 
-/// Writes the comparison.
+/// Writes the comparison of two sides as tables for a terminal.
 pub fn write(comparison: &Comparison, out: &mut dyn Write, style: &Style) -> io::Result<()> {
     let mut sections = vec![sides(comparison, style)];
     for candidate in &comparison.candidates {

@@ -19,11 +19,11 @@ const MOST_SHOWN: usize = 40;
 /// A line of the log, and how often it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LogLine {
-    /// `error`, `warn`, `info`.
+    /// `error`, `warn` or `info`, in lower case.
     pub level: String,
-    /// The text.
+    /// The text that all these lines have.
     pub message: String,
-    /// How often.
+    /// How often it was logged.
     pub count: u64,
 }
 

@@ -21,7 +21,7 @@ pub struct LineError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineErrorKind {
-    /// Nothing but blanks.
+    /// The line is empty, or has nothing but blanks.
     Empty,
     /// Other text: neither a `RAM` field nor two other fields that only tegrastats prints.
     NotTegrastats,
@@ -60,7 +60,7 @@ impl LineError {
         }
     }
 
-    /// What is wrong.
+    /// What is wrong with the line.
     pub fn kind(&self) -> LineErrorKind {
         self.kind
     }

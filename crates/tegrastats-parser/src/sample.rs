@@ -74,11 +74,11 @@ impl Sample<'_> {
 /// Local time as tegrastats stamps it: `MM-DD-YYYY HH:MM:SS`. Prints in that form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Timestamp {
-    /// Four-digit year.
+    /// The year, with four digits.
     pub year: u16,
-    /// 1 to 12.
+    /// The month, 1 to 12.
     pub month: u8,
-    /// 1 to 31.
+    /// The day of the month, 1 to 31.
     pub day: u8,
     /// 0 to 23.
     pub hour: u8,
@@ -119,7 +119,7 @@ pub struct Ram {
 /// Fragmentation: how many free blocks there are of the largest size. Blocks larger than 4 MB are counted as 4 MB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FreeBlocks {
-    /// How many.
+    /// How many free blocks have that size.
     pub count: u32,
     /// Size of one, kB (the line says MB or kB).
     pub block_kb: u32,
@@ -147,12 +147,12 @@ pub struct Iram {
     pub largest_free_kb: Option<u32>,
 }
 
-/// One CPU core.
+/// One processor core, as it stands at the moment of the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Core {
     /// Printed `off`: unplugged, as power modes do. Not a load of 0.
     Offline,
-    /// Running.
+    /// It runs, and has a load and perhaps a clock.
     Online {
         /// Busy share of the interval, percent.
         load_percent: u16,
@@ -183,7 +183,7 @@ pub enum Activity {
 pub enum Clocks {
     /// The line gives none.
     NotShown,
-    /// One clock.
+    /// One clock for the whole engine, MHz.
     One(u32),
     /// A bracketed list, one per graphics cluster.
     Each(Vec<u32>),
@@ -254,7 +254,7 @@ pub struct Mts {
 /// since R36 (`cpu`). `tj` is the hottest on-die sensor; `thermal` is a weighted estimate for fan control.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Temperature<'a> {
-    /// As printed.
+    /// The name, as the line has it.
     pub name: &'a str,
     /// Degrees Celsius. `None` where tegrastats printed [`Temperature::UNREADABLE_C`]: the zone's domain is
     /// power-gated (R34, R35; R36 and later leave the zone out).
@@ -294,7 +294,7 @@ pub struct Rail<'a> {
 /// A piece of text between blanks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// The text.
+    /// The text that no rule of the parser takes, as the line has it.
     pub text: &'a str,
     /// Where it starts in the line: counted in bytes, from 1.
     pub column: usize,

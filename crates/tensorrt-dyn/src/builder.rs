@@ -54,7 +54,7 @@ impl Builder {
         }
     }
 
-    /// The library's version.
+    /// The version of the library that made it.
     #[must_use]
     pub fn version(&self) -> Version {
         self.object.library().version()

@@ -47,7 +47,7 @@ pub enum ContextMemory {
 /// An input or output of an engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorInfo {
-    /// Its name.
+    /// The tensor's name in the network.
     pub name: CString,
     /// Whether it is read or written.
     pub mode: Option<TensorIoMode>,
@@ -86,7 +86,7 @@ impl Engine {
         &self.inner.object
     }
 
-    /// The library's version.
+    /// The version of the library that made it.
     #[must_use]
     pub fn version(&self) -> Version {
         self.object().library().version()

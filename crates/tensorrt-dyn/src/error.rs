@@ -20,16 +20,16 @@ pub enum Error {
     /// The dynamic loader refuses the file.
     #[error("cannot load {}: {reason}", path.display())]
     Open {
-        /// The file.
+        /// The library's file.
         path: PathBuf,
-        /// The loader's words.
+        /// What the dynamic loader said.
         reason: String,
     },
 
     /// A library that loads and is not what its name says.
     #[error("{} is not a {wanted}: it has no function {symbol}", path.display())]
     WrongLibrary {
-        /// The file.
+        /// The library's file.
         path: PathBuf,
         /// What was wanted of it.
         wanted: &'static str,
@@ -40,7 +40,7 @@ pub enum Error {
     /// A release whose layout this build does not know.
     #[error("{} says version {number}: {why}", path.display())]
     UnsupportedVersion {
-        /// The file.
+        /// The library's file.
         path: PathBuf,
         /// What it calls its version.
         number: i32,
@@ -51,7 +51,7 @@ pub enum Error {
     /// A function that this release does not have.
     #[error("{call} does not exist in {version} (it is in {available})")]
     MissingMethod {
-        /// `class::method` in C++.
+        /// The method as C++ writes it, `class::method`.
         call: String,
         /// The release at hand.
         version: Version,
@@ -62,7 +62,7 @@ pub enum Error {
     /// A value of an option that this release does not have.
     #[error("{value} does not exist in {version}")]
     MissingValue {
-        /// `enum::value` in C++.
+        /// The value as C++ writes it, `enum::value`.
         value: String,
         /// The release at hand.
         version: Version,
@@ -71,18 +71,18 @@ pub enum Error {
     /// A library without the half that is needed (lean and dispatch runtimes have no builder).
     #[error("{} has no {missing}: {hint}", path.display())]
     MissingHalf {
-        /// The file.
+        /// The library's file.
         path: PathBuf,
-        /// What it lacks.
+        /// The half that it lacks, as `builder`.
         missing: &'static str,
-        /// What to do.
+        /// What to install or to name instead.
         hint: &'static str,
     },
 
     /// The ONNX parser that belongs to the library is not there.
     #[error("the ONNX parser of {} is not there; tried {}; install it (Debian: libnvonnxparsers, pip: the same package as TensorRT)", library.display(), tried.join("; "))]
     ParserLibrary {
-        /// TensorRT's own file.
+        /// The file of TensorRT that the parser should lie beside.
         library: PathBuf,
         /// Each name and the loader's words.
         tried: Vec<String>,
@@ -91,9 +91,9 @@ pub enum Error {
     /// A call that the library answered with failure, for another reason than full memory.
     #[error("{call} failed in {version}{}", said(messages))]
     Call {
-        /// `class::method` in C++.
+        /// The method as C++ writes it, `class::method`.
         call: String,
-        /// The release.
+        /// The release at hand.
         version: Version,
         /// What it logged and recorded since the call began.
         messages: Messages,
@@ -140,7 +140,7 @@ pub enum Error {
     /// A shape that the library's `Dims` cannot hold.
     #[error("the shape {shape:?} cannot be given to TensorRT: at most 8 dimensions, each within {bits} bits")]
     Shape {
-        /// The shape.
+        /// The extents that were asked for.
         shape: Vec<i64>,
         /// Width of an extent in this release.
         bits: u32,
@@ -160,11 +160,11 @@ pub enum Error {
     /// An index or name that the object does not have.
     #[error("there is no {what} {wanted}; {there}")]
     Absent {
-        /// Kind of thing.
+        /// What kind of thing was asked for, as `tensor`.
         what: &'static str,
         /// What was asked for.
         wanted: String,
-        /// What there is.
+        /// What there is instead: how many, or their names.
         there: String,
     },
 
@@ -173,9 +173,9 @@ pub enum Error {
     TooSmall {
         /// What it is for.
         what: &'static str,
-        /// Bytes needed.
+        /// The bytes that it needs.
         needed: u64,
-        /// Bytes given.
+        /// The bytes that were given.
         given: u64,
     },
 }

@@ -28,12 +28,12 @@ const LOADER_NAMES: [&str; 10] = [
 /// Folders of Python's wheels inside a folder of packages.
 const WHEELS: [&str; 3] = ["tensorrt_libs", "tensorrt_rtx_libs", "tensorrt_lean_libs"];
 
-/// Where to look.
+/// Where a library is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
     /// A folder or file named by the user, with who named it (`--tensorrt`, an environment variable).
     pub explicit: Option<(String, PathBuf)>,
-    /// What stands for `/`.
+    /// The folder that stands for `/`, for tests.
     pub root: PathBuf,
     /// Python environments: `lib/python3*/site-packages` is looked for below each.
     pub python: Vec<PathBuf>,

@@ -144,7 +144,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Flavour and version.
+    /// The version that the library states, TensorRT's or TensorRT-RTX's.
     #[must_use]
     pub fn version(self) -> Version {
         self.0.version

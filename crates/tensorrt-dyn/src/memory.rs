@@ -11,7 +11,7 @@ pub struct HostMemory {
     object: Owned,
 }
 
-/// A serialised engine.
+/// An engine as bytes: what is kept in a file and loaded again.
 pub type Plan = HostMemory;
 
 impl HostMemory {
@@ -22,7 +22,7 @@ impl HostMemory {
         Ok(Self { object })
     }
 
-    /// The bytes.
+    /// The bytes, which live as long as this.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         let data = call!(self.object, host_memory::DATA).unwrap_or(std::ptr::null_mut());

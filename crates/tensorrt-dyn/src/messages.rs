@@ -17,11 +17,11 @@ use crate::sys::values::ErrorCode;
 pub enum Severity {
     /// An internal error of the library.
     InternalError,
-    /// An error.
+    /// A call failed.
     Error,
     /// The library went on, but not quite as asked.
     Warning,
-    /// Progress.
+    /// What goes on, without being a problem.
     Info,
     /// Detail for the library's developers.
     Verbose,
@@ -55,7 +55,7 @@ impl Severity {
 /// One thing that the library said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How grave.
+    /// How serious the library says it is.
     pub severity: Severity,
     /// The code, where it came through the error recorder.
     pub code: Option<ErrorCode>,

@@ -59,7 +59,7 @@ impl Runtime {
         }
     }
 
-    /// The library's version.
+    /// The version of the library that made it.
     #[must_use]
     pub fn version(&self) -> Version {
         self.object.library().version()

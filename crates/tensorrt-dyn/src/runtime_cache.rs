@@ -13,7 +13,7 @@ use crate::object::{Owned, call, check, object};
 use crate::sys::slots_runtime::{runtime_cache, runtime_config};
 use crate::sys::values::{AllocationStrategy, CudaGraphStrategy, KernelSpecialization};
 
-/// Options of contexts.
+/// How contexts of an engine are made, beyond their memory.
 #[derive(Debug)]
 pub struct RuntimeConfig {
     pub(crate) object: Arc<Owned>,

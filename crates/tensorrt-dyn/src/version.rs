@@ -82,16 +82,16 @@ impl Era {
     }
 }
 
-/// A library's version.
+/// The version of a library, which decides where its methods lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
     /// TensorRT or TensorRT-RTX.
     pub flavour: Flavour,
-    /// First part.
+    /// The major version: 10 of 10.3.0.
     pub major: u16,
-    /// Second part.
+    /// The minor version: 3 of 10.3.0.
     pub minor: u16,
-    /// Third part.
+    /// The patch: 0 of 10.3.0.
     pub patch: u16,
     /// Fourth part, where the library tells it (from 10.0 on).
     pub build: Option<u32>,

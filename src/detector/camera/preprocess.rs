@@ -30,7 +30,7 @@ pub enum Layout {
 /// Order of the input's channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 pub enum Colour {
-    /// Red first.
+    /// Red, green, blue.
     #[default]
     Rgb,
     /// Blue first, as OpenCV reads files.
@@ -44,17 +44,17 @@ pub struct InputFormat {
     pub tensor: String,
     /// Width and height in pixels.
     pub size: [usize; 2],
-    /// Order of dimensions.
+    /// The order of the tensor's dimensions.
     pub layout: Layout,
-    /// Order of channels.
+    /// The order of the tensor's channels.
     pub colour: Colour,
     /// How the image is brought to that size.
     pub fit: FitSpec,
     /// `value = (pixel × scale − mean) / std`, per channel in the network's order.
     pub scale: f32,
-    /// See `scale`.
+    /// What is taken away of each channel after scaling; see `scale`.
     pub mean: [f32; 3],
-    /// See `scale`.
+    /// What each channel is divided by at the end; see `scale`.
     pub std: [f32; 3],
 }
 

@@ -103,11 +103,11 @@ pub struct Anchor {
 pub struct Head {
     /// Tensor of seven corrections an anchor.
     pub boxes: String,
-    /// Tensor of scores.
+    /// The name of the output with scores.
     pub scores: String,
     /// Tensor of two direction classes an anchor.
     pub directions: Option<(String, DirectionRule)>,
-    /// Of all these.
+    /// The order of dimensions of all these outputs.
     pub layout: HeadLayout,
     /// Of the tensor of scores.
     pub score_kind: Scores,

@@ -16,23 +16,23 @@ use crate::tensor::{ElementType, HostTensor, Shape, TensorError, TensorSet};
 pub enum Feature {
     /// Forward, in metres, as measured.
     X,
-    /// Left.
+    /// Metres to the left of the sensor.
     Y,
-    /// Up.
+    /// Metres above the sensor.
     Z,
     /// As the source has it.
     Intensity,
     /// Forward from the mean of the pillar's kept points.
     MeanX,
-    /// Left from it.
+    /// Metres to the left of the pillar's mean.
     MeanY,
-    /// Up from it.
+    /// Metres above the pillar's mean.
     MeanZ,
     /// Forward from the middle of the pillar.
     CentreX,
-    /// Left from it.
+    /// Metres to the left of the pillar's centre.
     CentreY,
-    /// Up from it.
+    /// Metres above the pillar's centre.
     CentreZ,
     /// Always 0: the time of a point in networks that take several sweeps at once, given one.
     Zero,
@@ -71,7 +71,7 @@ pub enum Layout {
     Planes(Planes),
     /// One tensor `[1, P, N, F]` (`[P, N, F]` if not batched), and if wanted a mask `[1, P, N, 1]`.
     PillarsPointsFeatures {
-        /// The tensor.
+        /// The name of the network's input.
         tensor: String,
         /// What stands in each place of the last dimension.
         features: Vec<Feature>,
@@ -82,7 +82,7 @@ pub enum Layout {
     },
     /// One tensor `[1, F, P, N]`.
     FeaturesPillarsPoints {
-        /// The tensor.
+        /// The name of the network's input.
         tensor: String,
         /// What stands in each place of the second dimension.
         features: Vec<Feature>,

@@ -6,11 +6,11 @@ use crate::detector::Box3d;
 /// A decoded box that may be reported.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// Confidence.
+    /// Confidence, of which the highest is kept.
     pub score: f32,
     /// Index into the detector's classes.
     pub class: u16,
-    /// The box.
+    /// The box in the frame of the LiDAR.
     pub at: Box3d,
 }
 

@@ -10,7 +10,7 @@ use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 /// The cells of pillars as a network of its own takes them.
 #[derive(Clone, Debug)]
 pub struct CellInput {
-    /// `i32 [P, columns]`.
+    /// The name of an input `i32 [P, columns]`.
     pub tensor: String,
     /// What stands in each column.
     pub columns: Vec<CellColumn>,
@@ -22,9 +22,9 @@ pub struct CellInput {
 
 /// Groups points into pillars and writes what the network is given of them.
 pub struct PillarInput {
-    /// Points to pillars.
+    /// Sorts points into pillars.
     pub voxeliser: Voxeliser,
-    /// Pillars to tensors.
+    /// Writes the pillars into the network's inputs.
     pub encoder: Encoder,
     /// For networks that scatter by themselves.
     pub cells: Option<CellInput>,
@@ -84,7 +84,7 @@ impl CellInput {
 /// Hands the points over as they are: `f32 [1, N, columns]`.
 #[derive(Clone, Debug)]
 pub struct PointInput {
-    /// The network's input.
+    /// The name of the network's input.
     pub tensor: String,
     /// What stands in each column.
     pub columns: Vec<PointColumn>,

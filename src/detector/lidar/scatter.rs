@@ -25,13 +25,13 @@ pub enum FeatureLayout {
 /// Writes each pillar's features into its cell of a canvas `[1, C, ny, nx]`.
 #[derive(Clone, Debug)]
 pub struct Scatter {
-    /// The encoder's output.
+    /// The name of the encoder's output.
     pub features: String,
     /// How it is laid out.
     pub layout: FeatureLayout,
-    /// The backbone's input.
+    /// The name of the backbone's input.
     pub canvas: String,
-    /// Channels of both.
+    /// Channels of a pillar's features, and of the canvas.
     pub channels: usize,
     /// Cells along x and y.
     pub cells: [u32; 2],

@@ -81,7 +81,7 @@ impl Voxeliser {
         }
     }
 
-    /// The grid.
+    /// The grid that points are sorted into.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }

@@ -62,7 +62,7 @@ pub enum Class {
 impl Class {
     /// All of them, in the order of the demo camera network's outputs.
     pub const ALL: [Class; 3] = [Class::Car, Class::Pedestrian, Class::Cyclist];
-    /// KITTI's name.
+    /// The name that KITTI gives the class.
     pub const fn name(self) -> &'static str {
         match self {
             Class::Car => "Car",
@@ -75,7 +75,7 @@ impl Class {
 /// One object and what the sensors see of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Object {
-    /// What it is.
+    /// The class of the object.
     pub class: Class,
     /// Where it is, in the LiDAR frame.
     pub place: Box3d,
@@ -139,18 +139,18 @@ pub struct Scene {
 pub struct Observation {
     /// The camera's image, [`IMAGE_SIZE`].
     pub image: Image,
-    /// The LiDAR's sweep.
+    /// The sweep that the LiDAR sees of the scene.
     pub sweep: PointCloud,
     /// All objects, also those that do not count.
     pub objects: Vec<Object>,
 }
 
 impl Scene {
-    /// The camera's image.
+    /// Draws what the camera sees of the scene.
     pub fn render_camera(&self) -> Image {
         camera::render(&self.layout).0
     }
-    /// The LiDAR's sweep.
+    /// Casts the LiDAR's rays into the scene.
     pub fn sweep(&self) -> PointCloud {
         lidar::sweep(&self.layout)
     }

@@ -33,7 +33,7 @@ pub enum ClockError {
     /// A setting was refused.
     #[error("cannot set {}: {why}{}", path.display(), advice(why))]
     Set {
-        /// Which file.
+        /// The file that was to be written.
         path: PathBuf,
         /// What the system said.
         why: io::Error,
@@ -41,7 +41,7 @@ pub enum ClockError {
     /// The state file could not be written, so nothing was changed.
     #[error("cannot save the current clocks to {}: {why}; nothing was changed{}", path.display(), advice(why))]
     Keep {
-        /// Where.
+        /// The path of the state file.
         path: PathBuf,
         /// What the system said.
         why: io::Error,
@@ -49,7 +49,7 @@ pub enum ClockError {
     /// The state file is there and cannot be read.
     #[error("cannot read the saved clocks in {}: {why}{}", path.display(), advice(why))]
     Unread {
-        /// Which file.
+        /// The path of the state file.
         path: PathBuf,
         /// What the system said.
         why: io::Error,
@@ -57,15 +57,15 @@ pub enum ClockError {
     /// The state file is there and cannot be understood.
     #[error("cannot parse {} ({problem}); set the clocks by hand (a reboot resets them) and remove the file", path.display())]
     State {
-        /// Which file.
+        /// The path of the state file.
         path: PathBuf,
-        /// What is wrong.
+        /// What in it is not understood.
         problem: String,
     },
     /// Somebody else holds the clocks.
     #[error("clocks are locked by process {pid}; wait for it, or stop it")]
     Held {
-        /// Who.
+        /// The process that holds them.
         pid: u32,
     },
     /// Nothing here has a clock that can be set.
@@ -76,17 +76,17 @@ pub enum ClockError {
     /// NVIDIA's library refused.
     #[error("cannot lock the clock of GPU {index}: {problem}")]
     Card {
-        /// Which.
+        /// The card's number, as NVML counts.
         index: u32,
         /// What it said, and what to do.
         problem: String,
     },
-    /// nvpmodel refused.
+    /// nvpmodel refused to set a power mode.
     #[error("cannot set power mode {id}: {problem}")]
     Mode {
-        /// Which.
+        /// The mode's number.
         id: u32,
-        /// What it said.
+        /// What nvpmodel said.
         problem: String,
     },
     /// Not everything could be given back; the state file stays.
@@ -95,9 +95,9 @@ pub enum ClockError {
         count
     )]
     Left {
-        /// How many.
+        /// How many settings are left as they were held.
         count: usize,
-        /// Why.
+        /// Why the first of them was refused.
         first: Box<ClockError>,
     },
 }

@@ -10,24 +10,24 @@ use super::ClockError;
 use crate::board::Roots;
 use crate::files;
 
-/// Where it lies.
+/// The path of the state file, below the machine's root.
 pub const STATE: &str = "/run/jetlag/clocks.json";
 
-/// One setting.
+/// One setting that was changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The file, as the machine calls it.
     pub path: String,
-    /// What it held.
+    /// What it held before, to be written back.
     pub earlier: String,
     /// What it is set to.
     pub value: String,
 }
 
-/// One card.
+/// What was changed of one card.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Card {
-    /// NVML's number.
+    /// The card's number, as NVML counts.
     pub(super) index: u32,
     /// The clock that it is held at, MHz.
     pub(super) mhz: u32,

@@ -16,7 +16,7 @@ pub struct GpuUse {
     pub context_memory: ContextMemory,
     /// Under `Partition`, its share of the multiprocessors; what is left is divided evenly where it is not said.
     pub share: Option<f64>,
-    /// The device's number.
+    /// The device's number, as CUDA counts: 0 is the first.
     pub gpu: u16,
     /// Where steps between and before engines are done.
     pub preprocess: Preprocess,
@@ -25,7 +25,7 @@ pub struct GpuUse {
 /// Where steps are done that a device could do as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preprocess {
-    /// On the host.
+    /// The host prepares each frame.
     #[default]
     Host,
     /// On the GPU, those that there are kernels for: the resize of images, voxelisation, PointPillars' scatter.
@@ -84,9 +84,9 @@ pub enum ContextMemory {
 /// Where an ONNX Runtime session executes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Provider {
-    /// On the GPU.
+    /// ONNX Runtime's CUDA provider, on the GPU.
     #[default]
     Cuda,
-    /// On the processor.
+    /// ONNX Runtime's own kernels, on the processor.
     Cpu,
 }

@@ -18,7 +18,7 @@ pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};
 pub use tenant::{Arrival, BackendChoice, DetectorRef, LatencyModel, Overload, Tenant};
 
-/// A scenario, resolved.
+/// A scenario with every default filled in, as it is run and recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
     /// Names the run and its file.
@@ -36,7 +36,7 @@ pub struct Scenario {
     /// Under `Processes`: whether NVIDIA's Multi-Process Service is used.
     #[serde(default)]
     pub mps: Mps,
-    /// How releases wait.
+    /// How a tenant waits for its next release: asleep, or in a loop for the last stretch.
     pub release: Release,
     /// What is measured before the tenants run together.
     pub baseline: Baseline,
@@ -58,7 +58,7 @@ pub struct Scenario {
     pub watchdog: Nanos,
     /// Promises that the exit code reports on.
     pub expect: Vec<String>,
-    /// Who runs.
+    /// The tenants, in the order of the file; a record names one by its index here.
     pub tenants: Vec<Tenant>,
 }
 
@@ -109,7 +109,7 @@ impl Scenario {
 /// Which clock drives the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClockKind {
-    /// CLOCK_MONOTONIC.
+    /// CLOCK_MONOTONIC: the run takes as long as it says.
     #[default]
     Real,
     /// Simulated time; every tenant must then be on `sim` or `null`.
@@ -156,7 +156,7 @@ pub enum Release {
 /// What is done with the machine's clocks while a run goes on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Clocks {
-    /// Nothing.
+    /// Clocks stay as they are found.
     #[default]
     AsIs,
     /// They are held at their highest, and given back afterwards. It takes root.
@@ -195,7 +195,7 @@ impl Matrix {
 /// One tenant at several rates, a phase for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
-    /// Whose rate.
+    /// The tenant whose rate changes from step to step.
     pub tenant: String,
     /// Frames per second, in this order.
     pub hz: Vec<f64>,

@@ -26,7 +26,7 @@ pub enum SourceSpec {
     Empty,
     /// A folder of JPEG or PNG images, in name order.
     Images {
-        /// The folder.
+        /// The folder with the images.
         path: PathBuf,
         /// Start again at the end.
         repeat: bool,
@@ -36,7 +36,7 @@ pub enum SourceSpec {
     },
     /// A folder of .bin or .pcd sweeps, in name order.
     Points {
-        /// The folder.
+        /// The data set's folder.
         path: PathBuf,
         /// Start again at the end.
         repeat: bool,
@@ -48,7 +48,7 @@ pub enum SourceSpec {
     },
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
     Synthetic {
-        /// Which sensor.
+        /// The sensor whose frames are made.
         sensor: Sensor,
         /// How many scenes are made, before they come round again.
         scenes: usize,

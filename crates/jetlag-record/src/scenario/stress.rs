@@ -9,7 +9,7 @@ use crate::units::Nanos;
 /// below 1 spaces the bursts out, so that over a few milliseconds the load is steady.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stress {
-    /// What is loaded.
+    /// What it loads: one resource of the machine.
     pub resource: Resource,
     /// Part of what the resource does alone, above 0 and at most 1.
     pub level: f64,

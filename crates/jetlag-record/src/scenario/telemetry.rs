@@ -7,7 +7,7 @@ use crate::units::Nanos;
 /// Sampling beside the tenants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Telemetry {
-    /// Time between samples.
+    /// Time between two readings, where a sensor allows it.
     pub interval: Nanos,
     /// What is sampled; where it is not said, all that the machine has (tegrastats only where nothing
     /// else tells a Jetson's power).
@@ -30,7 +30,7 @@ pub enum TelemetrySource {
     Gpu,
     /// A Jetson's memory controller: clock and activity.
     Emc,
-    /// Fans.
+    /// Speeds of the fans.
     Fan,
     /// The power mode of a Jetson.
     PowerMode,

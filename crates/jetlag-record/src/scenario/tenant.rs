@@ -16,7 +16,7 @@ pub struct Tenant {
     pub name: String,
     /// What it runs; none for tenants that only simulate.
     pub detector: Option<DetectorRef>,
-    /// What executes it.
+    /// What executes its networks.
     pub backend: BackendChoice,
     /// Why that backend, where `Auto` chose.
     pub backend_reason: Option<String>,
@@ -93,7 +93,7 @@ pub enum BackendChoice {
         /// Whether to record time per layer.
         profile: bool,
     },
-    /// ONNX Runtime.
+    /// Microsoft's ONNX Runtime, from a library that is found at run time.
     OnnxRuntime {
         /// On the GPU or the processor.
         provider: Provider,
@@ -104,7 +104,7 @@ pub enum BackendChoice {
     Stress(Stress),
     /// A seeded latency model.
     Sim(LatencyModel),
-    /// Returns at once.
+    /// Returns at once, with no detection: what jetlag itself costs.
     Null,
 }
 
@@ -147,27 +147,27 @@ impl BackendChoice {
 /// How long a simulated inference takes when it is alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LatencyModel {
-    /// Always the same.
+    /// Every frame takes the same time.
     Fixed(Nanos),
     /// Normal, cut off at zero.
     Normal {
-        /// Mean.
+        /// Mean of all frames.
         mean: Nanos,
-        /// Standard deviation.
+        /// Standard deviation of all frames.
         sd: Nanos,
     },
     /// Lognormal, by its median and the standard deviation of its logarithm.
     LogNormal {
-        /// Median.
+        /// Median of all frames.
         median: Nanos,
         /// Standard deviation of the natural logarithm.
         sigma: f64,
     },
     /// One of two values.
     Bimodal {
-        /// The usual one.
+        /// What most frames take.
         fast: Nanos,
-        /// The other.
+        /// What the slow share of them takes.
         slow: Nanos,
         /// Share of frames, 0..=1, that take the other.
         slow_share: f64,
@@ -183,16 +183,16 @@ pub enum Arrival {
     Closed,
     /// Every `1/hz`, from `phase` on, each moved by a uniform ±`jitter`.
     Periodic {
-        /// Rate.
+        /// Releases a second.
         hz: f64,
         /// Offset of the first release from the common epoch.
         phase: Nanos,
         /// Largest deviation of a release from its period.
         jitter: Nanos,
     },
-    /// Exponential gaps.
+    /// Releases at random, independent of each other: gaps are exponential.
     Poisson {
-        /// Mean rate.
+        /// Releases a second, on average.
         hz: f64,
     },
     /// At the source's capture times.
@@ -210,12 +210,12 @@ pub enum Overload {
         /// Frames that may wait.
         capacity: usize,
     },
-    /// Keep the newest.
+    /// The frame that has waited longest goes.
     DropOldest {
         /// Frames that may wait.
         queue: usize,
     },
-    /// Keep the oldest.
+    /// The frame that comes last goes.
     DropNewest {
         /// Frames that may wait.
         queue: usize,

@@ -6,7 +6,7 @@ use crate::analysis::Summary;
 use crate::analysis::summary::{Stats, TenantSummary, Unit, Verdict};
 use crate::text::number::{UNKNOWN, or_unknown, percent, short};
 
-/// Writes it.
+/// Writes the summary as Markdown tables.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     let run = &summary.run;
     let verdict = match (run.verdict, run.findings.len()) {

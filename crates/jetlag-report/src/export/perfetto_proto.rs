@@ -36,7 +36,7 @@ pub(super) struct Clock {
     pub(super) timestamp: Option<u64>,
 }
 
-/// Wall clock.
+/// Perfetto's number for the wall clock.
 pub(super) const REALTIME: u32 = 1;
 /// The clock that a trace without another word is on.
 pub(super) const BOOTTIME: u32 = 6;

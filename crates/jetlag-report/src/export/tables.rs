@@ -11,22 +11,22 @@ use crate::units::Nanos;
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// UTF-8.
+    /// Text, in UTF-8.
     Text,
     /// A whole number that may be negative: stamps and durations.
     Int,
     /// A whole number from 0.
     Count,
-    /// A reading.
+    /// A number that may have a fraction, as a reading has.
     Real,
-    /// True or false.
+    /// Yes or no: `true` or `false`.
     Flag,
 }
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// With the unit.
+    /// Its heading, which ends in the unit.
     pub name: &'static str,
     /// What its values are.
     pub kind: Kind,
@@ -37,7 +37,7 @@ pub struct Column {
 /// A table: its name without extension, and its columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
-    /// `frames` of `frames.csv`.
+    /// The file's name without its ending: `frames` of `frames.csv`.
     pub name: &'static str,
     /// In the order of the file.
     pub columns: &'static [Column],
@@ -64,7 +64,7 @@ const TELEMETRY: usize = 1;
 const LAYERS: usize = 2;
 const RANGES: usize = 3;
 
-/// All tables.
+/// The tables of an export, in the order in which they are written.
 pub const TABLES: [Table; 4] = [
     Table {
         name: "frames",

@@ -13,7 +13,7 @@ use crate::units::Bytes;
 /// Values of more characters take the whole width.
 const LONG: usize = 44;
 
-/// What was promised.
+/// The expectations, and whether each held; nothing where the scenario has none.
 pub(super) fn expectations(summary: &Summary, prefix: &str) -> Option<Section> {
     let mut table = Table::new("", &["expectation", "", "#found", ""]);
     for result in &summary.expectations {
@@ -42,7 +42,7 @@ pub(super) fn expectations(summary: &Summary, prefix: &str) -> Option<Section> {
     })
 }
 
-/// What ran where.
+/// What ran where: facts of the machine and of each tenant.
 pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Section {
     let mut facts: Vec<(String, String, bool)> = Vec::new();
     let mut fact = |name: &str, value: String| {

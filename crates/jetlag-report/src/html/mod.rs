@@ -22,7 +22,7 @@ use view::{Block, Section, Words, words};
 
 /// A run and what it was of.
 pub struct Reported {
-    /// What ran.
+    /// The manifest of the run file.
     pub manifest: Manifest,
     /// What it came to.
     pub summary: Summary,

@@ -346,7 +346,7 @@ fn likely_cause(slow: &SlowFrame) -> Cell {
     cell(cause).note(&slow.explanation).class(class)
 }
 
-/// Time per layer.
+/// The time of each layer; nothing where none was profiled.
 pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
     let mut blocks = Vec::new();
     for (number, tenant) in summary

@@ -84,7 +84,7 @@ pub(super) struct Column {
     pub(super) number: bool,
 }
 
-/// A cell.
+/// One cell of a table, with what its colour says.
 #[derive(Default)]
 pub(super) struct Cell {
     pub(super) text: String,

@@ -94,7 +94,7 @@ impl Control {
         self.text("double_flavour")
     }
 
-    /// Frames enqueued.
+    /// How many frames were enqueued since the start or the last [`Control::reset`].
     pub fn enqueued(&self) -> u64 {
         // SAFETY: `uint64_t f()` in control.h.
         unsafe { self.get::<unsafe extern "C" fn() -> u64>("double_enqueued")() }
@@ -138,7 +138,7 @@ impl Control {
         self.set("double_set_build_step_ms", ms);
     }
 
-    /// Whether enqueueV3 computes.
+    /// Whether `enqueueV3` computes outputs (it does at first) or returns at once.
     pub fn set_compute(&self, on: bool) {
         self.set("double_set_compute", on.into());
     }

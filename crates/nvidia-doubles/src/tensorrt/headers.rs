@@ -20,7 +20,7 @@ const TABLES: [&str; 3] = ["trt-8.6.1", "trt-8.5.3", "trt-10.3.0"];
 /// Tables that are used beside these where `JETLAG_DOUBLE_ALL_TABLES=1` asks: first and last of eras A and B.
 const MORE_TABLES: [&str; 2] = ["trt-10.0.1", "trt-10.16"];
 
-/// What was found.
+/// The header folders of this machine, and what it lacks.
 pub(super) struct Found {
     pub(super) folders: Vec<Headers>,
     /// What was looked for besides and is not there, with the reason.

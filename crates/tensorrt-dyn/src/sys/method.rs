@@ -15,7 +15,7 @@ pub type Event = *mut c_void;
 /// A method's slot in one era's vtable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// The era.
+    /// The era whose column this is.
     pub era: Era,
     /// Index from the vtable's address point.
     pub index: usize,

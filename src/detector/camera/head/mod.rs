@@ -102,9 +102,9 @@ pub enum HeadError {
         "output `{tensor}` has shape {found}, expected {expected}; check classes, strides and input size"
     )]
     Shape {
-        /// The output.
+        /// The name of the network's output.
         tensor: String,
-        /// Its shape.
+        /// The shape that the network gave it.
         found: Shape,
         /// The shape that classes and strides lead to, and from which of them it comes.
         expected: String,

@@ -73,7 +73,7 @@ pub(super) struct Stripe {
 /// A chart: for wide pages and for narrow ones, and what it shows in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Figure {
-    /// Both, as markup.
+    /// The drawing for wide pages and the one for narrow ones, as markup.
     pub(super) svg: String,
 }
 
