@@ -1,6 +1,11 @@
 //! Ranges for NVIDIA's profilers, as a tool sees them that is put into the process in the way of NVTX 3 (feature `nvtx`).
 
-use crate::common::cuda;
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[allow(dead_code, unreachable_pub, reason = "shared by test programs")]
+mod common;
+
+use common::cuda;
 
 use std::collections::BTreeMap;
 use std::path::Path;
