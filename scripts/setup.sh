@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
+# libclang (for the feature nvtx, which releases have),
 # the independent readers (Python packages, in .venv) that the tests hold the run file against, NVIDIA's TensorRT
 # and NVRTC libraries that need no GPU, ONNX Runtime and Perfetto's page (Python wheels, in .venvs), a browser, qemu for the
 # aarch64 build, systemd's check of units, busybox, ssh's server for the tests of `jetlag deploy` (only where installing it starts no service), and cargo-deny.
@@ -19,6 +20,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 missing=()
 command -v cc >/dev/null || missing+=(build-essential)
 if $want_test; then
+  compgen -G '/usr/lib/llvm-*/lib/libclang.so*' >/dev/null || missing+=(libclang-dev) # for the feature nvtx
   command -v c++ >/dev/null || missing+=(g++) # for the tests' stand-in for TensorRT
   command -v valgrind >/dev/null || missing+=(valgrind) # for scripts/leak_check.sh
   command -v chromium >/dev/null || missing+=(chromium) # opens the pages that `jetlag report --html` writes

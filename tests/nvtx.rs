@@ -1,5 +1,7 @@
 //! Ranges for NVIDIA's profilers, as a tool sees them that is put into the process in the way of NVTX 3 (feature `nvtx`).
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};

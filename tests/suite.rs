@@ -36,8 +36,6 @@ mod lidar_models;
 mod loaded_plans;
 mod monitor;
 mod network_facts;
-#[cfg(all(feature = "cpu", feature = "gpu", feature = "nvtx"))]
-mod nvtx;
 #[cfg(all(feature = "cpu", feature = "onnxruntime"))]
 mod onnxruntime;
 mod permissions;

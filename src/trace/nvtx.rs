@@ -1,20 +1,19 @@
-//! NVTX without its headers: the way in which an application and a tool find each other.
+//! NVTX through NVIDIA's own headers, as `nvtx-sys` binds them; building that takes libclang.
 //!
-//! A tool (Nsight Systems, say) names its library in `NVTX_INJECTION64_PATH`. The application loads it and calls its
-//! `InitializeInjectionNvtx2` with a function that answers tables of places for functions; the tool puts its own there. NVTX
-//! 3's headers do that in C, and binding them needs libclang to build; the protocol is small and has been stable since
-//! 2017, so it is spoken here. Layouts are those of `nvToolsExt.h` and `nvtxTypes.h` of NVTX 3.
-//!
-//! The tool's library is never unloaded. Without a tool a range costs one atomic load.
+//! The headers find the tool by themselves at the first call: a tool (Nsight Systems, say) names its library in
+//! `NVTX_INJECTION64_PATH`. Without a tool a range costs one atomic load. The crate `nvtx` above `nvtx-sys` is not for us: it
+//! keeps every text that a range was ever named by, and each of our ranges has another.
 #![allow(
     unsafe_code,
-    reason = "calls of a tool's functions; each block states the fact that it relies on"
+    reason = "calls of NVTX's functions; each block states the fact that it relies on"
 )]
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::CStr;
 use std::io::Write;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nvtx_sys::{EventAttributes, MessageType, MessageValue, PayloadType, PayloadValue, ffi};
 
 use super::Traced;
 
@@ -22,137 +21,11 @@ use super::Traced;
 const TOOL: &str = "NVTX_INJECTION64_PATH";
 /// Longest name of a range, with the zero at its end; longer ones are cut.
 const NAME_BYTES: usize = 128;
-/// `NVTX_VERSION`.
-const VERSION: u16 = 3;
 
-/// Modules of functions, by `NvtxCallbackModule`, with how many each has (the first place of each stays empty).
-const MODULE_SIZES: [usize; 7] = [0, 16, 9, 15, 7, 16, 7];
-/// `NVTX_CB_MODULE_CORE2`: functions of domains.
-const CORE2: usize = 5;
-const RANGE_PUSH: usize = 4;
-const RANGE_POP: usize = 5;
-const NAME_CATEGORY: usize = 8;
-const DOMAIN_CREATE: usize = 12;
-
-/// `nvtxEventAttributes_t`.
-#[repr(C)]
-struct Attributes {
-    version: u16,
-    size: u16,
-    category: u32,
-    color_type: i32,
-    color: u32,
-    payload_type: i32,
-    reserved: i32,
-    payload: u64,
-    message_type: i32,
-    message: *const c_char,
-}
-
-/// `NVTX_PAYLOAD_TYPE_UNSIGNED_INT64`.
-const PAYLOAD_U64: i32 = 1;
-/// `NVTX_MESSAGE_TYPE_ASCII`.
-const MESSAGE_ASCII: i32 = 1;
-
-type Domain = *mut c_void;
-type Push = unsafe extern "C" fn(Domain, *const Attributes) -> c_int;
-type Pop = unsafe extern "C" fn(Domain) -> c_int;
-type NameCategory = unsafe extern "C" fn(Domain, u32, *const c_char);
-type CreateDomain = unsafe extern "C" fn(*const c_char) -> Domain;
-type GetTable = extern "C" fn(u32) -> *const c_void;
-type Initialize = unsafe extern "C" fn(GetTable) -> c_int;
-
-/// A place where a tool puts a function.
-type Place = AtomicPtr<c_void>;
-
-/// All places, and the table of each module's.
-struct Tables {
-    places: [[Place; 16]; 7],
-    tables: OnceLock<[[usize; 17]; 7]>,
-}
-
-static TABLES: Tables = Tables {
-    places: [const { [const { Place::new(std::ptr::null_mut()) }; 16] }; 7],
-    tables: OnceLock::new(),
-};
-
-impl Tables {
-    /// Addresses of a module's places, by the functions' numbers, ended by a zero.
-    fn of(&'static self, module: usize) -> &'static [usize; 17] {
-        let all = self.tables.get_or_init(|| {
-            let mut tables = [[0; 17]; 7];
-            for ((table, places), size) in tables.iter_mut().zip(&self.places).zip(MODULE_SIZES) {
-                for (address, place) in table.iter_mut().zip(places).take(size).skip(1) {
-                    *address = std::ptr::from_ref(place) as usize;
-                }
-            }
-            tables
-        });
-        &all[module]
-    }
-}
-
-/// `NvtxExportTableCallbacks`.
-#[repr(C)]
-struct Callbacks {
-    size: usize,
-    functions: extern "C" fn(c_int, *mut *const usize, *mut c_uint) -> c_int,
-}
-
-/// `NvtxExportTableVersionInfo`.
-#[repr(C)]
-struct VersionInfo {
-    size: usize,
-    version: u32,
-    reserved: u32,
-    set_tool_version: extern "C" fn(u32),
-}
-
-static CALLBACKS: Callbacks = Callbacks {
-    size: size_of::<Callbacks>(),
-    functions: module_functions,
-};
-
-static VERSION_INFO: VersionInfo = VersionInfo {
-    size: size_of::<VersionInfo>(),
-    version: VERSION as u32,
-    reserved: 0,
-    set_tool_version,
-};
-
-extern "C" fn set_tool_version(_: u32) {}
-
-extern "C" fn export_table(which: u32) -> *const c_void {
-    match which {
-        1 => std::ptr::from_ref(&CALLBACKS).cast(),
-        3 => std::ptr::from_ref(&VERSION_INFO).cast(),
-        _ => std::ptr::null(),
-    }
-}
-
-extern "C" fn module_functions(module: c_int, table: *mut *const usize, size: *mut c_uint) -> c_int {
-    let module = usize::try_from(module).unwrap_or(0);
-    if module == 0 || module >= MODULE_SIZES.len() {
-        return 0;
-    }
-    // SAFETY: the tool gives places for both answers, or none.
-    unsafe {
-        if let Some(table) = table.as_mut() {
-            *table = TABLES.of(module).as_ptr();
-        }
-        if let Some(size) = size.as_mut() {
-            *size = MODULE_SIZES[module] as c_uint;
-        }
-    }
-    1
-}
-
-/// The functions of the tool that listens.
+/// The tool that listens.
 struct Tool {
+    /// Address of our domain, which only the tool looks into.
     domain: usize,
-    push: Push,
-    pop: Pop,
-    name_category: Option<NameCategory>,
     /// Tenants whose category was named, a bit each; those beyond 64 have a category without a name.
     named: AtomicU64,
 }
@@ -164,78 +37,46 @@ fn tool() -> Option<&'static Tool> {
 }
 
 fn attach() -> Option<Tool> {
-    let path = std::env::var_os(TOOL).filter(|path| !path.is_empty())?;
-    let shown = std::path::Path::new(&path).display();
-    // SAFETY: the user names the library in order to have it loaded.
-    let library = match unsafe { libloading::Library::new(&path) } {
-        Ok(library) => library,
-        Err(error) => {
-            log::warn!("{TOOL} names {shown}, which cannot be loaded: {error}");
-            return None;
-        }
-    };
-    // SAFETY: the type is that of nvtxTypes.h.
-    let initialize = match unsafe { library.get::<Initialize>(b"InitializeInjectionNvtx2\0") } {
-        Ok(found) => *found,
-        Err(_) => {
-            log::warn!(
-                "{TOOL} names {shown}, which is not an NVTX tool (it has no InitializeInjectionNvtx2)"
-            );
-            return None;
-        }
-    };
-    // Its functions are called until the process ends.
-    std::mem::forget(library);
-    // SAFETY: the function answers tables that live as long as the process.
-    if unsafe { initialize(export_table) } == 0 {
-        log::warn!("the NVTX tool {shown} did not start");
-        return None;
+    // SAFETY: a text that ends with a zero.
+    let domain = unsafe { ffi::nvtxDomainCreateA(c"jetlag".as_ptr()) };
+    if !domain.is_null() {
+        return Some(Tool {
+            domain: domain as usize,
+            named: AtomicU64::new(0),
+        });
     }
-    // SAFETY: the tool put a function of this type at this number, or left the place empty.
-    let (create, push, pop, name_category) = unsafe {
-        (
-            function::<CreateDomain>(DOMAIN_CREATE),
-            function::<Push>(RANGE_PUSH)?,
-            function::<Pop>(RANGE_POP)?,
-            function::<NameCategory>(NAME_CATEGORY),
-        )
-    };
-    // SAFETY: a text that ends with a zero. A tool without domains takes null, the default one.
-    let domain = create.map_or(0, |create| unsafe { create(c"jetlag".as_ptr()) } as usize);
-    Some(Tool {
-        domain,
-        push,
-        pop,
-        name_category,
-        named: AtomicU64::new(0),
-    })
-}
-
-/// # Safety
-/// `T` is the type of the function with this number.
-unsafe fn function<T: Copy>(number: usize) -> Option<T> {
-    const { assert!(size_of::<T>() == size_of::<*mut c_void>()) };
-    let address = TABLES.places[CORE2][number].load(Ordering::Acquire);
-    // SAFETY: not null, and of the type that the caller vouches for.
-    (!address.is_null()).then(|| unsafe { std::mem::transmute_copy(&address) })
+    if let Some(path) = std::env::var_os(TOOL).filter(|path| !path.is_empty()) {
+        let shown = std::path::Path::new(&path).display();
+        log::warn!("{TOOL} names {shown}, which cannot be loaded or is no NVTX tool: nothing is traced");
+    }
+    None
 }
 
 impl Tool {
+    fn domain(&self) -> ffi::nvtxDomainHandle_t {
+        self.domain as ffi::nvtxDomainHandle_t
+    }
+
     fn begin(&self, name: &CStr, category: u32, frame: Option<u64>) {
-        let attributes = Attributes {
-            version: VERSION,
-            size: size_of::<Attributes>() as u16,
+        let payload_type = frame.map_or(0, |_| PayloadType::NVTX_PAYLOAD_TYPE_UNSIGNED_INT64.into());
+        let attributes = EventAttributes {
+            version: nvtx_sys::NVTX_VERSION as u16,
+            size: nvtx_sys::NVTX_EVENT_ATTRIBUTES_SIZE as u16,
             category,
-            color_type: 0,
+            colorType: 0,
             color: 0,
-            payload_type: if frame.is_some() { PAYLOAD_U64 } else { 0 },
-            reserved: 0,
-            payload: frame.unwrap_or(0),
-            message_type: MESSAGE_ASCII,
-            message: name.as_ptr(),
+            payloadType: payload_type,
+            reserved0: 0,
+            payload: PayloadValue {
+                ullValue: frame.unwrap_or(0),
+            },
+            messageType: MessageType::NVTX_MESSAGE_TYPE_ASCII.into(),
+            message: MessageValue {
+                ascii: name.as_ptr(),
+            },
         };
-        // SAFETY: the tool reads what it is given before it returns.
-        unsafe { (self.push)(self.domain as Domain, &raw const attributes) };
+        // SAFETY: the tool reads what it is given before it returns; the domain is its own.
+        unsafe { ffi::nvtxDomainRangePushEx(self.domain(), &raw const attributes) };
     }
 
     /// The tenant's category: 1 for the first, as 0 is none.
@@ -244,14 +85,14 @@ impl Tool {
             u32::from(traced.tenant) + 1,
             1_u64.checked_shl(traced.tenant.into()),
         );
-        if let (Some(bit), Some(name_category)) = (bit, self.name_category)
+        if let Some(bit) = bit
             && self.named.load(Ordering::Relaxed) & bit == 0
             && self.named.fetch_or(bit, Ordering::Relaxed) & bit == 0
         {
             let mut name = Name::default();
             let _ = write!(name, "{}", traced.name);
-            // SAFETY: a text that ends with a zero.
-            unsafe { name_category(self.domain as Domain, number, name.as_c_str().as_ptr()) };
+            // SAFETY: a text that ends with a zero; the domain is the tool's own.
+            unsafe { ffi::nvtxDomainNameCategoryA(self.domain(), number, name.as_c_str().as_ptr()) };
         }
         number
     }
@@ -309,34 +150,12 @@ pub(super) fn push(name: &str) {
 pub(super) fn pop() {
     let Some(tool) = tool() else { return };
     // SAFETY: the domain is the tool's own.
-    unsafe { (tool.pop)(tool.domain as Domain) };
+    unsafe { ffi::nvtxDomainRangePop(tool.domain()) };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn attributes_have_the_layout_of_the_headers() {
-        assert_eq!(size_of::<Attributes>(), 48);
-        assert_eq!(std::mem::offset_of!(Attributes, payload), 24);
-        assert_eq!(std::mem::offset_of!(Attributes, message), 40);
-    }
-
-    #[test]
-    fn tables_end_where_their_module_does() {
-        for (module, size) in MODULE_SIZES.iter().enumerate().skip(1) {
-            let table = TABLES.of(module);
-            assert_eq!(table[0], 0);
-            assert!(table[1..*size].iter().all(|address| *address != 0));
-            assert!(table[*size..].iter().all(|address| *address == 0));
-        }
-        let mut size = 0;
-        assert_eq!(module_functions(0, std::ptr::null_mut(), &raw mut size), 0);
-        assert_eq!(module_functions(7, std::ptr::null_mut(), &raw mut size), 0);
-        assert_eq!(module_functions(5, std::ptr::null_mut(), &raw mut size), 1);
-        assert_eq!(size, 16);
-    }
 
     #[test]
     fn long_names_are_cut_and_end() {
