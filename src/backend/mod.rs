@@ -222,9 +222,9 @@ pub struct StageTimes {
 
 /// One frame in flight: its memory and its execution.
 pub trait Slot: Send {
-    /// The frame's tensors.
+    /// The frame's tensors. From `submit` to the end of `wait` they may be a device's, and then have no bytes here.
     fn tensors(&self) -> &TensorSet;
-    /// The frame's tensors, to be filled.
+    /// The frame's tensors, to be filled in place; as [`Slot::tensors`].
     fn tensors_mut(&mut self) -> &mut TensorSet;
     /// Starts execution and returns without waiting for it.
     fn submit(&mut self) -> Result<(), BackendError>;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::opening;
 use super::outcome::WrongUse;
 use crate::backend::cpu::CpuBackend;
-use crate::backend::tensorrt::calibrate::Frames;
+use crate::backend::tensorrt::calibrate::{FrameError, Frames};
 use crate::backend::{Backend, Slot};
 use crate::detector::{Carry, Detector, Preprocess};
 use crate::scenario::{self, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, ResolveEnv, Sensor, SourceSpec};
@@ -124,28 +124,16 @@ pub(super) fn describe(text: &str, frames: u32) -> String {
 }
 
 impl Frames for DetectorFrames {
-    fn advance(&mut self) -> Result<bool, String> {
-        if self.left == 0
-            || !self
-                .source
-                .acquire(&mut self.frame)
-                .map_err(|error| error.to_string())?
-        {
+    fn advance(&mut self) -> Result<bool, FrameError> {
+        if self.left == 0 || !self.source.acquire(&mut self.frame)? {
             return Ok(false);
         }
         self.left -= 1;
-        self.source
-            .decode(&mut self.frame)
-            .map_err(|error| error.to_string())?;
+        self.source.decode(&mut self.frame)?;
         let inputs = self.slot.tensors_mut();
-        self.preprocess
-            .run(&self.frame, inputs, &mut self.carry)
-            .map_err(|error| error.to_string())?;
+        self.preprocess.run(&self.frame, inputs, &mut self.carry)?;
         if self.executes {
-            self.slot
-                .submit()
-                .and_then(|()| self.slot.wait())
-                .map_err(|error| error.to_string())?;
+            self.slot.submit().and_then(|()| self.slot.wait())?;
         }
         Ok(true)
     }

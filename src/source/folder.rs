@@ -13,6 +13,8 @@ use crate::files;
 pub trait FileKind: Send {
     /// The content that is made of them.
     const CONTENT: ContentKind;
+    /// What can be wrong with a file's bytes.
+    type Error: std::error::Error;
     /// One of them, and several.
     const WORDS: [&str; 2];
 
@@ -22,8 +24,8 @@ pub trait FileKind: Send {
     /// Makes content of a file's bytes.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with them.
-    fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String>;
+    /// They are not such content.
+    fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), Self::Error>;
 }
 
 /// A [`Source`] over the files of a folder.
@@ -117,9 +119,9 @@ impl<K: FileKind> Source for Folder<K> {
         };
         self.kind
             .decode(path, &frame.raw, &mut frame.content)
-            .map_err(|problem| SourceError::BadFile {
+            .map_err(|error| SourceError::BadFile {
                 path: path.clone(),
-                problem,
+                problem: error.to_string(),
             })
     }
 

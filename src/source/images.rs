@@ -10,7 +10,7 @@ mod orientation;
 
 use std::path::Path;
 
-pub use decode::{decode_image, decode_image_of};
+pub use decode::{ImageError, decode_image, decode_image_of};
 
 use super::folder::{FileKind, Folder};
 use super::{Content, ContentKind, Image, SourceError};
@@ -45,13 +45,14 @@ pub fn open(path: &Path, repeat: bool, max_megapixels: u32) -> Result<ImageFolde
 
 impl FileKind for ImageFile {
     const CONTENT: ContentKind = ContentKind::Image;
+    type Error = ImageError;
     const WORDS: [&str; 2] = ["image", "images"];
 
     fn longest(&self, _: &Path) -> (u64, &'static str) {
         (self.most_pixels * PIXEL_BYTES + OTHER_BYTES, "max_megapixels")
     }
 
-    fn decode(&self, _: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String> {
+    fn decode(&self, _: &Path, bytes: &[u8], content: &mut Content) -> Result<(), ImageError> {
         if !matches!(content, Content::Image(_)) {
             *content = Content::Image(Image::default());
         }

@@ -47,6 +47,7 @@ pub fn open(
 
 impl FileKind for PointFile {
     const CONTENT: ContentKind = ContentKind::Points;
+    type Error = PointsError;
     const WORDS: [&str; 2] = ["sweep", "sweeps"];
 
     fn longest(&self, file: &Path) -> (u64, &'static str) {
@@ -58,7 +59,7 @@ impl FileKind for PointFile {
         (bytes, "max_points")
     }
 
-    fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), String> {
+    fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), PointsError> {
         if !matches!(content, Content::Points(_)) {
             *content = Content::Points(PointCloud::default());
         }
@@ -67,7 +68,7 @@ impl FileKind for PointFile {
         };
         points.clear();
         if has_ending(file, &["pcd"]) {
-            pcd::parse(bytes, points, self.max_points as usize)?;
+            pcd::parse(bytes, points, self.max_points as usize).map_err(PointsError::Pcd)?;
         } else {
             parse_bin(bytes, self.format, points)?;
         }
@@ -87,7 +88,27 @@ fn layout(format: PointFormat) -> (usize, &'static str) {
     }
 }
 
-fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> Result<(), String> {
+/// Why bytes are no sweep.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PointsError {
+    /// No whole number of points.
+    #[error("{bytes} bytes is not a multiple of {size}, the size of a point as {columns}; {instead}")]
+    NotWhole {
+        /// How many there are.
+        bytes: usize,
+        /// Bytes of a point.
+        size: usize,
+        /// The format's columns, in words.
+        columns: &'static str,
+        /// Whether they are points of the other format.
+        instead: String,
+    },
+    /// What is wrong with a PCD file.
+    #[error("{0}")]
+    Pcd(String),
+}
+
+fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> Result<(), PointsError> {
     let (size, columns) = layout(format);
     if !bytes.len().is_multiple_of(size) {
         let other = match format {
@@ -103,10 +124,12 @@ fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> R
         } else {
             format!("nor of {other_size}, the size as {other_columns}: the file is truncated or not a sweep")
         };
-        return Err(format!(
-            "{} bytes is not a multiple of {size}, the size of a point as {columns}; {instead}",
-            bytes.len()
-        ));
+        return Err(PointsError::NotWhole {
+            bytes: bytes.len(),
+            size,
+            columns,
+            instead,
+        });
     }
     let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
     points.extend(

@@ -237,7 +237,7 @@ fn nvml_of(roots: &Roots, jetson: bool, gpu: bool) -> Check {
     let facts = match nvml::open(roots) {
         Ok(nvml) => nvml::examine(&nvml),
         Err(why) => {
-            check.meaning = why;
+            check.meaning = why.to_string();
             // Thor tells its GPU's load in no other way.
             let thor = modules::of_machine(roots).is_some_and(|module| module.soc == "tegra264");
             let gpu = gpu || thor;

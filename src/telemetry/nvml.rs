@@ -52,8 +52,48 @@ const WINDOWS: [(&str, Nanos, Nanos); 7] = [
     ("GTX 1080", Nanos::from_millis(20), Nanos::from_millis(10)),
 ];
 
-/// Loads the library and counts its devices; why not, in words, where that fails.
-pub fn open(roots: &Roots) -> Result<Nvml, String> {
+/// Why NVML tells nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoNvml {
+    /// There is no library.
+    #[error("no libnvidia-ml.so")]
+    Absent,
+    /// The loader does not take it.
+    #[error("cannot load {}", path.display())]
+    NotLoaded {
+        /// The library.
+        path: PathBuf,
+    },
+    /// It does not start.
+    #[error("{}: {problem}", path.display())]
+    NotStarted {
+        /// The library.
+        path: PathBuf,
+        /// NVML's words.
+        problem: String,
+    },
+    /// It does not count the cards.
+    #[error("{problem}")]
+    NoCount {
+        /// NVML's words.
+        problem: String,
+    },
+    /// It counts none.
+    #[error("NVML finds no GPU")]
+    NoGpu,
+    /// It answers for none.
+    #[error("{}", problems.join("; "))]
+    Silent {
+        /// What it said of each, and of all.
+        problems: Vec<String>,
+    },
+}
+
+/// Loads the library and starts it.
+///
+/// # Errors
+/// There is none that can be used.
+pub fn open(roots: &Roots) -> Result<Nvml, NoNvml> {
     let candidates: Vec<PathBuf> = match (&roots.nvml, roots.is_this_machine()) {
         (Some(path), _) => vec![path.clone()],
         // By name, so that the loader finds it wherever the driver put it.
@@ -63,12 +103,17 @@ pub fn open(roots: &Roots) -> Result<Nvml, String> {
             .into_iter()
             .collect(),
     };
-    let mut why = "no libnvidia-ml.so".to_owned();
-    for path in &candidates {
+    let mut why = NoNvml::Absent;
+    for path in candidates {
         match Nvml::builder().lib_path(path.as_os_str()).init() {
             Ok(nvml) => return Ok(nvml),
-            Err(NvmlError::LibloadingError(_)) => why = format!("cannot load {}", path.display()),
-            Err(error) => why = format!("{}: {}", path.display(), sentence(&error)),
+            Err(NvmlError::LibloadingError(_)) => why = NoNvml::NotLoaded { path },
+            Err(error) => {
+                why = NoNvml::NotStarted {
+                    path,
+                    problem: sentence(&error),
+                }
+            }
         }
     }
     Err(why)
@@ -175,11 +220,13 @@ impl Due {
 }
 
 /// The sampler, or why there is none.
-pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String> {
+pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, NoNvml> {
     let nvml = open(roots)?;
-    let count = nvml.device_count().map_err(|error| sentence(&error))?;
+    let count = nvml.device_count().map_err(|error| NoNvml::NoCount {
+        problem: sentence(&error),
+    })?;
     if count == 0 {
-        return Err("NVML finds no GPU".to_owned());
+        return Err(NoNvml::NoGpu);
     }
     let mut sampler = NvmlSampler {
         nvml,
@@ -203,7 +250,7 @@ pub(super) fn find(roots: &Roots, interval: Nanos) -> Result<NvmlSampler, String
         .all(|gpu| gpu.fast.is_empty() && gpu.slow.is_empty() && gpu.rare.is_empty())
     {
         problems.push("NVML has no data about this GPU".to_owned());
-        return Err(problems.join("; "));
+        return Err(NoNvml::Silent { problems });
     }
     let lost = |problem: String| Event::Finding(Trouble::CardUnanswered { problem }.into());
     sampler.asides.extend(problems.into_iter().map(lost));

@@ -105,7 +105,10 @@ fn sampler(
             power_mode::find(roots, interval),
             "no /var/lib/nvpmodel/status, so this is no Jetson with nvpmodel",
         ),
-        TelemetrySource::Nvml => nvml::find(roots, interval).map(|s| Box::new(s) as Box<dyn Sampler>),
+        TelemetrySource::Nvml => match nvml::find(roots, interval) {
+            Ok(sampler) => Ok(Box::new(sampler)),
+            Err(why) => Err(why.to_string()),
+        },
         TelemetrySource::Rapl => there(
             rapl::find(roots, interval),
             "no RAPL zone in /sys/class/powercap (usual in virtual machines and on Arm)",
@@ -184,7 +187,8 @@ mod tests {
         let root = tree(&[("/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1", "not a library")]);
         let why = nvml::find(&Roots::at(root.path()), Nanos::from_millis(100))
             .err()
-            .unwrap();
+            .unwrap()
+            .to_string();
         assert!(why.contains("cannot load"), "{why}");
     }
 }

@@ -42,7 +42,7 @@ use prepare::Prepare;
 use submit::Submit;
 use threads::{Common, run_overlapped, run_serial};
 
-pub use thread_setup::set_up_thread;
+pub use thread_setup::{ThreadError, set_up_thread};
 
 /// A tenant ready to run: opened, loaded, and free to run in one phase after another.
 pub struct Runner {
@@ -104,7 +104,7 @@ impl Runner {
             };
         }
         if let Err(problem) = set_up_thread(&self.cpus) {
-            note(notes, clock.now(), &self.name, &problem);
+            note(notes, clock.now(), &self.name, &problem.to_string());
         }
         if let Err(error) = self.source.rewind() {
             note(notes, clock.now(), &self.name, &error.to_string());

@@ -14,13 +14,16 @@ use crate::engine::cache::write_whole;
 use crate::files;
 use crate::gpu::{GpuError, Uploads};
 
+/// Why there is no further frame, or none on the device.
+pub type FrameError = Box<dyn std::error::Error + Send + Sync>;
+
 /// Representative frames as a network's input tensors.
 pub trait Frames: Send {
     /// Prepares the next frame; `false` when there is no more.
     ///
     /// # Errors
-    /// A frame that cannot be read or prepared, in words.
-    fn advance(&mut self) -> Result<bool, String>;
+    /// A frame that cannot be read or prepared.
+    fn advance(&mut self) -> Result<bool, FrameError>;
     /// The bytes of an input of the current frame.
     fn tensor(&self, name: &str) -> Option<&[u8]>;
 }
@@ -86,7 +89,7 @@ impl FrameCalibrator {
         Arc::clone(&self.problem)
     }
 
-    fn batch(&mut self, names: &[&str], addresses: &mut [*mut c_void]) -> Result<bool, String> {
+    fn batch(&mut self, names: &[&str], addresses: &mut [*mut c_void]) -> Result<bool, FrameError> {
         if !self.frames.advance()? {
             return Ok(false);
         }
@@ -102,8 +105,7 @@ impl FrameCalibrator {
             self.padded.clear();
             self.padded.extend(bytes.iter().take(length));
             self.padded.resize(length, 0);
-            let copied = self.uploads.upload(name, &self.padded);
-            let copied = copied.map_err(|error| error.to_string())?;
+            let copied = self.uploads.upload(name, &self.padded)?;
             *address = std::ptr::with_exposed_provenance_mut(usize::try_from(copied).unwrap_or(0));
         }
         Ok(true)
@@ -117,7 +119,7 @@ impl FrameCalibrator {
 impl Calibrator for FrameCalibrator {
     fn next_batch(&mut self, names: &[&str], addresses: &mut [*mut c_void]) -> bool {
         self.batch(names, addresses).unwrap_or_else(|problem| {
-            self.failed().get_or_insert(problem);
+            self.failed().get_or_insert(problem.to_string());
             false
         })
     }
@@ -148,7 +150,7 @@ mod tests {
     struct Three(u8, [u8; 4]);
 
     impl Frames for Three {
-        fn advance(&mut self) -> Result<bool, String> {
+        fn advance(&mut self) -> Result<bool, FrameError> {
             self.0 += 1;
             self.1 = [self.0; 4];
             Ok(self.0 <= 3)

@@ -52,7 +52,7 @@ fn nvml(roots: &Roots) -> Verdict {
                 .map_or_else(|error| error.to_string(), |n| n.to_string());
             Verdict::pass(format!("loads and starts; driver {driver}, devices: {cards}"))
         }
-        Err(why) => Verdict::not_applicable(why),
+        Err(why) => Verdict::not_applicable(why.to_string()),
     }
 }
 

@@ -28,13 +28,83 @@ const JPEG_START: [u8; 3] = [0xFF, 0xD8, 0xFF];
 /// How it ends.
 const JPEG_END: [u8; 2] = [0xFF, 0xD9];
 
+/// Why bytes are no image.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImageError {
+    /// There are none.
+    #[error("the file is empty")]
+    Empty,
+    /// A JPEG that ends too early.
+    #[error("the JPEG is truncated: its {bytes} bytes end before the image does")]
+    CutShort {
+        /// How many there are.
+        bytes: usize,
+    },
+    /// The decoder refuses it.
+    #[error("the image cannot be decoded: {problem}")]
+    Damaged {
+        /// Its words.
+        problem: String,
+    },
+    /// More pixels than the bytes can stand for.
+    #[error(
+        "the JPEG claims {width} × {height} pixels, too many for its {bytes} bytes: it is damaged"
+    )]
+    Claims {
+        /// Its width.
+        width: u64,
+        /// Its height.
+        height: u64,
+        /// How many bytes there are.
+        bytes: usize,
+    },
+    /// Finer levels than are read.
+    #[error("the JPEG has {bits} bits per channel; only 8 are supported")]
+    Bits {
+        /// How many.
+        bits: u8,
+    },
+    /// Another kind of file.
+    #[error("the file is neither a JPEG nor a PNG, despite its name")]
+    Other,
+    /// A width or height of 0.
+    #[error("the image is {width} × {height}: it has no pixels")]
+    NoPixels {
+        /// Its width.
+        width: u64,
+        /// Its height.
+        height: u64,
+    },
+    /// More pixels than are taken.
+    #[error(
+        "the image is {width} × {height}; at most {megapixels} megapixels are taken: raise the source's `max_megapixels` if it \
+         is meant"
+    )]
+    TooLarge {
+        /// Its width.
+        width: u64,
+        /// Its height.
+        height: u64,
+        /// The most that are taken.
+        megapixels: u64,
+    },
+}
+
+impl ImageError {
+    fn damaged(error: impl std::fmt::Display) -> Self {
+        ImageError::Damaged {
+            problem: error.to_string(),
+        }
+    }
+}
+
 /// Decodes the bytes of a JPEG or PNG file (which one is told by the bytes) into `image`, whose buffer is
 /// used again, and turns it as its EXIF says.
 ///
 /// # Errors
-/// A sentence, for bytes that are no such file, damaged, cut short, of no size or of a monstrous one.
+/// The bytes are no such file, damaged, cut short, of no size or of a monstrous one.
 /// `image` is then of zero size.
-pub fn decode_image(bytes: &[u8], image: &mut Image) -> Result<(), String> {
+pub fn decode_image(bytes: &[u8], image: &mut Image) -> Result<(), ImageError> {
     decode_image_of(bytes, image, MOST_PIXELS)
 }
 
@@ -42,17 +112,17 @@ pub fn decode_image(bytes: &[u8], image: &mut Image) -> Result<(), String> {
 ///
 /// # Errors
 /// As there.
-pub fn decode_image_of(bytes: &[u8], image: &mut Image, most_pixels: u64) -> Result<(), String> {
+pub fn decode_image_of(bytes: &[u8], image: &mut Image, most_pixels: u64) -> Result<(), ImageError> {
     (image.width, image.height) = (0, 0);
     if bytes.is_empty() {
-        return Err("the file is empty".to_owned());
+        return Err(ImageError::Empty);
     }
     let (size, orientation) = if bytes.starts_with(&JPEG_START) {
         // The decoder was seen to panic on damaged files; such a file is a frame that fails, like any other.
         let decoded = catch_unwind(AssertUnwindSafe(|| {
             decode_jpeg(bytes, &mut image.rgb, most_pixels)
         }));
-        decoded.unwrap_or_else(|_| Err("the image cannot be decoded: its decoder panicked".to_owned()))?
+        decoded.unwrap_or_else(|_| Err(ImageError::damaged("its decoder panicked")))?
     } else {
         decode_png(bytes, &mut image.rgb, most_pixels)?
     };
@@ -61,10 +131,10 @@ pub fn decode_image_of(bytes: &[u8], image: &mut Image, most_pixels: u64) -> Res
 }
 
 /// Decodes a JPEG into `rgb`; returns width and height as stored, and the orientation.
-fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), String> {
+fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), ImageError> {
     let damaged = |error| match error {
         JpegError::UnexpectedEof => cut_short(bytes),
-        error => format!("the image cannot be decoded: {error}"),
+        error => ImageError::damaged(error),
     };
     // A progressive file is a whole, coarse picture after its first scan: only its end says that none is missing.
     if !bytes.windows(2).rev().any(|pair| pair == JPEG_END) {
@@ -75,16 +145,15 @@ fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([us
     let [width, height] = size.map(|side| side as u64);
     sane([width, height], most_pixels)?;
     if width * height > bytes.len() as u64 * PIXELS_PER_BYTE && !is_arithmetic(bytes) {
-        return Err(format!(
-            "the JPEG claims {width} × {height} pixels, too many for its {} bytes: it is damaged",
-            bytes.len()
-        ));
+        return Err(ImageError::Claims {
+            width,
+            height,
+            bytes: bytes.len(),
+        });
     }
     let bits = decoder.header().precision;
     if bits != 8 {
-        return Err(format!(
-            "the JPEG has {bits} bits per channel; only 8 are supported"
-        ));
+        return Err(ImageError::Bits { bits });
     }
     let orientation = decoder.exif_data().map_or(1, orientation);
     rgb.resize(size[0] * size[1] * 3, 0);
@@ -111,31 +180,27 @@ fn rgb_of_inks(inks: &[u8], rgb: &mut [u8]) {
     }
 }
 
-fn cut_short(bytes: &[u8]) -> String {
-    format!(
-        "the JPEG is truncated: its {} bytes end before the image does",
-        bytes.len()
-    )
+fn cut_short(bytes: &[u8]) -> ImageError {
+    ImageError::CutShort { bytes: bytes.len() }
 }
 
 /// Decodes a PNG into `rgb`; returns width and height as stored, and the orientation.
-fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), String> {
+fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), ImageError> {
     let reader = ImageReader::new(Cursor::new(bytes))
         .with_guessed_format()
-        .map_err(|error| error.to_string())?;
+        .map_err(ImageError::damaged)?;
     if reader.format() != Some(ImageFormat::Png) {
-        return Err("the file is neither a JPEG nor a PNG, despite its name".to_owned());
+        return Err(ImageError::Other);
     }
-    let damaged = |error: image::ImageError| format!("the image cannot be decoded: {error}");
-    let mut decoder = reader.into_decoder().map_err(damaged)?;
-    let exif = decoder.exif_metadata().map_err(damaged)?;
+    let mut decoder = reader.into_decoder().map_err(ImageError::damaged)?;
+    let exif = decoder.exif_metadata().map_err(ImageError::damaged)?;
     let (width, height) = decoder.dimensions();
     sane([width, height].map(u64::from), most_pixels)?;
     if decoder.color_type() == ColorType::Rgb8 {
         rgb.resize(width as usize * height as usize * 3, 0);
-        decoder.read_image(rgb).map_err(damaged)?;
+        decoder.read_image(rgb).map_err(ImageError::damaged)?;
     } else {
-        let other = DynamicImage::from_decoder(decoder).map_err(damaged)?;
+        let other = DynamicImage::from_decoder(decoder).map_err(ImageError::damaged)?;
         rgb.clear();
         rgb.extend_from_slice(upper_bits(other).to_rgb8().as_raw());
     }
@@ -183,15 +248,16 @@ fn is_arithmetic(bytes: &[u8]) -> bool {
 }
 
 /// Refuses an image without pixels, and one too large to be meant.
-fn sane([width, height]: [u64; 2], most_pixels: u64) -> Result<(), String> {
+fn sane([width, height]: [u64; 2], most_pixels: u64) -> Result<(), ImageError> {
     if width == 0 || height == 0 {
-        return Err(format!("the image is {width} × {height}: it has no pixels"));
+        return Err(ImageError::NoPixels { width, height });
     }
     if width * height > most_pixels {
-        return Err(format!(
-            "the image is {width} × {height}, more than {} megapixels: if it is right, raise the source's `max_megapixels`",
-            most_pixels / 1_000_000
-        ));
+        return Err(ImageError::TooLarge {
+            width,
+            height,
+            megapixels: most_pixels / 1_000_000,
+        });
     }
     Ok(())
 }
@@ -275,7 +341,7 @@ mod tests {
     #[test]
     fn damaged_files_are_refused_with_a_sentence() {
         let mut image = Image::default();
-        let mut problem = |bytes: &[u8]| decode_image(bytes, &mut image).unwrap_err();
+        let mut problem = |bytes: &[u8]| decode_image(bytes, &mut image).unwrap_err().to_string();
         let png = png(&picture().into());
         let jpeg = jpeg();
         assert_eq!(problem(&[]), "the file is empty");
@@ -298,7 +364,7 @@ mod tests {
         // What fits the limit and not the file.
         assert!(problem(&with(5, &[0x1F, 0x40, 0x1F, 0x40])).contains("claims 8000 × 8000 pixels"));
         let mut other = Image::default();
-        let small = decode_image_of(&png, &mut other, 383).unwrap_err();
+        let small = decode_image_of(&png, &mut other, 383).unwrap_err().to_string();
         assert!(small.contains("24 × 16, more than 0 megapixels"), "{small}");
         assert!(decode_image_of(&png, &mut other, 384).is_ok());
         // An end within garbage, as of a picture that a crash left half written.
@@ -316,7 +382,7 @@ mod tests {
                 bytes[at] = value;
                 match decode_image(&bytes, &mut image) {
                     Ok(()) => assert_eq!(image.rgb.len(), image.width * image.height * 3),
-                    Err(problem) => assert!(!problem.is_empty() && image.width == 0),
+                    Err(problem) => assert!(!problem.to_string().is_empty() && image.width == 0),
                 }
             }
         }
@@ -332,7 +398,7 @@ mod tests {
             for end in 0..bytes.len() {
                 match decode_image(&bytes[..end], &mut image) {
                     Ok(()) => assert!(image == whole, "cut at {end}"),
-                    Err(problem) => assert!(!problem.is_empty() && image.width == 0),
+                    Err(problem) => assert!(!problem.to_string().is_empty() && image.width == 0),
                 }
             }
         }

@@ -113,10 +113,10 @@ pub(super) fn give_back(roots: &Roots, cards: &[Card]) -> Vec<ClockError> {
     }
     let nvml = match nvml::open(roots) {
         Ok(nvml) => nvml,
-        Err(problem) => {
+        Err(why) => {
             return vec![ClockError::Card {
                 index: cards[0].index,
-                problem,
+                problem: why.to_string(),
             }];
         }
     };

@@ -2,17 +2,38 @@
 
 use std::num::NonZeroU64;
 
+/// What a thread was not given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ThreadError {
+    /// The processors asked for.
+    #[error("cannot run on cpus {cpus:?}: {error}")]
+    Cpus {
+        /// Their numbers.
+        cpus: Vec<usize>,
+        /// What the system said.
+        error: rustix::io::Errno,
+    },
+    /// Timers that ring when they are due.
+    #[error("cannot ask for precise timers: {0}")]
+    Timers(rustix::io::Errno),
+}
+
 /// Runs on the processors of `cpus`, and with the finest timers that the system gives.
 ///
 /// Failing to do either is reported and does not stop the run.
-pub fn set_up_thread(cpus: &[usize]) -> Result<(), String> {
+///
+/// # Errors
+/// The system refuses one of them; the other is done if it can be.
+pub fn set_up_thread(cpus: &[usize]) -> Result<(), ThreadError> {
     // The default timer slack of 50 µs would be half the budget for lateness.
     let slack = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     if !cpus.is_empty() {
         let mut set = rustix::thread::CpuSet::new();
         cpus.iter().for_each(|&cpu| set.set(cpu));
-        rustix::thread::sched_setaffinity(None, &set)
-            .map_err(|e| format!("cannot run on cpus {cpus:?}: {e}"))?;
+        rustix::thread::sched_setaffinity(None, &set).map_err(|error| ThreadError::Cpus {
+            cpus: cpus.to_vec(),
+            error,
+        })?;
     }
-    slack.map_err(|e| format!("cannot ask for precise timers: {e}"))
+    slack.map_err(ThreadError::Timers)
 }

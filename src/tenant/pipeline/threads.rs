@@ -238,7 +238,7 @@ fn start<'scope>(
 ) -> Option<ScopedJoinHandle<'scope, bool>> {
     let whole = move || {
         if let Err(problem) = set_up_thread(common.cpus) {
-            common.note(&problem);
+            common.note(&problem.to_string());
         }
         let ended = catch_unwind(AssertUnwindSafe(work)).is_ok();
         if !ended {

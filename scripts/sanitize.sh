@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Runs the tests that use the doubles of NVIDIA's libraries under a sanitizer, which sees what the compiler cannot: memory used
+# after it was freed, reads and writes beyond its end, and data that two threads touch at once.
+#
+#   scripts/sanitize.sh address                 # the binding of TensorRT: cargo test -p tensorrt-dyn
+#   scripts/sanitize.sh address gpu             # jetlag's GPU tenants: the module `gpu` of tests/suite.rs
+#   scripts/sanitize.sh thread [gpu]
+#
+# Needs a nightly compiler (rustup toolchain install nightly); `thread` also needs its sources, because the standard library
+# has to be compiled for it (rustup component add rust-src --toolchain nightly). Builds into target/sanitize. The doubles
+# themselves are compiled as always: what is seen of them is how they use memory from malloc, and scripts/sanitize/*.supp name
+# what they do out of the sanitizer's sight. What was run is in docs/verified.md.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+usage() {
+  echo "usage: scripts/sanitize.sh address|thread [gpu]" >&2
+  exit 2
+}
+
+sanitizer=${1:-} tests=${2:-tensorrt-dyn}
+case $sanitizer in address | thread) ;; *) usage ;; esac
+case $tests in
+tensorrt-dyn) tests=(-p tensorrt-dyn --lib --tests) ;;
+gpu) tests=(--features full --test suite -- gpu::) ;;
+*) usage ;;
+esac
+
+if ! rustc +nightly --version >/dev/null 2>&1; then
+  echo "sanitize: there is no nightly compiler; rustup toolchain install nightly" >&2
+  exit 1
+fi
+build=()
+if [ "$sanitizer" = thread ]; then
+  if [ ! -d "$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library" ]; then
+    echo "sanitize: nightly's sources are missing; rustup component add rust-src --toolchain nightly" >&2
+    exit 1
+  fi
+  build=(-Zbuild-std)
+fi
+
+export RUSTFLAGS="-Zsanitizer=$sanitizer ${RUSTFLAGS:-}"
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/sanitize/$sanitizer
+export ASAN_OPTIONS=detect_stack_use_after_return=1:${ASAN_OPTIONS:-}
+export LSAN_OPTIONS=suppressions=$PWD/scripts/sanitize/leak.supp:print_suppressions=0
+export TSAN_OPTIONS=suppressions=$PWD/scripts/sanitize/thread.supp:halt_on_error=1
+# A target that is named keeps build scripts and macros without the sanitizer.
+exec cargo +nightly test "${build[@]}" --target "$(rustc +nightly -vV | sed -n 's/^host: //p')" "${tests[@]}"
