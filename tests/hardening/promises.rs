@@ -1,4 +1,4 @@
-//! docs/security.md names a test for each promise; those tests are there.
+//! docs/security.md names a test for each guarantee; those tests exist.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 fn each_promise_has_its_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/security.md")).unwrap();
-    let promises = page.split("## Promises").nth(1).unwrap();
+    let promises = page.split("## Guarantees").nth(1).unwrap();
     let promises = promises.split("\n## ").next().unwrap();
     let mut tests = 0;
     for row in promises.lines().filter(|line| line.starts_with("| ")).skip(1) {

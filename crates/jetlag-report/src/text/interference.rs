@@ -15,10 +15,7 @@ pub(super) fn matrix(summary: &Summary, style: &Style) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        let note = format!(
-            "sharing {}; response time with others ÷ alone, with 95 % interval",
-            way.sharing
-        );
+        let note = format!("sharing {}; with others ÷ alone, with 95 % interval", way.sharing);
         text += &heading("SLOWDOWN", &note, style);
         text += &way_of(way, style);
     }
@@ -242,8 +239,8 @@ pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
     let any =
         |contrast: &Contrast| contrast.own.found || contrast.co_runner.found || contrast.interaction.found;
     let said = match contrasts.iter().any(any) {
-        true => "* significant, all effects tested together. The phases ran one after another.",
-        false => "No effect is significant, all tested together. The phases ran one after another.",
+        true => "* significant, all effects tested together. Phases ran one after another.",
+        false => "No significant effect, all tested together. Phases ran one after another.",
     };
     heading("INPUTS", note, style) + &grid.render(style) + &format!("  {said}\n")
 }

@@ -172,7 +172,7 @@ fn responses(summary: &Summary, style: &Style) -> String {
     }
     let mut text = heading("RESPONSE TIME", &note, style) + &grid.render(style);
     if summary.tenants.iter().any(|tenant| tenant.closed_loop) {
-        let note = "closed loop: a frame is released when the tenant is ready, so queueing is not measured";
+        let note = "closed loop: released when the tenant is ready, so no queueing is measured";
         text.push_str(&format!("  {}\n", Ink::Dim.paint(note, style)));
     }
     text

@@ -18,7 +18,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         return String::new();
     }
     let note = format!(
-        "{} per frame; nodes ran one at a time; shares are of the sum over all nodes",
+        "{} per frame, one node at a time; shares of the sum of all nodes",
         unit.name()
     );
     let (name_room, operator_room) = if style.width < 100 { (24, 14) } else { (36, 18) };

@@ -43,6 +43,6 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     if !any {
         return String::new();
     }
-    let note = "phases outside the measurement in which a frame was dropped, missed, failed or released late";
+    let note = "other phases with dropped, missed, failed or late frames";
     heading("PHASES", note, style) + &grid.render(style)
 }

@@ -47,7 +47,7 @@ fn rails(summary: &Summary, style: &Style) -> String {
     }
     heading(
         "POWER",
-        "W and J over the measured time; coverage: the share of it that the sensor measured",
+        "W and J over the measured time; coverage: sensed share of that time",
         style,
     ) + &grid.render(style)
 }
