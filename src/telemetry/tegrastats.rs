@@ -25,9 +25,7 @@ use super::trouble::Trouble;
 use super::{Disturbs, Sampler, SamplerError};
 use crate::board::modules::Rails;
 use crate::clock::{Clock, RealClock};
-use crate::record::{
-    Averaging, Event, LogRecord, Measurand, Part, Quantity, SampleRecord, SignalRecord,
-};
+use crate::record::{Averaging, Event, LogRecord, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
 /// The word for this source in the run file.

@@ -47,9 +47,7 @@ pub enum ImageError {
         problem: String,
     },
     /// More pixels than the bytes can stand for.
-    #[error(
-        "the JPEG claims {width} × {height} pixels, too many for its {bytes} bytes: it is damaged"
-    )]
+    #[error("the JPEG claims {width} × {height} pixels, too many for its {bytes} bytes: it is damaged")]
     Claims {
         /// Its width.
         width: u64,
@@ -77,8 +75,7 @@ pub enum ImageError {
     },
     /// More pixels than are taken.
     #[error(
-        "the image is {width} × {height}; at most {megapixels} megapixels are taken: raise the source's `max_megapixels` if it \
-         is meant"
+        "the image is {width} × {height}, more than {megapixels} megapixels: if it is right, raise the source's `max_megapixels`"
     )]
     TooLarge {
         /// Its width.
