@@ -5,7 +5,7 @@
 
 use super::file::TenantFile;
 use super::gpu::{A_DEVICE, DEVICES};
-use super::resolve::require;
+use super::rules::require;
 use super::{Sharing, Tenant};
 use crate::written::{Place, ProblemKind, Reader, Spot, shown};
 

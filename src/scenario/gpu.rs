@@ -2,7 +2,7 @@
 //!
 //! Whether this machine has a GPU that can do so is not asked here: a scenario resolves the same everywhere.
 
-use super::resolve::require;
+use super::rules::require;
 use super::{ContextMemory, GpuUse, Graph, Preprocess, Sync, Transfer};
 use crate::written::{Fields, ProblemKind, Read, Reader, Spot, one_of};
 

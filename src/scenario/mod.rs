@@ -6,9 +6,11 @@
 
 mod choices;
 mod copies;
+mod environment;
 mod file;
 mod gpu;
 mod resolve;
+mod rules;
 mod set;
 mod steps;
 mod stress;
@@ -20,7 +22,8 @@ use crate::written::Format;
 pub use crate::record::scenario::*;
 pub use crate::written::{Place, Problem, ProblemKind, Problems};
 pub use choices::{graphs, sharings, transfers};
-pub use resolve::{CheckExpectation, ResolveEnv, from_str, is_name, load};
+pub use environment::{CheckExpectation, ResolveEnv};
+pub use resolve::{from_str, is_name, load};
 
 /// A scenario is a page or two.
 const FORMAT: Format = Format {

@@ -4,57 +4,23 @@
 //! `tenant.rs`. A rule that fails adds a problem and puts a harmless value in the result, which is then
 //! never handed out: a scenario is returned only if there are no problems at all.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::files;
 use crate::units::Nanos;
 use crate::written::{Place, ProblemKind, Problems, Read, Reader, Spot, parse, shown};
 
+use super::ResolveEnv;
 use super::copies;
 use super::file::{self, ScenarioFile};
 use super::gpu;
+use super::rules::{self, Context, Whole, require};
 use super::steps;
 use super::tenant::resolve_tenant;
 use super::{
     BackendChoice, Baseline, ClockKind, Clocks, FORMAT, Mps, Release, Scenario, Sharing, Telemetry, Tenant,
     set,
 };
-
-/// Says what is wrong with an expectation, given the names of the tenants.
-pub type CheckExpectation = fn(&str, &[&str]) -> Result<(), String>;
-
-/// Facts that resolving depends on and that a test can make up.
-#[derive(Clone, Debug, Default)]
-pub struct ResolveEnv {
-    /// Processors that this process may run on.
-    pub cpus: Vec<usize>,
-    /// The GPU's name, where one was found.
-    pub gpu: Option<String>,
-    /// Why there is none, where it was not looked for.
-    pub no_gpu: Option<&'static str>,
-    /// TensorRT's version, where it was found.
-    pub tensorrt: Option<String>,
-    /// How expectations are checked; without it they are taken as they are.
-    pub check_expectation: Option<CheckExpectation>,
-}
-
-impl ResolveEnv {
-    /// The processors of this machine that this process may use; whether there is a GPU, and how
-    /// expectations are checked, is for the caller to add.
-    pub fn of_this_machine() -> Self {
-        let counted = || (0..std::thread::available_parallelism().map_or(1, usize::from)).collect();
-        let cpus = match rustix::thread::sched_getaffinity(None) {
-            Ok(set) => (0..rustix::thread::CpuSet::MAX_CPU)
-                .filter(|&cpu| set.is_set(cpu))
-                .collect(),
-            Err(_) => counted(),
-        };
-        ResolveEnv {
-            cpus,
-            ..ResolveEnv::default()
-        }
-    }
-}
 
 /// Reads a scenario file, applies the `--set` overrides (`path=value` each) and resolves it. Paths in it
 /// are relative to its folder, or else to the current one.
@@ -93,28 +59,6 @@ pub fn from_str(
     match scenario {
         Some(scenario) if problems.is_empty() => Ok(scenario),
         _ => Err(Problems::new(shown_name, problems)),
-    }
-}
-
-/// What the rules look at beside the scenario.
-pub(super) struct Context<'a> {
-    pub(super) env: &'a ResolveEnv,
-    base_dir: &'a Path,
-}
-
-impl Context<'_> {
-    /// A path relative to the scenario's folder, or else to the current one; where neither exists, all
-    /// that was tried.
-    pub(super) fn find(&self, written: &str) -> Result<PathBuf, Vec<String>> {
-        let written = Path::new(written);
-        let mut tried = vec![self.base_dir.join(written)];
-        if written.is_relative() && tried[0] != written {
-            tried.push(written.to_owned());
-        }
-        match tried.iter().find(|path| path.exists()) {
-            Some(found) => Ok(found.clone()),
-            None => Err(tried.iter().map(|path| path.display().to_string()).collect()),
-        }
     }
 }
 
@@ -167,7 +111,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         }
     };
     if let Some(spot) = typed.sharing.given() {
-        sharing(spot, clock, r);
+        rules::sharing(spot, clock, r);
     }
     processes(typed, r);
     if let Some(typed) = &typed.tenants {
@@ -224,55 +168,6 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         tenants,
     }
 }
-
-/// What a tenant's rules need to know of the scenario.
-pub(super) struct Whole {
-    pub(super) seed: u64,
-    pub(super) clock: ClockKind,
-    /// When the run ends, from the common epoch.
-    pub(super) end: Nanos,
-}
-
-/// Notes that a value is out of range unless `ok`.
-pub(super) fn require<T: Shown>(
-    r: &mut Reader,
-    spot: &Spot<T>,
-    ok: bool,
-    what: impl Into<String>,
-    wanted: &str,
-) {
-    if !ok {
-        let what: String = what.into();
-        let kind = ProblemKind::OutOfRange {
-            what: if what.contains('`') {
-                what
-            } else {
-                format!("`{what}`")
-            },
-            found: spot.value.shown(),
-            wanted: wanted.to_owned(),
-        };
-        r.report(&spot.place, kind);
-    }
-}
-
-/// How a value reads in a message.
-pub(super) trait Shown {
-    fn shown(&self) -> String;
-}
-
-impl Shown for String {
-    fn shown(&self) -> String {
-        format!("\"{}\"", shown(self))
-    }
-}
-
-macro_rules! shown_by_display {
-    ($($type:ty),*) => { $(impl Shown for $type {
-        fn shown(&self) -> String { self.to_string() }
-    })* };
-}
-shown_by_display!(Nanos, f64, u16, u32, u64, usize);
 
 fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
     let usual = Nanos::from_secs(1).min(duration);
@@ -378,22 +273,6 @@ fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
             };
             r.report(&spot.place, kind);
         }
-    }
-}
-
-/// Under the virtual clock there is only what can be simulated.
-pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {
-    let can_be_simulated = match spot.value {
-        Sharing::Streams | Sharing::RoundRobin | Sharing::Exclusive | Sharing::Edf => true,
-        Sharing::SingleStream | Sharing::Priority | Sharing::Partition | Sharing::Processes => false,
-    };
-    if clock == ClockKind::Virtual && !can_be_simulated {
-        let kind = ProblemKind::Contradiction {
-            what: "`sharing`".into(),
-            why: format!("{:?} cannot be simulated under the Virtual clock", spot.value),
-            advice: "use Streams, RoundRobin, Exclusive or Edf, or clock: Real".into(),
-        };
-        r.report(&spot.place, kind);
     }
 }
 

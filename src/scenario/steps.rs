@@ -3,8 +3,7 @@
 //!
 //! Which phases come of them, and in which order, is `commands/phases.rs`'s affair.
 
-use super::resolve::{self, require};
-use super::tenant::{FASTEST_HZ, SLOWEST_HZ};
+use super::rules::{self, FASTEST_HZ, SLOWEST_HZ, require};
 use super::{BackendChoice, ClockKind, Matrix, Sharing, Sweep, Tenant};
 use crate::nearest::nearest;
 use crate::written::{Node, Place, ProblemKind, Read, Reader, Spot, one_of, shown};
@@ -72,7 +71,7 @@ pub(super) fn matrix(
     }
     let mut ways = vec![own];
     for spot in typed.sharing.given().map_or(&[][..], |list| &list.value) {
-        resolve::sharing(spot, clock, r);
+        rules::sharing(spot, clock, r);
         if !ways.contains(&spot.value) {
             ways.push(spot.value);
         }

@@ -1,6 +1,6 @@
 //! A stressor: what may be written of it, and its rules.
 
-use super::resolve::require;
+use super::rules::require;
 use super::{Resource, Stress};
 use crate::units::Nanos;
 use crate::written::{Fields, Place, ProblemKind, Read, Reader, Spot, one_of};

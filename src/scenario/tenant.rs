@@ -10,7 +10,7 @@ use crate::written::{Place, ProblemKind, Read, Reader, Spot, shown};
 
 use super::file::{ArrivalFile, BackendFile, OverloadFile, SourceFile, TenantFile};
 use super::gpu;
-use super::resolve::{Context, Whole, require};
+use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
 use super::{
     Arrival, BackendChoice, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat,
     Sensor, SourceSpec, Tenant,
@@ -18,10 +18,6 @@ use super::{
 
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
 const DEEPEST: usize = 64;
-/// Releases beyond this are closer together than a timer can tell.
-pub(super) const FASTEST_HZ: f64 = 100_000.0;
-/// One frame in a quarter of an hour.
-pub(super) const SLOWEST_HZ: f64 = 0.001;
 /// Waiting frames are stamps only, yet their ring is made beforehand.
 const LONGEST_QUEUE: usize = 65_536;
 /// Scenes are made before the run and kept in memory.

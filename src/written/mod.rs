@@ -5,15 +5,17 @@
 //! [`problems`] has the sentences. Which fields there are, and what they mean, is said where they belong: in `scenario/` and
 //! `detector/`.
 
+mod format;
 mod problems;
 mod read;
 mod rules;
 mod tree;
 mod words;
 
+pub(crate) use format::Format;
 pub use problems::{Place, Problem, ProblemKind, Problems};
 pub(crate) use problems::{Spot, shown};
 pub(crate) use read::{Choices, Fields, Read, Reader, choice, one_of, plain};
 pub(crate) use rules::Rules;
-pub(crate) use tree::{Call, Field, Format, Kind, Node, parse, parse_value};
+pub(crate) use tree::{Call, Field, Kind, Node, parse, parse_value};
 pub(crate) use words::words;

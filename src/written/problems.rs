@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::tree::Format;
+use super::format::Format;
 use crate::units::QuantityError;
 
 /// Where a value was written.

@@ -10,19 +10,8 @@ use ron2::__internal::Lexer;
 use ron2::ast::{Document, Expr, StructBody, StructField, TupleElement, parse_document_lossy};
 use ron2::error::ErrorKind;
 
+use super::format::Format;
 use super::problems::{Place, Problem, ProblemKind, shown};
-use crate::units::Bytes;
-
-/// A kind of file that users write.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Format {
-    /// What messages call one: "scenario".
-    pub(crate) what: &'static str,
-    /// Longest text; one beyond this is something else, and not worth parsing.
-    pub(crate) longest: Bytes,
-    /// How one begins, for a file that holds none.
-    pub(crate) begins: &'static str,
-}
 
 /// As deep as brackets may lie within each other; half of what ron2 takes.
 const MOST_DEPTH: usize = 64;
@@ -430,6 +419,7 @@ impl<'a> Lines<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Bytes;
 
     const FORMAT: Format = Format {
         what: "scenario",

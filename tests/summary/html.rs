@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jetlag::analysis::Summary;
-use jetlag::analysis::interference::{Contrast, Effect, Point, Sensitivity};
+use jetlag::analysis::summary::interference::{Contrast, Effect, Point, Sensitivity};
 use jetlag::analysis::summary::{Slowdown, SlowdownIntervals};
 use jetlag::record::{
     Covariance, Device, Event, Manifest, Measurand, NodeRecord, Outcome, Phase, RailRole, SampleRecord,

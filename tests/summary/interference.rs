@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use jetlag::analysis::interference::Overlap;
+use jetlag::analysis::summary::interference::Overlap;
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{Event, Manifest, Phase, PhaseSpec, SampleRecord, SweptRate};
 use jetlag::report::{Style, text};

@@ -5,6 +5,7 @@
 //! what comes out. Nothing here reads files or executes networks.
 
 pub mod anchors;
+pub mod columns;
 pub mod encode;
 pub mod grid;
 pub mod nms;

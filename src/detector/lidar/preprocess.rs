@@ -1,7 +1,7 @@
 //! A sweep to the inputs of a LiDAR network: by pillars, or point by point.
 
+use super::columns::{CellColumn, PointColumn};
 use super::encode::{Encoder, dims, on_device, shaped};
-use super::spec::{CellColumn, PointColumn};
 use super::voxelise::Voxeliser;
 use crate::detector::{Carry, DetectorError, Preprocess};
 use crate::source::{Content, ContentKind, Frame, PointCloud};

@@ -27,7 +27,7 @@ mod build;
 mod problems;
 mod read;
 
-use serde::Deserialize;
+use super::columns::{CellColumn, PointColumn};
 
 use super::anchors::{Activation, Convention, DirectionRule, HeadLayout, Placement, Scores};
 use super::encode::Feature;
@@ -191,29 +191,6 @@ pub enum WholeInput {
         /// Whether there are always that many rows.
         fixed: bool,
     },
-}
-
-/// A column of a tensor of cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-pub enum CellColumn {
-    /// 0: the index in a batch of one, or along z.
-    Zero,
-    /// Along x.
-    X,
-    /// Along y.
-    Y,
-}
-
-/// A column of a tensor of points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum PointColumn {
-    X,
-    Y,
-    Z,
-    Intensity,
-    /// 0: a ring or time that the source does not have.
-    Zero,
 }
 
 /// How a network's outputs are read.

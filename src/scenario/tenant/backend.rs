@@ -1,7 +1,7 @@
 //! The backend of a tenant as meant: what `Auto` comes to, and the fields that only one backend has.
 
 use super::super::file::{BackendFile, LatencyFile};
-use super::super::resolve::require;
+use super::super::rules::require;
 use super::super::{BackendChoice, LatencyModel, stress};
 use super::One;
 use crate::units::Nanos;

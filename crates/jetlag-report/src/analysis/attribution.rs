@@ -5,7 +5,7 @@
 
 use super::stats::six_decimals;
 use super::summary::{Energy, EnergySummary};
-use super::tenant::Measured;
+use super::tenant::{Measured, Used};
 use crate::record::Device;
 
 /// What lines of power feed.
@@ -29,15 +29,6 @@ pub(super) struct Part {
     pub(super) half_mj: Option<f64>,
     /// Half of that of `above_idle_mj`: what the baseline may be off by is in it.
     pub(super) above_idle_half_mj: Option<f64>,
-}
-
-/// How long a tenant's completed frames used what there is, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Used {
-    /// Compute time, wherever it was executed.
-    pub(super) compute: i128,
-    /// Decoding, pre- and postprocessing.
-    pub(super) around: i128,
 }
 
 /// Divides the energy among the tenants.

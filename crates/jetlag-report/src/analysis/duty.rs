@@ -3,49 +3,13 @@
 //! Between frames that come seldom, clocks fall and caches cool; a closed loop never lets them. Each step of the sweep
 //! is a phase; whether the clocks explain the difference is left to the reader.
 
-use serde::Serialize;
-
 use super::interference::Phases;
 use super::stats::{six_decimals, stats};
-use super::summary::{FrameCounts, Stats};
+use super::summary::duty::{Clock, Step};
+use super::summary::{DutyCycle, FrameCounts, Stats};
 use super::track::{Point, Track, Tracks};
 use crate::scenario::Scenario;
 use crate::units::Stamp;
-
-/// A sweep of one tenant's rate.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DutyCycle {
-    /// Whose rate.
-    pub tenant: String,
-    /// Each rate, in the order in which they ran.
-    pub steps: Vec<Step>,
-}
-
-/// One rate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Step {
-    /// Frames per second; `None` is the closed loop.
-    pub hz: Option<f64>,
-    /// Share of the measured time in which the tenant had no frame in service.
-    pub idle_share: Option<f64>,
-    /// What became of its frames in this step.
-    pub frames: FrameCounts,
-    /// Response times in this step, of the time in which all tenants ran.
-    pub response_ms: Stats,
-    /// The GPU's clock in this step, where it was sampled.
-    pub gpu_clock: Option<Clock>,
-    /// The processors' clocks in this step, where they were sampled.
-    pub cpu_clock: Option<Clock>,
-}
-
-/// A clock over a stretch of time, over all units of its kind.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Clock {
-    /// Mean of all readings above zero: zero is a unit that was switched off.
-    pub mean_mhz: f64,
-    /// The lowest of them.
-    pub min_mhz: f64,
-}
 
 /// The sweep; `None` where none was asked for, or none of its steps was reached.
 pub(super) fn summarize(scenario: &Scenario, phases: &Phases, tracks: &Tracks) -> Option<DutyCycle> {

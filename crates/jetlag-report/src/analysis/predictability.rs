@@ -5,40 +5,18 @@
 //! interpolated between neighbours, definition 7 of Hyndman and Fan. They are kept apart from our own quantiles, which
 //! are latencies that occurred: see docs/measurement.md, and [`Interpolated`].
 
-use serde::Serialize;
-
 use super::autocorrelation::with_the_next;
 use super::dependence::Dependence;
 use super::quantile::Quantile;
 use super::series::Distribution;
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals};
+use super::summary::StagePredictability;
 use super::summary::{EffectiveFrames, Interpolated, Predictability, Stats, Steady, Trimmed};
 
 /// Frames below which the published measures of a tail are withheld.
 const TAIL: u64 = 100;
 /// Frames below which they are marked as sparse.
 const SPARSE: u64 = 1000;
-
-/// How predictable one stage is: what is said of the response time, as far as a stage has it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StagePredictability {
-    /// p99 − p50.
-    pub jitter_ms: Option<f64>,
-    /// Standard deviation over mean.
-    pub cv: Option<f64>,
-    /// p75 − p25.
-    pub iqr_ms: Option<f64>,
-    /// Maximum over median.
-    pub worst_over_median: Option<f64>,
-    /// (p99 − p50) ÷ p50.
-    pub relative_spread: Option<f64>,
-    /// Correlation of each time with that of the next frame that has the stage, from −1 to 1.
-    pub autocorrelation: Option<f64>,
-    /// Independent frames that would say as much of a quantile.
-    pub effective_frames: EffectiveFrames,
-    /// The published measures, over interpolated percentiles.
-    pub interpolated: Option<Interpolated>,
-}
 
 /// Of one stage, from its times as a whole and in order of time.
 pub(super) fn of_stage(

@@ -12,14 +12,13 @@
 //! A queue of launches that is full makes the host wait too, at any depth of the ring. Then the device still has a whole queue
 //! of them when the host is done, which takes it far longer than half a millisecond.
 
-use serde::Serialize;
-
 use super::dependence::Dependence;
 use super::idle::HostIdle;
 use super::limit::{Limit, ServingLimit, Submitted};
 use super::quantile::Quantile;
 use super::series::Series;
 use super::stats::{ns_to_ms, six_decimals, stats};
+use super::summary::{Shares, Submitting};
 use super::summary::{Stats, TenantSummary};
 use crate::record::{FrameRecord, Stage};
 use crate::scenario::{BackendChoice, Tenant};
@@ -35,30 +34,6 @@ const LEFT: Nanos = Nanos::from_micros(500);
 const SHORTEST: Nanos = Nanos::from_micros(200);
 /// Shares are gathered as whole parts of this.
 const WHOLE: f64 = 1e9;
-
-/// How submission and *compute* lie to each other, over the completed frames in which both are known.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Submitting {
-    /// Mean of the part of *compute* in which the host was still submitting.
-    pub mean_ms: f64,
-    /// That part as a share of *compute*: quantiles over frames.
-    pub share: Shares,
-    /// Share of frames in which that is all but the last moments.
-    pub bound_frames: f64,
-    /// Whether launches by the host are the limit of *compute*; `None` where it cannot be told.
-    pub host_bound: Option<bool>,
-    /// Whether the backend may wait for the device while it submits; `None` where that is not recorded.
-    pub may_wait: Option<bool>,
-}
-
-/// Quantiles of a share.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the quantiles")]
-pub struct Shares {
-    pub p25: Option<f64>,
-    pub p50: Option<f64>,
-    pub p75: Option<f64>,
-}
 
 /// What is kept of one tenant's completed frames while they go by.
 #[derive(Debug, Default)]

@@ -1,6 +1,5 @@
 //! One tenant's frames (and nodes, where they were timed), gathered as they come and turned into its part of the summary.
 
-use super::attribution::Used;
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
@@ -110,6 +109,15 @@ pub(super) struct Measured<'a> {
     pub(super) facts: TenantFacts,
     /// What is drawn of it.
     pub(super) drawn: Drawn,
+}
+
+/// How long a tenant's completed frames used what there is, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Used {
+    /// Compute time, wherever it was executed.
+    pub(super) compute: i128,
+    /// Decoding, pre- and postprocessing.
+    pub(super) around: i128,
 }
 
 /// What findings want to know of a tenant beyond its summary.

@@ -4,11 +4,10 @@
 //! stage, mostly from the moment the device is done until the waiting thread wakes up. Means add up to the
 //! mean response time; quantiles do not, so that the slowest hundredth of frames is taken apart by means as well.
 
-use serde::Serialize;
-
 use super::quantile::Quantile;
 use super::series::Series;
 use super::stats::ns_to_ms;
+use super::summary::waterfall::{Part, Slowest, Waterfall};
 use super::timeline::Timeline;
 use crate::record::{FrameRecord, Stage};
 use crate::units::Nanos;
@@ -35,45 +34,6 @@ pub(super) const NAMES: [&str; PARTS] = [
 pub(super) const LATENESS: usize = 0;
 pub(super) const WAIT: usize = 1;
 const WAKEUP: usize = PARTS - 2;
-
-/// The response time of a tenant's completed frames, part by part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Waterfall {
-    /// Each part that occurred, in the order of a frame's way; their means add up to the mean response time.
-    pub parts: Vec<Part>,
-    /// The part with the largest mean.
-    pub largest: Option<&'static str>,
-    /// The slowest hundredth of frames, where there are frames enough for a p99.
-    pub slowest: Option<Slowest>,
-}
-
-/// One part of a frame's way.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Part {
-    /// `lateness`, `wait`, a stage, or `wakeup`.
-    pub part: &'static str,
-    /// Over all completed frames; one that lacks the part counts as zero.
-    pub mean_ms: f64,
-    /// Of the mean response time, from 0 to 1.
-    pub share: f64,
-    /// 99 % of the frames that have the part took at most this; of the part's own distribution.
-    pub p99_ms: Option<f64>,
-    /// Mean over the slowest hundredth of frames.
-    pub slowest_mean_ms: Option<f64>,
-}
-
-/// The slowest hundredth of frames by response time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Slowest {
-    /// How many frames these are.
-    pub frames: u64,
-    /// Their mean response time.
-    pub mean_ms: f64,
-    /// The part that takes most more than in the mean of all frames.
-    pub grows_most: &'static str,
-    /// By how much.
-    pub growth_ms: f64,
-}
 
 /// A frame's parts; they add up to its response time, whatever its record says.
 #[inline]

@@ -2,8 +2,8 @@
 //! loads on one resource, inputs and idle gaps do.
 
 use super::view::{self, Block, Section, Table, cell, tenant_cell, words};
-use crate::analysis::duty::Clock;
-use crate::analysis::interference::{Cell, Effect, Overlap, Sensitivity, Way};
+use crate::analysis::summary::duty::Clock;
+use crate::analysis::summary::interference::{Cell, Effect, Overlap, Sensitivity, Way};
 use crate::analysis::summary::{Slowdown, Summary};
 use crate::text::interference::{or_nothing, withheld};
 use crate::text::number::{TimeUnit, or_unknown, percent, short};

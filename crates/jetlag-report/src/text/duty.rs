@@ -4,7 +4,7 @@ use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::{cut, dim, heading, plain};
 use crate::Style;
 use crate::analysis::Summary;
-use crate::analysis::duty::Clock;
+use crate::analysis::summary::duty::Clock;
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where no rate was swept.

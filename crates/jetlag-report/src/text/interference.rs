@@ -4,8 +4,8 @@ use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::{cut, dim, heading, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
-use crate::analysis::interference::{Cell, Contrast, Effect, Overlap, Way};
 use crate::analysis::summary::Slowdown;
+use crate::analysis::summary::interference::{Cell, Contrast, Effect, Overlap, Way};
 use crate::table::{Align, Grid, Ink, Text};
 
 /// A table for each way of sharing; empty where no matrix was run.

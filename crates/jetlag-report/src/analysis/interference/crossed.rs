@@ -12,46 +12,13 @@
 //! A run has many effects, and of twenty intervals of 95 % one leaves out zero by chance. An effect is *found* where its
 //! interval at 1 − 0.05 ÷ (all effects of the run) leaves out zero.
 
-use serde::Serialize;
-
 use super::Phases;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::series::Estimate;
 use crate::analysis::stats::six_decimals;
+use crate::analysis::summary::interference::{Contrast, Effect};
 use crate::analysis::tenant::Sample;
 use crate::record::{Phase, PhaseSpec};
-
-/// What two inputs of a detector, and two of its co-runner, do to a measure of its response time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Contrast {
-    /// The way of sharing.
-    pub sharing: String,
-    /// The detector's tenant with the first input, and with the other.
-    pub tenant: [String; 2],
-    /// The same of its co-runner.
-    pub with: [String; 2],
-    /// `p50_ms`, `p99_ms`, or `relative_spread`, which is (p99 − p50) ÷ p50.
-    pub measure: &'static str,
-    /// The measure with the first input of both: what the effects are added to.
-    pub base: f64,
-    /// The other input of its own, over both inputs of the co-runner.
-    pub own: Effect,
-    /// The other input of the co-runner, over both of its own.
-    pub co_runner: Effect,
-    /// By how much more the two do together than one by one.
-    pub interaction: Effect,
-}
-
-/// A difference of means over the layout, in the unit of its measure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Effect {
-    /// The estimate.
-    pub value: f64,
-    /// Its 95 % interval.
-    pub ci95: [f64; 2],
-    /// Whether it is beyond chance, with all the effects of the run looked at together.
-    pub found: bool,
-}
 
 /// A measure's lower bound, estimate and upper bound in one phase.
 type Bounds = [f64; 3];

@@ -1,33 +1,9 @@
 //! The slowdown of each tenant beside others, for each way of sharing.
 
-use serde::Serialize;
-
 use super::Phases;
 use crate::analysis::stats::slowdown;
-use crate::analysis::summary::Slowdown;
+use crate::analysis::summary::interference::{Cell, Way};
 use crate::record::{Phase, PhaseSpec};
-
-/// One way of sharing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Way {
-    /// As a scenario writes it.
-    pub sharing: String,
-    /// Each tenant beside each set of others that it ran with: its pairs first, then all.
-    pub cells: Vec<Cell>,
-}
-
-/// One tenant beside others, over itself alone under the same way of sharing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Cell {
-    /// Who was slowed down.
-    pub tenant: String,
-    /// By whom.
-    pub with: Vec<String>,
-    /// By how much; `None` where it completed nothing beside them, or nothing alone.
-    pub slowdown: Option<Slowdown>,
-    /// Frames measured beside them.
-    pub count: u64,
-}
 
 /// The ways in the order in which they ran.
 pub(super) fn ways(names: &[&str], phases: &Phases) -> Vec<Way> {

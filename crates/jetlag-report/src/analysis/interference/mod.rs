@@ -14,28 +14,11 @@ mod overlap;
 mod sensitivity;
 mod two_stage;
 
-use serde::Serialize;
-
-pub use crossed::{Contrast, Effect};
 pub(super) use gather::Phases;
-pub use matrix::{Cell, Way};
-pub use overlap::{Met, Overlap, Withheld};
-pub use sensitivity::{Load, Point, Sensitivity};
+pub use sensitivity::Load;
 
+use crate::analysis::summary::interference::Interference;
 use crate::scenario::Scenario;
-
-/// How the tenants of a run slowed each other down; each list is empty where it was not asked for, or cannot be had.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Interference {
-    /// The slowdown of each tenant beside each other and all others, for each way of sharing.
-    pub matrix: Vec<Way>,
-    /// Each tenant against each other while all ran together.
-    pub overlap: Vec<Overlap>,
-    /// What the inputs of two detectors do to each of them.
-    pub crossed: Vec<Contrast>,
-    /// How each tenant takes a load on one resource.
-    pub sensitivity: Vec<Sensitivity>,
-}
 
 /// All of it.
 pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Interference {

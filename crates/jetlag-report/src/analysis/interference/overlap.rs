@@ -5,13 +5,12 @@
 //! `two_stage`. Of more than one co-runner that comes and goes, each is judged by the time in which it and no other of
 //! them was there: a device that is shared by three takes something else from each of them than twice what two take.
 
-use serde::Serialize;
-
 use super::cover::{Cover, by_company};
 use super::gather::{Phases, Span, Spans};
 use super::two_stage::{Frames, Lost, Unknown, lost};
 use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
+use crate::analysis::summary::interference::{Met, Overlap, Withheld};
 use crate::scenario::{Arrival, Scenario, Sharing};
 use crate::units::{Nanos, Stamp};
 
@@ -25,51 +24,6 @@ const SHORTER: usize = 100;
 const OWN_OVERLAP: f64 = 0.01;
 /// Tenants beyond which there would be more to explain than to explain it with.
 const MOST_TENANTS: usize = 16;
-
-/// One tenant's frames against one co-runner's.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Overlap {
-    /// Whose frames.
-    pub tenant: String,
-    /// Against whose.
-    pub with: String,
-    /// Frames that this is made of.
-    pub frames: u64,
-    /// Mean share of their service time in which the other was in service, from 0 to 1.
-    pub mean_share: f64,
-    /// Frames that began without it.
-    pub without: Met,
-    /// Frames that began beside it, and beside no other that comes and goes.
-    pub beside: Met,
-    /// Share of the time beside it that a frame loses; below 0 where frames seem faster.
-    pub lost_share: Option<f64>,
-    /// 95 % interval of `lost_share`.
-    pub lost_share_ci95: Option<[f64; 2]>,
-    /// How many times slower a frame runs beside it: 1 ÷ (1 − `lost_share`).
-    pub slowdown: Option<f64>,
-    /// 95 % interval of `slowdown`; without an upper end where the data do not exclude that a frame stands still.
-    pub slowdown_ci95: Option<(f64, Option<f64>)>,
-    /// Why there is no estimate.
-    pub withheld: Option<Withheld>,
-}
-
-/// Frames of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Met {
-    /// How many.
-    pub frames: u64,
-    /// Their median service time.
-    pub service_p50_ms: Option<f64>,
-}
-
-/// Why a figure is not stated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Withheld {
-    /// For programs.
-    pub code: &'static str,
-    /// For people; ends in what to do where something can be done.
-    pub message: String,
-}
 
 /// What keeps a co-runner's cost from being known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,7 @@
 //! A stressor is a tenant whose work is a load of a stated level on one resource; which tenants are stressors is the
 //! scenario's to say. The figures are the matrix's, read in another order.
 
-use serde::Serialize;
-
-use super::matrix::Way;
-use crate::analysis::summary::Slowdown;
+use crate::analysis::summary::interference::{Point, Sensitivity, Way};
 
 /// What a stressor loads.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,30 +12,6 @@ pub struct Load {
     pub resource: String,
     /// How much of it, from 0 to 1.
     pub level: f64,
-}
-
-/// One tenant against one resource under one way of sharing.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sensitivity {
-    /// The way of sharing.
-    pub sharing: String,
-    /// Who was slowed down.
-    pub tenant: String,
-    /// The resource that was loaded.
-    pub resource: String,
-    /// Its slowdown by level, lowest level first.
-    pub points: Vec<Point>,
-}
-
-/// One level of load.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Point {
-    /// The stressor's name.
-    pub stressor: String,
-    /// Its level, from 0 to 1.
-    pub level: f64,
-    /// The tenant's slowdown beside it.
-    pub slowdown: Option<Slowdown>,
 }
 
 /// Reads the matrix by stressor; `loads` says of each tenant in `names` whether it is one.
@@ -82,8 +55,9 @@ pub(super) fn of(matrix: &[Way], names: &[&str], loads: &[Option<Load>]) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::interference::Cell;
+    use crate::analysis::summary::Slowdown;
     use crate::analysis::summary::SlowdownIntervals;
+    use crate::analysis::summary::interference::Cell;
 
     fn cell(tenant: &str, with: &[&str], p50: f64) -> Cell {
         Cell {

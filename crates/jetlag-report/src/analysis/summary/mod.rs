@@ -4,29 +4,34 @@
 //! known": not measured, not asked for, or not supported by the sample; it is `null` in JSON and `–` on
 //! screen. Nothing here computes.
 
+pub mod duty;
+pub mod interference;
+mod phases;
 mod power;
 mod predictability;
 mod stats;
+mod submission;
 mod tenant;
+pub mod waterfall;
 
 use serde::Serialize;
 
+pub use duty::DutyCycle;
+pub use interference::Interference;
+pub use phases::{PhaseSummary, PhaseTenant};
 pub use power::{Energy, EnergySummary, RailSummary};
 pub use predictability::{
     ActiveCoRunner, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame, SlowPart,
-    Steady, Trimmed,
+    StagePredictability, Steady, Trimmed,
 };
 pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
+pub use submission::{Shares, Submitting};
 pub use tenant::{FrameCounts, NodeResponse, NodeSummary, OperatorSummary, TenantSummary};
 
+pub use waterfall::Waterfall;
+
 use super::code::Code;
-pub use super::duty::DutyCycle;
-pub use super::interference::Interference;
-pub use super::phases::{PhaseSummary, PhaseTenant};
 pub use super::plot::Plots;
-pub use super::predictability::StagePredictability;
-pub use super::submission::{Shares, Submitting};
-pub use super::waterfall::Waterfall;
 use crate::record::NOT_STARTED;
 pub use crate::record::{Device, Finding, Stage};
 

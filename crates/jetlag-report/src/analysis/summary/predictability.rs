@@ -187,3 +187,24 @@ pub struct Trimmed {
     /// Fewer than 1000 remain.
     pub sparse: bool,
 }
+
+/// How predictable one stage is: what is said of the response time, as far as a stage has it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StagePredictability {
+    /// p99 − p50.
+    pub jitter_ms: Option<f64>,
+    /// Standard deviation over mean.
+    pub cv: Option<f64>,
+    /// p75 − p25.
+    pub iqr_ms: Option<f64>,
+    /// Maximum over median.
+    pub worst_over_median: Option<f64>,
+    /// (p99 − p50) ÷ p50.
+    pub relative_spread: Option<f64>,
+    /// Correlation of each time with that of the next frame that has the stage, from −1 to 1.
+    pub autocorrelation: Option<f64>,
+    /// Independent frames that would say as much of a quantile.
+    pub effective_frames: EffectiveFrames,
+    /// The published measures, over interpolated percentiles.
+    pub interpolated: Option<Interpolated>,
+}

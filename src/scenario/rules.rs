@@ -1,0 +1,100 @@
+//! What the rules of a scenario share: what they look at beside it, and how a value that is out of range is told.
+
+use std::path::{Path, PathBuf};
+
+use super::ResolveEnv;
+use super::{ClockKind, Sharing};
+use crate::units::Nanos;
+use crate::written::{ProblemKind, Reader, Spot, shown};
+
+/// One frame in a quarter of an hour.
+pub(super) const SLOWEST_HZ: f64 = 0.001;
+/// Releases beyond this are closer together than a timer can tell.
+pub(super) const FASTEST_HZ: f64 = 100_000.0;
+
+/// What the rules look at beside the scenario.
+pub(super) struct Context<'a> {
+    pub(super) env: &'a ResolveEnv,
+    pub(super) base_dir: &'a Path,
+}
+
+impl Context<'_> {
+    /// A path relative to the scenario's folder, or else to the current one; where neither exists, all
+    /// that was tried.
+    pub(super) fn find(&self, written: &str) -> Result<PathBuf, Vec<String>> {
+        let written = Path::new(written);
+        let mut tried = vec![self.base_dir.join(written)];
+        if written.is_relative() && tried[0] != written {
+            tried.push(written.to_owned());
+        }
+        match tried.iter().find(|path| path.exists()) {
+            Some(found) => Ok(found.clone()),
+            None => Err(tried.iter().map(|path| path.display().to_string()).collect()),
+        }
+    }
+}
+
+/// What a tenant's rules need to know of the scenario.
+pub(super) struct Whole {
+    pub(super) seed: u64,
+    pub(super) clock: ClockKind,
+    /// When the run ends, from the common epoch.
+    pub(super) end: Nanos,
+}
+
+/// Notes that a value is out of range unless `ok`.
+pub(super) fn require<T: Shown>(
+    r: &mut Reader,
+    spot: &Spot<T>,
+    ok: bool,
+    what: impl Into<String>,
+    wanted: &str,
+) {
+    if !ok {
+        let what: String = what.into();
+        let kind = ProblemKind::OutOfRange {
+            what: if what.contains('`') {
+                what
+            } else {
+                format!("`{what}`")
+            },
+            found: spot.value.shown(),
+            wanted: wanted.to_owned(),
+        };
+        r.report(&spot.place, kind);
+    }
+}
+
+/// How a value reads in a message.
+pub(super) trait Shown {
+    fn shown(&self) -> String;
+}
+
+impl Shown for String {
+    fn shown(&self) -> String {
+        format!("\"{}\"", shown(self))
+    }
+}
+
+macro_rules! shown_by_display {
+    ($($type:ty),*) => { $(impl Shown for $type {
+        fn shown(&self) -> String { self.to_string() }
+    })* };
+}
+shown_by_display!(Nanos, f64, u16, u32, u64, usize);
+
+/// Under the virtual clock there is only what can be simulated.
+pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {
+    let can_be_simulated = match spot.value {
+        Sharing::Streams | Sharing::RoundRobin | Sharing::Exclusive | Sharing::Edf => true,
+        Sharing::SingleStream | Sharing::Priority | Sharing::Partition | Sharing::Processes => false,
+    };
+    if clock == ClockKind::Virtual && !can_be_simulated {
+        let kind = ProblemKind::Contradiction {
+            what: "`sharing`".into(),
+            why: format!("{:?} cannot be simulated under the Virtual clock", spot.value),
+            advice: "use Streams, RoundRobin, Exclusive or Edf, or clock: Real".into(),
+        };
+        r.report(&spot.place, kind);
+    }
+}
