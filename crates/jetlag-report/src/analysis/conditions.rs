@@ -3,7 +3,7 @@
 //! One small rule a finding, over the readings of the measured window. Thresholds are in docs/measurement.md.
 
 use super::clocks::{self, Used};
-use super::limit::{Guard, Limit, MachineLimit, Slowed};
+use super::limit::{Guard, Limit, MachineLimit, SlowedBy};
 use super::track::{Point, Track, Tracks};
 use crate::record::{Part, Quantity};
 use crate::units::{Nanos, Stamp};
@@ -85,11 +85,11 @@ fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     let with = |bits: u64| share(points, |value| value as u64 & bits != 0);
     let (thermal, power, hardware) = (with(THERMAL), with(POWER), with(HARDWARE));
     let (by, share) = if thermal > 0.0 {
-        (Slowed::ByTemperature, thermal)
+        (SlowedBy::Temperature, thermal)
     } else if power > LIMITED_SHARE {
-        (Slowed::ByPowerLimit, power)
+        (SlowedBy::PowerLimit, power)
     } else if hardware > LIMITED_SHARE {
-        (Slowed::ByHardware, hardware)
+        (SlowedBy::Hardware, hardware)
     } else {
         return None;
     };

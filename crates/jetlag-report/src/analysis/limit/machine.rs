@@ -9,7 +9,7 @@ pub(in super::super) enum MachineLimit {
     Throttled {
         /// Its number; none of a board's only one.
         gpu: Option<u32>,
-        by: Slowed,
+        by: SlowedBy,
         share: f64,
     },
     /// The kernel slowed a part down because of heat, in a share of the readings.
@@ -37,10 +37,10 @@ pub(in super::super) enum MachineLimit {
 
 /// Why a GPU's clock was held down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Slowed {
-    ByTemperature,
-    ByPowerLimit,
-    ByHardware,
+pub(in super::super) enum SlowedBy {
+    Temperature,
+    PowerLimit,
+    Hardware,
 }
 
 /// The part of a Jetson's guard that counts an event (Jetson Linux's developer guide).
@@ -90,9 +90,9 @@ impl MachineLimit {
                 "{} was slowed down {} in {:.0} % of the readings.",
                 gpu_name(*gpu),
                 match by {
-                    Slowed::ByTemperature => "by its temperature",
-                    Slowed::ByPowerLimit => "by its power limit",
-                    Slowed::ByHardware => "by its hardware",
+                    SlowedBy::Temperature => "by its temperature",
+                    SlowedBy::PowerLimit => "by its power limit",
+                    SlowedBy::Hardware => "by its hardware",
                 },
                 share * 100.0
             ),
@@ -141,13 +141,13 @@ impl MachineLimit {
     pub(super) fn advice(&self) -> &'static str {
         match self {
             MachineLimit::Throttled { by, .. } => match by {
-                Slowed::ByTemperature => {
+                SlowedBy::Temperature => {
                     "Improve cooling, let it cool down first, or lower the power limit until the clock holds."
                 }
-                Slowed::ByPowerLimit => {
+                SlowedBy::PowerLimit => {
                     "Lock a clock that it can hold (`jetlag clocks`), or compare at the same limit only."
                 }
-                Slowed::ByHardware => "Look at its power supply and cables: the card itself slowed down.",
+                SlowedBy::Hardware => "Look at its power supply and cables: the card itself slowed down.",
             },
             MachineLimit::Cooled { .. } => {
                 "Improve cooling (a fan, its profile), let the board cool down first, or use a lower power mode."

@@ -15,7 +15,7 @@ mod words;
 use std::borrow::Cow;
 
 pub(super) use frames::{FramesLimit, More};
-pub(super) use machine::{ClockOf, Guard, MachineLimit, Slowed};
+pub(super) use machine::{ClockOf, Guard, MachineLimit, SlowedBy};
 pub(super) use phases::{Failures, InPhase, Lost, PhasesLimit};
 pub(super) use power::{NoIdle, PowerLimit};
 pub(super) use run::{Lacking, RunLimit};
