@@ -39,7 +39,7 @@ use crate::units::{Nanos, Stamp};
 use finish::Finish;
 use prepare::Prepare;
 use submit::Submit;
-use threads::{Common, Place, run_overlapped, run_serial};
+use threads::{Common, SlotWithCarry, run_overlapped, run_serial};
 
 /// A tenant ready to run: opened, loaded, and free to run in one phase after another.
 pub struct Runner {
@@ -139,9 +139,9 @@ impl Runner {
         self.slots
             .iter_mut()
             .for_each(|slot| slot.restart(plan.sharing, plan.phase));
-        let mut places: Vec<Place> = std::mem::take(&mut self.slots)
+        let mut places: Vec<SlotWithCarry> = std::mem::take(&mut self.slots)
             .into_iter()
-            .map(|slot| Place {
+            .map(|slot| SlotWithCarry {
                 slot,
                 carry: Carry::default(),
             })

@@ -16,8 +16,8 @@ use ort::ep::{ArenaExtendStrategy, CUDA};
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::{NoSelectedOutputs, RunOptions};
 
-use super::call::{Call, Place};
-use super::cpu::{host_memory, place_of};
+use super::call::{Call, TensorMemory};
+use super::cpu::{host_memory, memory_of};
 use super::library::Library;
 use super::session::Session;
 use super::{failed, refused};
@@ -194,7 +194,7 @@ impl Loaded {
             let mut tensor = HostTensor::try_zeroed(port.name.clone(), port.element, *shape)?;
             fill(&mut tensor, filling);
             // SAFETY: the tensor is kept until after the call.
-            unsafe { call.input(number, place_of(&mut tensor)) }.map_err(refuse)?;
+            unsafe { call.input(number, memory_of(&mut tensor)) }.map_err(refuse)?;
             tensors.push(tensor);
         }
         let options: RunOptions<NoSelectedOutputs> = RunOptions::new().map_err(refuse)?;
@@ -304,7 +304,7 @@ impl Running {
             ..
         } = self;
         let ports = sessions[0].session.ports();
-        let place = |address: &u64, element, shape: &Shape| Place {
+        let place = |address: &u64, element, shape: &Shape| TensorMemory {
             address: *address,
             element,
             shape: *shape,

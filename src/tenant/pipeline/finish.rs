@@ -3,7 +3,7 @@
 use std::sync::mpsc::Sender;
 
 use super::submit::Submitted;
-use super::threads::Place;
+use super::threads::SlotWithCarry;
 use crate::backend::{Slot, StageTimes};
 use crate::clock::Clock;
 use crate::detector::{Carry, Detection, Postprocess};
@@ -35,12 +35,12 @@ impl Finish<'_> {
     /// Waits for a frame's result, turns it into detections and records it.
     pub(super) fn frame(
         &mut self,
-        place: &mut Place,
+        place: &mut SlotWithCarry,
         mut record: FrameRecord,
         submitted: Submitted<'_>,
         sink: &mut RecordSink,
     ) {
-        let Place { slot, carry } = place;
+        let SlotWithCarry { slot, carry } = place;
         self.found.clear();
         let result = submitted.result.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use super::PhasePlan;
-use super::threads::Place;
+use super::threads::SlotWithCarry;
 use crate::clock::Clock;
 use crate::detector::Preprocess;
 use crate::record::{EndReason, Event, FrameRecord, NO_CONTENT, Outcome, Stage};
@@ -64,7 +64,7 @@ pub(super) struct Prepare<'a> {
 
 impl Prepare<'_> {
     /// Waits for the next frame that is due, and makes its inputs in `place`.
-    pub(super) fn next(&mut self, place: &mut Place, sink: &mut RecordSink) -> Next {
+    pub(super) fn next(&mut self, place: &mut SlotWithCarry, sink: &mut RecordSink) -> Next {
         let release = match self.await_release(sink) {
             Ok(release) => release,
             Err(reason) => return Next::End(reason),
@@ -86,7 +86,7 @@ impl Prepare<'_> {
     }
 
     /// Acquire, decode and preprocess, each stamped; `false` at the end of the source.
-    fn make_inputs(&mut self, place: &mut Place, record: &mut FrameRecord) -> Result<bool, String> {
+    fn make_inputs(&mut self, place: &mut SlotWithCarry, record: &mut FrameRecord) -> Result<bool, String> {
         let mut mark = record.started;
         let mut lap = |clock: &dyn Clock| {
             let now = clock.now();

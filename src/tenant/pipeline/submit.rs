@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-use super::threads::Place;
+use super::threads::SlotWithCarry;
 use crate::clock::Clock;
 use crate::record::{FrameRecord, Stage};
 use crate::tenant::gate::{Gate, Leaving};
@@ -38,7 +38,7 @@ impl<'a> Submit<'a> {
     /// at the gate is its *queue* stage.
     pub(super) fn frame(
         &self,
-        place: &mut Place,
+        place: &mut SlotWithCarry,
         record: &mut FrameRecord,
         made: Option<Stamp>,
     ) -> Submitted<'a> {

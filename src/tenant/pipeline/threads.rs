@@ -26,21 +26,21 @@ use crate::units::{Nanos, Stamp};
 const WORTH_HANDING_OVER: Nanos = Nanos::from_micros(50);
 
 /// A slot with everything that stays with it.
-pub(super) struct Place {
+pub(super) struct SlotWithCarry {
     pub(super) slot: Box<dyn Slot>,
     pub(super) carry: Carry,
 }
 
 /// A frame whose inputs are made.
 struct Made {
-    place: Place,
+    place: SlotWithCarry,
     record: FrameRecord,
     at: Stamp,
 }
 
 /// A frame between submission and result.
 struct InFlight<'a> {
-    place: Place,
+    place: SlotWithCarry,
     record: FrameRecord,
     submitted: Submitted<'a>,
 }
@@ -48,7 +48,7 @@ struct InFlight<'a> {
 /// What comes back to the maker.
 enum Back {
     /// A slot for the next frame.
-    Free(Place),
+    Free(SlotWithCarry),
     /// Another thread panicked, and its slots do not come back.
     Broken,
 }
@@ -91,7 +91,7 @@ pub(super) fn run_serial(
     prepare: &mut Prepare<'_>,
     submit: &Submit<'_>,
     finish: &mut Finish<'_>,
-    place: &mut Place,
+    place: &mut SlotWithCarry,
     front: &mut RecordSink,
     back: &mut RecordSink,
     common: Common<'_>,
@@ -119,11 +119,11 @@ pub(super) fn run_overlapped<'a>(
     prepare: &mut Prepare<'_>,
     submit: &Submit<'a>,
     finish: &mut Finish<'_>,
-    places: Vec<Place>,
+    places: Vec<SlotWithCarry>,
     front: &mut RecordSink,
     back: &mut RecordSink,
     common: Common<'_>,
-) -> (Ended, Vec<Place>) {
+) -> (Ended, Vec<SlotWithCarry>) {
     let depth = places.len();
     // All slots fit, and a word of each of the other threads: sending never waits.
     let (free_in, free_out) = sync_channel(depth + 2);
