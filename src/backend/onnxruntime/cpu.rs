@@ -144,7 +144,7 @@ pub(super) fn host_memory() -> ort::Result<MemoryInfo<'static>> {
 }
 
 /// Where a tensor of this frame lies.
-pub(super) fn memory_of(tensor: &mut HostTensor) -> TensorMemory {
+pub(super) fn place_of(tensor: &mut HostTensor) -> TensorMemory {
     TensorMemory {
         element: tensor.element(),
         shape: *tensor.shape(),
@@ -172,14 +172,14 @@ impl Bound {
             let tensor = &mut tensors.as_mut_slice()[*place];
             shapes.push(*tensor.shape());
             // SAFETY: the slot's memory holds the tensor; a later frame tells the call where it lies then.
-            unsafe { call.input(number, memory_of(tensor)) }.map_err(fail)?;
+            unsafe { call.input(number, place_of(tensor)) }.map_err(fail)?;
         }
         for (number, place) in outputs.iter().enumerate() {
             let tensor = &mut tensors.as_mut_slice()[*place];
             let at = match session.output_shape(number, shapes) {
                 Some(shape) => {
                     tensor.set_shape(shape)?;
-                    Some(memory_of(tensor))
+                    Some(place_of(tensor))
                 }
                 None => None,
             };

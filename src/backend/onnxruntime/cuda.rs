@@ -17,7 +17,7 @@ use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::{NoSelectedOutputs, RunOptions};
 
 use super::call::{Call, TensorMemory};
-use super::cpu::{host_memory, memory_of};
+use super::cpu::{host_memory, place_of};
 use super::library::Library;
 use super::session::Session;
 use super::{failed, refused};
@@ -194,7 +194,7 @@ impl Loaded {
             let mut tensor = HostTensor::try_zeroed(port.name.clone(), port.element, *shape)?;
             fill(&mut tensor, filling);
             // SAFETY: the tensor is kept until after the call.
-            unsafe { call.input(number, memory_of(&mut tensor)) }.map_err(refuse)?;
+            unsafe { call.input(number, place_of(&mut tensor)) }.map_err(refuse)?;
             tensors.push(tensor);
         }
         let options: RunOptions<NoSelectedOutputs> = RunOptions::new().map_err(refuse)?;

@@ -10,7 +10,7 @@ use super::{Decode, Geometry, HeadError, check_strides, logit, output, sigmoid};
 use crate::detector::Box2d;
 use crate::tensor::TensorSet;
 
-/// Decodes the outputs of NanoDet and NanoDet-Plus.
+/// The NanoDet head.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NanoDet {
@@ -31,7 +31,7 @@ fn usual_bins() -> usize {
     8
 }
 
-/// The grid of one stride, with its outputs.
+/// One stride.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NanoDetLevel {
@@ -49,7 +49,7 @@ pub enum CellCentre {
     /// `cell · stride + (stride − 1) / 2`: NanoDet.
     #[default]
     Middle,
-    /// Points lie at `cell · stride`, as in NanoDet-Plus.
+    /// `cell · stride`: NanoDet-Plus.
     Corner,
 }
 

@@ -40,7 +40,7 @@ fn yes() -> bool {
     true
 }
 
-/// The grid of one scale, with its anchors.
+/// One scale.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AnchorLevel {

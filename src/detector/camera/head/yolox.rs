@@ -9,7 +9,7 @@ use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, output};
 use crate::tensor::TensorSet;
 
-/// Decodes the output of YOLOX, whose boxes are relative to the cells of grids.
+/// The YOLOX head.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YoloxGrid {
