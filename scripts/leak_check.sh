@@ -19,7 +19,7 @@ fi
 said=$(cargo test "${profile[@]}" -p tensorrt-dyn --test through_the_double --no-run 2>&1) ||
   { echo "$said" >&2; exit 1; }
 binary=$(sed -n 's/.*Executable.*(\(.*\))$/\1/p' <<<"$said")
-export CARGO_MANIFEST_DIR="$PWD/crates/tensorrt-dyn" RUST_BACKTRACE=0
+export RUST_BACKTRACE=0
 export JETLAG_SHARED="${JETLAG_SHARED:-$PWD/../shared}"
 # Compiles the doubles, at full speed; what fails without valgrind is not valgrind's to tell.
 "$binary" --test-threads=1 "$@" >/dev/null 2>&1 || { echo "leak_check: the tests fail; run cargo test" >&2; exit 1; }

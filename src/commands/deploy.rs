@@ -114,7 +114,7 @@ fn folder(args: &DeployArgs) -> &str {
 }
 
 /// What a run is started with.
-struct Prepared {
+struct RunOrder {
     name: String,
     words: Vec<String>,
     terminal: Option<(u16, u16)>,
@@ -129,20 +129,20 @@ fn start<'a>(
     there: &mut RunThere,
 ) -> anyhow::Result<RemoteRun<'a>> {
     *there = RunThere::NotBegun;
-    let prepared = prepare(args, host, board, path)?;
-    say(&format!("running {}", prepared.name));
+    let order = bring(args, host, board, path)?;
+    say(&format!("running {}", order.name));
     Ok(RemoteRun::start(
         host,
         &board.folder,
-        &prepared.name,
-        &prepared.words,
-        prepared.terminal,
+        &order.name,
+        &order.words,
+        order.terminal,
         there,
     )?)
 }
 
 /// Brings everything to the board and examines it.
-fn prepare(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow::Result<Prepared> {
+fn bring(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow::Result<RunOrder> {
     if let Some((name, State::Running)) = &board.last {
         return Err(DeployError::Busy {
             host: args.host.clone(),
@@ -181,7 +181,7 @@ fn prepare(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow
     }
     let terminal = terminal(args, board);
     words.push(if terminal.is_some() { "--live" } else { "--quiet" }.to_owned());
-    Ok(Prepared {
+    Ok(RunOrder {
         name,
         words,
         terminal,

@@ -71,11 +71,11 @@ impl Processes {
             service,
             news: None,
         };
-        processes.prepare(scenario)?;
+        processes.await_ready(scenario)?;
         Ok(processes)
     }
 
-    fn prepare(&mut self, scenario: &Scenario) -> anyhow::Result<()> {
+    fn await_ready(&mut self, scenario: &Scenario) -> anyhow::Result<()> {
         let (mut refused, mut died) = (Vec::new(), Vec::new());
         for child in &mut self.children {
             match child.answer() {

@@ -92,12 +92,12 @@ pub enum Damage {
     #[error("there are zeros where a record should begin, as after a power cut")]
     Zeros,
     /// A record that stands where none of its kind may, or is of no kind.
-    #[error("there is a record with the operation code {opcode:#04x} {}", place.words())]
+    #[error("there is a record with the operation code {opcode:#04x} {}", section.words())]
     Misplaced {
         /// The record's operation code in MCAP.
         opcode: u8,
         /// The part of the file that it stands in, where its kind may not.
-        place: Place,
+        section: Section,
     },
     /// What follows the last record of the file.
     #[error("the file does not end as its last record says")]
@@ -124,9 +124,9 @@ pub enum Damage {
     },
 }
 
-/// Where in a file a record stands.
+/// The section of a file that a record stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Section {
     /// Within a chunk, compressed or not.
     Chunk,
     /// Before the closing index, and in no chunk.
@@ -135,12 +135,12 @@ pub enum Place {
     Index,
 }
 
-impl Place {
+impl Section {
     fn words(self) -> &'static str {
         match self {
-            Place::Chunk => "in a chunk",
-            Place::Data => "between chunks",
-            Place::Index => "in the closing index",
+            Section::Chunk => "in a chunk",
+            Section::Data => "between chunks",
+            Section::Index => "in the closing index",
         }
     }
 }
@@ -150,7 +150,7 @@ pub(super) enum Item<'a> {
     /// A record, in or out of a chunk.
     Record {
         /// The part of the file that it stands in.
-        place: Place,
+        section: Section,
         /// The record's operation code in MCAP.
         opcode: u8,
         /// The bytes behind the operation code and the length.
@@ -189,8 +189,8 @@ pub(super) struct Container<R: Read> {
     chunk_at: usize,
     /// Whether the chunk at hand was cut off.
     cut: bool,
-    /// Of the section at hand: [`Place::Data`], then [`Place::Index`].
-    section: Place,
+    /// Of the section at hand: [`Section::Data`], then [`Section::Index`].
+    section: Section,
     /// Checksum of the section at hand so far.
     crc: crc32fast::Hasher,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
@@ -209,7 +209,7 @@ impl<R: Read> Container<R> {
             chunk: Vec::new(),
             chunk_at: 0,
             cut: false,
-            section: Place::Data,
+            section: Section::Data,
             crc,
             zstd: None,
         }
@@ -225,14 +225,14 @@ impl<R: Read> Container<R> {
                 return Ok(Item::End { whole: false });
             };
             match (self.section, opcode) {
-                (Place::Data, op::CHUNK) => self.open_chunk()?,
-                (Place::Index, op::FOOTER) => return self.close(),
+                (Section::Data, op::CHUNK) => self.open_chunk()?,
+                (Section::Index, op::FOOTER) => return self.close(),
                 (section, opcode) => {
-                    if (section, opcode) == (Place::Data, op::DATA_END) {
+                    if (section, opcode) == (Section::Data, op::DATA_END) {
                         self.end_data()?;
                     }
                     return Ok(Item::Record {
-                        place: section,
+                        section,
                         opcode,
                         body: &self.body,
                     });
@@ -248,7 +248,7 @@ impl<R: Read> Container<R> {
             Some((opcode, body)) => {
                 self.chunk_at += PREFIX + body.len();
                 Ok(Item::Record {
-                    place: Place::Chunk,
+                    section: Section::Chunk,
                     opcode,
                     body,
                 })
@@ -285,7 +285,7 @@ impl<R: Read> Container<R> {
         }
         // The two records that hold a checksum are not part of what it is of, or not whole.
         match opcode {
-            op::DATA_END if self.section == Place::Data => {}
+            op::DATA_END if self.section == Section::Data => {}
             op::FOOTER => {
                 self.crc.update(&prefix);
                 self.crc.update(&self.body[..self.body.len().min(FOOTER_HASHED)]);
@@ -301,7 +301,7 @@ impl<R: Read> Container<R> {
 
     /// Checks what came before the closing index, whose checksum is in `body`.
     fn end_data(&mut self) -> Result<(), Damage> {
-        self.section = Place::Index;
+        self.section = Section::Index;
         let found = std::mem::take(&mut self.crc).finalize();
         let wanted = u32::from_le_bytes(*self.body.first_chunk().ok_or(Damage::Short)?);
         // Zero means that none was computed, as before version 1.6: chunks have checksums of their own.

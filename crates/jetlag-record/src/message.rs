@@ -5,7 +5,7 @@
 
 use crate::cdr::{CdrError, Decoder, Encoder};
 use crate::detection::{Box2d, Box3d, Detection, Place};
-use crate::schema::Kind;
+use crate::schema::MessageKind;
 use crate::units::{Nanos, Stamp};
 use crate::{
     Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Measurand,
@@ -541,18 +541,18 @@ fn decode_range(data: &[u8]) -> Result<RangeRecord, CdrError> {
 
 /// The record that a message of this kind holds.
 #[inline]
-pub(super) fn decode(kind: Kind, data: &[u8]) -> Result<Event, CdrError> {
+pub(super) fn decode(kind: MessageKind, data: &[u8]) -> Result<Event, CdrError> {
     Ok(match kind {
-        Kind::Frame | Kind::OtherFrame => Event::Frame(decode_frame(data)?),
-        Kind::Detections => Event::Detections(decode_detections(data)?),
-        Kind::Sample => Event::Sample(decode_sample(data)?),
-        Kind::Phase | Kind::OtherPhase => Event::Phase(decode_phase(data)?),
-        Kind::PhaseSpec => Event::PhaseSpec(decode_phase_spec(data)?),
-        Kind::Node => Event::Node(decode_node(data)?),
-        Kind::Finding => Event::Finding(decode_finding(data)?),
-        Kind::Log => Event::Log(decode_log(data)?),
-        Kind::Signal => Event::Signal(decode_signal(data)?),
-        Kind::Window => Event::Window(decode_window(data)?),
-        Kind::Range => Event::Range(decode_range(data)?),
+        MessageKind::Frame | MessageKind::OtherFrame => Event::Frame(decode_frame(data)?),
+        MessageKind::Detections => Event::Detections(decode_detections(data)?),
+        MessageKind::Sample => Event::Sample(decode_sample(data)?),
+        MessageKind::Phase | MessageKind::OtherPhase => Event::Phase(decode_phase(data)?),
+        MessageKind::PhaseSpec => Event::PhaseSpec(decode_phase_spec(data)?),
+        MessageKind::Node => Event::Node(decode_node(data)?),
+        MessageKind::Finding => Event::Finding(decode_finding(data)?),
+        MessageKind::Log => Event::Log(decode_log(data)?),
+        MessageKind::Signal => Event::Signal(decode_signal(data)?),
+        MessageKind::Window => Event::Window(decode_window(data)?),
+        MessageKind::Range => Event::Range(decode_range(data)?),
     })
 }

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use mcap::records::{Record, Statistics, op};
 
 use crate::container::{Container, Item, Stop, read_up_to};
-pub use crate::container::{Damage, Place};
+pub use crate::container::{Damage, Section};
 use crate::files;
 use crate::ledger::Ledger;
-use crate::schema::{self, Kind, SCHEMA_MAJOR};
+use crate::schema::{self, MessageKind, SCHEMA_MAJOR};
 use crate::units::{Bytes, Stamp};
 use crate::{Event, Manifest, message, strings};
 
@@ -130,7 +130,7 @@ pub struct RunReader<R: Read = File> {
     bytes_total: u64,
     manifest: Manifest,
     /// By schema number: what we know it as.
-    schemas: Vec<Option<Kind>>,
+    schemas: Vec<Option<MessageKind>>,
     /// The channels that were described so far, by their number in the file.
     channels: Vec<Option<Channel>>,
     ledger: Ledger,
@@ -146,7 +146,7 @@ pub struct RunReader<R: Read = File> {
 struct Channel {
     topic: String,
     /// What we know its messages as.
-    kind: Option<Kind>,
+    kind: Option<MessageKind>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -228,8 +228,12 @@ impl<R: Read> RunReader<R> {
     #[inline]
     fn read_event<T>(&mut self, take: impl FnOnce(Event) -> T) -> Result<Option<T>, Stop> {
         loop {
-            let (place, opcode, body) = match self.container.next()? {
-                Item::Record { place, opcode, body } => (place, opcode, body),
+            let (section, opcode, body) = match self.container.next()? {
+                Item::Record {
+                    section,
+                    opcode,
+                    body,
+                } => (section, opcode, body),
                 Item::End { whole: true } => {
                     self.state = State::Stopped;
                     let chunks = self.container.chunks;
@@ -242,8 +246,8 @@ impl<R: Read> RunReader<R> {
                     return Ok(None);
                 }
             };
-            match (place, opcode) {
-                (Place::Chunk, op::MESSAGE) => {
+            match (section, opcode) {
+                (Section::Chunk, op::MESSAGE) => {
                     let Some((header, data)) = body.split_first_chunk::<MESSAGE_HEADER>() else {
                         return Err(Damage::Short.into());
                     };
@@ -276,12 +280,12 @@ impl<R: Read> RunReader<R> {
                         .into()),
                     };
                 }
-                (Place::Chunk, op::SCHEMA) => {
+                (Section::Chunk, op::SCHEMA) => {
                     if let Record::Schema { header, .. } = parse(opcode, body)? {
-                        set(&mut self.schemas, header.id, Kind::of_name(&header.name));
+                        set(&mut self.schemas, header.id, MessageKind::of_name(&header.name));
                     }
                 }
-                (Place::Chunk, op::CHANNEL) => {
+                (Section::Chunk, op::CHANNEL) => {
                     if let Record::Channel(channel) = parse(opcode, body)? {
                         let schema = self.schemas.get(usize::from(channel.schema_id));
                         let kind = schema.copied().flatten();
@@ -292,16 +296,16 @@ impl<R: Read> RunReader<R> {
                         set(&mut self.channels, channel.id, Some(described));
                     }
                 }
-                (Place::Index, op::STATISTICS) => {
+                (Section::Index, op::STATISTICS) => {
                     if let Record::Statistics(statistics) = parse(opcode, body)? {
                         self.statistics = Some(statistics);
                     }
                 }
                 // For those who seek; but what cannot be read as one is something else that lost its name.
-                (Place::Data, op::MESSAGE_INDEX) => drop(parse(opcode, body)?),
-                (Place::Data, op::METADATA | op::ATTACHMENT | op::DATA_END) => {}
+                (Section::Data, op::MESSAGE_INDEX) => drop(parse(opcode, body)?),
+                (Section::Data, op::METADATA | op::ATTACHMENT | op::DATA_END) => {}
                 (
-                    Place::Index,
+                    Section::Index,
                     op::SCHEMA
                     | op::CHANNEL
                     | op::CHUNK_INDEX
@@ -310,7 +314,7 @@ impl<R: Read> RunReader<R> {
                     | op::SUMMARY_OFFSET,
                 ) => {}
                 (_, 0) => return Err(Damage::Zeros.into()),
-                (place, opcode) => return Err(Damage::Misplaced { opcode, place }.into()),
+                (section, opcode) => return Err(Damage::Misplaced { opcode, section }.into()),
             }
         }
     }

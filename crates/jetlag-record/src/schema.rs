@@ -29,7 +29,7 @@ pub(super) fn manifest_checksum(major: &str, minor: &str, json: &str) -> String 
 
 /// What the messages of a channel are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     Frame,
     Detections,
     Sample,
@@ -45,78 +45,80 @@ pub(super) enum Kind {
     Range,
 }
 
-impl Kind {
-    pub(super) const ALL: [Kind; 13] = [
-        Kind::Frame,
-        Kind::Detections,
-        Kind::Sample,
-        Kind::Phase,
-        Kind::OtherFrame,
-        Kind::OtherPhase,
-        Kind::PhaseSpec,
-        Kind::Node,
-        Kind::Finding,
-        Kind::Log,
-        Kind::Signal,
-        Kind::Window,
-        Kind::Range,
+impl MessageKind {
+    pub(super) const ALL: [MessageKind; 13] = [
+        MessageKind::Frame,
+        MessageKind::Detections,
+        MessageKind::Sample,
+        MessageKind::Phase,
+        MessageKind::OtherFrame,
+        MessageKind::OtherPhase,
+        MessageKind::PhaseSpec,
+        MessageKind::Node,
+        MessageKind::Finding,
+        MessageKind::Log,
+        MessageKind::Signal,
+        MessageKind::Window,
+        MessageKind::Range,
     ];
     /// Name of the ROS 2 message type.
     pub(super) const fn name(self) -> &'static str {
         match self {
-            Kind::Frame => "jetlag_msgs/msg/Frame",
-            Kind::Detections => "jetlag_msgs/msg/Detections",
-            Kind::Sample => "jetlag_msgs/msg/Sample",
-            Kind::Phase => "jetlag_msgs/msg/Phase",
-            Kind::OtherFrame => "jetlag_msgs/msg/OtherFrame",
-            Kind::OtherPhase => "jetlag_msgs/msg/OtherPhase",
-            Kind::PhaseSpec => "jetlag_msgs/msg/PhaseSpec",
-            Kind::Node => "jetlag_msgs/msg/Node",
-            Kind::Finding => "jetlag_msgs/msg/Finding",
-            Kind::Log => "jetlag_msgs/msg/Log",
-            Kind::Signal => "jetlag_msgs/msg/Signal",
-            Kind::Window => "jetlag_msgs/msg/Window",
-            Kind::Range => "jetlag_msgs/msg/Range",
+            MessageKind::Frame => "jetlag_msgs/msg/Frame",
+            MessageKind::Detections => "jetlag_msgs/msg/Detections",
+            MessageKind::Sample => "jetlag_msgs/msg/Sample",
+            MessageKind::Phase => "jetlag_msgs/msg/Phase",
+            MessageKind::OtherFrame => "jetlag_msgs/msg/OtherFrame",
+            MessageKind::OtherPhase => "jetlag_msgs/msg/OtherPhase",
+            MessageKind::PhaseSpec => "jetlag_msgs/msg/PhaseSpec",
+            MessageKind::Node => "jetlag_msgs/msg/Node",
+            MessageKind::Finding => "jetlag_msgs/msg/Finding",
+            MessageKind::Log => "jetlag_msgs/msg/Log",
+            MessageKind::Signal => "jetlag_msgs/msg/Signal",
+            MessageKind::Window => "jetlag_msgs/msg/Window",
+            MessageKind::Range => "jetlag_msgs/msg/Range",
         }
     }
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
     pub(super) const fn definition(self) -> &'static str {
         match self {
-            Kind::Frame => concat!(
+            MessageKind::Frame => concat!(
                 include_str!("msg/Frame.msg"),
                 include_str!("msg/Submission.dep"),
                 include_str!("msg/Time.dep")
             ),
-            Kind::Detections => concat!(
+            MessageKind::Detections => concat!(
                 include_str!("msg/Detections.msg"),
                 include_str!("msg/Detection.dep"),
                 include_str!("msg/Time.dep")
             ),
-            Kind::Sample => concat!(include_str!("msg/Sample.msg"), include_str!("msg/Time.dep")),
-            Kind::Phase => concat!(include_str!("msg/Phase.msg"), include_str!("msg/Time.dep")),
-            Kind::OtherFrame => concat!(
+            MessageKind::Sample => concat!(include_str!("msg/Sample.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Phase => concat!(include_str!("msg/Phase.msg"), include_str!("msg/Time.dep")),
+            MessageKind::OtherFrame => concat!(
                 include_str!("msg/Frame.msg"),
                 include_str!("msg/Number.dep"),
                 include_str!("msg/Submission.dep"),
                 include_str!("msg/Time.dep")
             ),
-            Kind::OtherPhase => concat!(
+            MessageKind::OtherPhase => concat!(
                 include_str!("msg/Phase.msg"),
                 include_str!("msg/Number.dep"),
                 include_str!("msg/Time.dep")
             ),
-            Kind::PhaseSpec => concat!(include_str!("msg/PhaseSpec.msg"), include_str!("msg/Time.dep")),
-            Kind::Node => concat!(include_str!("msg/Node.msg"), include_str!("msg/Time.dep")),
-            Kind::Finding => concat!(include_str!("msg/Finding.msg"), include_str!("msg/Time.dep")),
-            Kind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),
-            Kind::Signal => concat!(include_str!("msg/Signal.msg"), include_str!("msg/Time.dep")),
-            Kind::Window => concat!(include_str!("msg/Window.msg"), include_str!("msg/Time.dep")),
-            Kind::Range => concat!(include_str!("msg/Range.msg"), include_str!("msg/Time.dep")),
+            MessageKind::PhaseSpec => {
+                concat!(include_str!("msg/PhaseSpec.msg"), include_str!("msg/Time.dep"))
+            }
+            MessageKind::Node => concat!(include_str!("msg/Node.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Finding => concat!(include_str!("msg/Finding.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Log => concat!(include_str!("msg/Log.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Signal => concat!(include_str!("msg/Signal.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Window => concat!(include_str!("msg/Window.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Range => concat!(include_str!("msg/Range.msg"), include_str!("msg/Time.dep")),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.
-    pub(super) fn of_name(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    pub(super) fn of_name(name: &str) -> Option<MessageKind> {
+        MessageKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -164,10 +166,10 @@ mod tests {
 
     #[test]
     fn every_kind_is_found_by_its_own_name_alone() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::of_name(kind.name()), Some(kind));
+        for kind in MessageKind::ALL {
+            assert_eq!(MessageKind::of_name(kind.name()), Some(kind));
         }
-        assert_eq!(Kind::of_name("jetlag_msgs/msg/GpuActivity"), None);
-        assert_eq!(Kind::of_name("sensor_msgs/msg/Image"), None);
+        assert_eq!(MessageKind::of_name("jetlag_msgs/msg/GpuActivity"), None);
+        assert_eq!(MessageKind::of_name("sensor_msgs/msg/Image"), None);
     }
 }

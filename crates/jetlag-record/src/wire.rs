@@ -6,7 +6,7 @@
 use std::io::{BufReader, Read, Write};
 
 use crate::cdr::CdrError;
-use crate::schema::Kind;
+use crate::schema::MessageKind;
 use crate::{DetectionsRecord, Event, FrameRecord, message};
 
 /// Stands where a record's kind stands, for text of the two ends' own.
@@ -71,13 +71,13 @@ impl Outbox {
     /// Adds a frame record.
     pub fn frame(&mut self, record: &FrameRecord) {
         message::encode_frame(&mut self.body, 0, record);
-        self.put(Kind::Frame as u8);
+        self.put(MessageKind::Frame as u8);
     }
 
     /// What was found in a frame.
     pub fn detections(&mut self, found: &DetectionsRecord) {
         message::encode_detections(&mut self.body, 0, found);
-        self.put(Kind::Detections as u8);
+        self.put(MessageKind::Detections as u8);
     }
 
     /// Adds an event of any kind.
@@ -88,39 +88,39 @@ impl Outbox {
             Event::Detections(found) => return self.detections(found),
             Event::Sample(r) => {
                 message::encode_sample(body, 0, r);
-                Kind::Sample
+                MessageKind::Sample
             }
             Event::Phase(r) => {
                 message::encode_phase(body, 0, r);
-                Kind::Phase
+                MessageKind::Phase
             }
             Event::PhaseSpec(r) => {
                 message::encode_phase_spec(body, 0, r);
-                Kind::PhaseSpec
+                MessageKind::PhaseSpec
             }
             Event::Range(r) => {
                 message::encode_range(body, 0, r);
-                Kind::Range
+                MessageKind::Range
             }
             Event::Node(r) => {
                 message::encode_node(body, 0, r);
-                Kind::Node
+                MessageKind::Node
             }
             Event::Finding(r) => {
                 message::encode_finding(body, 0, r);
-                Kind::Finding
+                MessageKind::Finding
             }
             Event::Log(r) => {
                 message::encode_log(body, 0, r);
-                Kind::Log
+                MessageKind::Log
             }
             Event::Signal(r) => {
                 message::encode_signal(body, 0, r);
-                Kind::Signal
+                MessageKind::Signal
             }
             Event::Window(r) => {
                 message::encode_window(body, 0, r);
-                Kind::Window
+                MessageKind::Window
             }
         };
         self.put(kind as u8);
@@ -173,7 +173,7 @@ impl<R: Read> Inbox<R> {
         }
         let [a, b, c, d, kind] = head;
         let length = u32::from_le_bytes([a, b, c, d]) as usize;
-        let known = Kind::ALL.into_iter().find(|known| *known as u8 == kind);
+        let known = MessageKind::ALL.into_iter().find(|known| *known as u8 == kind);
         if length > LONGEST || (known.is_none() && kind != TEXT) {
             return Err(WireError::Strange { kind, length });
         }

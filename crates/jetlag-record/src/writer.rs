@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Compression, McapError, WriteOptions};
 
-use crate::schema::{self, Kind};
+use crate::schema::{self, MessageKind};
 use crate::units::{Nanos, Stamp};
 use crate::{
     DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Phase,
@@ -283,8 +283,8 @@ impl<W: Write + Seek> RunWriter<W> {
         let at = record.finished;
         message::encode_frame(&mut self.encoded, self.wall.unix_ns(at), record);
         let kind = match record.phase {
-            Phase::Other(_) => Kind::OtherFrame,
-            _ => Kind::Frame,
+            Phase::Other(_) => MessageKind::OtherFrame,
+            _ => MessageKind::Frame,
         };
         self.put_tenant(record.tenant, kind, at)
     }
@@ -292,7 +292,7 @@ impl<W: Write + Seek> RunWriter<W> {
     /// Records the objects of one frame.
     pub fn detections(&mut self, record: &DetectionsRecord) -> Result<(), RecordError> {
         message::encode_detections(&mut self.encoded, self.wall.unix_ns(record.at), record);
-        self.put_tenant(record.tenant, Kind::Detections, record.at)
+        self.put_tenant(record.tenant, MessageKind::Detections, record.at)
     }
 
     /// Records how one tenant's part of a phase went.
@@ -300,8 +300,8 @@ impl<W: Write + Seek> RunWriter<W> {
         let at = record.measured_to;
         message::encode_phase(&mut self.encoded, self.wall.unix_ns(at), record);
         let kind = match record.phase {
-            Phase::Other(_) => Kind::OtherPhase,
-            _ => Kind::Phase,
+            Phase::Other(_) => MessageKind::OtherPhase,
+            _ => MessageKind::Phase,
         };
         self.put_tenant(record.tenant, kind, at)
     }
@@ -311,7 +311,7 @@ impl<W: Write + Seek> RunWriter<W> {
         message::encode_phase_spec(&mut self.encoded, self.wall.unix_ns(record.at), record);
         let channel = match self.phases {
             Some(channel) => channel,
-            None => self.add_channel(Kind::PhaseSpec, "/jetlag/phases")?,
+            None => self.add_channel(MessageKind::PhaseSpec, "/jetlag/phases")?,
         };
         self.phases = Some(self.put(channel, record.at)?);
         Ok(())
@@ -321,13 +321,13 @@ impl<W: Write + Seek> RunWriter<W> {
     pub fn node(&mut self, record: &NodeRecord) -> Result<(), RecordError> {
         let at = self.latest;
         message::encode_node(&mut self.encoded, self.wall.unix_ns(at), record);
-        self.put_tenant(record.tenant, Kind::Node, at)
+        self.put_tenant(record.tenant, MessageKind::Node, at)
     }
 
     /// Records one range of an application.
     pub fn range(&mut self, record: &RangeRecord) -> Result<(), RecordError> {
         message::encode_range(&mut self.encoded, self.wall.unix_ns(record.to), record);
-        self.put_tenant(record.tenant, Kind::Range, record.to)
+        self.put_tenant(record.tenant, MessageKind::Range, record.to)
     }
 
     /// Records one reading of a signal, on a channel of the signal's own.
@@ -350,7 +350,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Some(channel) => channel,
             None => {
                 let topic = schema::telemetry_topic(&record.source, &record.signal);
-                self.add_channel(Kind::Sample, &topic)?
+                self.add_channel(MessageKind::Sample, &topic)?
             }
         };
         self.samples[position].channel = Some(self.put(channel, record.at)?);
@@ -363,7 +363,7 @@ impl<W: Write + Seek> RunWriter<W> {
         message::encode_finding(&mut self.encoded, self.wall.unix_ns(at), record);
         let channel = match self.finding {
             Some(channel) => channel,
-            None => self.add_channel(Kind::Finding, "/jetlag/finding")?,
+            None => self.add_channel(MessageKind::Finding, "/jetlag/finding")?,
         };
         self.finding = Some(self.put(channel, at)?);
         Ok(())
@@ -374,7 +374,7 @@ impl<W: Write + Seek> RunWriter<W> {
         message::encode_log(&mut self.encoded, self.wall.unix_ns(record.at), record);
         let channel = match self.log {
             Some(channel) => channel,
-            None => self.add_channel(Kind::Log, "/jetlag/log")?,
+            None => self.add_channel(MessageKind::Log, "/jetlag/log")?,
         };
         self.log = Some(self.put(channel, record.at)?);
         Ok(())
@@ -386,7 +386,7 @@ impl<W: Write + Seek> RunWriter<W> {
         message::encode_signal(&mut self.encoded, self.wall.unix_ns(at), record);
         let channel = match self.signals {
             Some(channel) => channel,
-            None => self.add_channel(Kind::Signal, "/jetlag/telemetry/signals")?,
+            None => self.add_channel(MessageKind::Signal, "/jetlag/telemetry/signals")?,
         };
         self.signals = Some(self.put(channel, at)?);
         Ok(())
@@ -397,7 +397,7 @@ impl<W: Write + Seek> RunWriter<W> {
         message::encode_window(&mut self.encoded, self.wall.unix_ns(record.to), record);
         let channel = match self.windows {
             Some(channel) => channel,
-            None => self.add_channel(Kind::Window, "/jetlag/telemetry/windows")?,
+            None => self.add_channel(MessageKind::Window, "/jetlag/telemetry/windows")?,
         };
         self.windows = Some(self.put(channel, record.to)?);
         Ok(())
@@ -439,17 +439,17 @@ impl<W: Write + Seek> RunWriter<W> {
     }
 
     /// Puts the encoded message on a tenant's channel.
-    fn put_tenant(&mut self, tenant: u16, kind: Kind, at: Stamp) -> Result<(), RecordError> {
+    fn put_tenant(&mut self, tenant: u16, kind: MessageKind, at: Stamp) -> Result<(), RecordError> {
         let channel = match *self.tenant_channel(tenant, kind)? {
             Some(channel) => channel,
             None => {
                 let what = match kind {
-                    Kind::Detections => "detections",
-                    Kind::Phase => "phase",
-                    Kind::OtherFrame => "other/frame",
-                    Kind::OtherPhase => "other/phase",
-                    Kind::Node => "nodes",
-                    Kind::Range => "ranges",
+                    MessageKind::Detections => "detections",
+                    MessageKind::Phase => "phase",
+                    MessageKind::OtherFrame => "other/frame",
+                    MessageKind::OtherPhase => "other/phase",
+                    MessageKind::Node => "nodes",
+                    MessageKind::Range => "ranges",
                     _ => "frame",
                 };
                 let topic = schema::tenant_topic(&self.tenant(tenant)?.name, what);
@@ -461,15 +461,19 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(())
     }
 
-    fn tenant_channel(&mut self, tenant: u16, kind: Kind) -> Result<&mut Option<Channel>, RecordError> {
+    fn tenant_channel(
+        &mut self,
+        tenant: u16,
+        kind: MessageKind,
+    ) -> Result<&mut Option<Channel>, RecordError> {
         let channels = self.tenant(tenant)?;
         Ok(match kind {
-            Kind::Detections => &mut channels.detections,
-            Kind::Phase => &mut channels.phase,
-            Kind::OtherFrame => &mut channels.other_frame,
-            Kind::OtherPhase => &mut channels.other_phase,
-            Kind::Node => &mut channels.nodes,
-            Kind::Range => &mut channels.ranges,
+            MessageKind::Detections => &mut channels.detections,
+            MessageKind::Phase => &mut channels.phase,
+            MessageKind::OtherFrame => &mut channels.other_frame,
+            MessageKind::OtherPhase => &mut channels.other_phase,
+            MessageKind::Node => &mut channels.nodes,
+            MessageKind::Range => &mut channels.ranges,
             _ => &mut channels.frame,
         })
     }
@@ -488,7 +492,7 @@ impl<W: Write + Seek> RunWriter<W> {
             })
     }
 
-    fn add_channel(&mut self, kind: Kind, topic: &str) -> Result<Channel, RecordError> {
+    fn add_channel(&mut self, kind: MessageKind, topic: &str) -> Result<Channel, RecordError> {
         self.ensure_working()?;
         let added = self
             .mcap

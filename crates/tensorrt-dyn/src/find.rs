@@ -72,7 +72,7 @@ pub(crate) struct Candidate {
 
 /// A place that was looked at.
 #[derive(Debug)]
-struct Place {
+struct Attempt {
     /// "the loader's path" or a folder.
     name: String,
     outcome: String,
@@ -81,7 +81,7 @@ struct Place {
 /// No usable library: every place, and what was found there.
 #[derive(Debug)]
 pub struct NotFound {
-    places: Vec<Place>,
+    places: Vec<Attempt>,
     /// Libraries that were there and could not be used.
     refused: Vec<Error>,
     explicit: Option<(String, PathBuf)>,
@@ -135,7 +135,7 @@ impl NotFound {
 #[derive(Debug)]
 pub(crate) struct Candidates {
     pub(crate) found: Vec<Candidate>,
-    places: Vec<Place>,
+    places: Vec<Attempt>,
     explicit: Option<(String, PathBuf)>,
     hint: Option<String>,
 }
@@ -170,7 +170,7 @@ impl Search {
             found.extend(LOADER_NAMES.iter().map(|name| Candidate {
                 file: PathBuf::from(name),
             }));
-            places.push(Place {
+            places.push(Attempt {
                 name: "the loader's path".into(),
                 outcome: LOADER_NAMES.join(", "),
             });
@@ -199,12 +199,18 @@ impl Search {
         }
     }
 
-    fn look_at_explicit(&self, who: &str, path: &Path, found: &mut Vec<Candidate>, places: &mut Vec<Place>) {
+    fn look_at_explicit(
+        &self,
+        who: &str,
+        path: &Path,
+        found: &mut Vec<Candidate>,
+        places: &mut Vec<Attempt>,
+    ) {
         if path.is_file() {
             // The loader takes a name without a slash for one of its own.
             let file = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
             found.push(Candidate { file });
-            places.push(Place {
+            places.push(Attempt {
                 name: format!("{} (from {who})", path.display()),
                 outcome: "a file".into(),
             });
@@ -262,7 +268,7 @@ impl Search {
 }
 
 /// Looks into the folders of TensorRT's wheels under a Python environment's prefix.
-fn look_into_wheels(prefix: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Place>) {
+fn look_into_wheels(prefix: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Attempt>) {
     let entries = fs::read_dir(prefix.join("lib")).into_iter().flatten();
     let mut pythons: Vec<PathBuf> = entries
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -283,7 +289,7 @@ fn look_into_wheels(prefix: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Pl
     if wheels.is_empty() {
         let name = format!("{}/lib/python3*/site-packages", prefix.display());
         let outcome = format!("no {}", WHEELS.join(", "));
-        places.push(Place { name, outcome });
+        places.push(Attempt { name, outcome });
     }
     for wheel in &wheels {
         look_into(wheel, files, places);
@@ -297,7 +303,7 @@ fn has_stem(file: &Path, stem: &str) -> bool {
 }
 
 /// Adds the libraries in a folder, newest major first, the shortest name of each (`.so.10` before `.so.10.3.0`).
-fn look_into(folder: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Place>) {
+fn look_into(folder: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Attempt>) {
     let outcome = match fs::read_dir(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "no such folder".to_owned(),
         Err(error) => error.to_string(),
@@ -332,7 +338,7 @@ fn look_into(folder: &Path, files: &mut Vec<PathBuf>, places: &mut Vec<Place>) {
             }
         }
     };
-    places.push(Place {
+    places.push(Attempt {
         name: folder.display().to_string(),
         outcome,
     });

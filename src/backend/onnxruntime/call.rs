@@ -15,7 +15,7 @@ use crate::tensor::{ElementType, HostMemory, MAX_RANK, Shape};
 
 /// Memory that a tensor lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct TensorMemory {
     /// On the host or on the device, as the memory's description says.
     pub(super) address: u64,
     pub(super) element: ElementType,
@@ -31,7 +31,7 @@ unsafe impl Send for Tensor {}
 impl Tensor {
     /// # Safety
     /// The memory holds the shape, and stays as long as the tensor is used.
-    unsafe fn over(info: &MemoryInfo<'_>, place: &Place) -> ort::Result<Self> {
+    unsafe fn over(info: &MemoryInfo<'_>, place: &TensorMemory) -> ort::Result<Self> {
         let mut extents = [0_i64; MAX_RANK];
         let dims = place.shape.dims();
         for (extent, dim) in extents.iter_mut().zip(dims) {
@@ -121,10 +121,10 @@ impl HostMemory for TakenOver {
 
 /// A tensor with where it lies; none in the library's own hands.
 #[derive(Default)]
-struct Bound(Option<(Place, Tensor)>);
+struct Bound(Option<(TensorMemory, Tensor)>);
 
 impl Bound {
-    unsafe fn set(&mut self, info: &MemoryInfo<'_>, place: Place) -> ort::Result<*mut sys::OrtValue> {
+    unsafe fn set(&mut self, info: &MemoryInfo<'_>, place: TensorMemory) -> ort::Result<*mut sys::OrtValue> {
         match &self.0 {
             Some((before, tensor)) if *before == place => Ok(tensor.0.as_ptr()),
             _ => {
@@ -167,7 +167,7 @@ impl Call {
     ///
     /// # Safety
     /// The memory is of the call's kind, holds the shape, and stays until the call is dropped or told otherwise.
-    pub(super) unsafe fn input(&mut self, input: usize, place: Place) -> ort::Result<()> {
+    pub(super) unsafe fn input(&mut self, input: usize, place: TensorMemory) -> ort::Result<()> {
         // SAFETY: the caller's.
         self.raw_inputs[input] = unsafe { self.inputs[input].set(&self.info, place) }?;
         Ok(())
@@ -177,7 +177,7 @@ impl Call {
     ///
     /// # Safety
     /// As for [`Call::input`].
-    pub(super) unsafe fn output(&mut self, output: usize, place: Option<Place>) -> ort::Result<()> {
+    pub(super) unsafe fn output(&mut self, output: usize, place: Option<TensorMemory>) -> ort::Result<()> {
         self.raw_outputs[output] = match place {
             // SAFETY: the caller's.
             Some(place) => unsafe { self.outputs[output].set(&self.info, place) }?,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ort::memory::MemoryInfo;
 use ort::session::{NoSelectedOutputs, RunOptions};
 
-use super::call::{Call, Place};
+use super::call::{Call, TensorMemory};
 use super::library::Library;
 use super::session::Session;
 use super::{failed, refused};
@@ -147,8 +147,8 @@ pub(super) fn host_memory() -> ort::Result<MemoryInfo<'static>> {
 ///
 /// # Errors
 /// The host does not have it.
-pub(super) fn place_of(tensor: &mut HostTensor) -> Result<Place, TensorError> {
-    Ok(Place {
+pub(super) fn place_of(tensor: &mut HostTensor) -> Result<TensorMemory, TensorError> {
+    Ok(TensorMemory {
         element: tensor.element(),
         shape: *tensor.shape(),
         address: tensor.host_bytes_mut()?.as_mut_ptr() as u64,

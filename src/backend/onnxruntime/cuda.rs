@@ -16,7 +16,7 @@ use ort::ep::{ArenaExtendStrategy, CUDA};
 use ort::memory::{AllocationDevice, AllocatorType, MemoryInfo, MemoryType};
 use ort::session::{NoSelectedOutputs, RunOptions};
 
-use super::call::{Call, Place};
+use super::call::{Call, TensorMemory};
 use super::cpu::{host_memory, place_of};
 use super::library::Library;
 use super::session::Session;
@@ -308,7 +308,7 @@ impl Running {
         let place = |span: &Span, element: ElementType, shape: &Shape| {
             let needed = shape.len().saturating_mul(element.size());
             match needed <= span.bytes() {
-                true => Ok(Place {
+                true => Ok(TensorMemory {
                     address: span.address(),
                     element,
                     shape: *shape,

@@ -37,7 +37,7 @@ const WHOLE: f64 = 1e9;
 
 /// What is kept of one tenant's completed frames while they go by.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct SubmissionSeries {
     took: Series,
     compute: Series,
     in_compute: Series,
@@ -45,7 +45,7 @@ pub(super) struct Gathered {
     bound: u64,
 }
 
-impl Gathered {
+impl SubmissionSeries {
     /// Takes in a completed frame; answers how many durations were kept of it.
     pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) -> u64 {
         let Some(submission) = frame.submission else {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     fn judged(frames: &[FrameRecord], may_wait: Option<bool>) -> Option<Submitting> {
-        let mut gathered = Gathered::default();
+        let mut gathered = SubmissionSeries::default();
         for frame in frames {
             gathered.push(frame, true);
         }
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn without_submission_or_with_too_little_of_it_nothing_is_said() {
-        let mut gathered = Gathered::default();
+        let mut gathered = SubmissionSeries::default();
         assert_eq!(gathered.push(&frame(5_000_000, None), true), 0);
         assert_eq!(
             gathered.finish(&[], None),
@@ -267,7 +267,7 @@ mod tests {
             in_compute: None,
         };
         let (took, submitting) = {
-            let mut gathered = Gathered::default();
+            let mut gathered = SubmissionSeries::default();
             gathered.push(&frame(5_000_000, Some(copies)), true);
             gathered.finish(&[], Some(false))
         };

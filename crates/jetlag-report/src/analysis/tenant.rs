@@ -36,8 +36,8 @@ pub(super) struct Gathered {
     timeline: Timeline<12>,
     alone_timeline: Timeline<1>,
     misses: Misses,
-    waterfall: waterfall::Gathered,
-    submission: submission::Gathered,
+    waterfall: waterfall::WaterfallSeries,
+    submission: submission::SubmissionSeries,
     slices: Slices,
 }
 

@@ -65,7 +65,7 @@ pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
 
 /// What is kept of one tenant's completed frames while they go by.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct WaterfallSeries {
     lateness: Series,
     wait: Series,
     wakeup: Series,
@@ -75,7 +75,7 @@ pub(super) struct Gathered {
 /// How many durations are kept of a frame.
 pub(super) const KEPT: u64 = 3;
 
-impl Gathered {
+impl WaterfallSeries {
     /// Takes in a completed frame.
     pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) {
         let parts = parts_of(frame);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     fn waterfall(frames: &[FrameRecord]) -> Waterfall {
-        let mut gathered = Gathered::default();
+        let mut gathered = WaterfallSeries::default();
         let mut stages: [Series; 8] = Default::default();
         for frame in frames {
             gathered.push(frame, true);

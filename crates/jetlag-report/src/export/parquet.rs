@@ -12,7 +12,7 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
 
-use super::tables::{self, Cell, Column, Kind, TABLES, Table};
+use super::tables::{self, Cell, Column, TABLES, Table, ValueKind};
 use super::{Export, Names};
 use crate::record::{Event, Manifest};
 
@@ -70,12 +70,12 @@ fn cause(error: ParquetError) -> io::Error {
 
 struct TableWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
-    columns: Vec<Gathered>,
+    columns: Vec<PendingValues>,
     rows: usize,
 }
 
 /// Values of a column that are not yet written.
-struct Gathered {
+struct PendingValues {
     values: Values,
     /// For each row 1 where it has a value, else 0; empty where each must have one.
     levels: Option<Vec<i16>>,
@@ -101,7 +101,7 @@ impl<W: Write + Send> TableWriter<W> {
             .build();
         Ok(TableWriter {
             file: SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))?,
-            columns: table.columns.iter().map(Gathered::new).collect(),
+            columns: table.columns.iter().map(PendingValues::new).collect(),
             rows: 0,
         })
     }
@@ -138,11 +138,11 @@ impl<W: Write + Send> TableWriter<W> {
 
 fn field(column: &Column) -> Result<Type, ParquetError> {
     let (physical, logical) = match column.kind {
-        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-        Kind::Int => (Physical::INT64, Some(LogicalType::integer(64, true))),
-        Kind::Count => (Physical::INT64, Some(LogicalType::integer(64, false))),
-        Kind::Real => (Physical::DOUBLE, None),
-        Kind::Flag => (Physical::BOOLEAN, None),
+        ValueKind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        ValueKind::Int => (Physical::INT64, Some(LogicalType::integer(64, true))),
+        ValueKind::Count => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        ValueKind::Real => (Physical::DOUBLE, None),
+        ValueKind::Flag => (Physical::BOOLEAN, None),
     };
     let repetition = match column.optional {
         true => Repetition::OPTIONAL,
@@ -154,14 +154,14 @@ fn field(column: &Column) -> Result<Type, ParquetError> {
         .build()
 }
 
-impl Gathered {
+impl PendingValues {
     fn new(column: &Column) -> Self {
-        Gathered {
+        PendingValues {
             values: match column.kind {
-                Kind::Text => Values::Text(Vec::new()),
-                Kind::Int | Kind::Count => Values::Int(Vec::new()),
-                Kind::Real => Values::Real(Vec::new()),
-                Kind::Flag => Values::Flag(Vec::new()),
+                ValueKind::Text => Values::Text(Vec::new()),
+                ValueKind::Int | ValueKind::Count => Values::Int(Vec::new()),
+                ValueKind::Real => Values::Real(Vec::new()),
+                ValueKind::Flag => Values::Flag(Vec::new()),
             },
             levels: column.optional.then(Vec::new),
         }

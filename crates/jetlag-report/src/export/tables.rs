@@ -10,7 +10,7 @@ use crate::units::Nanos;
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Text, in UTF-8.
     Text,
     /// A whole number that may be negative: stamps and durations.
@@ -29,7 +29,7 @@ pub struct Column {
     /// Its heading, which ends in the unit.
     pub name: &'static str,
     /// What its values are.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Whether a row may have none.
     pub optional: bool,
 }
@@ -43,7 +43,7 @@ pub struct Table {
     pub columns: &'static [Column],
 }
 
-const fn column(name: &'static str, kind: Kind) -> Column {
+const fn column(name: &'static str, kind: ValueKind) -> Column {
     Column {
         name,
         kind,
@@ -51,7 +51,7 @@ const fn column(name: &'static str, kind: Kind) -> Column {
     }
 }
 
-const fn maybe(name: &'static str, kind: Kind) -> Column {
+const fn maybe(name: &'static str, kind: ValueKind) -> Column {
     Column {
         name,
         kind,
@@ -69,66 +69,66 @@ pub const TABLES: [Table; 4] = [
     Table {
         name: "frames",
         columns: &[
-            column("tenant", Kind::Text),
-            column("phase", Kind::Text),
-            column("warmup", Kind::Flag),
-            column("outcome", Kind::Text),
-            column("sequence", Kind::Count),
-            maybe("source_index", Kind::Count),
-            column("released_ns", Kind::Int),
-            column("started_ns", Kind::Int),
-            column("finished_ns", Kind::Int),
-            column("response_ns", Kind::Int),
-            column("service_ns", Kind::Int),
-            column("queueing_ns", Kind::Int),
-            column("lateness_ns", Kind::Int),
-            maybe("acquire_ns", Kind::Int),
-            maybe("decode_ns", Kind::Int),
-            maybe("preprocess_ns", Kind::Int),
-            maybe("h2d_ns", Kind::Int),
-            maybe("queue_ns", Kind::Int),
-            maybe("compute_ns", Kind::Int),
-            maybe("d2h_ns", Kind::Int),
-            maybe("postprocess_ns", Kind::Int),
-            maybe("deadline_ns", Kind::Int),
-            column("missed", Kind::Flag),
-            column("detections", Kind::Count),
-            column("input_size", Kind::Count),
+            column("tenant", ValueKind::Text),
+            column("phase", ValueKind::Text),
+            column("warmup", ValueKind::Flag),
+            column("outcome", ValueKind::Text),
+            column("sequence", ValueKind::Count),
+            maybe("source_index", ValueKind::Count),
+            column("released_ns", ValueKind::Int),
+            column("started_ns", ValueKind::Int),
+            column("finished_ns", ValueKind::Int),
+            column("response_ns", ValueKind::Int),
+            column("service_ns", ValueKind::Int),
+            column("queueing_ns", ValueKind::Int),
+            column("lateness_ns", ValueKind::Int),
+            maybe("acquire_ns", ValueKind::Int),
+            maybe("decode_ns", ValueKind::Int),
+            maybe("preprocess_ns", ValueKind::Int),
+            maybe("h2d_ns", ValueKind::Int),
+            maybe("queue_ns", ValueKind::Int),
+            maybe("compute_ns", ValueKind::Int),
+            maybe("d2h_ns", ValueKind::Int),
+            maybe("postprocess_ns", ValueKind::Int),
+            maybe("deadline_ns", ValueKind::Int),
+            column("missed", ValueKind::Flag),
+            column("detections", ValueKind::Count),
+            column("input_size", ValueKind::Count),
         ],
     },
     Table {
         name: "telemetry",
         columns: &[
-            column("at_ns", Kind::Int),
-            column("source", Kind::Text),
-            column("signal", Kind::Text),
-            column("unit", Kind::Text),
-            maybe("value", Kind::Real),
+            column("at_ns", ValueKind::Int),
+            column("source", ValueKind::Text),
+            column("signal", ValueKind::Text),
+            column("unit", ValueKind::Text),
+            maybe("value", ValueKind::Real),
         ],
     },
     Table {
         name: "layers",
         columns: &[
-            column("tenant", Kind::Text),
-            column("phase", Kind::Text),
-            column("layer", Kind::Text),
-            column("operator", Kind::Text),
-            column("frames", Kind::Count),
-            column("mean_ns", Kind::Int),
-            column("max_ns", Kind::Int),
+            column("tenant", ValueKind::Text),
+            column("phase", ValueKind::Text),
+            column("layer", ValueKind::Text),
+            column("operator", ValueKind::Text),
+            column("frames", ValueKind::Count),
+            column("mean_ns", ValueKind::Int),
+            column("max_ns", ValueKind::Int),
         ],
     },
     Table {
         name: "ranges",
         columns: &[
-            column("tenant", Kind::Text),
-            column("track", Kind::Count),
-            column("path", Kind::Text),
-            column("from_ns", Kind::Int),
-            column("to_ns", Kind::Int),
-            column("duration_ns", Kind::Int),
-            maybe("batch", Kind::Count),
-            maybe("items", Kind::Count),
+            column("tenant", ValueKind::Text),
+            column("track", ValueKind::Count),
+            column("path", ValueKind::Text),
+            column("from_ns", ValueKind::Int),
+            column("to_ns", ValueKind::Int),
+            column("duration_ns", ValueKind::Int),
+            maybe("batch", ValueKind::Count),
+            maybe("items", ValueKind::Count),
         ],
     },
 ];

@@ -85,7 +85,7 @@ pub enum CellCentre {
     /// `cell · stride + (stride − 1) / 2`: NanoDet.
     #[default]
     Middle,
-    /// Points lie at `cell · stride`, as in NanoDet-Plus.
+    /// `cell · stride`: NanoDet-Plus.
     Corner,
 }
 

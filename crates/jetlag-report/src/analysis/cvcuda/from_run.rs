@@ -22,13 +22,13 @@ const ON_DEVICE: [Stage; 3] = [Stage::H2d, Stage::Compute, Stage::D2h];
 
 /// Gathers a run's events. Memory grows with the run, as the file that comes of it does.
 pub struct Gatherer {
-    tenants: Vec<Gathered>,
+    tenants: Vec<TenantProcess>,
     /// Metric to the samples of each sampler of a GPU.
     gpu_metrics: IndexMap<&'static str, Vec<f64>>,
 }
 
 /// One tenant's process.
-struct Gathered {
+struct TenantProcess {
     name: String,
     /// Whether its stages ran on a GPU.
     on_gpu: bool,
@@ -63,7 +63,7 @@ impl Gatherer {
                 about("device", gpu.clone());
             }
             rest.insert("args".to_owned(), manifest.command_line.clone().into());
-            Gathered {
+            TenantProcess {
                 name: tenant.name.clone(),
                 on_gpu: device.is_gpu(),
                 recording: Recording {
@@ -136,7 +136,7 @@ impl Gatherer {
     }
 }
 
-impl Gathered {
+impl TenantProcess {
     fn frame(&mut self, frame: &FrameRecord) {
         let items = match frame.outcome {
             Outcome::Completed => 1,
@@ -296,8 +296,8 @@ mod tests {
         }
     }
 
-    fn nothing_yet(on_gpu: bool) -> Gathered {
-        Gathered {
+    fn nothing_yet(on_gpu: bool) -> TenantProcess {
+        TenantProcess {
             name: "camera".to_owned(),
             on_gpu,
             recording: Recording::default(),

@@ -47,7 +47,7 @@ pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases)
         .iter()
         .map(|group| group.iter().filter_map(place).collect())
         .collect();
-    let mut layouts: Vec<Layout<'_>> = Vec::new();
+    let mut designs: Vec<Design<'_>> = Vec::new();
     for sharing in sharings {
         for (which, own) in groups.iter().enumerate() {
             for (_, other) in groups.iter().enumerate().filter(|&(place, _)| place != which) {
@@ -69,7 +69,7 @@ pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases)
                         let [Some(aa), Some(ab), Some(ba), Some(bb)] = cells else {
                             continue;
                         };
-                        layouts.push(Layout {
+                        designs.push(Design {
                             sharing,
                             tenant: [a, b],
                             with: [c, d],
@@ -80,11 +80,11 @@ pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases)
             }
         }
     }
-    told(names, &layouts)
+    told(names, &designs)
 }
 
 /// Two inputs of a detector against two of its co-runner.
-struct Layout<'a> {
+struct Design<'a> {
     sharing: &'a str,
     tenant: [u16; 2],
     with: [u16; 2],
@@ -92,16 +92,16 @@ struct Layout<'a> {
     cells: [&'a Sample; 4],
 }
 
-/// The contrasts of all layouts; what is found in one depends on how many there are.
-fn told(names: &[&str], layouts: &[Layout<'_>]) -> Vec<Contrast> {
-    let of_each: Vec<Vec<Measured>> = layouts
+/// The contrasts of all designs; what is found in one depends on how many there are.
+fn told(names: &[&str], designs: &[Design<'_>]) -> Vec<Contrast> {
+    let of_each: Vec<Vec<Measured>> = designs
         .iter()
-        .map(|layout| measured(layout.cells, 0.95))
+        .map(|design| measured(design.cells, 0.95))
         .collect();
     let effects = EFFECTS * of_each.iter().map(Vec::len).sum::<usize>();
     let mut contrasts = Vec::new();
-    for (layout, all) in layouts.iter().zip(of_each) {
-        let strict = measured(layout.cells, 1.0 - 0.05 / effects.max(1) as f64);
+    for (design, all) in designs.iter().zip(of_each) {
+        let strict = measured(design.cells, 1.0 - 0.05 / effects.max(1) as f64);
         let named = |tenants: [u16; 2]| tenants.map(|tenant| names[usize::from(tenant)].to_owned());
         for (measure, base, effects) in all {
             let strict = strict
@@ -118,9 +118,9 @@ fn told(names: &[&str], layouts: &[Layout<'_>]) -> Vec<Contrast> {
                 }
             };
             contrasts.push(Contrast {
-                sharing: layout.sharing.to_owned(),
-                tenant: named(layout.tenant),
-                with: named(layout.with),
+                sharing: design.sharing.to_owned(),
+                tenant: named(design.tenant),
+                with: named(design.with),
                 measure,
                 base: six_decimals(base),
                 own: effect(0),
@@ -140,7 +140,7 @@ fn pair(specs: &[PhaseSpec], sharing: &str, a: u16, b: u16) -> Option<Phase> {
     specs.iter().find(of_them).map(|spec| spec.phase)
 }
 
-/// One measure of a layout: its name, its value with the first input of both, and its three effects.
+/// One measure of a design: its name, its value with the first input of both, and its three effects.
 type Measured = (&'static str, f64, [Bounds; EFFECTS]);
 
 /// Every measure that all four phases have frames for.
@@ -224,7 +224,7 @@ mod tests {
         Sample::new(series.finish(), timed)
     }
 
-    /// A layout whose phases have these medians.
+    /// A design whose phases have these medians.
     fn made(ms: [f64; 4], phi: f64, n: usize, seed: u64) -> [Sample; 4] {
         let mut cell = 0;
         ms.map(|ms| {
@@ -276,14 +276,14 @@ mod tests {
         let runs = 0..100;
         let any = |&seed: &u64| {
             let (one, other) = (made(ms, phi, n, seed), made([20.0; 4], phi, n, 1_000 + seed));
-            let layouts =
-                [([0, 1, 2, 3], &one), ([2, 3, 0, 1], &other)].map(|([a, b, c, d], cells)| Layout {
+            let designs =
+                [([0, 1, 2, 3], &one), ([2, 3, 0, 1], &other)].map(|([a, b, c, d], cells)| Design {
                     sharing: "Streams",
                     tenant: [a, b],
                     with: [c, d],
                     cells: cells.each_ref(),
                 });
-            let told = told(&["a", "b", "c", "d"], &layouts);
+            let told = told(&["a", "b", "c", "d"], &designs);
             assert!(
                 matches!(told.len(), 2..=6),
                 "two detectors, three measures of which two need p99"
