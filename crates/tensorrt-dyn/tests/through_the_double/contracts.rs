@@ -4,7 +4,9 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nvidia_doubles::tensorrt::{self, Double};
-use tensorrt_dyn::{ContextMemory, Era, ExecutionContext, PreviewFeature, Stream};
+use tensorrt_dyn::{
+    ContextMemory, Era, Error, ExecutionContext, Library, NetworkOptions, PreviewFeature, Stream,
+};
 
 use crate::scene::{NETWORK, STATIC, Scene};
 
@@ -174,4 +176,29 @@ pub fn branches_have_streams_of_their_own(double: &'static Double) {
             assert!(error.contains("have to be different streams"), "{error}");
         }
     }
+}
+
+/// Objects of two releases have other layouts: neither library is given one of the other's.
+pub fn objects_of_two_libraries_are_not_mixed(double: &'static Double) {
+    let mut others = tensorrt::eras().iter();
+    let Some(other) = others.find(|other| other.number != double.number) else {
+        return;
+    };
+    let scene = Scene::new(double);
+    let builder = scene.library.builder().unwrap();
+    let options = NetworkOptions::default();
+    let (network, config) = (builder.network(options).unwrap(), builder.config().unwrap());
+    let theirs = Library::open(&other.infer).unwrap().builder().unwrap();
+    let own = theirs.network(options).unwrap();
+    let profile = theirs.optimization_profile().unwrap();
+    let refused = |error: Error, given: &str| match error {
+        Error::OtherLibrary { what, .. } => assert_eq!(what, given),
+        other => panic!("{given}: {other}"),
+    };
+    refused(theirs.build(&network, &config).unwrap_err(), "a network");
+    refused(theirs.supports(&own, &config).unwrap_err(), "a configuration");
+    refused(
+        config.add_optimization_profile(&profile).unwrap_err(),
+        "a profile",
+    );
 }

@@ -68,6 +68,7 @@ scenarios! {
     contracts::a_profile_serves_one_context_unless_profiles_are_shared,
     contracts::two_contexts_that_are_enqueued_in_one_memory_are_noticed,
     contracts::branches_have_streams_of_their_own,
+    contracts::objects_of_two_libraries_are_not_mixed,
     running::a_frame_is_computed_from_its_inputs,
     running::shapes_and_addresses_are_set_and_read_back,
     running::a_context_takes_every_option,
