@@ -154,7 +154,11 @@ fn what_cannot_be_compared_is_refused_with_the_reason_and_code_2() {
         (&["compare", "a.mcap", "absent.mcap"], 1, "Name a run file"),
         (&["compare", "a.mcap", "a.mcap", "--rounds", "3"], 2, "--ab"),
         (&["compare", "--ab", &a, "absent.ron"], 2, "absent.ron"),
-        (&["compare", "--ab", &a, &a, "--rounds", "0"], 2, "--rounds 0"),
+        (
+            &["compare", "--ab", &a, &a, "--rounds", "0"],
+            2,
+            "--rounds must be at least 1",
+        ),
         (
             &[
                 "compare",

@@ -247,7 +247,7 @@ fn unknown_boards_and_releases_are_no_crash_and_say_what_is_not_known() {
     write("sys/class/hwmon/hwmon3/in1_label", "VDD_MYSTERY");
     let (output, json) = doctor(root.path(), None);
     assert_eq!(output.status.code(), Some(1));
-    assert!(meaning(&json, "JetPack").contains("does not know"));
+    assert!(meaning(&json, "JetPack").contains("unknown release"));
     assert!(meaning(&json, "Jetson").contains("module p9999-0001, unknown to this version"));
     assert_eq!(
         found(&json, "Power mode"),
