@@ -148,7 +148,7 @@ fn what_cannot_be_compared_is_refused_with_the_reason_and_code_2() {
             2,
             "a.mcap ran under the virtual clock and real.mcap under the real one",
         ),
-        (&["compare", "a.mcap"], 2, "nothing to be compared with"),
+        (&["compare", "a.mcap"], 2, "cannot compare a single run"),
         (&["compare"], 2, "required"),
         (&["compare", "a.mcap", "no.mcap"], 1, "is not a run file"),
         (&["compare", "a.mcap", "absent.mcap"], 1, "Name a run file"),

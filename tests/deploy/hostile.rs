@@ -272,7 +272,7 @@ fn a_terminal_is_given_back_after_ctrl_c_and_obeys_nothing_but_a_dashboard() {
     assert!(drawn.contains("\\u001b]0;owned\\u0007"), "{shown:?}");
     assert!(!shown.contains("\x1b]"), "{shown:?}");
     assert!(after.contains("\x1b[?1049l\x1b[?25h"), "{shown:?}");
-    assert!(after.contains("ended before it had a run file"), "{shown:?}");
+    assert!(after.contains("stopped before it had a run file"), "{shown:?}");
 }
 
 #[test]

@@ -378,7 +378,7 @@ fn a_network_that_cannot_be_executed_names_operator_node_and_the_way_out_before_
     let norm = node("LayerNormalization", &["x", "x"], &["a", "y"]);
     let told = problem(vec![norm]);
     assert!(
-        told.contains("LayerNormalization (node `the/LayerNormalization`): of its outputs"),
+        told.contains("LayerNormalization (node `the/LayerNormalization`): only its first output"),
         "{told}"
     );
     // Also within the branch of a condition.
