@@ -254,7 +254,7 @@ fn a_run_overwrites_neither_another_run_nor_a_file_that_is_none() {
     assert_refused(
         &run(&["run", &path, "--out", &path], folder.path()),
         2,
-        &["no run file", "--out"],
+        &["not a run file", "--out"],
     );
     assert_eq!(fs::read(&path).unwrap(), kept);
     let below_a_file = format!("{path}/run.mcap");

@@ -301,7 +301,7 @@ fn a_power_mode_is_set_first_and_given_back_last() {
     nvpmodel(root.path(), "exit 0");
     let refused = clocks(root.path(), &["max", "--mode", "0"]);
     assert!(
-        stderr(&refused).contains("it may take a reboot"),
+        stderr(&refused).contains("it may need a reboot"),
         "{}",
         stderr(&refused)
     );
@@ -335,7 +335,7 @@ fn a_card_is_held_through_nvml_and_released() {
     fs::write(folder.join("state"), "clock_max 1980\nroot 0\n").unwrap();
     let refused = run("max");
     assert_eq!(refused.status.code(), Some(1));
-    assert!(stderr(&refused).contains("takes root"), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("needs root"), "{}", stderr(&refused));
     assert_eq!(files(root.path()), before);
     // A file left behind would say that a person holds them, and runs would believe it.
     assert!(!root.path().join(STATE).exists());

@@ -135,13 +135,17 @@ fn what_cannot_be_compared_is_refused_with_the_reason_and_code_2() {
             2,
             "a.mcap ran under the virtual clock and real.mcap under the real one",
         ),
-        (&["compare", "a.mcap"], 2, "nothing to be compared with"),
+        (&["compare", "a.mcap"], 2, "cannot compare a single run"),
         (&["compare"], 2, "required"),
         (&["compare", "a.mcap", "no.mcap"], 1, "is not a run file"),
         (&["compare", "a.mcap", "absent.mcap"], 1, "Name a run file"),
         (&["compare", "a.mcap", "a.mcap", "--rounds", "3"], 2, "--ab"),
         (&["compare", "--ab", &a, "absent.ron"], 2, "absent.ron"),
-        (&["compare", "--ab", &a, &a, "--rounds", "0"], 2, "--rounds 0"),
+        (
+            &["compare", "--ab", &a, &a, "--rounds", "0"],
+            2,
+            "--rounds must be at least 1",
+        ),
         (
             &[
                 "compare",

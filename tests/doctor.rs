@@ -40,12 +40,17 @@ fn meaning<'v>(json: &'v Value, subject: &str) -> &'v str {
 #[test]
 fn each_jetson_is_known_with_its_release_its_mode_and_what_its_rails_tell() {
     for (board, jetpack, mode, total) in [
-        ("nano-r32", "4.6.1 to 4.6.6", "MAXN (id 0)", "POM_5V_IN is all"),
+        (
+            "nano-r32",
+            "4.6.1 to 4.6.6",
+            "MAXN (id 0)",
+            "POM_5V_IN is the module's total",
+        ),
         (
             "xavier-nx-r35",
             "5.1.1 to 5.1.6",
             "MODE_15W_6CORE (id 2)",
-            "VDD_IN is all",
+            "VDD_IN is the module's total",
         ),
         (
             "agx-orin-r36",
@@ -53,11 +58,26 @@ fn each_jetson_is_known_with_its_release_its_mode_and_what_its_rails_tell() {
             "MODE_30W (id 2)",
             "VDD_GPU_SOC + VDD_CPU_CV + VIN_SYS_5V0",
         ),
-        ("orin-nano-r36", "6.2.1", "25W (id 1)", "VDD_IN is all"),
+        (
+            "orin-nano-r36",
+            "6.2.1",
+            "25W (id 1)",
+            "VDD_IN is the module's total",
+        ),
         ("thor-r38", "7.0", "120W (id 1)", "VIN is the board's input"),
         ("t4000-r38", "7.1", "id 1", "VIN is the board's input"),
-        ("orin-nx-super-r36", "6.2.1", "40W (id 4)", "VDD_IN is all"),
-        ("orin-nx-r36", "6.2.1", "25W (id 3)", "VDD_IN is all"),
+        (
+            "orin-nx-super-r36",
+            "6.2.1",
+            "40W (id 4)",
+            "VDD_IN is the module's total",
+        ),
+        (
+            "orin-nx-r36",
+            "6.2.1",
+            "25W (id 3)",
+            "VDD_IN is the module's total",
+        ),
         (
             "agx-xavier-industrial-r35",
             "5.1.1 to 5.1.6",
@@ -105,13 +125,13 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
         (
             "agx-xavier-industrial-r35",
             "L4T R35.4.1, Jetson AGX Xavier Industrial (jetson-xavier-industrial)",
-            "a preset of clocks and cores: GPU up to 900 MHz, 8 of 8 cores up to 1200 MHz, memory up to 1600 MHz (by \
+            "a preset of clocks and cores: GPU up to 900 MHz, 8 of 8 cores up to 1200 MHz, memory up to 1600 MHz (from \
              jetlag's table for Jetson AGX Xavier Industrial; /etc/nvpmodel.conf cannot be read)",
         ),
         (
             "agx-orin-r36",
             "L4T R36.4.4, Jetson AGX Orin 64GB (p3701-0005)",
-            "a preset of clocks and cores: GPU up to 612 MHz, 8 of 16 SMs, 8 of 12 cores up to 1728 MHz (by jetlag's \
+            "a preset of clocks and cores: GPU up to 612 MHz, 8 of 16 SMs, 8 of 12 cores up to 1728 MHz (from jetlag's \
              table for Jetson AGX Orin 64GB; /etc/nvpmodel.conf cannot be read)",
         ),
     ] {
@@ -247,7 +267,7 @@ fn unknown_boards_and_releases_are_no_crash_and_say_what_is_not_known() {
     write("sys/class/hwmon/hwmon3/in1_label", "VDD_MYSTERY");
     let (output, json) = doctor(root.path(), None);
     assert_eq!(output.status.code(), Some(1));
-    assert!(meaning(&json, "JetPack").contains("does not know"));
+    assert!(meaning(&json, "JetPack").contains("unknown release"));
     assert!(meaning(&json, "Jetson").contains("module p9999-0001, unknown to this version"));
     assert_eq!(
         found(&json, "Power mode"),

@@ -166,8 +166,8 @@ fn a_file_that_is_too_long_for_labels_is_not_read_whole() {
     let file = std::fs::File::create(&path).unwrap();
     file.set_len(3 << 30).unwrap();
     let error = read_calibration(&path).unwrap_err().to_string();
-    assert!(error.contains("longer than 16777216 bytes"), "{error}");
+    assert!(error.contains("larger than 16777216 bytes"), "{error}");
     std::fs::write(&path, [0xff; 9]).unwrap();
     let error = read_calibration(&path).unwrap_err().to_string();
-    assert!(error.contains("is no text"), "{error}");
+    assert!(error.contains("is not text"), "{error}");
 }

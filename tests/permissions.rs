@@ -179,10 +179,7 @@ fn a_memory_controller_that_takes_root_is_told_and_all_else_is_sampled() {
     let doctor = json(&output);
     let memory = check(&doctor, "Memory clock");
     assert_eq!(memory["status"], "note", "{memory}");
-    assert!(
-        memory["fix"].as_str().unwrap().contains("It takes root"),
-        "{memory}"
-    );
+    assert!(memory["fix"].as_str().unwrap().contains("Needs root"), "{memory}");
     let summary = run(root.path()).unwrap();
     assert_eq!(summary["energy"]["of"], "module", "{}", summary["energy"]);
     // By root it is read.

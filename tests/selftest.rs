@@ -275,7 +275,7 @@ fn what_is_there_is_not_replaced_and_wrong_use_tries_nothing() {
         assert!(output.stdout.is_empty());
     };
     fs::write(folder.path().join("letter.txt"), "dear").unwrap();
-    refused(&["--out", "letter.txt", "--force"], "no report of a self-test");
+    refused(&["--out", "letter.txt", "--force"], "not a self-test report");
     fs::write(folder.path().join("older.txt"), "jetlag selftest 1: …").unwrap();
     refused(&["--out", "older.txt"], "--force");
     refused(&["--within", "soon"], "--within");

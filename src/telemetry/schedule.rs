@@ -526,7 +526,7 @@ mod tests {
             logs[0].contains("gpu: not read during the idle baseline"),
             "{logs:?}"
         );
-        assert!(logs[1].contains("tegrastats: it goes on"), "{logs:?}");
+        assert!(logs[1].contains("tegrastats: it also runs"), "{logs:?}");
     }
 
     #[test]

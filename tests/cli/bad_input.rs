@@ -103,7 +103,11 @@ fn sources_that_hold_nothing_usable_are_refused_or_recorded() {
     let images = folder.path().join("images");
     fs::create_dir(&images).unwrap();
     let path = camera_scenario(folder.path(), "builtin:camera", &format!("Images({images:?})"));
-    assert_refused(&run(&["run", &path], folder.path()), 2, &["images", "holds no"]);
+    assert_refused(
+        &run(&["run", &path], folder.path()),
+        2,
+        &["images", "contains no"],
+    );
 
     // An image of no size and one that is cut off: frames that fail, and a run that says so.
     fs::write(images.join("a.png"), b"").unwrap();

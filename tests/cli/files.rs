@@ -51,7 +51,7 @@ fn inspect_tells_runs_networks_and_detectors_apart() {
     );
     for absent in ["absent.onnx", "absent.txt"] {
         let output = run(&["inspect", absent], folder.path());
-        assert_refused(&output, 1, &[absent, "no such file"]);
+        assert_refused(&output, 1, &[absent, "does not exist"]);
     }
 }
 
@@ -64,7 +64,7 @@ fn inspect_refuses_scenarios_and_options_that_the_file_does_not_take() {
         (&[DEMO][..], &["this is a scenario", "jetlag run"][..]),
         (&[spec, "--profile", "3"], &["--profile", ".onnx"]),
         (&[spec, "--dim", "batch=1"], &["--dim", ".onnx"]),
-        (&[network, "--profile", "0"], &["--profile 0"]),
+        (&[network, "--profile", "0"], &["--profile must be at least 1"]),
         (&[network, "--dim", "batch=1"], &["--profile TIMES"]),
         (
             &[network, "--profile", "1", "--dim", "nothing=1"],
@@ -113,7 +113,7 @@ fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
         (["builtin:camera", "--iou", "NaN"], "--iou NaN"),
         (["builtin:camera", "--threshold", "1.5"], "--threshold 1.5"),
         (["builtin:camera", "--threshold", "-1"], "--threshold -1"),
-        (["builtin:camera", "--limit", "0"], "--limit 0"),
+        (["builtin:camera", "--limit", "0"], "--limit must be at least 1"),
         (["builtin:radar", "--limit", "1"], "camera, lidar"),
         (["absent.ron", "--limit", "1"], "absent.ron"),
     ] {
@@ -123,7 +123,7 @@ fn synthetic_data_is_written_and_a_detector_is_evaluated_on_it() {
     for name in ["label_2/000003.txt", "calib/000001.txt"] {
         fs::remove_file(folder.path().join("scenes").join(name)).unwrap();
         let eval = run(&["eval", "builtin:lidar", "--data", "scenes"], folder.path());
-        assert_refused(&eval, 2, &[name, "is expected", "KITTI's layout"]);
+        assert_refused(&eval, 2, &[name, "does not exist, but", "KITTI's layout"]);
     }
 }
 
@@ -139,7 +139,7 @@ fn scenes_that_cannot_be_numbered_or_written_are_refused_with_words() {
         2,
         &["--start 18446744073709551615", "exceeds the highest scene number"],
     );
-    assert_refused(&synth(&["--count", "0"]), 2, &["--count 0"]);
+    assert_refused(&synth(&["--count", "0"]), 2, &["--count must be at least 1"]);
     assert!(!folder.path().join("scenes").exists());
 
     // The last scene there is, and no other.

@@ -81,7 +81,7 @@ fn a_board_that_does_not_answer_is_told() {
         .args(["deploy", "--", "-oProxyCommand=true", &scenario])
         .output()
         .unwrap();
-    assert_refused(&option, 2, &["`-oProxyCommand=true` is no host"]);
+    assert_refused(&option, 2, &["`-oProxyCommand=true` is not a host"]);
 }
 
 #[test]

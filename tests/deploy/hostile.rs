@@ -128,15 +128,18 @@ fn a_name_of_a_run_that_is_a_path_is_refused() {
 fn what_is_no_plain_file_is_refused_and_nothing_of_it_is_kept() {
     let board = Hostile::new();
     for (archive, why) in [
-        ("cd $(mktemp -d) && mkfifo log && tar -c ./log", "no regular file"),
+        (
+            "cd $(mktemp -d) && mkfifo log && tar -c ./log",
+            "not a regular file",
+        ),
         (
             "cd $(mktemp -d) && ln -s \"$HERE/victim\" r.mcap && tar -c ./r.mcap",
-            "no regular file",
+            "not a regular file",
         ),
-        ("head -c 4096 /dev/urandom", "no archive"),
+        ("head -c 4096 /dev/urandom", "not an archive"),
         (
             "cd $(mktemp -d) && echo a >log && tar -c ./log ./log",
-            "no regular file",
+            "not a regular file",
         ),
     ] {
         let output = board.fetched("r", archive);
@@ -171,7 +174,7 @@ fn a_run_that_was_fetched_under_the_same_name_stays() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("r.mcap") && said.contains("is there already"),
+        said.contains("r.mcap") && said.contains("already exists"),
         "{said}"
     );
     assert_eq!(fs::read(board.path("out/r.mcap")).unwrap(), b"of another board");
@@ -269,7 +272,7 @@ fn a_terminal_is_given_back_after_ctrl_c_and_obeys_nothing_but_a_dashboard() {
     assert!(drawn.contains("\\u001b]0;owned\\u0007"), "{shown:?}");
     assert!(!shown.contains("\x1b]"), "{shown:?}");
     assert!(after.contains("\x1b[?1049l\x1b[?25h"), "{shown:?}");
-    assert!(after.contains("ended before it had a run file"), "{shown:?}");
+    assert!(after.contains("stopped before it had a run file"), "{shown:?}");
 }
 
 #[test]
@@ -302,8 +305,8 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
     let run = [&scenario, "--no-doctor", "--binary", "/bin/true"];
     let run = &run[..];
     let fetch = &["--fetch"][..];
-    let none = "nothing was started there";
-    let goes_on = "unless the board went down, the run goes on there";
+    let none = "nothing was started on the board";
+    let goes_on = "unless the board went down, the run continues there";
     let stays = "the run on the board has ended";
     for (arguments, verb, state, never, lost, interrupted) in [
         (run, "list", "", "", none, none),
@@ -312,10 +315,17 @@ fn where_it_breaks_off_it_is_said_how_the_run_stands() {
             "start",
             "",
             "",
-            "the run may have begun there",
+            "the run may have started on the board",
             "the run on the board was asked to stop",
         ),
-        (run, "start", "", "never", "the run may have begun there", none),
+        (
+            run,
+            "start",
+            "",
+            "never",
+            "the run may have started on the board",
+            none,
+        ),
         (run, "follow", "running", "", goes_on, ""),
         (fetch, "follow", "running", "", goes_on, ""),
         (fetch, "bring", "ended 0", "", stays, stays),
@@ -406,7 +416,7 @@ fn manifests_that_came_since_are_added_and_none_is_replaced() {
     };
     let first = send("echo 1 >a.plan.json; echo 1 >b.plan.json;");
     assert!(first.contains("manifests of its plans: "), "{first}");
-    assert!(!first.contains("there already"), "{first}");
+    assert!(!first.contains("already there"), "{first}");
     let second = send("echo 1 >a.plan.json; echo 2 >b.plan.json; echo 3 >c.plan.json;");
     assert!(
         second.contains(
@@ -423,6 +433,6 @@ fn manifests_that_came_since_are_added_and_none_is_replaced() {
     fs::remove_dir_all(board.path("out/r.plans")).unwrap();
     std::os::unix::fs::symlink(board.path("victim"), board.path("out/r.plans")).unwrap();
     let third = send("echo 1 >a.plan.json;");
-    assert!(third.contains("is no folder"), "{third}");
+    assert!(third.contains("is not a folder"), "{third}");
     board.assert_kept();
 }

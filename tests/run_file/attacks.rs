@@ -111,10 +111,10 @@ fn a_chunk_that_is_missing_doubled_or_elsewhere() {
                 // Later chunks lack what it told of a channel, or a message before theirs.
                 let missing = said(&without(bytes, range.clone())).unwrap();
                 assert!(
-                    missing.contains("is due") || missing.contains("not described"),
+                    missing.contains("is expected") || missing.contains("not declared"),
                     "{missing}"
                 );
-                tells(&doubled(bytes, range), "is due");
+                tells(&doubled(bytes, range), "is expected");
             }
             let (one, other) = (file.stretch(number), file.stretch(number + 1));
             let swapped = [
@@ -125,16 +125,16 @@ fn a_chunk_that_is_missing_doubled_or_elsewhere() {
             ];
             let swapped = said(&swapped.concat()).unwrap();
             assert!(
-                swapped.contains("is due") || swapped.contains("not described"),
+                swapped.contains("is expected") || swapped.contains("not declared"),
                 "{swapped}"
             );
         }
-        tells(&doubled(bytes, file.stretch(last)), "is due");
+        tells(&doubled(bytes, file.stretch(last)), "is expected");
     }
     // Of the last one only the closing index knows, so a file that has none is called cut anyway.
     tells(
         &without(&file.bytes, file.stretch(last)),
-        "what comes before the closing index",
+        "the data before the closing index",
     );
     tells(&without(&file.unclosed(), file.stretch(last)), "cut");
 }
@@ -174,7 +174,7 @@ fn a_stretch_of_zeros() {
     for zeros in [1, 8, 9, 4096] {
         let said = said(&[file.unclosed(), vec![0; zeros]].concat()).unwrap();
         assert!(
-            zeros < 9 && said == "cut" || said.contains("zeros stand"),
+            zeros < 9 && said == "cut" || said.contains("there are zeros"),
             "{said}"
         );
     }
@@ -212,7 +212,7 @@ fn a_closing_index_that_is_missing_damaged_or_of_another_file() {
             &without(&file.bytes, of(opcode)),
             "the closing index has the checksum",
         );
-        tells(&zeroed(&file.bytes, of(opcode)), "zeros stand");
+        tells(&zeroed(&file.bytes, of(opcode)), "there are zeros");
     }
     let footer = of(op::FOOTER);
     tells(
@@ -234,7 +234,7 @@ fn a_closing_index_that_is_missing_damaged_or_of_another_file() {
         .unwrap();
     tells(
         &[&file.unclosed(), &shorter[end.0..]].concat(),
-        "what comes before the closing index",
+        "the data before the closing index",
     );
 }
 
@@ -340,7 +340,7 @@ fn a_report_of_such_a_file_has_a_finding_and_exit_code_4() {
         .find(|finding| finding["code"] == "truncated-file");
     let message = found.unwrap()["message"].as_str().unwrap();
     assert!(
-        message.contains("is due") || message.contains("not described"),
+        message.contains("is expected") || message.contains("not declared"),
         "{message}"
     );
 }

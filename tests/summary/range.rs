@@ -166,7 +166,7 @@ fn what_cannot_be_recorded_is_said() {
         Err(error) => error.to_string(),
     };
     assert!(said(&[]).contains("at least one tenant"));
-    assert!(said(&[Tenant::new("a"), Tenant::new("a")]).contains("`a` is there twice"));
+    assert!(said(&[Tenant::new("a"), Tenant::new("a")]).contains("`a` exists twice"));
     let nowhere = Recording::create(&path.join("x"), "app", &[Tenant::new("a")]);
     assert!(matches!(nowhere, Err(RangeError::Record(_))));
     let recording = Recording::create(&path, "app", &[Tenant::new("a")]).expect("a file");

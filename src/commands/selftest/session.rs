@@ -322,7 +322,7 @@ mod tests {
         std::fs::write(&path, "a letter to my aunt").unwrap();
         for force in [false, true] {
             let refused = report_file(Some(&path), force, "", 0).unwrap_err().to_string();
-            assert!(refused.contains("no report"), "{refused}");
+            assert!(refused.contains("not a self-test report"), "{refused}");
         }
         assert!(report_file(Some(folder.path()), true, "", 0).is_err());
     }

@@ -343,7 +343,7 @@ mod tests {
         let jpeg = jpeg();
         assert_eq!(problem(&[]), "the file is empty");
         assert!(problem(b"hello, this is no image").contains("neither a JPEG nor a PNG"));
-        assert!(problem(&jpeg[..jpeg.len() / 2]).contains("cut short"));
+        assert!(problem(&jpeg[..jpeg.len() / 2]).contains("is truncated"));
         assert!(problem(&png[..png.len() / 2]).contains("cannot be decoded"));
         let mut without_width = png.clone();
         without_width[16..20].fill(0);
@@ -357,7 +357,7 @@ mod tests {
         };
         assert!(problem(&with(7, &[0, 0])).contains("cannot be decoded"));
         assert!(problem(&with(5, &[0xFF, 0x00, 0xFF, 0x00])).contains("65280 × 65280, more than"));
-        assert!(problem(&with(4, &[12])).contains("12 bits a channel"));
+        assert!(problem(&with(4, &[12])).contains("12 bits per channel"));
         // What fits the limit and not the file.
         assert!(problem(&with(5, &[0x1F, 0x40, 0x1F, 0x40])).contains("claims 8000 × 8000 pixels"));
         let mut other = Image::default();
@@ -366,7 +366,7 @@ mod tests {
         assert!(decode_image_of(&png, &mut other, 384).is_ok());
         // An end within garbage, as of a picture that a crash left half written.
         let halves = [&jpeg[..jpeg.len() - 40], &JPEG_END].concat();
-        assert!(problem(&halves).contains("cut short"));
+        assert!(problem(&halves).contains("is truncated"));
     }
 
     #[test]

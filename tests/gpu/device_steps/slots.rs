@@ -171,7 +171,7 @@ fn cells_come_back() {
         }
         let cells = other.slot.tensors().get(CELLS).unwrap();
         let said = cells.i32().unwrap_err().to_string();
-        assert!(said.contains("lies on the device alone"), "{said}");
+        assert!(said.contains("is only on the device"), "{said}");
     }
 }
 

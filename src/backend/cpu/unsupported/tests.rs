@@ -133,8 +133,8 @@ fn what_is_lacking_is_said_and_what_is_not_used_of_it_does_not_matter() {
     let cases = [
         // Outputs: lacking where anybody reads them.
         (norm(), vec![], &["y"][..], None),
-        (norm(), vec![], &["y", "mean"], Some("only the first")),
-        (norm(), vec![], &["y", "deviation"], Some("only the first")),
+        (norm(), vec![], &["y", "mean"], Some("only its first")),
+        (norm(), vec![], &["y", "deviation"], Some("only its first")),
         (window("MaxPool", &[square(2)]), vec![], &["y"], None),
         (
             with(node("MaxPool", &["x"], &["y", "i"]), &[square(2)]),
@@ -378,7 +378,7 @@ fn a_network_that_cannot_be_executed_names_operator_node_and_the_way_out_before_
     let norm = node("LayerNormalization", &["x", "x"], &["a", "y"]);
     let told = problem(vec![norm]);
     assert!(
-        told.contains("LayerNormalization (node `the/LayerNormalization`): of its outputs"),
+        told.contains("LayerNormalization (node `the/LayerNormalization`): only its first output"),
         "{told}"
     );
     // Also within the branch of a condition.
@@ -395,7 +395,7 @@ fn a_network_that_cannot_be_executed_names_operator_node_and_the_way_out_before_
     branch.graph = None;
     let told = problem(vec![choice]);
     assert!(
-        told.contains("LSTM (node `the/LSTM` and 1 more): its lengths"),
+        told.contains("LSTM (node `the/LSTM` and 1 more): its sequence lengths"),
         "{told}"
     );
 }
