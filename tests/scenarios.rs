@@ -5,7 +5,7 @@
 //! must be as many as problems), `resolved:` a JSON pointer into the resolved scenario and its value, and
 //! `set:` an override to apply. Paths are relative to the package's root, where cargo runs tests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::common::mistakes::{comments, files, wrongly_told};
 use jetlag::scenario::{BackendChoice, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};

@@ -71,9 +71,7 @@ impl Tool {
                 ullValue: frame.unwrap_or(0),
             },
             messageType: MessageType::NVTX_MESSAGE_TYPE_ASCII.into(),
-            message: MessageValue {
-                ascii: name.as_ptr(),
-            },
+            message: MessageValue { ascii: name.as_ptr() },
         };
         // SAFETY: the tool reads what it is given before it returns; the domain is its own.
         unsafe { ffi::nvtxDomainRangePushEx(self.domain(), &raw const attributes) };

@@ -159,7 +159,7 @@ fn decoded_anchor_rows_are_read_as_pixels() {
 
 #[test]
 fn anchor_free_outputs_decode_alike_in_both_directions() {
-    let head = Head::YoloAnchorFree(serde_json::from_str(r#"{ "output": "out" }"#).unwrap());
+    let head = Head::YoloAnchorFree(YoloAnchorFree::new("out".to_owned()));
     let box_of = [
         [20.0, 10.0, 8.0, 4.0, 0.35, 0.7],
         [40.0, 20.0, 2.0, 2.0, 0.4, 0.1],
@@ -269,7 +269,7 @@ fn a_score_at_the_threshold_counts() {
     let decoded_rows = Head::YoloAnchors(YoloAnchors::Decoded {
         output: "out".to_owned(),
     });
-    let anchor_free = Head::YoloAnchorFree(serde_json::from_str(r#"{ "output": "out" }"#).unwrap());
+    let anchor_free = Head::YoloAnchorFree(YoloAnchorFree::new("out".to_owned()));
     let prior_boxes = Head::PriorBoxes(PriorBoxes {
         scores: "s".to_owned(),
         boxes: "b".to_owned(),

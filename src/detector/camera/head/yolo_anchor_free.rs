@@ -21,11 +21,16 @@ pub(super) const FIELDS: &[&str] = &["output"];
 
 impl YoloAnchorFree {
     pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let output = r.needed(f, "output", "output: \"output0\"", Reader::text)?;
-        Some(YoloAnchorFree {
+        r.needed(f, "output", "output: \"output0\"", Reader::text)
+            .map(YoloAnchorFree::new)
+    }
+
+    /// Of this output.
+    pub(super) fn new(output: String) -> Self {
+        YoloAnchorFree {
             output,
             best: Vec::new(),
-        })
+        }
     }
 }
 
