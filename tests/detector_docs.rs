@@ -49,7 +49,7 @@ fn every_field_and_choice_of_a_lidar_spec_is_documented() {
         ("encoder: (", "encoder: (x: 1, "),
         ("encoder: (", "encoder: (output_layout: X, "),
         ("PillarsPointsFeatures(", "X("),
-        ("PillarsPointsFeatures(", "PillarsPointsFeatures(x: 1, "),
+        ("PillarsPointsFeatures(", "PillarsPointsFeatures(unknown: 1, "),
         ("PillarsPointsFeatures(", "Planes(t: 1, "),
         ("[X, Y,", "[W, Y,"),
         ("scatter: (", "whole: (network: \"n\", input: X), scatter: ("),

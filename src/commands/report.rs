@@ -9,6 +9,7 @@
 //!
 //! `jetlag run` ends in the same two functions, so that a run and its report can never disagree.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
@@ -264,13 +265,18 @@ fn outcome(summary: &Summary) -> Outcome {
 
 /// As wide as the terminal, and coloured if it is one and nobody has asked for none (NO_COLOR).
 pub(super) fn style() -> Style {
-    let terminal = comfy_table::Table::new();
+    let is_terminal = std::io::stdout().is_terminal();
+    let columns = || {
+        ratatui::crossterm::terminal::size()
+            .ok()
+            .map(|(columns, _)| columns)
+    };
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let plain = Style::default();
     Style {
-        colour: terminal.is_tty() && !refused,
-        width: terminal.width().unwrap_or(plain.width),
+        colour: is_terminal && !refused,
+        width: is_terminal.then(columns).flatten().unwrap_or(plain.width),
     }
 }
 

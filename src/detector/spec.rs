@@ -223,7 +223,10 @@ mod tests {
         assert_eq!(detector.classes.len(), 80);
         assert_eq!(detector.classes[79], "toothbrush");
         let text = told(r#"["car", "person"]"#, "Coco81");
-        assert!(text.contains("known set (Coco80) or a list of names"), "{text}");
+        assert!(
+            text.contains("unknown set of classes `Coco81`; did you mean `Coco80`?"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -554,9 +557,9 @@ mod tests {
 
     #[test]
     fn a_number_is_rounded_once_to_the_precision_of_its_field() {
-        let text = GOOD.replace("height: 32", "height: 32, scale: 0.00392156862745098");
+        let text = GOOD.replace("height: 32", "height: 32, scale: 1.0000000596046447754");
         match read(&text, "spec.ron").unwrap() {
-            DetectorSpec::Camera(camera) => assert_eq!(camera.input.scale, 0.003_921_568_6_f32),
+            DetectorSpec::Camera(camera) => assert_eq!(camera.input.scale, 1.000_000_1),
             DetectorSpec::Lidar(_) => panic!("a camera"),
         }
     }

@@ -1,7 +1,6 @@
 //! The host's own quantities: processor load and clock, memory, and what this run takes of them.
 //!
-//! All of it is read from files of the kernel's that stay open: sysinfo opens its files each time, refuses to
-//! look at processors more often than every 200 ms, and would hand out the old reading again. The kernel
+//! All of it is read from files of the kernel's that stay open; why not by sysinfo stands in [`telemetry`](super). The kernel
 //! counts load in hundredths of a second, so at a period of 100 ms it comes in steps of 10 %.
 
 use std::fs;

@@ -4,6 +4,12 @@
 //! readings to the recorder. A sampler that fails ends, with a recorded reason, and the run goes on.
 //! What is sampled is in one file a source; [`find`] looks for what a machine has. What readings mean is the
 //! analysis's affair.
+//!
+//! Two ways lead to what Linux tells of a host. sysinfo lists the other programs (`processes`), which takes a walk through all of
+//! `/proc`, and nothing else. What is read at each interval (processors, memory, our own share: `host`, `host_idle`, `children`)
+//! comes from the kernel's files themselves, which stay open: sysinfo opens its files each time, looks at processors every 200 ms
+//! at most, and between two looks gives the old reading again, which would then carry a new stamp. Facts that do not change
+//! (`board`) come from files below a root, so that a test can be another machine.
 
 mod children;
 pub mod clocks;

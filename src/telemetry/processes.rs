@@ -2,7 +2,7 @@
 //!
 //! The finding that the host is busy can then say with what. Looking at every process is not cheap, so it is
 //! done every two seconds at most; jetlag itself is left out, its tenants'
-//! processes too, and so is what took less.
+//! processes too, and so is what took less. The only use of sysinfo; [`telemetry`](super) says why.
 
 use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 

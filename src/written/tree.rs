@@ -261,8 +261,10 @@ fn unquoted_quantities(text: &str) -> impl Iterator<Item = Range<usize>> {
             .text
             .find(|c: char| !c.is_alphabetic())
             .unwrap_or(token.text.len());
+        // In typographic quotes it is quoted, and the quotes are the mistake.
+        let is_quoted = |number: &Range<usize>| text[..number.start].ends_with(['“', '”', '„', '‘', '’']);
         before
-            .filter(|_| unit > 0)
+            .filter(|number| unit > 0 && !is_quoted(number))
             .map(|number| number.start..span.start + unit)
     })
 }
