@@ -3,7 +3,6 @@
 //! A part is left out at the boundary of a module: another of the same surface takes its place (`backend/without_cpu.rs`,
 //! `commands/without_gpu.rs`), so that nobody else asks what was built. docs/shipping.md has the feature sets.
 
-use std::ffi::OsString;
 use std::sync::LazyLock;
 
 /// The features, as Cargo.toml has them, and whether this jetlag has them.
@@ -34,17 +33,6 @@ pub fn version() -> &'static str {
     &VERSION
 }
 
-/// How this program was called. Arguments need not be UTF-8; what is not is shown as `\u{fffd}`.
-pub fn command_line() -> Vec<String> {
-    texts(std::env::args_os())
-}
-
-fn texts(arguments: impl Iterator<Item = OsString>) -> Vec<String> {
-    arguments
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect()
-}
-
 /// That `part` was left out, and how to have it.
 pub fn left_out(part: &str, feature: &str) -> String {
     format!("this jetlag was built without {part}; build it with cargo build --release --features {feature}")
@@ -53,14 +41,6 @@ pub fn left_out(part: &str, feature: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_argument_that_is_no_utf8_is_shown() {
-        use std::os::unix::ffi::OsStringExt;
-        // A user's own program, whose recording keeps how it was called, may be given anything.
-        let arguments = [b"app".to_vec(), b"a\xffb".to_vec(), Vec::new()].map(OsString::from_vec);
-        assert_eq!(texts(arguments.into_iter()), ["app", "a\u{fffd}b", ""]);
-    }
 
     #[test]
     fn every_feature_of_the_manifest_is_told() {

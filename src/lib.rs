@@ -3,7 +3,8 @@
 //! Two halves meet only in the run record: a live half that touches device, clock and board (this crate), and an offline half
 //! that is pure and a crate of its own. Both stand on the crate `jetlag-record`, shown here as [`record`], [`units`],
 //! [`files`] and [`nearest`]; the offline half is `jetlag-report`, shown as [`analysis`] and [`report`]. Facts of the machine
-//! are the crate `jetlag-board`, shown as [`board`].
+//! are the crate `jetlag-board`, shown as [`board`]; ranges of other people's applications, and for NVIDIA's profilers, are
+//! `jetlag-range`, shown as [`range`] and [`trace`].
 //! docs/architecture.md has the map and the reasons; the import rules are:
 //!
 //! - [`record`], [`units`], [`files`], [`nearest`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
@@ -13,7 +14,6 @@
 //! - [`backend`] ← engine, tensor, clock, gpu, device_step; only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock
-//! - [`range`] ← board, clock, trace: for other people's applications, used by nothing of ours
 //! - [`deploy`] ← scenario, detector's specs, engine's network files; [`show`] ← report and what it shows
 //! - [`commands`] ← everything
 //!
@@ -32,7 +32,6 @@ pub mod embedded;
 pub mod engine;
 #[cfg(feature = "gpu")]
 pub mod gpu;
-pub mod range;
 pub mod scenario;
 pub mod show;
 pub mod shown;
@@ -40,9 +39,9 @@ pub mod source;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
-pub mod trace;
 pub mod written;
 
 pub use jetlag_board as board;
+pub use jetlag_range::{self as range, trace};
 pub use jetlag_record::{self as record, files, nearest, units};
 pub use jetlag_report::{self as report, analysis};

@@ -523,7 +523,7 @@ impl Recording {
             schema_major: SCHEMA_MAJOR,
             schema_minor: SCHEMA_MINOR,
             jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
-            command_line: crate::built::command_line(),
+            command_line: crate::board::command_line(),
             scenario: Scenario {
                 telemetry: Telemetry {
                     interval: interval.unwrap_or(Nanos::from_millis(250)),

@@ -29,7 +29,7 @@ use crate::scenario::{
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
-use crate::{board, built, embedded};
+use crate::{board, embedded};
 
 /// Where the scenario comes from.
 pub enum Origin {
@@ -197,7 +197,7 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Proce
         schema_major: crate::record::SCHEMA_MAJOR,
         schema_minor: crate::record::SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: built::command_line(),
+        command_line: board::command_line(),
         scenario: scenario.clone(),
         tenants: match processes {
             Some(processes) => processes.manifests().to_vec(),

@@ -5,6 +5,7 @@
 //! changes while a run goes on (load, clocks, power) is telemetry's affair.
 
 mod checks;
+mod command_line;
 pub mod facts;
 pub mod identity;
 pub mod jetpack;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use jetlag_record::files;
 
 pub use checks::{Check, Status, examine};
+pub use command_line::command_line;
 pub use facts::{Fact, read};
 pub use tpc_mask::tpc_mask;
 

@@ -9,9 +9,9 @@ use rtrb::Consumer;
 
 use super::tenant::Tenant;
 use super::track::{Item, Troubles, now};
-use crate::record::writer::{RecordError, RunWriter};
-use crate::record::{EndReason, Finding, FrameRecord, Outcome, Phase, PhaseRecord, RangeRecord, Stage};
-use crate::units::{Nanos, Stamp};
+use jetlag_record::units::{Nanos, Stamp};
+use jetlag_record::writer::{RecordError, RunWriter};
+use jetlag_record::{EndReason, Finding, FrameRecord, Outcome, Phase, PhaseRecord, RangeRecord, Stage};
 
 /// Time between visits.
 const VISIT: Duration = Duration::from_millis(10);

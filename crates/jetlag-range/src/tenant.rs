@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::units::Nanos;
+use jetlag_record::units::Nanos;
 
 /// A part of an application that is reported by itself.
 #[derive(Clone, Debug, PartialEq)]

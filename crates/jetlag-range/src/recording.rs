@@ -12,11 +12,11 @@ use rtrb::RingBuffer;
 use super::tenant::Tenant;
 use super::track::{Track, Troubles, now};
 use super::writing::{Feed, Writing};
-use crate::board::{self, Roots};
-use crate::record::writer::{RecordError, RunWriter};
-use crate::record::{APPLICATION_BACKEND, Device, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
-use crate::scenario::{self, Arrival, BackendChoice, Scenario};
-use crate::units::Nanos;
+use jetlag_board::Roots;
+use jetlag_record::scenario::{self, Arrival, BackendChoice, Scenario};
+use jetlag_record::units::Nanos;
+use jetlag_record::writer::{RecordError, RunWriter};
+use jetlag_record::{APPLICATION_BACKEND, Device, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
 
 /// Items that fit between two visits: six million a second.
 const CAPACITY: usize = 1 << 16;
@@ -177,7 +177,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
         schema_major: SCHEMA_MAJOR,
         schema_minor: SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: crate::built::command_line(),
+        command_line: jetlag_board::command_line(),
         scenario: Scenario {
             tenants: tenants.iter().map(of_application).collect(),
             ..Scenario::empty(name)
@@ -195,7 +195,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                 submission_may_wait: None,
             })
             .collect(),
-        machine: board::facts(&Roots::system()),
+        machine: jetlag_board::facts(&Roots::system()),
         anchor: now(),
         anchor_unix_ns: unix.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)),
     }

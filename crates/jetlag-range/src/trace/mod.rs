@@ -8,7 +8,7 @@
 #[cfg(feature = "nvtx")]
 mod nvtx;
 
-use crate::record::FrameRecord;
+use jetlag_record::FrameRecord;
 
 /// Whose range it is.
 #[derive(Clone, Copy, Debug)]

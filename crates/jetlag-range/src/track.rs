@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rtrb::Producer;
+use rustix::time::{ClockId, clock_gettime};
 
-use super::mark;
-use crate::clock::{Clock, RealClock};
-use crate::units::Stamp;
+use crate::trace;
+use jetlag_record::units::Stamp;
 
 /// Ranges deep that need no memory of their own.
 const DEPTH: usize = 64;
 
 /// The moment now, on the clock of the run: for [`Track::batch_due`].
 pub fn now() -> Stamp {
-    RealClock.now()
+    let t = clock_gettime(ClockId::Monotonic);
+    Stamp(t.tv_sec * 1_000_000_000 + t.tv_nsec)
 }
 
 /// What goes through the queue.
@@ -165,7 +166,7 @@ impl Track {
     }
 
     fn open_at(&mut self, name: &'static str, from: Stamp) {
-        mark::push(name);
+        trace::push(name);
         let path = self.path(name);
         self.open.push(Open {
             path,
@@ -181,7 +182,7 @@ impl Track {
             self.troubles.unbalanced.fetch_add(1, Ordering::Relaxed);
             return;
         };
-        mark::pop();
+        trace::pop();
         let place = self.open.len();
         let item = match self.batch {
             Some((batch, index)) if batch == place => {
@@ -258,7 +259,7 @@ impl Drop for Track {
         // What is still open has no end, and is not recorded.
         let open = self.open.len() as u64;
         self.troubles.unbalanced.fetch_add(open, Ordering::Relaxed);
-        (0..open).for_each(|_| mark::pop());
+        (0..open).for_each(|_| trace::pop());
     }
 }
 

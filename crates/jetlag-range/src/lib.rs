@@ -7,7 +7,7 @@
 //! Perfetto and CV-CUDA (`jetlag export`). With the feature `nvtx`, ranges will show in NVIDIA's profilers too.
 //!
 //! ```no_run
-//! use jetlag::range::{Recording, Tenant};
+//! use jetlag_range::{Recording, Tenant};
 //!
 //! let recording = Recording::create("app.mcap".as_ref(), "app", &[Tenant::new("camera")])?;
 //! let mut camera = recording.track("camera")?;
@@ -23,15 +23,15 @@
 //! }
 //! drop(camera);
 //! recording.finish()?;
-//! # Ok::<(), jetlag::range::RangeError>(())
+//! # Ok::<(), jetlag_range::RangeError>(())
 //! ```
 //!
 //! A push and a pop read the clock once each and leave one plain value in a bounded queue of the thread's own: no lock,
 //! and no allocation once a path has been seen. A full queue loses the range and counts it; the run says so.
 
-mod mark;
 mod recording;
 mod tenant;
+pub mod trace;
 mod track;
 mod writing;
 
