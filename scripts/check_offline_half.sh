@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Holds the offline half to its promises: jetlag-record and jetlag-report bring no device, no scenario parser and no terminal
-# library with them, build for Windows (a run made on a board is read on any laptop), and a program of somebody else's reads a
+# library with them, and jetlag-range neither; build for Windows (a run made on a board is read on any laptop), and a program of somebody else's reads a
 # run file's frames through jetlag-record alone.
 #
 #   scripts/check_offline_half.sh
@@ -8,13 +8,17 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 target=x86_64-pc-windows-gnu
-found=$(cargo tree -p jetlag-report -e normal --features parquet --prefix none |
-  grep -E '^(cudarc|nvml-wrapper|libloading|ort|rten|ratatui|clap|sysinfo|ron|ron2|tensorrt-dyn) ' || true)
-if [ -n "$found" ]; then
-  echo "check_offline_half: jetlag-report depends on what is not for it:" >&2
-  echo "$found" >&2
-  exit 1
-fi
+for crate in jetlag-report jetlag-range; do
+  features=()
+  [ "$crate" != jetlag-report ] || features=(--features parquet)
+  found=$(cargo tree -p "$crate" -e normal "${features[@]}" --prefix none |
+    grep -E '^(cudarc|nvml-wrapper|libloading|ort|rten|ratatui|clap|sysinfo|ron2|tensorrt-dyn) ' || true)
+  if [ -n "$found" ]; then
+    echo "check_offline_half: $crate depends on what is not for it:" >&2
+    echo "$found" >&2
+    exit 1
+  fi
+done
 
 # zstd is C: zig, which cross.sh brought, compiles it for Windows.
 zig=$PWD/.venvs/zig/bin

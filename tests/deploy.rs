@@ -148,7 +148,7 @@ fn a_run_goes_on_when_the_connection_is_lost_and_is_fetched_later() {
     let said = stderr(&lost);
     assert_eq!(lost.status.code(), Some(1), "{said}");
     assert!(
-        said.contains("the run continues on the board; fetch it with: jetlag deploy localhost --fetch"),
+        said.contains("the run continues there; fetch it with: jetlag deploy localhost --fetch"),
         "{said}"
     );
     assert!(said.contains("the connection to localhost was lost"), "{said}");

@@ -60,7 +60,7 @@ fn nesting_without_end_and_text_without_end_are_refused() {
     }
     let long = read(&" ".repeat(5 << 20), "long.ron").unwrap_err().to_string();
     assert!(
-        long.starts_with("long.ron: cannot read the detector spec: 5242880 bytes is too long"),
+        long.starts_with("long.ron: cannot read the detector spec: 5242880 bytes is too large"),
         "{long}"
     );
     let many = format!("Camera(classes: [{}])", "\"a\",".repeat(100_000));

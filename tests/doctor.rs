@@ -113,7 +113,7 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
         (
             "orin-nx-super-r36",
             "L4T R36.4.4, Jetson Orin NX 16GB (p3767-0000-super), flashed as Super",
-            "a preset of clocks and cores: GPU up to 1173 MHz, 8 of 8 SMs, 8 of 8 cores up to 1497.6 MHz (by \
+            "a preset of clocks and cores: GPU up to 1173 MHz, 8 of 8 SMs, 8 of 8 cores up to 1497.6 MHz (from \
              /etc/nvpmodel.conf)",
         ),
         (

@@ -19,8 +19,8 @@ use std::process::Command;
 
 use jetlag::detector::{Detection, Place};
 use jetlag::record::{
-    Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, ReadError, RecordError, RunReader,
-    RunWriter, SCHEMA_MAJOR, SCHEMA_MINOR, Submission,
+    Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Part, Phase, ReadError, RecordError,
+    RunReader, RunWriter, SCHEMA_MAJOR, SCHEMA_MINOR, Submission,
 };
 use jetlag::units::{Nanos, Stamp};
 use nvidia_doubles::machine;
@@ -618,8 +618,14 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
         }
         Event::Signal(r) => {
             let ns = |duration: Option<Nanos>| duration.map_or(-1, |d| d.0);
+            // As Signal.msg numbers them; the made-up events have no others.
+            let part = match r.measurand.part {
+                Part::Board => 1,
+                Part::Processors => 2,
+                other => panic!("{other:?}"),
+            };
             let fields = json!({
-                "period_ns": ns(r.period), "refresh_ns": ns(r.refresh), "window_ns": ns(r.window), "step": r.step,
+                "quantity": r.measurand.quantity as u8, "part": part, "number": u32::MAX, "period_ns": ns(r.period), "refresh_ns": ns(r.refresh), "window_ns": ns(r.window), "step": r.step,
                 "averaging": r.averaging as u8, "role": r.role as u8, "source": r.source, "signal": r.signal,
                 "unit": r.unit, "within": r.within.clone().unwrap_or_default(), "origin": r.origin,
             });

@@ -137,7 +137,7 @@ fn a_file_that_cannot_be_read_is_a_problem_of_the_file() {
 
     std::fs::write(&path, vec![b' '; 2 << 20]).unwrap();
     let large = load(&path, &[], &env()).unwrap_err().to_string();
-    assert!(large.contains("longer than 1.0 MiB"), "{large}");
+    assert!(large.contains("larger than 1.0 MiB"), "{large}");
     assert!(load(folder.path(), &[], &env()).is_err());
 }
 

@@ -275,7 +275,7 @@ mod tests {
         let socket = folder.path().join("socket.mcap");
         let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         for (path, said) in [
-            (link.as_path(), "a link to nothing"),
+            (link.as_path(), "a broken link"),
             (&pipe, "a named pipe"),
             (&socket, "a socket"),
             (folder.path(), "a folder"),
@@ -298,7 +298,7 @@ mod tests {
         std::fs::write(&path, "dear").unwrap();
         for replace in [false, true] {
             let refused = Reserved::asked(&path, "--out", replace).unwrap_err().to_string();
-            assert!(refused.contains("no run file"), "{refused}");
+            assert!(refused.contains("is not a run file"), "{refused}");
         }
     }
 }

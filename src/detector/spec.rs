@@ -214,7 +214,7 @@ mod tests {
         let path = folder.path().join("spec.ron");
         std::fs::File::create(&path).unwrap().set_len(3 << 30).unwrap();
         let error = load(&path).map(|_| ()).unwrap_err().to_string();
-        assert!(error.contains("longer than 4.0 MiB"), "{error}");
+        assert!(error.contains("larger than 4.0 MiB"), "{error}");
     }
 
     #[test]

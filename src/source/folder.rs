@@ -183,7 +183,7 @@ mod tests {
         let found = files(folder.path(), &["bin", "pcd"], "sweeps").unwrap();
         assert_eq!(found, ["a.bin", "b.PCD"].map(|name| folder.path().join(name)));
         let error = files(folder.path(), &["jpg"], "images").unwrap_err().to_string();
-        assert!(error.ends_with("holds no images"), "{error}");
+        assert!(error.ends_with("contains no images"), "{error}");
         let error = files(&folder.path().join("none"), &["jpg"], "images")
             .unwrap_err()
             .to_string();

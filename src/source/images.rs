@@ -139,7 +139,10 @@ mod tests {
     fn an_empty_or_missing_folder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let error = open(folder.path(), false, 64).unwrap_err().to_string();
-        assert!(error.contains("holds no images (.jpg, .jpeg or .png)"), "{error}");
+        assert!(
+            error.contains("contains no images (.jpg, .jpeg or .png)"),
+            "{error}"
+        );
         let error = open(&folder.path().join("none"), false, 64)
             .unwrap_err()
             .to_string();

@@ -257,7 +257,7 @@ mod tests {
         let error = open(dir.path(), false, PointFormat::Kitti, 4_000_000)
             .unwrap_err()
             .to_string();
-        assert!(error.contains("holds no .bin or .pcd file"), "{error}");
+        assert!(error.contains("contains no .bin or .pcd file"), "{error}");
         let error = open(&dir.path().join("absent"), false, PointFormat::Kitti, 4_000_000)
             .unwrap_err()
             .to_string();

@@ -194,7 +194,10 @@ mod tests {
             .collect();
         assert_eq!(ends, [false, false, false, false, true]);
         let error = files.sample(Stamp(9), &mut out).unwrap_err().to_string();
-        assert!(error.contains("gone") && error.contains("/x"), "{error}");
+        assert!(
+            error.contains("no longer exist") && error.contains("/x"),
+            "{error}"
+        );
         assert!(out[2..].iter().all(|s| s.value.is_none()), "gone is not zero");
     }
 

@@ -365,7 +365,12 @@ fn an_image_that_claims_more_than_a_camera_has_is_a_frame_that_fails() {
     fs::remove_file(images.join("c.jpg")).unwrap();
     fs::write(images.join("a.png"), png(300, 4000)).unwrap();
     let small = format!("Images(path: {images:?}, max_megapixels: 1)");
-    frames_fail(folder.path(), "builtin:camera", &small, &["at most 1 megapixels"]);
+    frames_fail(
+        folder.path(),
+        "builtin:camera",
+        &small,
+        &["more than 1 megapixels"],
+    );
     let large = format!("Images(path: {images:?}, max_megapixels: 2)");
     frames_fail(
         folder.path(),

@@ -31,7 +31,7 @@ fn a_host_that_ssh_does_not_know_or_does_not_trust_is_refused() {
     assert_refused(
         &deploy("nobody", "user"),
         1,
-        &["localhost was not reached", "accept its key"],
+        &["cannot reach localhost", "accept its key"],
     );
 
     let known = fs::read_to_string(board.path("known")).unwrap();
@@ -74,7 +74,7 @@ fn a_board_that_does_not_answer_is_told() {
     assert_refused(
         &run("no-such-board.invalid", &[]),
         1,
-        &["was not reached", "use its address"],
+        &["cannot reach no-such-board.invalid", "use its address"],
     );
     // What would be an option of ssh is none of ours.
     let option = Command::new(env!("CARGO_BIN_EXE_jetlag"))
@@ -108,7 +108,7 @@ fn a_binary_for_other_processors_is_refused_before_anything_is_copied() {
     assert_refused(
         &output,
         1,
-        &["is for", "and localhost is", "scripts/cross.sh --arch"],
+        &["is for", "but localhost is", "scripts/cross.sh --arch"],
     );
     assert!(!board.path("board/jetlag/bin/jetlag").exists());
 }
@@ -124,7 +124,10 @@ fn a_board_whose_glibc_is_too_old_is_told_with_both_versions() {
     assert_refused(
         &output,
         1,
-        &["needs glibc 2.99 and localhost has 2.", "scripts/cross.sh --arch"],
+        &[
+            "needs glibc 2.99, but localhost has 2.",
+            "scripts/cross.sh --arch",
+        ],
     );
 }
 

@@ -35,7 +35,7 @@ fn a_log_of_tegrastats_is_an_object_a_line_and_zero_is_told_from_not_measured() 
         "a core that is off has no load"
     );
     assert!(
-        stderr(&output).contains("no tegrastats output"),
+        stderr(&output).contains("are not tegrastats output"),
         "{}",
         stderr(&output)
     );

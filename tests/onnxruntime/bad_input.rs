@@ -30,7 +30,7 @@ fn without_a_library_every_place_is_named_and_how_to_install_one() {
         "/nowhere (from JETLAG_ONNXRUNTIME): no such folder",
         "/nowhere/lib/python3*/site-packages (from JETLAG_ONNXRUNTIME): no onnxruntime",
         "pip install onnxruntime",
-        "JETLAG_ONNXRUNTIME=FILE",
+        "Set JETLAG_ONNXRUNTIME to the file, folder or Python environment",
     ];
     assert_refused(&run(Path::new("/nowhere"), "Cpu", folder.path()), 2, &phrases);
 }

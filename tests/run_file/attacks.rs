@@ -219,10 +219,10 @@ fn a_closing_index_that_is_missing_damaged_or_of_another_file() {
         &zeroed(&file.bytes, footer.end - 4..footer.end),
         "the closing index has the checksum",
     );
-    tells(&without(&file.bytes, of(op::DATA_END)), "stands between chunks");
+    tells(&without(&file.bytes, of(op::DATA_END)), "between chunks");
     tells(
         &without(&file.bytes, of(op::DATA_END).start..footer.start),
-        "stands between chunks",
+        "between chunks",
     );
     tells(&file.bytes[..footer.start], "cut");
     tells(&file.bytes[..file.bytes.len() - 1], "cut");
@@ -255,7 +255,7 @@ fn what_follows_the_end_or_stands_where_it_may_not() {
     let first = file.of(mcap::records::op::HEADER)[0].clone();
     tells(
         &insert(chunk, &file.bytes[first]),
-        "operation code 0x01 stands between chunks",
+        "operation code 0x01 between chunks",
     );
     let message = [&[5, 22, 0, 0, 0, 0, 0, 0, 0][..], &[0; 22]].concat();
     tells(

@@ -127,7 +127,7 @@ mod tests {
     fn a_daemon_is_one_that_answers() {
         let folder = tempfile::tempdir().unwrap();
         let none = daemon(folder.path()).unwrap_err();
-        assert!(none.contains("there is no"), "{none}");
+        assert!(none.contains("does not exist"), "{none}");
         let listening = UnixListener::bind(folder.path().join("control")).unwrap();
         assert_eq!(daemon(folder.path()), Ok(()));
         drop(listening);

@@ -333,7 +333,7 @@ mod tests {
             ),
             (b"VERSION 0.7\nFIELDS x y z\n".to_vec(), "no DATA line"),
             (b"\xff\xfe\n".to_vec(), "not a PCD file"),
-            (b"hello there\n".to_vec(), "holds `hello`"),
+            (b"hello there\n".to_vec(), "has `hello`, which is not a PCD field"),
         ] {
             let error = read(&file).unwrap_err();
             assert!(error.contains(wanted), "{error}");

@@ -157,7 +157,7 @@ fn a_program_that_keeps_ending_is_started_again_a_few_times_and_then_given_up() 
     assert!(
         asides
             .iter()
-            .any(|a| matches!(a, Event::Log(l) if l.message.contains("started again")))
+            .any(|a| matches!(a, Event::Log(l) if l.message.contains("restarting it")))
     );
 }
 

@@ -140,7 +140,7 @@ fn what_is_lacking_is_said_and_what_is_not_used_of_it_does_not_matter() {
             with(node("MaxPool", &["x"], &["y", "i"]), &[square(2)]),
             vec![],
             &["y", "i"],
-            Some("indices"),
+            Some("index output"),
         ),
         (past("Attention", &["y", "k", "v"]), vec![], &["y", "v"], None),
         (
