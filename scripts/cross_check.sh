@@ -84,7 +84,7 @@ else
 fi
 
 $tests || exit 0
-step "the tests of both crates"
+step "the tests of tegrastats-parser and tensorrt-dyn"
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L $libraries"
 scripts/cross.sh -- test --profile ci -p tegrastats-parser --locked --lib --tests
 # Not those over the C++ double, which would have to be compiled for aarch64, nor those over NVIDIA's libraries in .venvs,

@@ -230,6 +230,20 @@ pub(super) fn compact_utc(unix_seconds: u64) -> String {
     )
 }
 
+/// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
+pub(super) fn spare_run_files(output: &Path) -> anyhow::Result<()> {
+    let mut magic = [0; crate::record::MAGIC.len()];
+    let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
+    if read.is_ok() && magic == *crate::record::MAGIC {
+        let problem = format!(
+            "{} is a run file and would be overwritten; name another file for the output",
+            output.display()
+        );
+        return Err(WrongUse(problem).into());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -301,17 +315,4 @@ mod tests {
             assert!(refused.contains("is not a run file"), "{refused}");
         }
     }
-}
-/// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
-pub(super) fn spare_run_files(output: &Path) -> anyhow::Result<()> {
-    let mut magic = [0; crate::record::MAGIC.len()];
-    let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
-    if read.is_ok() && magic == *crate::record::MAGIC {
-        let problem = format!(
-            "{} is a run file and would be overwritten; name another file for the output",
-            output.display()
-        );
-        return Err(WrongUse(problem).into());
-    }
-    Ok(())
 }

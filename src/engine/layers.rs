@@ -132,7 +132,7 @@ impl Layer {
 
 fn reformats(layers: &[Layer]) -> Option<Suspicion<'_>> {
     let found: Vec<&Layer> = layers.iter().filter(|layer| layer.is_reformat()).collect();
-    (found.len() > USUAL_REFORMATS).then(|| Suspicion::Reformats {
+    (found.len() > USUAL_REFORMATS).then_some(Suspicion::Reformats {
         found,
         of: layers.len(),
     })

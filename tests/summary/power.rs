@@ -400,6 +400,7 @@ fn clocks_count_where_a_tenant_executed() {
             })
         });
         clock.signal.unit = "mhz".to_owned();
+        clock.signal.measurand = Measurand::of_names(source, name, "mhz");
         clock
     };
     let moved = |tenants: (&str, Option<Device>)| {
@@ -437,6 +438,7 @@ fn a_run_that_was_killed_has_its_power_energy_and_conditions() {
     let hot = |t: f64| Some(if t > 30.0 { 1.0 } else { 0.0 });
     let mut throttle = line("thermal", "cpufreq-cpu0_cooling", RailRole::None, hot);
     throttle.signal.unit = "state".to_owned();
+    throttle.signal.measurand = Measurand::of_cooling_device("cpufreq-cpu0");
     let (manifest, events) = with_power(
         &[line("ina3221", "VDD_IN", RailRole::Total, module), throttle],
         70,

@@ -171,7 +171,11 @@ fn what_cannot_be_recorded_is_said() {
     assert!(matches!(nowhere, Err(RangeError::Record(_))));
     let recording = Recording::create(&path, "app", &[Tenant::new("a")]).expect("a file");
     match recording.track("b") {
-        Err(error) => assert!(error.to_string().contains("no tenant `b`; the recording has a")),
+        Err(error) => assert!(
+            error
+                .to_string()
+                .contains("unknown tenant `b`; the recording has a")
+        ),
         Ok(_) => panic!("there is no such tenant"),
     }
     recording.finish().expect("room");

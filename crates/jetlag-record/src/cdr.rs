@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn damaged_messages_are_errors_that_say_where() {
         let cut = Decoder::new(&[0, 1, 0, 0, 5, 0, 0]).unwrap().u32().unwrap_err();
-        assert_eq!(cut.to_string(), "wanted 4 bytes at offset 0, found 3");
+        assert_eq!(cut.to_string(), "expected 4 bytes at offset 0, found 3");
         assert!(Decoder::new(&[0, 0, 0, 0]).is_err(), "big endian is not ours");
         assert!(Decoder::new(&[]).is_err());
         let mut long = Decoder::new(&[0, 1, 0, 0, 255, 255, 255, 255, 0]).unwrap();

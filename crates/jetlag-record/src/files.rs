@@ -194,10 +194,10 @@ mod tests {
         file.write_all(b"12345").unwrap();
         assert_eq!(read_text(file.path(), Bytes(5)).unwrap(), "12345");
         let refused = read(file.path(), Bytes(4)).unwrap_err();
-        assert!(refused.to_string().contains("longer than 4 B"), "{refused}");
+        assert!(refused.to_string().contains("larger than 4 B"), "{refused}");
         file.write_all(b"\xff").unwrap();
         let refused = read_text(file.path(), TEXT).unwrap_err().to_string();
-        assert!(refused.contains("from byte 5 on"), "{refused}");
+        assert!(refused.contains("at byte 5"), "{refused}");
     }
 
     #[test]

@@ -221,6 +221,7 @@ mod tests {
             source: source.into(),
             signal: signal.into(),
             unit: unit.into(),
+            measurand: Measurand::of_names(source, signal, unit),
             period: Some(Nanos::from_millis(100)),
             ..SignalRecord::default()
         });

@@ -77,7 +77,10 @@ mod tests {
                     signal: (*signal).into(),
                     // The first reading of a residency has nothing to be compared with.
                     value: (at > 0 || signal.ends_with("_frequency")).then_some(*value),
-                    unit: String::new(),
+                    unit: match signal.ends_with("_frequency") {
+                        true => "mhz".into(),
+                        false => "percent".into(),
+                    },
                 });
             }
         }

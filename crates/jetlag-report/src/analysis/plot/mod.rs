@@ -357,7 +357,7 @@ mod tests {
     use super::*;
     use crate::analysis::series::Series;
     use crate::analysis::track::Tracks;
-    use crate::record::{RailRole, SampleRecord, SignalRecord};
+    use crate::record::{Measurand, RailRole, SampleRecord, SignalRecord};
 
     fn distribution(values: impl Iterator<Item = i64>, exact: bool) -> Distribution {
         let mut series = Series::default();
@@ -445,6 +445,7 @@ mod tests {
                 source: "s".into(),
                 signal: name.into(),
                 unit: unit.into(),
+                measurand: Measurand::of_names("s", name, unit),
                 role,
                 ..SignalRecord::default()
             });
@@ -461,7 +462,9 @@ mod tests {
             signal(tracks.get("s", name).unwrap(), (Stamp(0), Stamp(10))).is_some()
         };
         assert!(drawn("gpu_frequency", "mhz", RailRole::None));
-        assert!(!drawn("memory", "mhz", RailRole::None) && !drawn("frequency", "percent", RailRole::None));
+        assert!(
+            !drawn("memory_used", "bytes", RailRole::None) && !drawn("cpu_load", "percent", RailRole::None)
+        );
         assert!(drawn("VDD_IN", "mw", RailRole::Total));
         assert!(!drawn("VDD_IN", "mw", RailRole::None) && !drawn("VDD_IN", "ma", RailRole::Total));
         assert!(drawn("gpu", "c", RailRole::None));
