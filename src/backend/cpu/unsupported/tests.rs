@@ -147,7 +147,7 @@ fn what_is_lacking_is_said_and_what_is_not_used_of_it_does_not_matter() {
             past("Attention", &["y", "", "", "s"]),
             vec![],
             &["s"],
-            Some("scores"),
+            Some("score output"),
         ),
         (
             past("com.microsoft.SkipLayerNormalization", &["y", "", "", "sum"]),
@@ -311,7 +311,7 @@ fn what_is_lacking_is_said_and_what_is_not_used_of_it_does_not_matter() {
             node("GridSample", &["x", "g"], &["y"]),
             vec![float("x", &[1, 2, 3, 4, 5])],
             &["y"],
-            Some("volumes"),
+            Some("3-D inputs"),
         ),
         (
             with(node("Resize", &["x"], &["y"]), &[("mode", Text("linear"))]),
