@@ -101,8 +101,16 @@ mod tests {
         for (chunks, counts, said) in [
             (5, &[(0, 2), (2, 1)][..], "5 chunks, but the file has 4"),
             (4, &[(0, 3), (2, 1)], "4 messages, but the file has 3"),
-            (4, &[(0, 1), (2, 2)], "1 messages of a channel, but the file has 2"),
-            (4, &[(0, 2), (1, 1)], "1 messages of a channel, but the file has 0"),
+            (
+                4,
+                &[(0, 1), (2, 2)],
+                "1 messages of a channel, but the file has 2",
+            ),
+            (
+                4,
+                &[(0, 2), (1, 1)],
+                "1 messages of a channel, but the file has 0",
+            ),
         ] {
             let error = compared(chunks, counts).unwrap();
             assert!(error.contains(said), "{error}");
