@@ -258,14 +258,11 @@ fn what_follows_the_end_or_stands_where_it_may_not() {
         "operation code 0x01 between chunks",
     );
     let message = [&[5, 22, 0, 0, 0, 0, 0, 0, 0][..], &[0; 22]].concat();
-    tells(
-        &insert(chunk, &message),
-        "operation code 0x05 stands between chunks",
-    );
+    tells(&insert(chunk, &message), "operation code 0x05 between chunks");
     let index = file.of(mcap::records::op::STATISTICS)[0].start;
     tells(
         &insert(index, &file.bytes[file.chunks()[0].clone()]),
-        "stands in the closing index",
+        "in the closing index",
     );
 }
 
