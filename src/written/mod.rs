@@ -1,8 +1,8 @@
 //! What users write: RON files, read with the place of every value, all mistakes told at once.
 //!
-//! Scenarios and detector specs are read so, and told of in the same words. [`tree`] makes values at positions of a text,
-//! [`read`] typed values of those, [`words`] enums of plain words; [`rules`] are what the values must hold together, and
-//! [`problems`] has the sentences. Which fields there are, and what they mean, is said where they belong: in `scenario/` and
+//! Scenarios and detector specs are read so, and told of in the same words. `tree` makes values at positions of a text,
+//! `read` typed values of those, `words` enums of plain words; `rules` are what the values must hold together, and
+//! `problems` has the sentences. Which fields there are, and what they mean, is said where they belong: in `scenario/` and
 //! `detector/`.
 
 mod format;

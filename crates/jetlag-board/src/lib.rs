@@ -1,7 +1,7 @@
 //! Facts of this machine: what it is, what it has for running and for measuring detectors.
 //!
 //! Everything is read from files below one root, so that a made-up tree can stand for a Jetson; nothing
-//! is loaded or executed. [`facts`] goes into a run's manifest, [`examine`] into `jetlag doctor`. What
+//! is loaded or executed. [`facts()`] goes into a run's manifest, [`examine`] into `jetlag doctor`. What
 //! changes while a run goes on (load, clocks, power) is telemetry's affair.
 
 mod checks;
