@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs an aarch64 jetlag here, under qemu's user emulation: version, doctor, the demo on the cpu backend (its run file
-# read by the jetlag of this machine, if there is one), a tegrastats log; deploying it over ssh; then the tests of both
-# crates, built for aarch64 (of tensorrt-dyn those without a C++ double).
+# read by the jetlag of this machine, if there is one), a tegrastats log; deploying it over ssh; then the tests of
+# tegrastats-parser and tensorrt-dyn, built for aarch64 (of the latter those without a C++ double).
 # Emulation says that the code is right, and nothing about time.
 #
 #   scripts/cross_check.sh [--jetlag BINARY] [--without-deploy] [--without-tests]

@@ -436,6 +436,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.4.mcap", 4),
         ("v1.5.mcap", 5),
         ("v1.6.mcap", 6),
+        ("v1.7.mcap", 7),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().scenario.name, "made", "{name}");

@@ -1,6 +1,6 @@
 //! The integration tests, in one program: each program links all of jetlag and everything below it. A part is run by its name:
 //! `cargo test --features full --test suite gpu::in_flight`. What needs a program of its own has one: `no_allocation`, which counts
-//! what the whole program allocates, and `features`, which is built with every set of them.
+//! what the whole program allocates, `features`, which is built with every set of them, and `nvtx`, whose feature takes libclang.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

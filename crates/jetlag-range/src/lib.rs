@@ -4,7 +4,7 @@
 //! pushed and popped, or opened as guards that end with their scope. A *batch* is a range that is one piece of work:
 //! it becomes a frame of the tenant, so that every report of jetlag's has its response time; ranges directly within a
 //! batch that are named like a stage (`preprocess`, `compute`, …) become its stages. All ranges are kept as well, for
-//! Perfetto and CV-CUDA (`jetlag export`). With the feature `nvtx`, ranges will show in NVIDIA's profilers too.
+//! Perfetto and CV-CUDA (`jetlag export`). With the feature `nvtx`, ranges show in NVIDIA's profilers too.
 //!
 //! ```no_run
 //! use jetlag_range::{Recording, Tenant};

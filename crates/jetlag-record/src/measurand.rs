@@ -1,7 +1,7 @@
 //! What a signal measures, and of what: a quantity, and a part of the machine.
 //!
 //! Samplers state it with the signal. Files before version 1.7 have names alone, of which [`Measurand::of_names`] makes it once,
-//! in the reader; nobody else reads meaning out of a name.
+//! in the reader, so that nobody else guesses it.
 
 /// What a signal measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -168,17 +168,21 @@ impl Measurand {
 
 /// What a signal of any other source measures.
 fn of_signal(signal: &str, unit: &str) -> Measurand {
-    if let Some((number, rest)) = numbered(signal, "gpu") {
-        return of_gpu(number, rest, unit);
+    if let Some((number, rest)) = numbered(signal, "gpu")
+        && let Some(meant) = of_gpu(number, rest, unit)
+    {
+        return meant;
     }
     if let Some((Some(number), rest)) = numbered(signal, "cpu") {
         let quantity = match rest {
-            "load" => Quantity::Load,
-            "frequency" => Quantity::Clock,
-            "online" => Quantity::On,
-            _ => Quantity::Unknown,
+            "load" => Some(Quantity::Load),
+            "frequency" => Some(Quantity::Clock),
+            "online" => Some(Quantity::On),
+            _ => None,
         };
-        return Measurand::new(quantity, Part::Processor(number));
+        if let Some(quantity) = quantity {
+            return Measurand::new(quantity, Part::Processor(number));
+        }
     }
     let (quantity, part) = match (signal, unit) {
         ("cpu_load", _) => (Quantity::Load, Part::Processors),
@@ -232,8 +236,9 @@ fn of_shape(signal: &str, unit: &str) -> Measurand {
     Measurand::new(quantity, part)
 }
 
-/// `gpu0_sm_frequency` of NVML, `gpu_frequency` of a board, `gpu0_process_17_load` of a program.
-fn of_gpu(number: Option<u32>, rest: &str, unit: &str) -> Measurand {
+/// `gpu0_sm_frequency` of NVML, `gpu_frequency` of a board, `gpu0_process_17_load` of a program; nothing of a zone or a
+/// cooling device whose name begins so.
+fn of_gpu(number: Option<u32>, rest: &str, unit: &str) -> Option<Measurand> {
     let (gpu, memory) = (Part::Gpu(number), Part::GpuMemory(number));
     let (quantity, part) = match rest {
         "power_limit" => (Quantity::PowerLimit, gpu),
@@ -255,9 +260,9 @@ fn of_gpu(number: Option<u32>, rest: &str, unit: &str) -> Measurand {
         _ if rest.starts_with("process_") => (Quantity::Load, Part::ProgramOnGpu(number)),
         _ if unit == "mw" => (Quantity::Power, gpu),
         _ if unit == "c" => (Quantity::Temperature, gpu),
-        _ => return of_shape(rest, unit),
+        _ => return None,
     };
-    Measurand::new(quantity, part)
+    Some(Measurand::new(quantity, part))
 }
 
 /// `(Some(1), "load")` of `gpu1_load`, `(None, "load")` of `gpu_load`; nothing of `gpubatt`.
@@ -398,6 +403,9 @@ mod tests {
             ("thermal", "cpufreq-cpu0_cooling", "state", Slowdown, Board),
             ("thermal", "pwm-fan_cooling", "state", Cooling, Board),
             ("thermal", "hot-surface-alert_cooling", "state", Cooling, Board),
+            ("thermal", "gpu_cooling", "state", Slowdown, Board),
+            ("thermal", "cpu0_cooling", "state", Slowdown, Board),
+            ("thermal", "cpu0_thermal", "c", Temperature, Board),
             ("soctherm_oc", "oc3_events", "count", OverCurrentEvents, Guard(3)),
             ("ina3221", "VDD_IN_over_current", "flag", OverCurrent, Board),
             ("ina3221", "VDD_IN", "mw", Power, Board),

@@ -5,6 +5,8 @@
 //! tenant. Without the feature, everything here does nothing and is compiled to nothing. How a tool is found and spoken to
 //! is the affair of `nvtx`; jetlag's own stage times never come from here.
 
+#[cfg(any(feature = "nvtx", test))]
+mod name;
 #[cfg(feature = "nvtx")]
 mod nvtx;
 

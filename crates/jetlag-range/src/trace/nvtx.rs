@@ -16,11 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use nvtx_sys::{EventAttributes, MessageType, MessageValue, PayloadType, PayloadValue, ffi};
 
 use super::Traced;
+use super::name::Name;
 
 /// The environment variable that names the tool's library.
 const TOOL: &str = "NVTX_INJECTION64_PATH";
-/// Longest name of a range, with the zero at its end; longer ones are cut.
-const NAME_BYTES: usize = 128;
 
 /// The tool that listens.
 struct Tool {
@@ -96,41 +95,6 @@ impl Tool {
     }
 }
 
-/// A name on the stack: a frame's name is made for each, and allocates nothing.
-struct Name {
-    bytes: [u8; NAME_BYTES],
-    length: usize,
-}
-
-impl Default for Name {
-    fn default() -> Self {
-        Name {
-            bytes: [0; NAME_BYTES],
-            length: 0,
-        }
-    }
-}
-
-impl Name {
-    fn as_c_str(&self) -> &CStr {
-        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
-    }
-}
-
-impl Write for Name {
-    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        // The last byte stays zero.
-        let room = NAME_BYTES - 1 - self.length;
-        let taken = text.len().min(room);
-        self.bytes[self.length..self.length + taken].copy_from_slice(&text[..taken]);
-        self.length += taken;
-        Ok(text.len())
-    }
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 pub(super) fn push_stage(traced: Traced<'_>, stage: &str) {
     let Some(tool) = tool() else { return };
     let mut name = Name::default();
@@ -149,16 +113,4 @@ pub(super) fn pop() {
     let Some(tool) = tool() else { return };
     // SAFETY: the domain is the tool's own.
     unsafe { ffi::nvtxDomainRangePop(tool.domain()) };
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_names_are_cut_and_end() {
-        let mut name = Name::default();
-        let _ = write!(name, "{} {}", "x".repeat(200), 1);
-        assert_eq!(name.as_c_str().to_bytes().len(), NAME_BYTES - 1);
-    }
 }

@@ -28,7 +28,9 @@ pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec
         .collect();
     for track in tracks.iter() {
         limits.extend(throttled(track, window));
-        limits.extend(cooled(track, window));
+        if let Some((part, share)) = cooled(track, window) {
+            add_cooled(&mut limits, part, share);
+        }
         limits.extend(over_current(track, window));
         limits.extend(power_mode(track, window));
     }
@@ -96,16 +98,33 @@ fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     Some(MachineLimit::Throttled { gpu, by, share })
 }
 
-fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
+/// What a cooling device slowed down, and in which share of the readings.
+fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<(String, f64)> {
     if track.quantity() != Quantity::Slowdown {
         return None;
     }
+    // Devices of one type are told apart by what follows this.
     let name = track.signal.signal.as_str();
-    let part = name.strip_suffix("_cooling").unwrap_or(name);
+    let part = name.split_once("_cooling").map_or(name, |(part, _)| part);
     // Jetsons have a device of this name for each part of the chip, beside those that set its clocks.
     let part = part.strip_suffix("-throttle-alert").unwrap_or(part).to_owned();
     let share = share(track.within(window), |state| state > 0.0);
-    (share > 0.0).then_some(MachineLimit::Cooled { part, share })
+    (share > 0.0).then_some((part, share))
+}
+
+/// A processor has a device for each of its cores: they are told once, by the one that was used most.
+fn add_cooled(limits: &mut Vec<MachineLimit>, name: String, used: f64) {
+    let known = limits.iter_mut().find_map(|limit| match limit {
+        MachineLimit::Cooled { part, share } if *part == name => Some(share),
+        _ => None,
+    });
+    match known {
+        Some(share) => *share = share.max(used),
+        None => limits.push(MachineLimit::Cooled {
+            part: name,
+            share: used,
+        }),
+    }
 }
 
 fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {

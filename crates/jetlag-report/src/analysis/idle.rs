@@ -1,7 +1,7 @@
 //! How awake the host's processors were: their share of time in deep idle states, and their mean clock.
 //!
-//! Reads what the host sampler writes: `cpu_deep_idle_<state>` in percent of all sampled processors' time, the shallowest
-//! first, and `cpu<n>_frequency` in MHz.
+//! Reads what the host sampler writes: deep idle states in percent of all sampled processors' time, the shallowest first, and
+//! each processor's clock in MHz. A state is called by the end of its signal's name.
 
 use std::fmt;
 
