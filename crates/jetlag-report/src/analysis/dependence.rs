@@ -6,7 +6,8 @@
 //! middle for a quantile of the middle, of all up to p99 for the others.
 //!
 //! τ is itself estimated (see [`Correlation`]). Where its lower end, two standard errors down, shows that frames repeat
-//! each other, its upper end counts; for the interval, and for whether the sample supports the quantile: n ÷ τ must
+//! each other, its upper end counts ([`Correlation::most_where_chosen`] of the quantile's own indicator and of more central
+//! ones, [`Correlation::most`] of those further out); for the interval, and for whether the sample supports the quantile: n ÷ τ must
 //! be what the quantile needs, and at least [`Dependence::LEAST`], below which τ cannot be told. Where it does not,
 //! frames are independent as far as anybody can tell, and n must be what the quantile needs: noise in τ withholds
 //! nothing. `docs/measurement.md` has what intervals hold because of it.
@@ -57,7 +58,15 @@ impl Dependence {
             tail if tail <= Quantile::P99 => 5,
             _ => AT.len(),
         };
-        of_several(&self.at[..looked_at])
+        let indicators = &self.at[..looked_at];
+        let (inflation, repeats) = of_several(indicators);
+        if !repeats {
+            return (inflation, false);
+        }
+        // Few frames exceed a quantile further out than this one, so how they come together is known too badly to hang on.
+        let central = AT.iter().zip(indicators).filter(|(at, _)| **at <= quantile);
+        let chosen = central.map(|(_, known)| known.most_where_chosen());
+        (chosen.fold(inflation, f64::max), true)
     }
 
     /// The τ with which `n` frames support a quantile; else what it would take.

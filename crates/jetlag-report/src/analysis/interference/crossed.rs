@@ -296,10 +296,10 @@ mod tests {
 
     #[test]
     fn where_inputs_do_nothing_few_runs_find_any_effect_and_where_they_do_most_find_it() {
-        for phi in [0.0, 0.7] {
+        for (phi, n) in [(0.0, 1200), (0.7, 2400)] {
             let (without, with) = (
-                finding([10.0; 4], phi, 1200),
-                finding([10.0, 10.0, 11.0, 11.0], phi, 1200),
+                finding([10.0; 4], phi, n),
+                finding([10.0, 10.0, 11.0, 11.0], phi, n),
             );
             println!(
                 "φ {phi}: of 100 runs {without} find an effect where there is none, {with} one of a tenth"
