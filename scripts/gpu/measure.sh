@@ -3,6 +3,7 @@
 #
 #   scripts/gpu/measure.sh kit FOLDER     here: binary (with ONNX Runtime), the double of TensorRT, plans of known duration
 #   FOLDER/measure.sh host                there: host work of a frame beside a bare C++ loop; device steps against the host's
+#   FOLDER/measure.sh own                 there: jetlag's own cost of a frame, its lateness, the cost of a record; no GPU is needed
 #   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, processes time-sliced and under MPS
 #   FOLDER/measure.sh flight              there: frames in flight: engines in one memory, captures, transfers, hardware queues
 #   FOLDER/measure.sh gates               there, with two GPUs: `Exclusive` has a gate a GPU
@@ -30,13 +31,14 @@ each=${EACH:-8} gpu=${GPU:-0}
 kit() {
   cd "$here/../.."
   mkdir -p "$1/engines"
-  cargo build --release --features onnxruntime,nvtx --bin jetlag
-  # In the profile of the binary, so that nothing is built twice.
-  cargo bench --profile release --features onnxruntime,nvtx --bench gpu_frame --no-run
+  # What ships is what is measured.
+  cargo build --profile dist --features onnxruntime,nvtx --bin jetlag
+  cargo bench --profile dist --features onnxruntime,nvtx --bench gpu_frame --bench pipeline --bench record --no-run
   JETLAG_GPU_KIT=$(realpath "$1") cargo test --features full --test suite gpu::kit::make_the_kit -- --ignored --exact
-  cp target/release/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py,retinanet.py} "$1/"
+  cp target/dist/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py,retinanet.py} "$1/"
   newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
-  cp "$(newest target/release/deps/gpu_frame-*)" "$1/gpu_frame"
+  local bench
+  for bench in gpu_frame pipeline record; do cp "$(newest target/dist/deps/$bench-*)" "$1/$bench"; done
   cp "$(newest target/debug/deps/suite-*)" "$1/gpu_tests"
   cp engines/*.{ron,onnx} "$1/engines/"
   if [ -n "${JETLAG_SHARED:-}" ]; then
@@ -80,6 +82,15 @@ lidar() { echo "Tenant(name: \"lidar\", detector: \"lidar.ron\", source: Synthet
 host() {
   JETLAG_GPU=1 JETLAG_CACHE=$here/cache ./gpu_tests to_the_bit || echo "device steps: not as the host's"
   ./gpu_frame --bench "$here"/tensorrt/libnvinfer.so.*
+}
+
+own() {
+  local round
+  for round in $(seq "${ROUNDS:-3}"); do
+    # Two cores: at depth 2 a frame changes threads.
+    taskset -c 2,3 ./pipeline --bench
+    taskset -c 2 ./record --bench
+  done
 }
 
 tensorrt() {
