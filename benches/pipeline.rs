@@ -1,6 +1,6 @@
 //! jetlag's own cost per frame on the null backend, the cost of one record, and how punctual releases are.
 //!
-//! `cargo bench --bench pipeline`. Budgets: own cost p50 ≤ 5 µs, p99 ≤ 25 µs; a record ≤ 250 ns;
+//! `cargo bench --bench pipeline [-- own|lateness|record]`. Budgets: own cost p50 ≤ 5 µs, p99 ≤ 25 µs; a record ≤ 250 ns;
 //! 99.9 % of releases at 100 Hz within 200 µs (sleep) or 50 µs (spin) on a quiet core. A plain program and
 //! not a divan benchmark, because the quantiles of single frames are the result.
 #![allow(clippy::print_stdout, reason = "a benchmark reports on stdout")]
@@ -86,7 +86,24 @@ fn show(what: &str, values: impl Iterator<Item = i64>) {
 }
 
 fn main() {
-    // Cargo passes --bench and filters; there is nothing to choose from.
+    // Cargo passes --bench and filters.
+    let words: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .collect();
+    let wanted = |part: &str| words.is_empty() || words.iter().any(|word| part.contains(word.as_str()));
+    if wanted("own") {
+        own_cost();
+    }
+    if wanted("lateness") {
+        lateness();
+    }
+    if wanted("record") {
+        one_record();
+    }
+}
+
+fn own_cost() {
     for depth in [1, 2] {
         let records = run(Arrival::Closed, Release::Sleep, depth, 8_000);
         show(
@@ -94,6 +111,9 @@ fn main() {
             records.iter().skip(1_000).map(|r| r.response().0),
         );
     }
+}
+
+fn lateness() {
     for (name, waiting) in [("sleep", Release::Sleep), ("spin", Release::Spin)] {
         let arrival = Arrival::Periodic {
             hz: 100.0,
@@ -106,6 +126,9 @@ fn main() {
             records.iter().map(|r| r.lateness.0),
         );
     }
+}
+
+fn one_record() {
     let (mut sink, mut feed) = recording::channel(0, false);
     let record = run(Arrival::Closed, Release::Sleep, 1, 1)[0];
     let mut costs = Vec::new();

@@ -115,6 +115,9 @@ pub(super) fn about(frames: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use rand_distr::{Distribution as _, Exp1, StandardNormal};
     use rand_pcg::Pcg64;
     use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -135,6 +138,8 @@ mod tests {
     enum Service {
         Normal,
         LogNormal,
+        /// With σ 1.
+        LogNormalWide,
         /// One in ten takes three times as long as the others.
         Bimodal,
     }
@@ -145,6 +150,7 @@ mod tests {
             match self {
                 Service::Normal => (1.0 + 0.2 * z).max(0.05),
                 Service::LogNormal => (0.5 * z - 0.125).exp(),
+                Service::LogNormalWide => (z - 0.5).exp(),
                 Service::Bimodal => {
                     let slow = random.next_u64().is_multiple_of(10);
                     (1.0 + 0.05 * z) * if slow { 3.0 } else { 1.0 } / 1.2
@@ -174,18 +180,28 @@ mod tests {
         (0..n).map(|_| next()).collect()
     }
 
-    fn truth(of: Queue) -> [f64; 4] {
-        let mut long = queue(of, 1_000_000, 99);
-        long.sort_unstable();
-        [0.5, 0.9, 0.95, 0.99].map(|share| long[(share * 1e6) as usize] as f64 / 1e6)
+    /// A lognormal series whose logarithm is autoregressive with `phi`; its median is 1.
+    fn autoregressive(phi: f64, n: usize, seed: u64) -> Vec<i64> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut z: f64 = StandardNormal.sample(&mut random);
+        let mut next = || {
+            let fresh: f64 = StandardNormal.sample(&mut random);
+            z = phi * z + (1.0 - phi * phi).sqrt() * fresh;
+            ((0.2 * z).exp() * 1e6) as i64
+        };
+        (0..n).map(|_| next()).collect()
     }
 
+    const SHARES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
+
     /// Of runs of `n` frames: how many show an interval of p50, p90, p95 and p99, and how many of these hold it.
-    fn shown_and_held(of: Queue, n: usize, runs: u64) -> [[u32; 2]; 4] {
-        let truth = truth(of);
+    fn shown_and_held(draw: impl Fn(usize, u64) -> Vec<i64>, n: usize, runs: u64) -> [[u32; 2]; 4] {
+        let mut long = draw(1_000_000, 99_999);
+        long.sort_unstable();
+        let truth = SHARES.map(|share| long[(share * 1e6) as usize] as f64 / 1e6);
         let mut counts = [[0; 2]; 4];
         for seed in 0..runs {
-            let in_order = queue(of, n, seed);
+            let in_order = draw(n, seed);
             let mut series = Series::default();
             in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
             let distribution = series.finish();
@@ -201,6 +217,62 @@ mod tests {
         counts
     }
 
+    /// docs/measurement.md has what it prints.
+    #[test]
+    #[ignore = "a table over 300 seeds, which takes minutes"]
+    fn table_of_shown_and_held() {
+        use Arrivals::{Periodic, Poisson};
+        use Service::{Bimodal, LogNormal, LogNormalWide, Normal};
+        type Draw = Box<dyn Fn(usize, u64) -> Vec<i64> + Send + Sync>;
+        let mut kinds: Vec<(String, usize, Draw)> = Vec::new();
+        for n in [300, 900, 1_800, 6_000] {
+            for arrivals in [Periodic, Poisson] {
+                for service in [Normal, LogNormal, LogNormalWide, Bimodal] {
+                    for load in [0.5, 0.69, 0.85, 0.93, 0.95] {
+                        let of = (arrivals, service, load);
+                        kinds.push((format!("{of:?}"), n, Box::new(move |n, seed| queue(of, n, seed))));
+                    }
+                }
+            }
+            for phi in [0.0, 0.5, 0.8, 0.9] {
+                kinds.push((
+                    format!("AR {phi}"),
+                    n,
+                    Box::new(move |n, seed| autoregressive(phi, n, seed)),
+                ));
+            }
+        }
+        const RUNS: u64 = 300;
+        let next = AtomicUsize::new(0);
+        let all = Mutex::new([[0u32; 2]; 4]);
+        std::thread::scope(|scope| {
+            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| {
+                    while let Some((name, n, draw)) = kinds.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let counts = shown_and_held(draw, *n, RUNS);
+                        let mut all = all.lock().unwrap();
+                        let cells = counts.iter().zip(all.iter_mut()).map(|([shown, held], all)| {
+                            all[0] += shown;
+                            all[1] += held;
+                            let of = |part: u32, whole: f64| f64::from(part) * 100.0 / whole;
+                            format!(
+                                "{:.0} %: {:.1} %",
+                                of(*shown, RUNS as f64),
+                                of(*held, f64::from(*shown))
+                            )
+                        });
+                        println!("| {n} | {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+                    }
+                });
+            }
+        });
+        println!(
+            "{} kinds, shown and held: {:?}",
+            kinds.len(),
+            all.into_inner().unwrap()
+        );
+    }
+
     #[test]
     fn in_a_queue_an_interval_that_is_shown_holds_the_truth() {
         use Arrivals::{Periodic, Poisson};
@@ -213,7 +285,7 @@ mod tests {
             ((Poisson, Normal, 0.69), 1_800),
             ((Poisson, LogNormal, 0.5), 6_000),
         ] {
-            let counts = shown_and_held(of, n, 50);
+            let counts = shown_and_held(|n, seed| queue(of, n, seed), n, 50);
             println!("{of:?}, {n} frames: shown and held {counts:?}");
             for [shown, held] in counts {
                 // 93 % less three standard errors.
