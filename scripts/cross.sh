@@ -78,6 +78,8 @@ if [ "$linker" = zig ]; then
   fi
   export PATH="$folder/bin:$PATH"
   build=(cargo-zigbuild zigbuild) to=(--target "$target.$glibc")
+  # The feature nvtx reads a C header with libclang, which knows nothing of zig's C library.
+  headers=$("$folder/bin/python" -m ziglang libc -includes -target "${target%%-*}-linux-gnu.$glibc")
 else
   if ! command -v "$cross_cc" >/dev/null; then
     say "$cross_cc is not installed; run: sudo apt-get install $package (or take --linker zig, which needs no root)"
@@ -86,7 +88,9 @@ else
   upper=$(tr a-z- A-Z_ <<<"$target")
   export "CARGO_TARGET_${upper}_LINKER=$cross_cc" "CC_${target//-/_}=$cross_cc"
   build=(cargo build) to=(--target "$target")
+  headers=/usr/${target/-unknown/}/include
 fi
+export "BINDGEN_EXTRA_CLANG_ARGS_${target//-/_}=$(sed "s/.*/-isystem '&'/" <<<"$headers" | tr '\n' ' ')"
 
 # No path of this machine in the result, so that it is the same wherever it is built. (Encoded: paths may have blanks.)
 flags=${CARGO_ENCODED_RUSTFLAGS:-$(tr ' ' '\037' <<<"${RUSTFLAGS:-}" | tr -d '\n')}

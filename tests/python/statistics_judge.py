@@ -56,7 +56,11 @@ def dependence(values):
     def of(p):
         looked_at = at[: 3 if p <= 0.75 else 5 if p <= 0.99 else 6]
         repeats = any(tau / (1 + 2 * error) > 1 for tau, error in looked_at)
-        return max([1.0] + [tau * (1 + 2 * error) if repeats else tau for tau, error in looked_at]), repeats
+        if not repeats:
+            return max([1.0] + [tau for tau, _ in looked_at]), False
+        most = [tau * (1 + 2 * error) for tau, error in looked_at]
+        chosen = [tau / max(1 - 2 * error, 0.1) for q, (tau, error) in zip(AT, looked_at) if q <= p]
+        return max([1.0] + most + chosen), True
 
     return of
 
