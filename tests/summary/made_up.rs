@@ -140,15 +140,16 @@ pub(crate) fn summarize(manifest: &Manifest, events: &[Event]) -> Summary {
     summarizer.finish(None)
 }
 
-/// One tenant whose frames, 1 ms apart, had these response times.
+/// One tenant whose frames, a second apart so that none waits, had these response times.
 pub(crate) fn with_responses(responses: &[Nanos]) -> Summary {
     let mut events: Vec<Event> = responses
         .iter()
         .zip(0..)
-        .map(|(&response, i)| Event::Frame(frame(i, Nanos::from_millis(i as i64), Nanos::ZERO, response)))
+        .map(|(&response, i)| Event::Frame(frame(i, Nanos::from_secs(i as i64), Nanos::ZERO, response)))
         .collect();
-    events.push(Event::Phase(end(0, Phase::Together, 10)));
-    summarize(&manifest(10, vec![tenant("camera", 1000.0, 33.0)]), &events)
+    let seconds = responses.len() as i64;
+    events.push(Event::Phase(end(0, Phase::Together, seconds)));
+    summarize(&manifest(seconds, vec![tenant("camera", 1.0, 33.0)]), &events)
 }
 
 /// Like the demo: a camera at 30 Hz and a LiDAR at 10 Hz for `seconds`, with stages, a baseline, jetlag's

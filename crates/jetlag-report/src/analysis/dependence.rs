@@ -10,10 +10,12 @@
 //! ones, [`Correlation::most`] of those further out); for the interval, and for whether the sample supports the quantile: n ÷ τ must
 //! be what the quantile needs, and at least [`Dependence::LEAST`], below which τ cannot be told. Where it does not,
 //! frames are independent as far as anybody can tell, and n must be what the quantile needs: noise in τ withholds
-//! nothing. `docs/measurement.md` has what intervals hold because of it.
+//! nothing. Frames that wait for each other are never taken as independent, and their τ is at least what their line
+//! predicts ([`Waiting`]). `docs/measurement.md` has what intervals hold because of it.
 
 use super::autocorrelation::{Correlation, correlation};
 use super::quantile::{Quantile, Wanting};
+use super::waiting::Waiting;
 
 /// Whose indicators are looked at.
 const AT: [Quantile; 6] = [
@@ -30,6 +32,7 @@ const AT: [Quantile; 6] = [
 pub(super) struct Dependence {
     /// At each of [`AT`].
     at: [Correlation; AT.len()],
+    waiting: Waiting,
 }
 
 impl Dependence {
@@ -40,6 +43,7 @@ impl Dependence {
     /// Of values that are taken as independent.
     pub(super) const NONE: Dependence = Dependence {
         at: [Correlation::NONE; AT.len()],
+        waiting: Waiting::NONE,
     };
 
     /// Of runs in order of time; `value_of` answers with the estimate of a quantile over all of them.
@@ -48,7 +52,13 @@ impl Dependence {
             at: AT.map(|quantile| {
                 value_of(quantile).map_or(Correlation::NONE, |value| correlation(runs, value))
             }),
+            waiting: Waiting::NONE,
         }
+    }
+
+    /// The same of frames that stood in line like this.
+    pub(super) fn waiting(self, waiting: Waiting) -> Dependence {
+        Dependence { waiting, ..self }
     }
 
     /// τ to be used for a quantile, and whether frames are seen to repeat each other.
@@ -59,14 +69,14 @@ impl Dependence {
             _ => AT.len(),
         };
         let indicators = &self.at[..looked_at];
-        let (inflation, repeats) = of_several(indicators);
-        if !repeats {
-            return (inflation, false);
+        if !self.waiting.dependent && !are_dependent(indicators) {
+            return (largest(indicators, |known| known.time), false);
         }
         // Few frames exceed a quantile further out than this one, so how they come together is known too badly to hang on.
-        let central = AT.iter().zip(indicators).filter(|(at, _)| **at <= quantile);
-        let chosen = central.map(|(_, known)| known.most_where_chosen());
-        (chosen.fold(inflation, f64::max), true)
+        let central = AT.iter().take_while(|at| **at <= quantile).count();
+        let (chosen, outer) = indicators.split_at(central.min(looked_at));
+        let seen = largest(chosen, Correlation::most_where_chosen).max(largest(outer, Correlation::most));
+        (seen.max(self.waiting.least(quantile)), true)
     }
 
     /// The τ with which `n` frames support a quantile; else what it would take.
@@ -100,11 +110,21 @@ impl Dependence {
 /// τ of a series of which several indicators are known: the largest upper end where frames are seen to repeat each
 /// other, else the largest estimate; and whether they are.
 pub(super) fn of_several(indicators: &[Correlation]) -> (f64, bool) {
-    let repeats = indicators.iter().any(|known| known.least() > 1.0);
-    let times = indicators
-        .iter()
-        .map(|known| if repeats { known.most() } else { known.time });
-    (times.fold(1.0, f64::max), repeats)
+    if are_dependent(indicators) {
+        (largest(indicators, Correlation::most), true)
+    } else {
+        (largest(indicators, |known| known.time), false)
+    }
+}
+
+/// Whether one of these shows that frames repeat each other.
+fn are_dependent(indicators: &[Correlation]) -> bool {
+    indicators.iter().any(|known| known.least() > 1.0)
+}
+
+/// The largest τ of them, at least 1.
+fn largest(indicators: &[Correlation], time: impl Fn(Correlation) -> f64) -> f64 {
+    indicators.iter().map(|&known| time(known)).fold(1.0, f64::max)
 }
 
 /// Rounded up to two digits: more would pretend that τ is known better than it is.
@@ -123,9 +143,12 @@ mod tests {
     use rand_pcg::rand_core::{Rng, SeedableRng};
 
     use super::*;
+    use crate::analysis::sample::Sample;
     use crate::analysis::series::Series;
     use crate::analysis::stats::stats;
-    use crate::units::Nanos;
+    use crate::analysis::timeline::Placed;
+    use crate::analysis::waiting::Line;
+    use crate::units::{Nanos, Stamp};
 
     #[derive(Clone, Copy, Debug)]
     enum Arrivals {
@@ -161,51 +184,67 @@ mod tests {
 
     type Queue = (Arrivals, Service, f64);
 
-    /// Response times of a queue in its steady state, where a frame is released every millisecond on average.
-    fn queue((arrivals, service, load): Queue, n: usize, seed: u64) -> Vec<i64> {
+    /// Frames of a queue in its steady state, released every millisecond on average.
+    fn queue((arrivals, service, load): Queue, n: usize, seed: u64) -> Vec<Placed> {
         let mut random = Pcg64::seed_from_u64(seed);
-        let mut waiting = 0.0f64;
-        let mut next = || {
+        let (mut waiting, mut released) = (0.0f64, 0.0f64);
+        let mut next = |sequence| {
             let response = waiting + load * service.draw(&mut random);
             let until = match arrivals {
                 Arrivals::Periodic => 1.0,
                 Arrivals::Poisson => Exp1.sample(&mut random),
             };
+            let frame = Placed {
+                sequence,
+                released: Stamp((released * 1e6) as i64),
+                took: (response * 1e6) as i64,
+            };
+            released += until;
             waiting = (response - until).max(0.0);
-            (response * 1e6) as i64
+            frame
         };
-        (0..1000).for_each(|_| {
-            next();
+        (0..1000).for_each(|sequence| {
+            next(sequence);
         });
-        (0..n).map(|_| next()).collect()
+        (0..n as u64).map(next).collect()
     }
 
-    /// A lognormal series whose logarithm is autoregressive with `phi`; its median is 1.
-    fn autoregressive(phi: f64, n: usize, seed: u64) -> Vec<i64> {
+    /// A lognormal series whose logarithm is autoregressive with `phi`; its median is 1 ms. No frame waits.
+    fn autoregressive(phi: f64, n: usize, seed: u64) -> Vec<Placed> {
         let mut random = Pcg64::seed_from_u64(seed);
         let mut z: f64 = StandardNormal.sample(&mut random);
-        let mut next = || {
+        let next = |sequence| {
             let fresh: f64 = StandardNormal.sample(&mut random);
             z = phi * z + (1.0 - phi * phi).sqrt() * fresh;
-            ((0.2 * z).exp() * 1e6) as i64
+            Placed {
+                sequence,
+                released: Stamp(sequence as i64 * 100_000_000),
+                took: ((0.2 * z).exp() * 1e6) as i64,
+            }
         };
-        (0..n).map(|_| next()).collect()
+        (0..n as u64).map(next).collect()
+    }
+
+    /// Served one after the other, with a line that nothing bounds.
+    fn sample(frames: Vec<Placed>) -> Sample {
+        let mut series = Series::default();
+        frames
+            .iter()
+            .for_each(|frame| series.push(Nanos(frame.took), true));
+        Sample::new(series.finish(), frames.into_iter(), Line::test(1, 1 << 20))
     }
 
     const SHARES: [f64; 4] = [0.5, 0.9, 0.95, 0.99];
 
     /// Of runs of `n` frames: how many show an interval of p50, p90, p95 and p99, and how many of these hold it.
-    fn shown_and_held(draw: impl Fn(usize, u64) -> Vec<i64>, n: usize, runs: u64) -> [[u32; 2]; 4] {
-        let mut long = draw(1_000_000, 99_999);
+    fn shown_and_held(draw: impl Fn(usize, u64) -> Vec<Placed>, n: usize, runs: u64) -> [[u32; 2]; 4] {
+        let mut long: Vec<i64> = draw(1_000_000, 99_999).iter().map(|frame| frame.took).collect();
         long.sort_unstable();
         let truth = SHARES.map(|share| long[(share * 1e6) as usize] as f64 / 1e6);
         let mut counts = [[0; 2]; 4];
         for seed in 0..runs {
-            let in_order = draw(n, seed);
-            let mut series = Series::default();
-            in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
-            let distribution = series.finish();
-            let ci95 = stats(&distribution, &distribution.dependence(&in_order)).ci95;
+            let sample = sample(draw(n, seed));
+            let ci95 = stats(&sample.distribution, &sample.dependence()).ci95;
             let intervals = [ci95.p50, ci95.p90, ci95.p95, ci95.p99];
             for ((count, interval), truth) in counts.iter_mut().zip(intervals).zip(truth) {
                 if let Some([low, high]) = interval {
@@ -223,9 +262,9 @@ mod tests {
     fn table_of_shown_and_held() {
         use Arrivals::{Periodic, Poisson};
         use Service::{Bimodal, LogNormal, LogNormalWide, Normal};
-        type Draw = Box<dyn Fn(usize, u64) -> Vec<i64> + Send + Sync>;
+        type Draw = Box<dyn Fn(usize, u64) -> Vec<Placed> + Send + Sync>;
         let mut kinds: Vec<(String, usize, Draw)> = Vec::new();
-        for n in [300, 900, 1_800, 6_000] {
+        for n in [300, 600, 900, 1_800, 6_000] {
             for arrivals in [Periodic, Poisson] {
                 for service in [Normal, LogNormal, LogNormalWide, Bimodal] {
                     for load in [0.5, 0.69, 0.85, 0.93, 0.95] {
@@ -324,11 +363,8 @@ mod tests {
     fn what_is_withheld_names_the_frames_that_it_takes() {
         let of = (Arrivals::Periodic, Service::LogNormal, 0.85);
         let figures = |n: usize, seed: u64| {
-            let in_order = queue(of, n, seed);
-            let mut series = Series::default();
-            in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
-            let distribution = series.finish();
-            stats(&distribution, &distribution.dependence(&in_order))
+            let sample = sample(queue(of, n, seed));
+            stats(&sample.distribution, &sample.dependence())
         };
         let mut enough = 0;
         for seed in 0..10 {

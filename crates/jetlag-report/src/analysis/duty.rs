@@ -31,10 +31,7 @@ pub(super) fn summarize(scenario: &Scenario, phases: &Phases, tracks: &Tracks) -
                     .part(spec.phase, rate.tenant)
                     .map_or_else(FrameCounts::default, |part| part.frames),
                 response_ms: sample.map_or_else(Stats::default, |sample| {
-                    stats(
-                        &sample.distribution,
-                        &sample.distribution.dependence(&sample.in_order),
-                    )
+                    stats(&sample.distribution, &sample.dependence())
                 }),
                 gpu_clock: clock(Track::is_gpu_clock),
                 cpu_clock: clock(Track::is_processor_clock),

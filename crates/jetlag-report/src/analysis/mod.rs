@@ -37,6 +37,7 @@ mod power;
 mod predictability;
 mod protection;
 mod quantile;
+mod sample;
 mod sampling;
 mod series;
 mod signals;
@@ -54,6 +55,7 @@ pub mod trace;
 mod track;
 pub mod trtexec;
 mod uncertainty;
+mod waiting;
 mod watch;
 pub mod waterfall;
 

@@ -2,6 +2,7 @@
 
 use super::dependence::Dependence;
 use super::quantile::{Quantile, Wanting};
+use super::sample::Sample;
 use super::series::{Distribution, Estimate};
 use super::summary::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
 use crate::units::Nanos;
@@ -50,14 +51,15 @@ pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Sta
 
 /// Together over alone. The interval of each ratio divides bounds of 97.5 % each, so that it holds the true
 /// ratio with at least 95 % whatever the distributions are (Bonferroni).
-pub(super) fn slowdown(
-    (together, together_in_order): (&Distribution, &[i64]),
-    (alone, alone_in_order): (&Distribution, &[i64]),
-) -> Slowdown {
+pub(super) fn slowdown(together: &Sample, alone: &Sample) -> Slowdown {
     const EACH: f64 = 0.975;
     let quantiles = [Quantile::P50, Quantile::P99];
-    let [p50, p99] = together.quantiles(quantiles, EACH, &together.dependence(together_in_order));
-    let [alone_p50, alone_p99] = alone.quantiles(quantiles, EACH, &alone.dependence(alone_in_order));
+    let of = |sample: &Sample| {
+        sample
+            .distribution
+            .quantiles(quantiles, EACH, &sample.dependence())
+    };
+    let ([p50, p99], [alone_p50, alone_p99]) = (of(together), of(alone));
     Slowdown {
         p50: ratio(p50, alone_p50),
         p99: ratio(p99, alone_p99),
@@ -69,7 +71,7 @@ pub(super) fn slowdown(
             p50: needs(p50).max(needs(alone_p50)),
             p99: needs(p99).max(needs(alone_p99)),
         },
-        alone_count: alone.count(),
+        alone_count: alone.distribution.count(),
     }
 }
 

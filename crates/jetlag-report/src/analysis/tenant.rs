@@ -4,6 +4,7 @@ use super::nodes;
 use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
 use super::quantile::Quantile;
+use super::sample::Sample;
 use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, stats};
 use super::steady;
@@ -11,6 +12,7 @@ use super::submission;
 use super::summary::{FrameCounts, Stats, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::track::Tracks;
+use super::waiting::Line;
 use super::waterfall;
 use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
 use crate::scenario::{Arrival, Tenant};
@@ -39,49 +41,6 @@ pub(super) struct Gathered {
     waterfall: waterfall::WaterfallSeries,
     submission: submission::SubmissionSeries,
     slices: Slices,
-}
-
-/// A tenant's response times in one phase: as a whole, and in order of time.
-pub(super) struct Sample {
-    pub(super) distribution: Distribution,
-    pub(super) in_order: Vec<i64>,
-    /// When each of those in order was released.
-    released: Vec<Stamp>,
-}
-
-impl Default for Sample {
-    fn default() -> Self {
-        Sample::new(Series::default().finish(), std::iter::empty())
-    }
-}
-
-impl Sample {
-    /// Of a whole series, and each frame of it by its release.
-    pub(super) fn new(distribution: Distribution, timed: impl Iterator<Item = (Stamp, i64)>) -> Self {
-        let (released, in_order) = timed.unzip();
-        Sample {
-            distribution,
-            in_order,
-            released,
-        }
-    }
-
-    /// As a whole and in order, as `stats` asks for them.
-    pub(super) fn in_both_ways(&self) -> (&Distribution, &[i64]) {
-        (&self.distribution, &self.in_order)
-    }
-
-    /// Frames that were released and finished in a stretch of time; of very long runs, those of them that are kept in
-    /// order.
-    pub(super) fn within(&self, from: Stamp, to: Stamp) -> Sample {
-        let timed = || self.released.iter().copied().zip(self.in_order.iter().copied());
-        let inside = timed().filter(|&(released, took)| released >= from && released + Nanos(took) <= to);
-        let mut series = Series::default();
-        inside
-            .clone()
-            .for_each(|(_, took)| series.push(Nanos(took), true));
-        Sample::new(series.finish(), inside)
-    }
 }
 
 /// What is compared between phases.
@@ -264,12 +223,13 @@ impl Gathered {
             alone: self.alone.count(),
             cause: None,
         };
-        let responses = in_order(RESPONSE);
-        let response = self.response.finish();
-        let alone = self.alone.finish();
-        let drawn = plot::drawn(self.slices, &response, &alone);
-        let dependence = response.dependence(&responses);
-        let response_ms = stats(&response, &dependence);
+        let line = Line::of(scenario);
+        let together = Sample::new(self.response.finish(), self.timeline.placed(RESPONSE), line);
+        let alone = Sample::new(self.alone.finish(), self.alone_timeline.placed(0), line);
+        let (response, responses) = (&together.distribution, &together.in_order);
+        let drawn = plot::drawn(self.slices, response, &alone.distribution);
+        let dependence = together.dependence();
+        let response_ms = stats(response, &dependence);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
         let steady = steady::judge(&timed, tracks);
         let streak = self.misses.longest_streak();
@@ -295,8 +255,7 @@ impl Gathered {
                 (sum, found.and_then(|(_, stats)| stats.p99))
             })
             .collect();
-        let predictability =
-            predictability(&response, &response_ms, (&responses, &dependence), streak, steady);
+        let predictability = predictability(response, &response_ms, (responses, &dependence), streak, steady);
         let (submission_ms, submitting) = self
             .submission
             .finish(&in_order(SUBMISSION), manifest.submission_may_wait);
@@ -326,7 +285,7 @@ impl Gathered {
             // Made when it is known in which time all ran.
             slowdown: None,
             energy_mj_per_frame: None,
-            iqr_ms: interquartile_range(&response, &dependence),
+            iqr_ms: interquartile_range(response, &dependence),
             worst_over_median: quotient(response_ms.max, response_ms.p50),
             predictability,
             stages_predictability,
@@ -344,10 +303,7 @@ impl Gathered {
             submission_ms,
             submitting,
         };
-        let samples = Samples {
-            together: Sample::new(response, timed.into_iter()),
-            alone: Sample::new(alone, self.alone_timeline.timed(0)),
-        };
+        let samples = Samples { together, alone };
         let measured = Measured {
             scenario,
             summary,
@@ -459,17 +415,5 @@ mod tests {
         let mut dropped = frame(4, Nanos::ZERO);
         dropped.outcome = Outcome::Dropped;
         assert_eq!(push(&dropped), (1, 2));
-    }
-
-    #[test]
-    fn a_sample_within_a_stretch_is_of_frames_that_begin_and_end_in_it() {
-        let mut series = Series::default();
-        let timed = [(0, 10), (10, 10), (20, 10), (30, 10), (31, 10)];
-        timed.iter().for_each(|&(_, took)| series.push(Nanos(took), true));
-        let stamped = timed.into_iter().map(|(released, took)| (Stamp(released), took));
-        let sample = Sample::new(series.finish(), stamped);
-        let inside = sample.within(Stamp(10), Stamp(40));
-        assert_eq!(inside.released, [Stamp(10), Stamp(20), Stamp(30)]);
-        assert_eq!(inside.distribution.count(), 3);
     }
 }

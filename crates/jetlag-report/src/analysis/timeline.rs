@@ -31,6 +31,24 @@ impl<const N: usize> Default for Timeline<N> {
     }
 }
 
+/// One duration of a frame, and where in the run the frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    /// The frame's number in its phase.
+    pub(super) sequence: u64,
+    /// When it was due.
+    pub(super) released: Stamp,
+    /// The duration in nanoseconds.
+    pub(super) took: i64,
+}
+
+impl Placed {
+    /// Whether no frame between the two was left out to save memory.
+    pub(super) fn is_followed_by(&self, next: &Placed) -> bool {
+        next.sequence.saturating_sub(self.sequence) < STRETCH
+    }
+}
+
 /// One frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry<const N: usize> {
@@ -98,10 +116,19 @@ impl<const N: usize> Timeline<N> {
 
     /// The same, each with its frame's release.
     pub(super) fn timed(&self, kind: usize) -> impl Iterator<Item = (Stamp, i64)> {
-        self.kept
-            .iter()
-            .filter_map(move |entry| Some((entry.released, *entry.values.get(kind)?)))
-            .filter(|&(_, value)| value != ABSENT)
+        self.placed(kind).map(|frame| (frame.released, frame.took))
+    }
+
+    /// The same, each with its frame's number too.
+    pub(super) fn placed(&self, kind: usize) -> impl Iterator<Item = Placed> {
+        self.kept.iter().filter_map(move |entry| {
+            let took = *entry.values.get(kind)?;
+            (took != ABSENT).then_some(Placed {
+                sequence: entry.sequence,
+                released: entry.released,
+                took,
+            })
+        })
     }
 }
 

@@ -14,10 +14,10 @@
 
 use super::Phases;
 use crate::analysis::quantile::Quantile;
+use crate::analysis::sample::Sample;
 use crate::analysis::series::Estimate;
 use crate::analysis::stats::six_decimals;
 use crate::analysis::summary::interference::{Contrast, Effect};
-use crate::analysis::tenant::Sample;
 use crate::record::{Phase, PhaseSpec};
 
 /// A measure's lower bound, estimate and upper bound in one phase.
@@ -146,7 +146,7 @@ type Measured = (&'static str, f64, [Bounds; EFFECTS]);
 /// Every measure that all four phases have frames for.
 fn measured(cells: [&Sample; 4], confidence: f64) -> Vec<Measured> {
     let bounds = cells.map(|cell| {
-        let dependence = cell.distribution.dependence(&cell.in_order);
+        let dependence = cell.dependence();
         let [p50, p99] = cell
             .distribution
             .quantiles([Quantile::P50, Quantile::P99], confidence, &dependence)
@@ -203,6 +203,8 @@ mod tests {
 
     use super::*;
     use crate::analysis::series::Series;
+    use crate::analysis::timeline::Placed;
+    use crate::analysis::waiting::Line;
     use crate::units::{Nanos, Stamp};
 
     /// Response times around `ms` whose logarithm is autoregressive of the first order.
@@ -220,8 +222,12 @@ mod tests {
     fn sample(in_order: Vec<i64>) -> Sample {
         let mut series = Series::default();
         in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
-        let timed = in_order.into_iter().zip(0..).map(|(took, at)| (Stamp(at), took));
-        Sample::new(series.finish(), timed)
+        let placed = in_order.into_iter().zip(0..).map(|(took, at)| Placed {
+            sequence: at,
+            released: Stamp(at as i64),
+            took,
+        });
+        Sample::new(series.finish(), placed, Line::default())
     }
 
     /// A design whose phases have these medians.

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::analysis::sample::Sample;
 use crate::analysis::series::Series;
 use crate::analysis::stats::slowdown;
 use crate::analysis::summary::{FrameCounts, Slowdown};
-use crate::analysis::tenant::{Sample, Samples};
+use crate::analysis::tenant::Samples;
 use crate::analysis::timeline::Timeline;
 use crate::record::{FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec};
 use crate::units::{Nanos, Stamp};
@@ -204,11 +205,13 @@ impl Phases {
     }
 
     fn sort(&mut self) {
-        for kept in self.numbered.values_mut() {
+        for (&(_, tenant), kept) in &mut self.numbered {
+            let named = self.named.get(usize::from(tenant));
             kept.timeline.sort();
             kept.finished = Some(Sample::new(
                 std::mem::take(&mut kept.response).finish(),
-                kept.timeline.timed(0),
+                kept.timeline.placed(0),
+                named.map(|samples| samples.together.line).unwrap_or_default(),
             ));
         }
         self.spans.of.iter_mut().for_each(|spans| spans.sort_unstable());
@@ -289,8 +292,7 @@ impl Phases {
 
     /// How much slower a tenant was together than alone; `None` where there is nothing of the one or the other.
     pub(in crate::analysis) fn slowdown(&self, tenant: u16) -> Option<Slowdown> {
-        let [together, alone] =
-            [Phase::Together, Phase::Alone].map(|phase| Some(self.sample(phase, tenant)?.in_both_ways()));
+        let [together, alone] = [Phase::Together, Phase::Alone].map(|phase| self.sample(phase, tenant));
         Some(slowdown(together?, alone?))
     }
 

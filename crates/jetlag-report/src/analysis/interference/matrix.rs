@@ -41,9 +41,7 @@ fn cell(names: &[&str], spec: &PhaseSpec, tenant: u16, phases: &Phases) -> Optio
     let name = |member: u16| names.get(usize::from(member)).map(|name| (*name).to_owned());
     let shared = phases.sample(spec.phase, tenant);
     let alone = alone(spec, tenant, phases).and_then(|phase| phases.sample(phase, tenant));
-    let slowdown = shared
-        .zip(alone)
-        .map(|(shared, alone)| slowdown(shared.in_both_ways(), alone.in_both_ways()));
+    let slowdown = shared.zip(alone).map(|(shared, alone)| slowdown(shared, alone));
     Some(Cell {
         tenant: name(tenant)?,
         with: spec

@@ -1,0 +1,81 @@
+//! A tenant's response times in one phase: all of them as a distribution, and those that are kept in order of time, which
+//! tell how much they repeat each other.
+
+use super::dependence::Dependence;
+use super::series::{Distribution, Series};
+use super::timeline::Placed;
+use super::waiting::{Line, Waiting};
+use crate::units::{Nanos, Stamp};
+
+/// A tenant's response times in one phase: as a whole, and in order of time.
+pub(super) struct Sample {
+    pub(super) distribution: Distribution,
+    pub(super) in_order: Vec<i64>,
+    /// Those in order, with their places in the run.
+    placed: Vec<Placed>,
+    pub(super) line: Line,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Sample::new(Series::default().finish(), std::iter::empty(), Line::default())
+    }
+}
+
+impl Sample {
+    /// Of a whole series, and its frames in order, which stood in this line.
+    pub(super) fn new(distribution: Distribution, placed: impl Iterator<Item = Placed>, line: Line) -> Self {
+        let placed: Vec<Placed> = placed.collect();
+        Sample {
+            distribution,
+            in_order: placed.iter().map(|frame| frame.took).collect(),
+            placed,
+            line,
+        }
+    }
+
+    /// How much its frames repeat each other.
+    pub(super) fn dependence(&self) -> Dependence {
+        let waiting = Waiting::of(&self.placed, self.line);
+        self.distribution.dependence(&self.in_order).waiting(waiting)
+    }
+
+    /// Frames that were released and finished in a stretch of time; of very long runs, those of them that are kept in
+    /// order.
+    pub(super) fn within(&self, from: Stamp, to: Stamp) -> Sample {
+        let inside = self
+            .placed
+            .iter()
+            .filter(|frame| frame.released >= from && frame.released + Nanos(frame.took) <= to);
+        let mut series = Series::default();
+        inside
+            .clone()
+            .for_each(|frame| series.push(Nanos(frame.took), true));
+        Sample::new(series.finish(), inside.copied(), self.line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_within_a_stretch_is_of_frames_that_begin_and_end_in_it() {
+        let mut series = Series::default();
+        let timed = [(0, 10), (10, 10), (20, 10), (30, 10), (31, 10)];
+        timed.iter().for_each(|&(_, took)| series.push(Nanos(took), true));
+        let placed = timed
+            .into_iter()
+            .zip(0..)
+            .map(|((released, took), sequence)| Placed {
+                sequence,
+                released: Stamp(released),
+                took,
+            });
+        let sample = Sample::new(series.finish(), placed, Line::default());
+        let inside = sample.within(Stamp(10), Stamp(40));
+        let released: Vec<Stamp> = inside.placed.iter().map(|frame| frame.released).collect();
+        assert_eq!(released, [Stamp(10), Stamp(20), Stamp(30)]);
+        assert_eq!(inside.distribution.count(), 3);
+    }
+}
