@@ -49,6 +49,19 @@ pub(crate) fn kinds() -> Vec<(String, World)> {
         lognormal(4.0, 0.6),
         60,
     );
+    // So short that by chance many runs have no backlog and look independent.
+    add(
+        "D/G/1 load 0.85, 10 s",
+        periodic(30.0, 0.0, 0.0),
+        normal(28.3, 5.7),
+        10,
+    );
+    add(
+        "D/G/1 load 0.69, heavy tail, 10 s",
+        periodic(30.0, 0.0, 0.0),
+        lognormal(20.3, 0.5),
+        10,
+    );
     add(
         "D/G/1 load 0.80, 60 s",
         periodic(30.0, 0.0, 0.0),
