@@ -27,10 +27,10 @@ use crate::clock::{Clock, RealClock};
 use crate::files;
 use crate::record::writer::RunWriter;
 use crate::record::{
-    Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR,
-    SampleRecord, WindowRecord,
+    Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MINOR, SampleRecord, Subject,
+    WindowRecord,
 };
-use crate::scenario::{Scenario, Telemetry};
+use crate::scenario::Telemetry;
 use crate::show::dashboard;
 use crate::telemetry::tegrastats;
 use crate::units::{Bytes, Nanos, Stamp, parse_duration};
@@ -64,7 +64,6 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         Some(path) => Some(Recording::start(
             Reserved::asked(path, "--record", args.force)?,
             &source,
-            interval,
         )?),
         None => None,
     };
@@ -513,24 +512,19 @@ struct Recording {
 }
 
 impl Recording {
-    fn start(file: Reserved, source: &Source, interval: Option<Nanos>) -> anyhow::Result<Recording> {
+    fn start(file: Reserved, source: &Source) -> anyhow::Result<Recording> {
         let unix = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |d| d.as_nanos() as i64);
         // A log begins at zero; what is live has the run's clock.
         let anchor = if source.live { RealClock.now() } else { Stamp(0) };
+        let subject = Subject::Name("monitor".to_owned());
         let manifest = source.manifest.clone().unwrap_or_else(|| Manifest {
-            schema_major: SCHEMA_MAJOR,
+            schema_major: subject.schema_major(),
             schema_minor: SCHEMA_MINOR,
             jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
             command_line: crate::board::command_line(),
-            scenario: Scenario {
-                telemetry: Telemetry {
-                    interval: interval.unwrap_or(Nanos::from_millis(250)),
-                    sources: None,
-                },
-                ..Scenario::empty("monitor")
-            },
+            subject,
             tenants: Vec::new(),
             machine: if source.live {
                 board::facts(&Roots::system())

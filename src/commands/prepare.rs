@@ -180,6 +180,7 @@ fn one(
         networks,
         source: info.description,
         submission_may_wait: slots.first().and_then(|slot| slot.submission_may_wait()),
+        application: None,
     };
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
     let (preprocess, postprocess) = match detector {

@@ -286,6 +286,7 @@ fn unprepared(tenant: &Tenant) -> TenantManifest {
         networks: Vec::new(),
         source: String::new(),
         submission_may_wait: None,
+        application: None,
     }
 }
 

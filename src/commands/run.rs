@@ -22,7 +22,7 @@ use super::{live, report};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Finding, Manifest, PROCESSES_FACT};
+use crate::record::{Finding, Manifest, PROCESSES_FACT, Subject};
 use crate::scenario::{
     self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Sharing,
 };
@@ -193,12 +193,13 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Proce
     if let Some(how) = processes.and_then(Processes::shared_how) {
         machine.insert(PROCESSES_FACT.to_owned(), how);
     }
+    let subject = Subject::from(scenario.clone());
     Manifest {
-        schema_major: crate::record::SCHEMA_MAJOR,
+        schema_major: subject.schema_major(),
         schema_minor: crate::record::SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: board::command_line(),
-        scenario: scenario.clone(),
+        subject,
         tenants: match processes {
             Some(processes) => processes.manifests().to_vec(),
             None => prepared.iter().map(|p| p.manifest.clone()).collect(),
