@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::built;
 
-pub use build::{BuildArgs, CacheCommand};
+pub use build::{BuildArgs, CacheCommand, PlanArgs};
 pub use detectors::{DataCommand, EvalArgs, InspectArgs};
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};

@@ -9,11 +9,20 @@ use crate::engine::options::{
     ComputeCapability, HardwareCompatibility, NamedShapes, PoolLimit, Precision, Verbosity,
 };
 
-/// What `build` takes. Option names are those of trtexec, with dashes, or shorter.
+/// What `build` takes.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// A network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar.
     pub input: String,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub plan: PlanArgs,
+}
+
+/// How plans are built and where they go; also what a scenario's `build: "…"` takes. Option names are those of trtexec, with
+/// dashes, or shorter.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
     /// Path of the plan; its manifest goes next to it. A folder if the detector has several engines
     /// [default: the plan cache].
     #[arg(short, long, value_name = "PLAN")]

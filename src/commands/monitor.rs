@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
+use super::gap::Gap;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_while_read, say};
 use super::run_path::Reserved;
@@ -374,17 +375,11 @@ fn replay(path: &Path, speed: f64) -> anyhow::Result<Source> {
             ..
         } = reader.completeness()
         {
-            batch.push(Event::Finding(Finding {
-                code: "truncated-file".to_owned(),
-                tenant: None,
-                message: format!(
-                    "The file was cut off: {} of {} could be read.",
-                    Bytes(bytes_read),
-                    Bytes(bytes_total)
-                ),
-                advice: "What came later is missing; copy the file again if you have the original."
-                    .to_owned(),
-            }));
+            let gap = Gap::CutFile {
+                read: Bytes(bytes_read),
+                total: Bytes(bytes_total),
+            };
+            batch.push(Event::Finding(gap.into()));
         }
         let _ = sender.send((at.unwrap_or_default(), batch));
     })?);
