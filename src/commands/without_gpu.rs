@@ -52,7 +52,7 @@ pub(super) mod tenants {
     use crate::record::SampleRecord;
     use crate::scenario::{Scenario, Tenant};
 
-    pub use crate::built::LeftOut as NotUsable;
+    pub(in crate::commands) use crate::built::LeftOut as NotUsable;
 
     /// None.
     #[derive(Default)]

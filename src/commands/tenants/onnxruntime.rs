@@ -29,7 +29,7 @@ pub enum NotUsable {
 
 /// This program was built without it.
 #[cfg(not(feature = "onnxruntime"))]
-pub use crate::built::LeftOut as NotUsable;
+pub(super) use crate::built::LeftOut as NotUsable;
 
 /// A tenant's backend, or what is in its way.
 #[cfg(feature = "onnxruntime")]
