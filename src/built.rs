@@ -33,9 +33,43 @@ pub fn version() -> &'static str {
     &VERSION
 }
 
-/// That `part` was left out, and how to have it.
-pub fn left_out(part: &str, feature: &str) -> String {
-    format!("this jetlag was built without {part}; build it with cargo build --release --features {feature}")
+/// A part that was left out, and how to have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this jetlag was built without {part}; build it with cargo build --release --features {feature}")]
+pub struct LeftOut {
+    /// What it is called.
+    pub part: &'static str,
+    /// The feature that has it.
+    pub feature: &'static str,
+}
+
+impl LeftOut {
+    /// CUDA and TensorRT.
+    pub const GPU: LeftOut = LeftOut {
+        part: "GPU support (CUDA and TensorRT)",
+        feature: "gpu",
+    };
+    /// ONNX Runtime.
+    pub const ONNXRUNTIME: LeftOut = LeftOut {
+        part: "ONNX Runtime",
+        feature: "onnxruntime",
+    };
+}
+
+/// Why there is no detector of a name in this binary.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotEmbedded {
+    /// There is none at all.
+    #[error(transparent)]
+    LeftOut(#[from] LeftOut),
+    /// There are others.
+    #[error("unknown built-in detector `{name}`; there are: {}", known.join(", "))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use miniz_oxide::inflate::decompress_to_vec;
 
 use crate::backend::NetworkSource;
+use crate::built::{LeftOut, NotEmbedded};
 
 /// configs/demo.ron.
 const DEMO_SCENARIO: &str = include_str!("../configs/demo.ron");
@@ -35,7 +36,7 @@ const NETWORKS: [(&str, &[u8]); 3] = [
 ///
 /// # Errors
 /// Never here: a jetlag that was built without it has none.
-pub fn demo_scenario() -> Result<&'static str, String> {
+pub fn demo_scenario() -> Result<&'static str, LeftOut> {
     Ok(DEMO_SCENARIO)
 }
 
@@ -48,14 +49,11 @@ pub fn detector_names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// There is none of that name; those that there are.
-pub fn detector_spec(name: &str) -> Result<&'static str, String> {
+pub fn detector_spec(name: &str) -> Result<&'static str, NotEmbedded> {
     let found = SPECS.iter().find(|(n, _)| *n == name);
-    found.map(|(_, spec)| *spec).ok_or_else(|| {
-        let known: Vec<&str> = detector_names().collect();
-        format!(
-            "unknown built-in detector `{name}`; there are: {}",
-            known.join(", ")
-        )
+    found.map(|(_, spec)| *spec).ok_or_else(|| NotEmbedded::Unknown {
+        name: name.to_owned(),
+        known: detector_names().collect(),
     })
 }
 

@@ -1,18 +1,19 @@
 //! In the place of the demo within the binary, in a jetlag that was built without the backend that every machine can run it on.
 
 use crate::backend::NetworkSource;
-use crate::built::left_out;
+use crate::built::{LeftOut, NotEmbedded};
 
-fn missing() -> String {
-    left_out("the demo's scenario and detectors", "cpu")
-}
+const MISSING: LeftOut = LeftOut {
+    part: "the demo's scenario and detectors",
+    feature: "cpu",
+};
 
 /// There is none.
 ///
 /// # Errors
 /// Always.
-pub fn demo_scenario() -> Result<&'static str, String> {
-    Err(missing())
+pub fn demo_scenario() -> Result<&'static str, LeftOut> {
+    Err(MISSING)
 }
 
 /// There are none.
@@ -24,8 +25,8 @@ pub fn detector_names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// Always.
-pub fn detector_spec(_name: &str) -> Result<&'static str, String> {
-    Err(missing())
+pub fn detector_spec(_name: &str) -> Result<&'static str, NotEmbedded> {
+    Err(MISSING.into())
 }
 
 /// There are none.

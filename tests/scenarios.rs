@@ -21,7 +21,7 @@ fn env() -> ResolveEnv {
             let tenant = text.split('.').next().unwrap_or_default();
             match tenants.contains(&tenant) || !text.contains('.') {
                 true => Ok(()),
-                false => Err(format!("there is no tenant called `{tenant}`")),
+                false => Err(format!("there is no tenant called `{tenant}`").into()),
             }
         }),
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
-use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, TenantManifest};
+use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, Subject, TenantManifest};
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
     SourceSpec, Telemetry, Tenant,
@@ -152,6 +152,7 @@ impl World {
                     backend: "sim".to_owned(),
                     device: None,
                     submission_may_wait: None,
+                    application: None,
                     detector: None,
                     classes: Vec::new(),
                     networks: Vec::new(),
@@ -161,7 +162,7 @@ impl World {
             machine: BTreeMap::new(),
             anchor: Stamp(0),
             anchor_unix_ns: 0,
-            scenario: Scenario {
+            subject: Subject::from(Scenario {
                 name: "truth".to_owned(),
                 duration: Nanos::from_secs(self.seconds),
                 warmup: Nanos::from_secs(5),
@@ -185,7 +186,7 @@ impl World {
                 sim_contention: self.contention,
                 expect: Vec::new(),
                 tenants,
-            },
+            }),
         }
     }
 

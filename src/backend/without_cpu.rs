@@ -1,7 +1,7 @@
 //! In the place of the embedded CPU backend, in a jetlag that was built without it.
 
 use super::{Backend, BackendError, NetworkSource, Program, Slot};
-use crate::built::left_out;
+use crate::built::LeftOut;
 use crate::record::Device;
 
 const NAME: &str = "cpu";
@@ -30,7 +30,11 @@ impl Backend for CpuBackend {
         Err(BackendError::Load {
             network: network.unwrap_or_else(|| "the detector".to_owned()),
             backend: NAME,
-            problem: left_out("the embedded cpu backend", "cpu"),
+            problem: LeftOut {
+                part: "the embedded cpu backend",
+                feature: "cpu",
+            }
+            .to_string(),
         })
     }
 }

@@ -26,14 +26,16 @@ use crate::backend::tensorrt::build::{self, BuildError, Built, Request};
 use crate::backend::tensorrt::calibrate::{FrameCalibrator, Problem};
 use crate::backend::tensorrt::{self, BuildProgress, Library};
 use crate::board;
-use crate::cli::{BuildArgs, Format};
+use crate::cli::{BuildArgs, Format, PlanArgs};
 use crate::engine::cache::{self, CacheError, CachedPlan, PlanCache, PlanKey};
 use crate::engine::manifest::{PlanManifest, Target};
 use crate::files;
 use crate::gpu;
 use crate::show::plan::{self as show, Finished};
 use crate::shown::shown;
-use jobs::{Job, detector_of, jobs, options, plan_name};
+use jobs::{Job, jobs, options, plan_name};
+
+pub(super) use jobs::Input;
 
 /// Between two steps of a spinner.
 const SPINNING: std::time::Duration = std::time::Duration::from_millis(120);
@@ -43,7 +45,10 @@ const SPINNING: std::time::Duration = std::time::Duration::from_millis(120);
 /// # Errors
 /// [`WrongUse`] for options that cannot be, all at once; failures of the library in its own words.
 pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
-    let finished = match plans(args) {
+    let finished = match Input::read(&args.input)
+        .map_err(Into::into)
+        .and_then(|input| plans(&input, &args.plan))
+    {
         Ok(finished) => finished,
         Err(error) if was_interrupted(&error) => {
             say(&error.to_string());
@@ -51,20 +56,20 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
         }
         Err(error) => return Err(error),
     };
-    match args.format {
+    match args.plan.format {
         Format::Text => print(&show::finished(&finished))?,
         Format::Json => print(&(serde_json::to_string_pretty(&show::finished_json(&finished))? + "\n"))?,
     }
     Ok(Outcome::Done)
 }
 
-/// The plans that the arguments ask for, in the order of the detector's networks; built, or found in the cache.
+/// The plans that the input and the arguments ask for, in the order of the detector's networks; built, or found in the cache.
 ///
 /// # Errors
 /// As [`run`]; an interrupted build is an error too.
-pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
-    let options = options(args)?;
-    let mut jobs = jobs(args, &options)?;
+pub(super) fn plans(input: &Input, args: &PlanArgs) -> anyhow::Result<Vec<Finished>> {
+    let options = options(input, args)?;
+    let mut jobs = jobs(input, args, &options)?;
     let library = tensorrt::find(args.tensorrt.as_deref())?;
     // Without profiles, or where they are shared, one plan serves any number.
     let shares = !build::wants_a_profile_each(library);
@@ -136,6 +141,7 @@ pub(super) fn plans(args: &BuildArgs) -> anyhow::Result<Vec<Finished>> {
         ordinal,
         missing_gpu: device.err(),
         cache: &cache,
+        input,
         args,
         stop,
     };
@@ -160,7 +166,8 @@ struct Session<'a> {
     ordinal: Option<u16>,
     missing_gpu: Option<gpu::GpuError>,
     cache: &'a PlanCache,
-    args: &'a BuildArgs,
+    input: &'a Input,
+    args: &'a PlanArgs,
     stop: Arc<AtomicBool>,
 }
 
@@ -263,8 +270,8 @@ impl Session<'_> {
         let (Some(source), Some(description)) = (&self.args.calibrate, &job.options.calibration) else {
             return Ok(None);
         };
-        let reference = detector_of(&self.args.input).context("calibration needs a detector")?;
-        let detector = opening::detector(&reference).map_err(WrongUse)?;
+        let reference = self.input.detector().context("calibration needs a detector")?;
+        let detector = opening::detector(reference).map_err(WrongUse::because)?;
         // What the host does not feed by itself comes out of engines.
         let is_first = detector
             .program

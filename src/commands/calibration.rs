@@ -31,7 +31,7 @@ impl DetectorFrames {
     /// must run for the tensors that are asked for.
     pub(super) fn open(text: &str, frames: u32, detector: Detector, executes: bool) -> anyhow::Result<Self> {
         let spec = spec(text, detector.input)?;
-        let source = opening::source(&spec).map_err(WrongUse)?;
+        let source = opening::source(&spec).map_err(WrongUse::because)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut slots = CpuBackend::new(threads, false).open(&detector.program, 1)?;
         let slot = slots

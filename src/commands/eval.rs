@@ -40,7 +40,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         Some(name) => DetectorRef::Builtin(name.to_owned()),
         None => DetectorRef::File(PathBuf::from(&args.detector)),
     };
-    let detector = opening::detector(&reference).map_err(WrongUse)?;
+    let detector = opening::detector(&reference).map_err(WrongUse::because)?;
     // The labels of a frame have its file's name: the source's own list says which that is.
     let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {

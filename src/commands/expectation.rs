@@ -1,15 +1,34 @@
 //! Expectations, as far as they can be judged before a run.
 
-use crate::analysis;
+use std::error::Error;
+use std::fmt;
 
-/// What is wrong with an expectation; the scenario's own message already quotes it.
-pub(super) fn check(text: &str, tenants: &[&str]) -> Result<(), String> {
-    let Err(error) = analysis::parse_expectation(text, tenants) else {
-        return Ok(());
-    };
-    let said = error.to_string();
-    Err(said
-        .strip_prefix(&format!("`{text}`: "))
-        .unwrap_or(&said)
-        .to_owned())
+use crate::analysis::{self, ExpectationError};
+
+/// What is wrong with an expectation, where the scenario's own message already quotes it.
+#[derive(Debug)]
+struct Unquoted {
+    error: ExpectationError,
+    quotation: String,
+}
+
+impl fmt::Display for Unquoted {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = self.error.to_string();
+        out.write_str(said.strip_prefix(&self.quotation).unwrap_or(&said))
+    }
+}
+
+impl Error for Unquoted {}
+
+/// Judges one of a scenario with these tenants.
+pub(super) fn check(text: &str, tenants: &[&str]) -> Result<(), Box<dyn Error>> {
+    match analysis::parse_expectation(text, tenants) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Unquoted {
+            error,
+            quotation: format!("`{text}`: "),
+        }
+        .into()),
+    }
 }

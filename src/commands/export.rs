@@ -76,7 +76,10 @@ fn parquet(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
 
 #[cfg(not(feature = "parquet"))]
 fn parquet(_: &Path, _: &ExportArgs) -> anyhow::Result<Outcome> {
-    let left_out = crate::built::left_out("Parquet's tables", "parquet");
+    let left_out = crate::built::LeftOut {
+        part: "Parquet's tables",
+        feature: "parquet",
+    };
     Err(WrongUse(format!(
         "{left_out}, or use `--format csv`, which has the same data"
     ))

@@ -252,19 +252,18 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
 }
 
 fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
-    let detector = opening::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse)?;
+    let detector = opening::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse::because)?;
     let name = path.display().to_string();
     // A network that cannot be read is told, and does not hide the rest.
-    let networks: Vec<(String, Result<NetworkFacts, String>)> = detector
+    let networks: Vec<(String, anyhow::Result<NetworkFacts>)> = detector
         .program
         .engines
         .iter()
         .map(|engine| match engine {
-            NetworkSource::File(path) => (engine.to_string(), network::read(path).map_err(|e| e.to_string())),
-            NetworkSource::Embedded { bytes, .. } => (
-                engine.to_string(),
-                network::facts(bytes).map_err(|e| e.to_string()),
-            ),
+            NetworkSource::File(path) => (engine.to_string(), network::read(path).map_err(Into::into)),
+            NetworkSource::Embedded { bytes, .. } => {
+                (engine.to_string(), network::facts(bytes).map_err(Into::into))
+            }
         })
         .collect();
     match format {
@@ -284,7 +283,7 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
                 .iter()
                 .map(|(name, facts)| match facts {
                     Ok(facts) => json!({ "name": name, "network": facts }),
-                    Err(problem) => json!({ "name": name, "error": problem }),
+                    Err(problem) => json!({ "name": name, "error": problem.to_string() }),
                 })
                 .collect();
             let value = json!({

@@ -10,11 +10,11 @@ use anyhow::Context;
 
 use super::live_screen::LiveScreen;
 use super::phases::{RunPhase, phases};
-use super::prepare;
 use super::processes::Processes;
 use super::progress::Progress;
 use super::sampling::Sampling;
 use super::screen::{Screen, Stream};
+use super::tenants;
 use super::threads::named;
 use super::watchdog::{self, Current, Ward};
 use crate::backend::null::NullBackend;
@@ -27,8 +27,9 @@ use crate::record::{EndReason, Event, IDLE_WINDOW, OVERHEAD_TENANT, Phase, Phase
 use crate::scenario::{Arrival, Overload, Release, Scenario, Sharing};
 use crate::source::empty::EmptySource;
 use crate::telemetry;
-use crate::tenant::failures::{not_started, note};
+use crate::tenant::failures::note;
 use crate::tenant::gate::{self, Order};
+use crate::tenant::mishap::Mishap;
 use crate::tenant::recorder::{Recorder, Watcher};
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
 use crate::tenant::{PhasePlan, pipeline::Runner};
@@ -90,11 +91,11 @@ impl Watching {
     }
 }
 
-/// Runs all phases; what was recorded is in the file when it returns. Where the tenants are `processes`, none is prepared
+/// Runs all phases; what was recorded is in the file when it returns. Where the tenants are `processes`, none is made ready
 /// here.
 pub(super) fn run(
     scenario: &Scenario,
-    prepared: prepare::All,
+    ready: tenants::All,
     mut processes: Option<Processes>,
     writer: RunWriter,
     stop: &Arc<AtomicBool>,
@@ -102,9 +103,9 @@ pub(super) fn run(
 ) -> anyhow::Result<()> {
     let clock = RealClock;
     let phases = phases(scenario);
-    let gpus = prepared.gpus;
+    let gpus = ready.gpus;
     let mut feeds = Vec::new();
-    let mut tenants: Vec<Live> = prepared
+    let mut tenants: Vec<Live> = ready
         .tenants
         .into_iter()
         .zip(&scenario.tenants)
@@ -168,11 +169,11 @@ pub(super) fn run(
                 &format!("cannot start: {error}; nothing will be sampled"),
             );
         }
-        for finding in tenants
-            .iter()
-            .filter_map(|live| Some(not_started(&live.runner.name, live.runner.failed.as_ref()?)))
-        {
-            let _ = notes.send(Event::Finding(finding));
+        for Live { runner, .. } in &tenants {
+            if let Some(problem) = runner.failed.clone() {
+                let finding = Mishap::NotStarted { problem }.of(&runner.name);
+                let _ = notes.send(Event::Finding(finding));
+            }
         }
         measure_overhead(&mut overhead, stop, &notes);
         if let Some(idle) = scenario.baseline.idle {

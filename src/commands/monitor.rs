@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 
+use super::gap::Gap;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_while_read, say};
 use super::run_path::Reserved;
@@ -27,10 +28,10 @@ use crate::clock::{Clock, RealClock};
 use crate::files;
 use crate::record::writer::RunWriter;
 use crate::record::{
-    Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR,
-    SampleRecord, WindowRecord,
+    Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MINOR, SampleRecord, Subject,
+    WindowRecord,
 };
-use crate::scenario::{Scenario, Telemetry};
+use crate::scenario::Telemetry;
 use crate::show::dashboard;
 use crate::telemetry::tegrastats;
 use crate::units::{Bytes, Nanos, Stamp, parse_duration};
@@ -64,7 +65,6 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         Some(path) => Some(Recording::start(
             Reserved::asked(path, "--record", args.force)?,
             &source,
-            interval,
         )?),
         None => None,
     };
@@ -375,17 +375,11 @@ fn replay(path: &Path, speed: f64) -> anyhow::Result<Source> {
             ..
         } = reader.completeness()
         {
-            batch.push(Event::Finding(Finding {
-                code: "truncated-file".to_owned(),
-                tenant: None,
-                message: format!(
-                    "The file was cut off: {} of {} could be read.",
-                    Bytes(bytes_read),
-                    Bytes(bytes_total)
-                ),
-                advice: "What came later is missing; copy the file again if you have the original."
-                    .to_owned(),
-            }));
+            let gap = Gap::CutFile {
+                read: Bytes(bytes_read),
+                total: Bytes(bytes_total),
+            };
+            batch.push(Event::Finding(gap.into()));
         }
         let _ = sender.send((at.unwrap_or_default(), batch));
     })?);
@@ -513,24 +507,19 @@ struct Recording {
 }
 
 impl Recording {
-    fn start(file: Reserved, source: &Source, interval: Option<Nanos>) -> anyhow::Result<Recording> {
+    fn start(file: Reserved, source: &Source) -> anyhow::Result<Recording> {
         let unix = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)
             .map_or(0, |d| d.as_nanos() as i64);
         // A log begins at zero; what is live has the run's clock.
         let anchor = if source.live { RealClock.now() } else { Stamp(0) };
+        let subject = Subject::Name("monitor".to_owned());
         let manifest = source.manifest.clone().unwrap_or_else(|| Manifest {
-            schema_major: SCHEMA_MAJOR,
+            schema_major: subject.schema_major(),
             schema_minor: SCHEMA_MINOR,
             jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
             command_line: crate::board::command_line(),
-            scenario: Scenario {
-                telemetry: Telemetry {
-                    interval: interval.unwrap_or(Nanos::from_millis(250)),
-                    sources: None,
-                },
-                ..Scenario::empty("monitor")
-            },
+            subject,
             tenants: Vec::new(),
             machine: if source.live {
                 board::facts(&Roots::system())

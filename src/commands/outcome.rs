@@ -23,3 +23,10 @@ pub enum Outcome {
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WrongUse(pub String);
+
+impl WrongUse {
+    /// Another error that was the user's mistake here.
+    pub(super) fn because(error: impl std::error::Error) -> Self {
+        WrongUse(error.to_string())
+    }
+}

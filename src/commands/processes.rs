@@ -1,7 +1,7 @@
 //! `sharing: Processes`: each tenant in a process of its own, and all that they record in one run file.
 //!
 //! The tenants' processes are this program again (`jetlag tenant-process`, in `commands::tenant_process`). They are started
-//! and prepared side by side, then led through the phases together with a common epoch: CLOCK_MONOTONIC is one clock for
+//! and made ready side by side, then led through the phases together with a common epoch: CLOCK_MONOTONIC is one clock for
 //! all processes. What they record comes over their sockets to the one recorder. A process that dies takes nobody with it:
 //! its tenant has failed, with what is known of its end.
 //!
@@ -20,10 +20,12 @@ use anyhow::Context;
 use super::outcome::WrongUse;
 use super::phases::RunPhase;
 use crate::clock::{Clock, RealClock};
-use crate::record::{EndReason, Event, Finding, PhaseRecord, TenantManifest};
+use crate::record::wire::WireError;
+use crate::record::{EndReason, Event, PhaseRecord, TenantManifest};
 use crate::scenario::{Scenario, Tenant};
 use crate::tenant::PhasePlan;
-use crate::tenant::failures::{not_started, note};
+use crate::tenant::failures::note;
+use crate::tenant::mishap::Mishap;
 use crate::tenant::recording::RecordFeed;
 use crate::units::{Nanos, Stamp};
 use child::{News, TenantProcess};
@@ -37,7 +39,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A process that has not ended its phase this long after its watchdog must have hangs itself.
 const GRACE: Nanos = Nanos::from_secs(10);
 
-/// The tenants' processes, prepared.
+/// The tenants' processes, ready to run.
 pub(super) struct Processes {
     children: Vec<TenantProcess>,
     manifests: Vec<TenantManifest>,
@@ -48,7 +50,7 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// Starts and prepares all tenants, or says everything that is in the way. To be called on the program's main
+    /// Starts all tenants and makes them ready, or says everything that is in the way. To be called on the program's main
     /// thread, with which the processes end.
     pub(super) fn start(scenario: &Scenario) -> anyhow::Result<Processes> {
         let service = Service::of(scenario)?;
@@ -91,12 +93,13 @@ impl Processes {
                     );
                 }
                 // What killed it may have been its own alone: the others go on.
-                Err(problem) => {
+                Err(no_answer) => {
+                    let problem = no_answer.to_string();
                     child.gone = true;
                     // It may live, and nobody understands it.
                     child.kill();
                     died.push(format!("tenant {}: {problem}", child.name));
-                    self.manifests.push(unprepared(&scenario.tenants[child.number]));
+                    self.manifests.push(unready(&scenario.tenants[child.number]));
                     self.failed.push((child.number, problem));
                 }
             }
@@ -138,8 +141,9 @@ impl Processes {
         }
         self.news = Some(heard);
         for (number, problem) in &self.failed {
-            let name = &scenario.tenants[*number].name;
-            let _ = notes.send(Event::Finding(not_started(name, problem)));
+            let problem = problem.clone();
+            let finding = Mishap::NotStarted { problem }.of(&scenario.tenants[*number].name);
+            let _ = notes.send(Event::Finding(finding));
         }
         Ok(())
     }
@@ -234,7 +238,7 @@ impl Processes {
     }
 
     /// Tells of a process's death.
-    fn bury(&mut self, number: usize, problem: Option<String>, notes: &Sender<Event>) {
+    fn bury(&mut self, number: usize, problem: Option<WireError>, notes: &Sender<Event>) {
         let Some(child) = self.children.get_mut(number).filter(|child| !child.gone) else {
             return;
         };
@@ -254,7 +258,7 @@ impl Processes {
             &child.name,
             &format!("its process has ended: {how}"),
         );
-        let _ = notes.send(Event::Finding(died(&child.name, &how)));
+        let _ = notes.send(Event::Finding(Mishap::ProcessDied { how }.of(&child.name)));
     }
 
     /// Lets all end, after the last phase.
@@ -276,7 +280,7 @@ struct Going {
 }
 
 /// What is known of a tenant whose process ended before it said more.
-fn unprepared(tenant: &Tenant) -> TenantManifest {
+fn unready(tenant: &Tenant) -> TenantManifest {
     TenantManifest {
         name: tenant.name.clone(),
         backend: tenant.backend.name().to_owned(),
@@ -286,6 +290,7 @@ fn unprepared(tenant: &Tenant) -> TenantManifest {
         networks: Vec::new(),
         source: String::new(),
         submission_may_wait: None,
+        application: None,
     }
 }
 
@@ -299,19 +304,5 @@ fn failed(plan: PhasePlan, number: usize, measured_to: Stamp, lost_records: u64)
         measured_to,
         reason: EndReason::Failed,
         lost_records,
-    }
-}
-
-fn died(name: &str, how: &str) -> Finding {
-    Finding {
-        code: "process-died".to_owned(),
-        tenant: Some(name.to_owned()),
-        message: format!(
-            "{name}: its process ended in the middle of the run ({how}). What it had recorded is here, up to some 10 ms before \
-             its end; the others went on without it."
-        ),
-        advice: "Run it alone under sharing: Streams and see whether it ends there too; after SIGKILL look for the kernel's \
-                 out-of-memory killer (dmesg)."
-            .to_owned(),
     }
 }

@@ -11,18 +11,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::expectation;
+use super::gap::Gap;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
-use super::prepare::{self, Prepared};
 use super::processes::Processes;
 use super::run_path::Reserved;
-use super::signals::{Preparing, stop_on_signals};
+use super::signals::{Starting, stop_on_signals};
+use super::tenants::{self, Ready};
 use super::{live, report};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Finding, Manifest, PROCESSES_FACT};
+use crate::record::{Manifest, PROCESSES_FACT, Subject};
 use crate::scenario::{
     self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Sharing,
 };
@@ -55,31 +56,31 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             log::info!("tenant {}: {reason}", tenant.name);
         }
     }
-    let preparing = Preparing::begin()?;
+    let starting = Starting::begin()?;
     let reserved = match &options.out {
         Some(path) => Reserved::asked(path, "--out", options.force)?,
         None => Reserved::named(&scenario.name)?,
     };
     let path = reserved.path().to_owned();
-    preparing.removes(reserved.made());
-    let (prepared, processes) = match scenario.sharing {
-        Sharing::Processes => (prepare::All::default(), Some(Processes::start(&scenario)?)),
-        _ => (prepare_all(&scenario)?, None),
+    starting.removes(reserved.made());
+    let (ready, processes) = match scenario.sharing {
+        Sharing::Processes => (tenants::All::default(), Some(Processes::start(&scenario)?)),
+        _ => (all_ready(&scenario)?, None),
     };
     // From here on a signal ends the run in good order.
     let stop = stop_on_signals()?;
-    drop(preparing);
+    drop(starting);
     let held = hold_clocks(&scenario)?;
-    let manifest = manifest(&scenario, &prepared.tenants, processes.as_ref());
+    let manifest = manifest(&scenario, &ready.tenants, processes.as_ref());
     let writer = reserved.record(&manifest)?;
     if let Some(text) = announcement(&scenario, &phases(&scenario)) {
         say(&text);
     }
     let ended = match scenario.clock {
-        ClockKind::Virtual => simulated(&scenario, &prepared.tenants, writer, &stop),
+        ClockKind::Virtual => simulated(&scenario, &ready.tenants, writer, &stop),
         ClockKind::Real => live::run(
             &scenario,
-            prepared,
+            ready,
             processes,
             writer,
             &stop,
@@ -106,8 +107,8 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     })
 }
 
-fn prepare_all(scenario: &Scenario) -> anyhow::Result<prepare::All> {
-    Ok(prepare::all(scenario).map_err(|problems| WrongUse(problems.join("\n       ")))?)
+fn all_ready(scenario: &Scenario) -> anyhow::Result<tenants::All> {
+    Ok(tenants::all(scenario).map_err(WrongUse::because)?)
 }
 
 /// Gives back what a killed run left of the clocks, and holds them where the scenario asks for it. They are
@@ -143,7 +144,7 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
     let resolved = match origin {
         Origin::File(path) => scenario::load(path, sets, &env),
         Origin::Demo => {
-            let demo = embedded::demo_scenario().map_err(WrongUse)?;
+            let demo = embedded::demo_scenario().map_err(WrongUse::because)?;
             // The same scenario, with the detectors that the binary carries.
             let mut all: Vec<String> = embedded::detector_names()
                 .map(|name| format!("tenants.{name}.detector=\"builtin:{name}\""))
@@ -173,7 +174,7 @@ fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Processes>) -> Manifest {
+fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option<&Processes>) -> Manifest {
     let (anchor, anchor_unix_ns) = match scenario.clock {
         ClockKind::Virtual => (Stamp(0), 0),
         ClockKind::Real => {
@@ -193,15 +194,16 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Proce
     if let Some(how) = processes.and_then(Processes::shared_how) {
         machine.insert(PROCESSES_FACT.to_owned(), how);
     }
+    let subject = Subject::from(scenario.clone());
     Manifest {
-        schema_major: crate::record::SCHEMA_MAJOR,
+        schema_major: subject.schema_major(),
         schema_minor: crate::record::SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: board::command_line(),
-        scenario: scenario.clone(),
+        subject,
         tenants: match processes {
             Some(processes) => processes.manifests().to_vec(),
-            None => prepared.iter().map(|p| p.manifest.clone()).collect(),
+            None => tenants.iter().map(|ready| ready.manifest.clone()).collect(),
         },
         machine,
         anchor,
@@ -212,17 +214,17 @@ fn manifest(scenario: &Scenario, prepared: &[Prepared], processes: Option<&Proce
 /// All phases under the virtual clock: no threads, no waiting.
 fn simulated(
     scenario: &Scenario,
-    prepared: &[Prepared],
+    tenants: &[Ready],
     mut writer: RunWriter,
     stop: &AtomicBool,
 ) -> anyhow::Result<()> {
     let tenants: Vec<SimTenant> = scenario
         .tenants
         .iter()
-        .zip(prepared)
+        .zip(tenants)
         .enumerate()
-        .map(|(number, (tenant, prepared))| {
-            let source = prepared.runner.source.as_ref();
+        .map(|(number, (tenant, ready))| {
+            let source = ready.runner.source.as_ref();
             let model = match &tenant.backend {
                 BackendChoice::Sim(model) => model.clone(),
                 // What returns at once takes the least time that moves the clock.
@@ -245,19 +247,14 @@ fn simulated(
                 deadline: tenant.deadline,
                 depth: tenant.depth,
                 frames: tenant.frames,
-                seed: prepare::seed(scenario, number),
+                seed: tenants::seed(scenario, number),
                 captured: source.capture_times().to_vec(),
                 length: source.info().frames,
             })
         })
         .collect::<anyhow::Result<_>>()?;
     if scenario.baseline.idle.is_some() {
-        writer.finding(&Finding {
-            code: "idle-power-not-measured".to_owned(),
-            tenant: None,
-            message: "`baseline.idle` was asked for, and simulated time has no power.".to_owned(),
-            advice: "Leave `baseline.idle` out, or set `clock: Real`.".to_owned(),
-        })?;
+        writer.finding(&Gap::NoIdlePower.into())?;
     }
     let mut epoch = Stamp(0);
     for phase in phases(scenario) {

@@ -73,16 +73,16 @@ pub(super) fn stop_in_order_on_signals() -> anyhow::Result<Stop> {
     Ok(stop)
 }
 
-/// While a run is prepared, which may take minutes in a library, Ctrl-C, SIGTERM and SIGHUP end the program at once, and the file
+/// While a run starts, which may take minutes in a library, Ctrl-C, SIGTERM and SIGHUP end the program at once, and the file
 /// that was made for the run goes with it. Until this is dropped.
-pub(super) struct Preparing {
+pub(super) struct Starting {
     remove: Arc<Mutex<Option<PathBuf>>>,
     listeners: Vec<SigId>,
 }
 
-impl Preparing {
+impl Starting {
     /// Listens from now on.
-    pub(super) fn begin() -> anyhow::Result<Preparing> {
+    pub(super) fn begin() -> anyhow::Result<Starting> {
         let remove: Arc<Mutex<Option<PathBuf>>> = Arc::default();
         let (mut told, tell) = UnixStream::pair().context("cannot listen for Ctrl-C")?;
         let mut listeners = Vec::new();
@@ -107,7 +107,7 @@ impl Preparing {
                 }
             })
             .context("cannot listen for Ctrl-C")?;
-        Ok(Preparing { remove, listeners })
+        Ok(Starting { remove, listeners })
     }
 
     /// The file that goes with the program.
@@ -116,7 +116,7 @@ impl Preparing {
     }
 }
 
-impl Drop for Preparing {
+impl Drop for Starting {
     fn drop(&mut self) {
         // First, so that no signal removes what is recorded from now on.
         self.removes(None);

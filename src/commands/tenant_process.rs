@@ -1,8 +1,8 @@
 //! `jetlag tenant-process PARENT TENANT`: one tenant of a scenario, for a run that shares the device among processes.
 //!
-//! It reads what to prepare and then phase after phase from its standard input, a socket to the run, prepares the tenant as
-//! a run does, leads it through the phases with the same `Runner`, and sends all that it records back over the socket. It
-//! is no verb for people, and not in the help; `commands::processes` is the other end.
+//! It reads which tenant to run and then phase after phase from its standard input, a socket to the run, makes the tenant
+//! ready as a run does, leads it through the phases with the same `Runner`, and sends all that it records back over the
+//! socket. It is no verb for people, and not in the help; `commands::processes` is the other end.
 //!
 //! As in a run, the tenant's threads put records into bounded queues and wait for nobody; a thread of its own empties them
 //! into the socket. Should the run be too slow to take them, that thread waits, and what finds the queues full is counted.
@@ -22,7 +22,7 @@ use super::outcome::Outcome;
 use super::processes::words::{Answer, Order, Setup};
 use super::signals::stop_on_signals;
 use super::threads::named;
-use super::{prepare, with_parent};
+use super::{tenants, with_parent};
 use crate::cli::TenantProcessArgs;
 use crate::clock::{Clock, RealClock};
 use crate::record::wire::Outbox;
@@ -35,7 +35,7 @@ use crate::tenant::{PhasePlan, pipeline::Runner};
 /// Time between visits to the queues.
 const VISIT: Duration = Duration::from_millis(10);
 
-/// Prepares the tenant and does what it is told, until nothing more is.
+/// Makes the tenant ready and does what it is told, until nothing more is.
 pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
     if !with_parent::tie(args.parent)? {
         return Ok(Outcome::Done);
@@ -49,16 +49,17 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
     let setup: Setup =
         serde_json::from_str(&line).context("tenant-process is started by `jetlag run`, not by hand")?;
     let mut outbox = Outbox::default();
-    let prepared = match prepare::alone(&setup.scenario, setup.tenant) {
-        Ok(prepared) => prepared,
-        Err(problems) => {
+    let ready = match tenants::alone(&setup.scenario, setup.tenant) {
+        Ok(ready) => ready,
+        Err(obstacles) => {
+            let problems = obstacles.iter().map(ToString::to_string).collect();
             answer(&mut outbox, &Answer::Refused { problems })?;
             outbox.send(&mut socket)?;
             return Ok(Outcome::Done);
         }
     };
     // The device stays open for as long as its tenant runs.
-    let prepare::All { tenants, gpus } = prepared;
+    let tenants::All { tenants, gpus } = ready;
     let Some(tenant) = tenants.into_iter().next() else {
         bail!("tenant {} was not prepared", args.tenant);
     };

@@ -13,9 +13,10 @@ use std::time::Duration;
 use super::output::say;
 use crate::board::Roots;
 use crate::clock::{Clock, RealClock};
-use crate::record::{EndReason, Event, Finding, FrameRecord, Outcome, PhaseRecord};
+use crate::record::{EndReason, Event, FrameRecord, Outcome, PhaseRecord};
 use crate::telemetry::clocks;
 use crate::tenant::PhasePlan;
+use crate::tenant::mishap::Mishap;
 use crate::tenant::watched::Watched;
 use crate::units::Nanos;
 
@@ -65,24 +66,19 @@ pub(super) fn watch(wards: &[Ward], limit: Nanos, run: &Run<'_>, ended: &AtomicB
 
 fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
     let now = RealClock.now();
-    let message = format!(
-        "{}: the device was not done with frame {} after {limit} (`watchdog`), so the run ended.",
-        ward.name, frame.sequence
-    );
+    let hangs = Mishap::DeviceHangs {
+        frame: frame.sequence,
+        limit,
+    };
+    let finding = hangs.of(&ward.name);
+    let message = finding.message.clone();
     run.stop.store(true, Ordering::Relaxed);
     let _ = run.notes.send(Event::Frame(FrameRecord {
         outcome: Outcome::Failed,
         finished: now,
         ..frame
     }));
-    let _ = run.notes.send(Event::Finding(Finding {
-        code: "device-hangs".to_owned(),
-        tenant: Some(ward.name.clone()),
-        message: message.clone(),
-        advice: "What was recorded before is kept. Look for the driver's words in the kernel's log (dmesg), or raise \
-                 `watchdog` if such a frame may take that long."
-            .to_owned(),
-    }));
+    let _ = run.notes.send(Event::Finding(finding));
     std::thread::sleep(CLOSING);
     let current = run.current.lock().unwrap_or_else(PoisonError::into_inner).clone();
     for tenant in current.iter().flat_map(|(_, members)| members) {

@@ -1,11 +1,9 @@
 //! In the place of what needs a GPU, in a jetlag that was built without it: each part says so where it is asked for.
 
-use crate::built::left_out;
+use crate::built::LeftOut;
 
 /// What is missing, as everything here says it.
-fn missing() -> String {
-    left_out("GPU support (CUDA and TensorRT)", "gpu")
-}
+const MISSING: LeftOut = LeftOut::GPU;
 
 /// In the place of `commands/build.rs`.
 pub(super) mod build {
@@ -17,7 +15,7 @@ pub(super) mod build {
     /// # Errors
     /// Always.
     pub(crate) fn run(_args: &BuildArgs) -> anyhow::Result<Outcome> {
-        Err(WrongUse(super::missing()).into())
+        Err(WrongUse::because(super::MISSING).into())
     }
 }
 
@@ -41,18 +39,20 @@ pub(super) mod tensorrt {
         _bytes: &[u8],
         _manifest: Option<&PlanManifest>,
     ) -> anyhow::Result<PlanFacts> {
-        anyhow::bail!(super::missing())
+        anyhow::bail!(super::MISSING)
     }
 }
 
-/// In the place of `commands/prepare/gpu.rs`.
-pub(super) mod prepare {
+/// In the place of `commands/tenants/gpu.rs`.
+pub(super) mod tenants {
     use std::path::PathBuf;
 
     use crate::backend::stress::OnDevice;
     use crate::backend::{Backend, Program};
     use crate::record::SampleRecord;
     use crate::scenario::{Scenario, Tenant};
+
+    pub(in crate::commands) use crate::built::LeftOut as NotUsable;
 
     /// None.
     #[derive(Default)]
@@ -76,8 +76,8 @@ pub(super) mod prepare {
         _number: usize,
         _devices: &Devices,
         _backend: &'static str,
-    ) -> Result<OnDevice, String> {
-        Err(super::missing())
+    ) -> Result<OnDevice, NotUsable> {
+        Err(super::MISSING)
     }
 
     /// No tenant is on TensorRT.
@@ -89,7 +89,7 @@ pub(super) mod prepare {
         _words: &[String],
         _plans: &[PathBuf],
         _profile: bool,
-    ) -> Result<(Box<dyn Backend>, Program), String> {
-        Err(super::missing())
+    ) -> Result<(Box<dyn Backend>, Program), NotUsable> {
+        Err(super::MISSING)
     }
 }

@@ -1,7 +1,8 @@
 //! What is known of the machine, and of what this jetlag can do, when a scenario is resolved.
 
-/// Says what is wrong with an expectation, given the names of the tenants.
-pub type CheckExpectation = fn(&str, &[&str]) -> Result<(), String>;
+/// Says what is wrong with an expectation, given the names of the tenants: an error of whoever judges them, whose words follow
+/// the expectation.
+pub type CheckExpectation = fn(&str, &[&str]) -> Result<(), Box<dyn std::error::Error>>;
 
 /// Facts that resolving depends on and that a test can make up.
 #[derive(Clone, Debug, Default)]

@@ -353,8 +353,8 @@ fn expectations(typed: &ScenarioFile, tenants: &[Tenant], env: &ResolveEnv, r: &
         let names = tenants.iter().map(|tenant| tenant.name.as_str());
         let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
         for spot in list {
-            if let Err(problem) = check(&spot.value, &names) {
-                let text = shown(&spot.value);
+            if let Err(error) = check(&spot.value, &names) {
+                let (text, problem) = (shown(&spot.value), error.to_string());
                 r.report(&spot.place, ProblemKind::Expectation { text, problem });
             }
         }

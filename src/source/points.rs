@@ -68,7 +68,7 @@ impl FileKind for PointFile {
         };
         points.clear();
         if has_ending(file, &["pcd"]) {
-            pcd::parse(bytes, points, self.max_points as usize).map_err(PointsError::Pcd)?;
+            pcd::parse(bytes, points, self.max_points as usize).map_err(PointsError::from)?;
         } else {
             parse_bin(bytes, self.format, points)?;
         }
@@ -105,7 +105,7 @@ pub enum PointsError {
     },
     /// What is wrong with a PCD file.
     #[error("{0}")]
-    Pcd(String),
+    Pcd(#[from] pcd::PcdError),
 }
 
 fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> Result<(), PointsError> {

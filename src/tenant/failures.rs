@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
-use crate::record::{Event, Finding, LogRecord, NOT_STARTED};
+use crate::record::{Event, LogRecord};
 use crate::units::Stamp;
 
 /// A tenant that fails this often in a row will not recover.
@@ -28,11 +28,17 @@ impl Failures {
         self.in_a_row = 0;
     }
     /// A frame failed.
-    pub(super) fn one(&mut self, notes: &Sender<Event>, at: Stamp, tenant: &str, problem: &str) {
+    pub(super) fn one(
+        &mut self,
+        notes: &Sender<Event>,
+        at: Stamp,
+        tenant: &str,
+        problem: &dyn std::fmt::Display,
+    ) {
         self.in_a_row += 1;
         self.total += 1;
         if self.total <= TOLD {
-            note(notes, at, tenant, problem);
+            note(notes, at, tenant, &problem.to_string());
         }
         if self.in_a_row == GIVE_UP_AFTER {
             note(notes, at, tenant, "too many failures in a row; the tenant stops");
@@ -66,14 +72,4 @@ pub(crate) fn note(notes: &Sender<Event>, at: Stamp, tenant: &str, problem: &str
         level: "warn".to_owned(),
         message,
     }));
-}
-
-/// Told once, where the others go on without a tenant.
-pub(crate) fn not_started(tenant: &str, problem: &str) -> Finding {
-    Finding {
-        code: NOT_STARTED.to_owned(),
-        tenant: Some(tenant.to_owned()),
-        message: format!("{tenant} could not be opened, and the others ran without it: {problem}."),
-        advice: "Give the others less memory, or leave it out.".to_owned(),
-    }
 }

@@ -15,6 +15,7 @@
 pub mod arrival;
 pub(crate) mod failures;
 pub mod gate;
+pub(crate) mod mishap;
 mod nodes;
 pub mod overload;
 pub mod pipeline;

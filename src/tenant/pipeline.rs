@@ -11,6 +11,7 @@
 //! frame's way.
 
 mod finish;
+mod frame_error;
 mod frame_slot;
 mod prepare;
 mod submit;
@@ -24,6 +25,7 @@ use std::sync::mpsc::Sender;
 use super::arrival::Releases;
 use super::failures::{Failures, note};
 use super::gate::Gate;
+use super::mishap::Mishap;
 use super::nodes::NodeTotals;
 use super::plan::PhasePlan;
 use super::recording::RecordSink;
@@ -32,7 +34,7 @@ use super::watched::Watched;
 use crate::backend::Slot;
 use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
-use crate::record::{EndReason, Event, Finding, Phase, PhaseRecord};
+use crate::record::{EndReason, Event, Phase, PhaseRecord};
 use crate::scenario::{Arrival, Overload, Release as Waiting};
 use crate::source::{Frame, Source};
 use crate::units::Nanos;
@@ -197,7 +199,7 @@ impl Runner {
         }
         let lists = back.take_lost_detections();
         if lists > 0 {
-            let _ = notes.send(Event::Finding(lost_detections(&self.name, lists)));
+            let _ = notes.send(Event::Finding(Mishap::LostDetections { lists }.of(&self.name)));
         }
         // The file has time per node of the measurement and of the baseline only.
         let numbered = matches!(plan.phase, Phase::Other(_));
@@ -217,15 +219,5 @@ impl Runner {
             reason,
             lost_records: front.take_lost() + back.take_lost(),
         }
-    }
-}
-
-pub(crate) fn lost_detections(tenant: &str, lists: u64) -> Finding {
-    Finding {
-        code: "lost-detections".to_owned(),
-        tenant: Some(tenant.to_owned()),
-        message: format!("{tenant}: what was found in {lists} frames was not recorded, because the recorder fell behind."),
-        advice: "Times are not affected. Set `record_detections: false` if only times matter, or write to a faster disk."
-            .to_owned(),
     }
 }

@@ -184,21 +184,40 @@ pub(crate) fn parse(text: &str, format: &Format) -> (Option<Node>, Vec<Problem>)
     (node, problems)
 }
 
+/// Why a value by itself cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoValue {
+    /// Too many brackets within each other.
+    #[error("values are nested too deeply for a {what}")]
+    TooDeep { what: &'static str },
+    /// Against the grammar; what is wrong, and where.
+    #[error("{0}")]
+    Syntax(String),
+    /// Blanks and comments alone.
+    #[error("there is no value")]
+    Empty,
+}
+
 /// Reads one value that belongs into such a file; everything in it is at `place`.
-pub(crate) fn parse_value(text: &str, place: &Place, format: &Format) -> Result<Node, String> {
+pub(crate) fn parse_value(text: &str, place: &Place, format: &Format) -> Result<Node, NoValue> {
     let what = format.what;
     if too_deep(text).is_some() {
-        return Err(nested_too_deeply(what));
+        return Err(NoValue::TooDeep { what });
     }
     let (document, errors) = parse_document_lossy(text);
     match errors.first() {
-        Some(error) => Err(worded(error.kind(), text, error.span().start_offset, what)),
-        None => root(document, &|_| place.clone()).ok_or_else(|| "there is no value".into()),
+        Some(error) => Err(NoValue::Syntax(worded(
+            error.kind(),
+            text,
+            error.span().start_offset,
+            what,
+        ))),
+        None => root(document, &|_| place.clone()).ok_or(NoValue::Empty),
     }
 }
 
-fn nested_too_deeply(what: &str) -> String {
-    format!("values are nested too deeply for a {what}")
+fn nested_too_deeply(what: &'static str) -> String {
+    NoValue::TooDeep { what }.to_string()
 }
 
 /// Where brackets lie too deep within each other, if they do. The parser has a limit too, and may never get beyond what stands
@@ -353,7 +372,7 @@ fn fields(fields: &[StructField<'_>], at: Locate<'_>) -> Vec<Field> {
 }
 
 /// The parser's complaint in the words of someone who writes such a file.
-fn worded(kind: &ErrorKind, text: &str, offset: usize, what: &str) -> String {
+fn worded(kind: &ErrorKind, text: &str, offset: usize, what: &'static str) -> String {
     match kind {
         ErrorKind::Expected { expected, .. } if expected.contains("comma") => {
             "expected a comma before this value".into()

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::under_way::PATIENCE;
 use super::{DEMO, jetlag, run, stderr, stdout};
 
+use crate::common::planned::Planned as _;
 use crate::run_file::made;
 
 /// Sets the title, clears the screen by a C1 control, rings, turns the order of letters round, and closes a tag.
@@ -27,8 +28,8 @@ fn is_plain(output: &Output) -> bool {
 
 fn hostile_run(path: &Path) {
     let mut manifest = made::manifest();
-    manifest.scenario.name = NAME.to_owned();
-    manifest.scenario.tenants[0].name = NAME.to_owned();
+    manifest.plan().name = NAME.to_owned();
+    manifest.plan().tenants[0].name = NAME.to_owned();
     manifest.tenants[0].name = NAME.to_owned();
     manifest.tenants[0].backend = NAME.to_owned();
     manifest.tenants[0].source = NAME.to_owned();

@@ -4,6 +4,7 @@ pub mod boards;
 pub mod mistakes;
 pub mod output;
 pub mod pipeline;
+pub mod planned;
 #[cfg(feature = "gpu")]
 pub mod plans;
 pub mod run_bytes;

@@ -377,7 +377,8 @@ fn copies_are_dealt_out_to_devices() {
         .manifest()
         .clone();
     let devices: Vec<u16> = manifest
-        .scenario
+        .scenario()
+        .unwrap()
         .tenants
         .iter()
         .map(|tenant| tenant.gpu.gpu)

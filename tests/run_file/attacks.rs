@@ -4,6 +4,7 @@ use jetlag::record::Completeness;
 
 use super::run_bytes::{self, doubled, records, without, zeroed};
 use super::{made, opened, written};
+use crate::common::planned::Planned as _;
 
 /// A closed file of several chunks.
 struct File {
@@ -318,7 +319,7 @@ fn a_manifest_with_one_bit_flipped() {
 #[test]
 fn a_report_of_such_a_file_has_a_finding_and_exit_code_4() {
     let mut manifest = made::manifest();
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     let bytes = written(&manifest, &made::events(600));
     let file = File { bytes };
     let folder = tempfile::tempdir().unwrap();

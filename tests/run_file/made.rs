@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::{
-    Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord,
-    Manifest, Measurand, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part, Phase, PhaseRecord,
-    PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord,
-    Submission, SweptRate, TenantManifest, WindowRecord,
+    APPLICATION_BACKEND, ApplicationTenant, Averaging, Covariance, DetectionsRecord, Device, EndReason,
+    Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord, Manifest, Measurand, NetworkManifest, NodeRecord,
+    OVERHEAD_TENANT, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
+    SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, Subject, Submission, SweptRate, TenantManifest,
+    WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -30,7 +31,7 @@ pub(crate) fn manifest() -> Manifest {
         schema_minor: SCHEMA_MINOR,
         jetlag_version: "0.1.0".into(),
         command_line: vec!["jetlag".into(), "run".into(), "made.ron".into()],
-        scenario: Scenario {
+        subject: Subject::from(Scenario {
             name: "made".into(),
             duration: Nanos::from_secs(10),
             warmup: Nanos::from_secs(1),
@@ -51,7 +52,7 @@ pub(crate) fn manifest() -> Manifest {
             watchdog: Nanos::from_secs(10),
             expect: vec!["camera.response.p99 < 33ms".into()],
             tenants: names.map(tenant).into(),
-        },
+        }),
         tenants: names
             .map(|name| TenantManifest {
                 name: name.into(),
@@ -66,12 +67,29 @@ pub(crate) fn manifest() -> Manifest {
                 }],
                 source: "nothing".into(),
                 submission_may_wait: None,
+                application: None,
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
         anchor: ANCHOR,
         anchor_unix_ns: ANCHOR_UNIX_NS,
     }
+}
+
+/// One without a scenario: tenants of the same names that an application marked.
+pub(crate) fn of_an_application() -> Manifest {
+    let mut manifest = manifest();
+    manifest.subject = Subject::Name("app".into());
+    manifest.schema_major = manifest.subject.schema_major();
+    for (tenant, hz) in manifest.tenants.iter_mut().zip([Some(30.0), None]) {
+        tenant.backend = APPLICATION_BACKEND.into();
+        tenant.device = Some(Device::Host);
+        tenant.application = Some(ApplicationTenant {
+            hz,
+            deadline: hz.map(|_| Nanos::from_millis(33)),
+        });
+    }
+    manifest
 }
 
 fn tenant(name: &str) -> Tenant {

@@ -6,6 +6,7 @@ use jetlag::scenario::{Arrival, LatencyModel, Overload};
 use jetlag::tenant::simulate::SimTenant;
 use jetlag::units::Nanos;
 
+use crate::common::planned::Planned as _;
 use crate::summary::interference::{Run, manifest, sim};
 use crate::summary::made_up;
 
@@ -19,12 +20,12 @@ fn lognormal(ms: i64, sigma: f64) -> LatencyModel {
 /// A measurement of so many seconds in which a promise on this quantile is to be judged.
 fn run(tenant: &SimTenant, quantile: &str, seconds: i64, seed: u64) -> Summary {
     let mut manifest = manifest(&["a"], None);
-    manifest.scenario.duration = Nanos::from_secs(seconds);
-    manifest.scenario.tenants[0].arrival = tenant.arrival;
-    manifest.scenario.tenants[0].overload = tenant.overload;
-    manifest.scenario.tenants[0].frames = tenant.frames;
-    manifest.scenario.tenants[0].depth = tenant.depth;
-    manifest.scenario.expect = vec![format!("a.response.{quantile} < 1000s")];
+    manifest.plan().duration = Nanos::from_secs(seconds);
+    manifest.plan().tenants[0].arrival = tenant.arrival;
+    manifest.plan().tenants[0].overload = tenant.overload;
+    manifest.plan().tenants[0].frames = tenant.frames;
+    manifest.plan().tenants[0].depth = tenant.depth;
+    manifest.plan().expect = vec![format!("a.response.{quantile} < 1000s")];
     let mut run = Run::of(&manifest, seed);
     run.phase(
         Phase::Together,

@@ -14,6 +14,7 @@ use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up;
 
 /// The default of `--rounds`, and a scenario's default duration.
@@ -22,8 +23,8 @@ const SECONDS: i64 = 10;
 
 fn manifest() -> Manifest {
     let mut manifest = made_up::manifest(SECONDS, vec![made_up::tenant("camera", 30.0, 11.0)]);
-    manifest.scenario.clock = ClockKind::Virtual;
-    manifest.scenario.warmup = Nanos::ZERO;
+    manifest.plan().clock = ClockKind::Virtual;
+    manifest.plan().warmup = Nanos::ZERO;
     manifest
 }
 
@@ -37,7 +38,7 @@ fn simulated(manifest: &Manifest, median: Nanos, sigma: f64, seed: u64) -> RunSa
         summarizer.push(&event);
         sampler.push(&event);
     };
-    let tenant = &manifest.scenario.tenants[0];
+    let tenant = &manifest.scenario().unwrap().tenants[0];
     let spec = SimTenant {
         tenant: 0,
         model: LatencyModel::LogNormal { median, sigma },
@@ -55,7 +56,7 @@ fn simulated(manifest: &Manifest, median: Nanos, sigma: f64, seed: u64) -> RunSa
         sharing: Sharing::Streams,
         epoch: Stamp(0),
         measured_from: Stamp(0),
-        end: Stamp(0) + manifest.scenario.duration,
+        end: Stamp(0) + manifest.scenario().unwrap().duration,
     };
     let ends = simulate::run(&[spec], 0.0, plan, &AtomicBool::new(false), |frame| {
         take(Event::Frame(*frame))
@@ -207,19 +208,19 @@ fn runs_that_cannot_be_compared_are_refused_with_the_reason() {
     let refused = |change: &dyn Fn(&mut Manifest)| -> Incomparable {
         compare(&[side("a", 9_000, 0..1), changed(change)], &[]).expect_err("not comparable")
     };
-    let said = refused(&|m| m.scenario.clock = ClockKind::Real).to_string();
+    let said = refused(&|m| m.plan().clock = ClockKind::Real).to_string();
     assert!(
         said.contains("a ran under the virtual clock and other under the real one"),
         "{said}"
     );
     let said = refused(&|m| {
-        m.scenario.tenants[0].name = "lidar".to_owned();
+        m.plan().tenants[0].name = "lidar".to_owned();
         m.tenants[0].name = "lidar".to_owned();
     })
     .to_string();
     assert!(said.contains("no tenant in common (camera; lidar)"), "{said}");
     let mut recorded = manifest();
-    recorded.scenario.tenants.clear();
+    recorded.plan().tenants.clear();
     let recorded = Side {
         name: "recorded".to_owned(),
         files: Vec::new(),
@@ -237,17 +238,17 @@ fn runs_that_cannot_be_compared_are_refused_with_the_reason() {
         said.contains("different detectors: `demo-camera` in A, `yolox` in B"),
         "{said}"
     );
-    let said = refused(&|m| m.scenario.tenants[0].arrival = Arrival::Closed).to_string();
+    let said = refused(&|m| m.plan().tenants[0].arrival = Arrival::Closed).to_string();
     assert!(said.contains("closed loop in B"), "{said}");
 }
 
 #[test]
 fn what_can_be_compared_is_and_what_else_differs_is_noted() {
     let other = changed(&|m: &mut Manifest| {
-        m.scenario.tenants.push(made_up::tenant("lidar", 10.0, 100.0));
+        m.plan().tenants.push(made_up::tenant("lidar", 10.0, 100.0));
         m.tenants.push(m.tenants[0].clone());
         m.tenants[1].name = "lidar".to_owned();
-        m.scenario.tenants[0].deadline = Some(Nanos::from_millis(50));
+        m.plan().tenants[0].deadline = Some(Nanos::from_millis(50));
         m.jetlag_version = "9.9.9".to_owned();
     });
     let comparison = compare(&[side("a", 9_000, 0..1), other], &[]).expect("comparable");
@@ -275,7 +276,7 @@ fn what_can_be_compared_is_and_what_else_differs_is_noted() {
 fn of_a_long_run_it_is_said_how_many_frames_are_compared() {
     let of = |seconds: i64, seed: u64| {
         let mut manifest = manifest();
-        manifest.scenario.duration = Nanos::from_secs(seconds);
+        manifest.plan().duration = Nanos::from_secs(seconds);
         Side {
             name: "long".to_owned(),
             files: Vec::new(),
@@ -380,7 +381,7 @@ fn a_limit_is_held_against_each_other_side_by_its_name() {
 fn misses_are_compared_without_a_deadline_only_where_frames_were_dropped() {
     let figures = |a_us: i64, b_us: i64| {
         let mut manifest = manifest();
-        manifest.scenario.tenants[0].deadline = None;
+        manifest.plan().tenants[0].deadline = None;
         let side = |median_us: i64, seed: u64| Side {
             name: "x".to_owned(),
             files: Vec::new(),
@@ -402,7 +403,7 @@ fn misses_are_compared_without_a_deadline_only_where_frames_were_dropped() {
 fn of_one_real_run_a_side_it_is_said_that_runs_may_differ_and_of_more_it_is_not() {
     let side = |count: u64| {
         let mut manifest = manifest();
-        manifest.scenario.clock = ClockKind::Real;
+        manifest.plan().clock = ClockKind::Real;
         Side {
             name: "x".to_owned(),
             files: Vec::new(),

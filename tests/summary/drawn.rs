@@ -15,6 +15,7 @@ use jetlag::units::{Nanos, Stamp};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, ms};
 
 struct Draw(Pcg64);
@@ -124,7 +125,7 @@ impl World {
     fn manifest(&self, draw: &mut Draw) -> Manifest {
         let tenants = self.tenants.iter().map(|(tenant, _)| tenant.clone()).collect();
         let mut manifest = made_up::manifest(self.seconds, tenants);
-        let scenario = &mut manifest.scenario;
+        let scenario = manifest.plan();
         scenario.clock = draw.of(&[ClockKind::Real, ClockKind::Virtual]);
         scenario.warmup = WARMUP;
         scenario.sharing = self.sharing;

@@ -11,6 +11,7 @@ use jetlag::units::{Nanos, Stamp};
 use nvidia_doubles::machine::{environment, missing, python};
 
 use crate::common::output::run;
+use crate::common::planned::Planned as _;
 use crate::summary::html::browser;
 use crate::summary::made_up::{self, START, ms};
 
@@ -49,7 +50,7 @@ fn everything() -> (Manifest, Vec<Event>) {
     let (mut manifest, mut events) = made_up::demo(4);
     manifest.tenants[0].backend = "tensorrt".to_owned();
     manifest.tenants[1].name = "lidar, \"front\" | left".to_owned();
-    manifest.scenario.tenants[1].name = manifest.tenants[1].name.clone();
+    manifest.plan().tenants[1].name = manifest.tenants[1].name.clone();
     manifest.anchor_unix_ns = 1_700_000_000_000_000_000;
     let late = 4 * 30;
     for i in 0..40u64 {

@@ -9,6 +9,7 @@ use jetlag::record::{
 use jetlag::scenario::{Arrival, BackendChoice, ClockKind, Overload, Release};
 use jetlag::units::Nanos;
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up;
 
 /// The demo of 70 s, changed: frames of the camera together, the end of its measurement, the manifest.
@@ -18,7 +19,7 @@ fn changed(
     end_change: impl Fn(&mut PhaseRecord),
 ) -> Summary {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     manifest_change(&mut manifest);
     for event in &mut events {
         match event {
@@ -47,7 +48,7 @@ fn a_sound_run_is_valid_and_has_no_finding() {
 #[test]
 fn too_few_frames_even_for_p90_say_how_long_would_do() {
     let (mut manifest, events) = made_up::demo(2);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     let summary = made_up::summarize(&manifest, &events);
     let camera = &summary.run.findings[0];
     assert_eq!(
@@ -64,7 +65,7 @@ fn too_few_frames_even_for_p90_say_how_long_would_do() {
 #[test]
 fn an_expected_quantile_asks_for_its_own_sample() {
     let summary = changed(
-        |manifest| manifest.scenario.expect = vec!["camera.response.p99.9 < 1s".to_owned()],
+        |manifest| manifest.plan().expect = vec!["camera.response.p99.9 < 1s".to_owned()],
         |_| {},
         |_| {},
     );
@@ -117,9 +118,9 @@ fn late_releases_are_found_by_the_budget_of_the_way_of_waiting() {
     assert!(finding.advice.contains("`release: Spin`"), "{}", finding.advice);
 
     let spins = |manifest: &mut Manifest| {
-        manifest.scenario.release = Release::Spin;
+        manifest.plan().release = Release::Spin;
         manifest
-            .scenario
+            .plan()
             .tenants
             .iter_mut()
             .for_each(|tenant| tenant.cpus = vec![1]);
@@ -139,9 +140,9 @@ fn late_releases_are_found_by_the_budget_of_the_way_of_waiting() {
 #[test]
 fn lateness_means_nothing_in_a_closed_loop_or_in_simulated_time() {
     let late = |frame: &mut FrameRecord| frame.lateness = Nanos::from_millis(5);
-    let closed = |manifest: &mut Manifest| manifest.scenario.tenants[0].arrival = Arrival::Closed;
+    let closed = |manifest: &mut Manifest| manifest.plan().tenants[0].arrival = Arrival::Closed;
     assert_eq!(changed(closed, late, |_| {}).run.findings, []);
-    let simulated = |manifest: &mut Manifest| manifest.scenario.clock = ClockKind::Virtual;
+    let simulated = |manifest: &mut Manifest| manifest.plan().clock = ClockKind::Virtual;
     assert_eq!(changed(simulated, late, |_| {}).run.findings, []);
 }
 
@@ -199,7 +200,7 @@ fn a_run_that_ended_early_says_why_and_what_to_do() {
         assert!(finding.advice.contains(advice), "{}", finding.advice);
     }
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     for event in &mut events {
         if let Event::Phase(phase) = event {
             early(EndReason::Interrupted)(phase);
@@ -234,7 +235,7 @@ fn failed_frames_are_reported_with_their_share() {
 /// A camera that fails its first ten frames, released before or in the measured time, and gives up.
 fn failing(warmup: bool) -> Summary {
     let mut manifest = made_up::manifest(10, vec![made_up::tenant("camera", 100.0, 33.0)]);
-    manifest.scenario.expect = [
+    manifest.plan().expect = [
         "camera.dropped == 0",
         "camera.failed == 0",
         "camera.miss_rate < 1%",
@@ -298,7 +299,7 @@ fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_c
 #[test]
 fn failures_in_the_warm_up_are_told_apart_from_those_that_count() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     let before = |sequence| {
         let mut frame = made_up::frame(sequence, Nanos::from_millis(-100), Nanos::ZERO, Nanos(5));
         (frame.outcome, frame.warmup) = (Outcome::Failed, true);
@@ -327,7 +328,7 @@ fn a_run_that_was_interrupted_before_anything_came_is_no_failure_of_its_tenants(
 #[test]
 fn one_interruption_is_said_once_though_tenants_end_a_moment_apart() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     for event in &mut events {
         if let Event::Phase(phase) = event {
             phase.reason = EndReason::Interrupted;
@@ -375,8 +376,8 @@ fn overload_tells_a_rate_that_is_too_high_from_stalls() {
     assert!(finding.advice.contains("`depth: 2`"), "{}", finding.advice);
 
     let deep = |manifest: &mut Manifest| {
-        manifest.scenario.tenants[0].depth = 2;
-        manifest.scenario.tenants[0].overload = Overload::Queue { capacity: 64 };
+        manifest.plan().tenants[0].depth = 2;
+        manifest.plan().tenants[0].overload = Overload::Queue { capacity: 64 };
     };
     let summary = changed(deep, drop_every(4), |_| {});
     assert!(only(&summary).advice.contains("DropOldest"));
@@ -402,7 +403,7 @@ fn a_line_of_frames_at_the_end_is_overload_too() {
 #[test]
 fn other_programs_and_jetlags_own_cost_are_held_against_the_run() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     for event in &mut events {
         match event {
             Event::Sample(sample) if sample.signal == "own_cpu_load" => sample.value = Some(30.0),
@@ -428,7 +429,7 @@ fn other_programs_and_jetlags_own_cost_are_held_against_the_run() {
 #[test]
 fn a_profiled_tenant_limits_the_run_even_where_its_nodes_were_lost() {
     let asked = |manifest: &mut Manifest| {
-        manifest.scenario.tenants[0].backend = BackendChoice::Cpu {
+        manifest.plan().tenants[0].backend = BackendChoice::Cpu {
             threads: 1,
             profile: true,
         };
@@ -448,7 +449,7 @@ fn a_profiled_tenant_limits_the_run_even_where_its_nodes_were_lost() {
 
     let node = |phase| {
         let (mut manifest, mut events) = made_up::demo(70);
-        manifest.scenario.expect.clear();
+        manifest.plan().expect.clear();
         events.push(Event::Node(NodeRecord {
             tenant: 1,
             phase,
@@ -469,7 +470,7 @@ fn a_profiled_tenant_limits_the_run_even_where_its_nodes_were_lost() {
 #[test]
 fn a_file_cut_short_says_so_once_and_keeps_its_figures() {
     let (mut manifest, events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     let mut summarizer = jetlag::analysis::Summarizer::new(&manifest);
     events
         .iter()
@@ -529,8 +530,8 @@ fn figures_that_the_run_lacks_leave_an_expectation_undecided_with_advice() {
         "camra.dropped == 0",
     ];
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect = lines.map(str::to_owned).to_vec();
-    manifest.scenario.baseline.alone = false;
+    manifest.plan().expect = lines.map(str::to_owned).to_vec();
+    manifest.plan().baseline.alone = false;
     events.retain(|event| !matches!(event, Event::Frame(frame) if frame.phase == Phase::Alone));
     let summary = made_up::summarize(&manifest, &events);
     let findings = &summary.run.findings;
@@ -558,7 +559,7 @@ fn expectations_are_judged_by_the_estimate_and_say_when_it_is_close() {
         "camera.response.p50 > 20ms",
     ];
     let (mut manifest, events) = made_up::demo(70);
-    manifest.scenario.expect = lines.map(str::to_owned).to_vec();
+    manifest.plan().expect = lines.map(str::to_owned).to_vec();
     let summary = made_up::summarize(&manifest, &events);
     let judged: Vec<_> = summary
         .expectations
@@ -645,7 +646,7 @@ fn a_tenant_that_did_not_start_says_nothing_of_the_frames_of_another() {
 #[test]
 fn a_replayed_tenants_demand_is_by_the_rate_at_which_its_frames_came() {
     let replayed = |manifest: &mut Manifest| {
-        manifest.scenario.tenants[0].arrival = Arrival::Replay { speed: 1.0 };
+        manifest.plan().tenants[0].arrival = Arrival::Replay { speed: 1.0 };
     };
     let slow = |frame: &mut FrameRecord| {
         frame.finished = frame.started + Nanos::from_millis(44);
@@ -669,7 +670,7 @@ fn a_replayed_tenants_demand_is_by_the_rate_at_which_its_frames_came() {
 #[test]
 fn a_slowdown_that_a_silent_co_runner_leaves_unknown_is_advised_upon_as_such() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect = vec!["camera.slowdown.p50 < 2".to_owned()];
+    manifest.plan().expect = vec!["camera.slowdown.p50 < 2".to_owned()];
     events.retain(
         |event| !matches!(event, Event::Frame(frame) if frame.tenant == 1 && frame.phase == Phase::Together),
     );
@@ -693,7 +694,7 @@ fn a_figure_that_lacks_frames_is_explained_by_them() {
         (10, "camera.jitter < 1s", "p99 needs 662 frames and has 300"),
     ] {
         let (mut manifest, events) = made_up::demo(seconds);
-        manifest.scenario.expect = vec![line.to_owned()];
+        manifest.plan().expect = vec![line.to_owned()];
         let summary = made_up::summarize(&manifest, &events);
         let of_camera = summary
             .run
@@ -712,7 +713,7 @@ fn a_figure_that_lacks_frames_is_explained_by_them() {
         "response.p50 < 1s",
     ] {
         let (mut manifest, mut events) = made_up::demo(1);
-        manifest.scenario.expect = vec![format!("camera.{line}")];
+        manifest.plan().expect = vec![format!("camera.{line}")];
         events.retain(
             |event| !matches!(event, Event::Frame(frame) if frame.tenant == 0 && frame.sequence >= 8),
         );
@@ -776,12 +777,12 @@ fn a_tenant_without_a_frame_is_advised_by_what_became_of_its_releases() {
 fn a_profiled_tenant_takes_from_others_only_where_there_are_any() {
     let message = |tenants: usize| {
         let (mut manifest, mut events) = made_up::demo(70);
-        manifest.scenario.expect.clear();
-        manifest.scenario.tenants[0].backend = BackendChoice::Cpu {
+        manifest.plan().expect.clear();
+        manifest.plan().tenants[0].backend = BackendChoice::Cpu {
             profile: true,
             threads: 1,
         };
-        manifest.scenario.tenants.truncate(tenants);
+        manifest.plan().tenants.truncate(tenants);
         manifest.tenants.truncate(tenants);
         events.retain(|event| match event {
             Event::Frame(frame) => frame.tenant == OVERHEAD_TENANT || usize::from(frame.tenant) < tenants,
@@ -840,7 +841,7 @@ fn a_run_is_short_below_ninety_nine_percent_of_what_was_planned() {
 fn a_fifth_of_the_processors_and_a_hundredth_of_the_response_time_are_not_too_much_yet() {
     let of = |own_load: f64, own_cost: i64| {
         let (mut manifest, mut events) = made_up::demo(70);
-        manifest.scenario.expect.clear();
+        manifest.plan().expect.clear();
         for event in &mut events {
             match event {
                 Event::Sample(sample) if sample.signal == "own_cpu_load" => sample.value = Some(own_load),
@@ -869,7 +870,7 @@ fn nothing_of(change: impl Fn(&mut PhaseRecord)) -> Summary {
     let mut end = made_up::end(0, Phase::Together, 10);
     change(&mut end);
     let mut manifest = made_up::manifest(10, vec![made_up::tenant("camera", 1.0, 33.0)]);
-    manifest.scenario.baseline.alone = true;
+    manifest.plan().baseline.alone = true;
     made_up::summarize(&manifest, &[Event::Phase(end)])
 }
 
@@ -921,8 +922,8 @@ fn a_demand_of_four_fifths_is_a_rate_that_is_too_high_and_one_of_all_the_time_is
 #[test]
 fn a_baseline_that_was_asked_for_and_has_no_frame_is_told_of_a_tenant_that_has_frames() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
-    manifest.scenario.baseline.alone = true;
+    manifest.plan().expect.clear();
+    manifest.plan().baseline.alone = true;
     let tenants = |summary: &Summary| {
         let findings = summary.run.findings.iter();
         let without = findings.filter(|finding| finding.code == "no-baseline");
@@ -981,8 +982,8 @@ fn where_half_of_the_frames_are_dropped_more_are_to_be_released() {
 fn frames_that_are_missing_alone_are_advised_upon_by_how_they_came_alone() {
     let of = |arrival: Arrival| {
         let (mut manifest, mut events) = made_up::demo(70);
-        manifest.scenario.expect = vec!["camera.slowdown.p99 < 9".to_owned()];
-        manifest.scenario.tenants[0].arrival = arrival;
+        manifest.plan().expect = vec!["camera.slowdown.p99 < 9".to_owned()];
+        manifest.plan().tenants[0].arrival = arrival;
         let mut alone = 0;
         events.retain(|event| match event {
             Event::Frame(frame) if frame.tenant == 0 && frame.phase == Phase::Alone && !frame.warmup => {

@@ -14,6 +14,7 @@ use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
 use nvidia_doubles::machine::missing;
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, START};
 use crate::summary::power;
 
@@ -23,7 +24,7 @@ fn rich() -> (Manifest, Vec<Event>) {
     manifest
         .machine
         .insert("board".to_owned(), "Orin NX 16GB <made up>".to_owned());
-    manifest.scenario.baseline.idle = Some(Nanos::from_secs(4));
+    manifest.plan().baseline.idle = Some(Nanos::from_secs(4));
     let lines = [
         power::line("ina3221", "VDD_IN", RailRole::Total, power::module),
         power::line("ina3221", "VDD_CPU_GPU_CV", RailRole::Part, |t| {

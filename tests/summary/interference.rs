@@ -11,6 +11,7 @@ use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up;
 
 pub(crate) fn manifest(names: &[&str], matrix: Option<Matrix>) -> Manifest {
@@ -19,9 +20,9 @@ pub(crate) fn manifest(names: &[&str], matrix: Option<Matrix>) -> Manifest {
         .map(|name| made_up::tenant(name, 30.0, 1e3))
         .collect();
     let mut manifest = made_up::manifest(10, tenants);
-    manifest.scenario.clock = ClockKind::Virtual;
-    manifest.scenario.warmup = Nanos::ZERO;
-    manifest.scenario.matrix = matrix;
+    manifest.plan().clock = ClockKind::Virtual;
+    manifest.plan().warmup = Nanos::ZERO;
+    manifest.plan().matrix = matrix;
     manifest
 }
 
@@ -359,8 +360,8 @@ impl Beside {
         tenants.iter_mut().for_each(|tenant| tenant.depth = self.depth);
         let names = ["camera", "lidar", "third"];
         let mut manifest = manifest(&names[..tenants.len()], None);
-        manifest.scenario.sharing = self.sharing;
-        for (described, tenant) in manifest.scenario.tenants.iter_mut().zip(&tenants) {
+        manifest.plan().sharing = self.sharing;
+        for (described, tenant) in manifest.plan().tenants.iter_mut().zip(&tenants) {
             described.arrival = tenant.arrival;
         }
         let mut run = Run::of(&manifest, seed);
@@ -581,7 +582,7 @@ fn the_effects_of_inputs_are_told_for_both_detectors() {
 #[test]
 fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
     let mut manifest = manifest(&["camera"], None);
-    manifest.scenario.sweep = Some(Sweep {
+    manifest.plan().sweep = Some(Sweep {
         tenant: "camera".into(),
         hz: vec![10.0, 50.0],
         closed: true,
@@ -644,7 +645,7 @@ fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
 #[test]
 fn of_a_sweep_the_step_at_the_scenarios_own_rate_alone_is_a_cell() {
     let mut manifest = manifest(&["camera", "lidar"], streams());
-    manifest.scenario.sweep = Some(Sweep {
+    manifest.plan().sweep = Some(Sweep {
         tenant: "camera".into(),
         hz: vec![10.0, 50.0],
         closed: false,
@@ -684,7 +685,7 @@ fn of_a_sweep_the_step_at_the_scenarios_own_rate_alone_is_a_cell() {
 #[test]
 fn a_step_that_was_not_measured_has_no_idle_share() {
     let mut manifest = manifest(&["camera"], None);
-    manifest.scenario.sweep = Some(Sweep {
+    manifest.plan().sweep = Some(Sweep {
         tenant: "camera".into(),
         hz: vec![50.0],
         closed: true,

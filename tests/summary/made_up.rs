@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::planned::Planned as _;
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{
     EndReason, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, SampleRecord,
-    Stage, TenantManifest,
+    Stage, Subject, TenantManifest,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, Overload, Release, Scenario, Sharing, SourceSpec,
@@ -68,12 +69,13 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 networks: Vec::new(),
                 source: String::new(),
                 submission_may_wait: None,
+                application: None,
             })
             .collect(),
         machine: BTreeMap::new(),
         anchor: Stamp(0),
         anchor_unix_ns: 0,
-        scenario: Scenario {
+        subject: Subject::from(Scenario {
             name: "two-detectors".to_owned(),
             duration: Nanos::from_secs(seconds),
             warmup: Nanos::from_secs(1),
@@ -94,7 +96,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             sim_contention: 0.0,
             expect: Vec::new(),
             tenants,
-        },
+        }),
     }
 }
 
@@ -159,8 +161,8 @@ pub(crate) fn demo(seconds: i64) -> (Manifest, Vec<Event>) {
         seconds,
         vec![tenant("camera", 30.0, 33.0), tenant("lidar", 10.0, 100.0)],
     );
-    manifest.scenario.baseline.alone = true;
-    manifest.scenario.expect = [
+    manifest.plan().baseline.alone = true;
+    manifest.plan().expect = [
         "camera.response.p99 < 33ms",
         "lidar.miss_rate < 1%",
         "camera.throughput >= 29.5",

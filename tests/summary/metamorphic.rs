@@ -12,6 +12,7 @@ use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 use serde_json::Value;
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, ms};
 
 const SECONDS: i64 = 40;
@@ -23,9 +24,9 @@ fn run(seed: u64) -> (Manifest, Vec<Event>) {
         made_up::tenant("lidar", 12.0, 60.0),
     ];
     let mut manifest = made_up::manifest(SECONDS, tenants);
-    manifest.scenario.clock = ClockKind::Virtual;
-    manifest.scenario.baseline.alone = true;
-    manifest.scenario.sim_contention = 0.5;
+    manifest.plan().clock = ClockKind::Virtual;
+    manifest.plan().baseline.alone = true;
+    manifest.plan().sim_contention = 0.5;
     let member = |tenant: u16, hz: f64, median_ms: f64, phase: u64| SimTenant {
         tenant,
         model: LatencyModel::LogNormal {
@@ -173,7 +174,7 @@ fn twice_the_time_gives_twice_each_time_and_the_same_ratios() {
         .map(|event| with_times(event, |stamp| Stamp(stamp.0 * 2), |time| time * 2))
         .collect();
     let mut twice = manifest.clone();
-    let scenario = &mut twice.scenario;
+    let scenario = twice.plan();
     (scenario.duration, scenario.warmup) = (scenario.duration * 2, scenario.warmup * 2);
     for tenant in &mut scenario.tenants {
         tenant.deadline = tenant.deadline.map(|deadline| deadline * 2);
@@ -202,7 +203,7 @@ fn another_beginning_changes_no_figure() {
 fn other_names_change_nothing_but_the_names() {
     let (manifest, events) = run(3);
     let mut renamed = manifest.clone();
-    for (tenant, name) in renamed.scenario.tenants.iter_mut().zip(["kamera", "laser"]) {
+    for (tenant, name) in renamed.plan().tenants.iter_mut().zip(["kamera", "laser"]) {
         tenant.name = name.to_owned();
     }
     for (tenant, name) in renamed.tenants.iter_mut().zip(["kamera", "laser"]) {
@@ -232,7 +233,7 @@ fn the_order_in_which_records_of_different_tenants_come_changes_nothing() {
 fn the_order_of_tenants_in_the_scenario_changes_no_figure_of_a_tenant() {
     let (manifest, events) = run(5);
     let mut other = manifest.clone();
-    other.scenario.tenants.reverse();
+    other.plan().tenants.reverse();
     other.tenants.reverse();
     let swapped: Vec<Event> = events
         .iter()
@@ -261,10 +262,7 @@ fn the_order_of_tenants_in_the_scenario_changes_no_figure_of_a_tenant() {
 fn a_tenant_that_does_nothing_changes_no_figure_of_the_others() {
     let (manifest, events) = run(6);
     let mut with_idle = manifest.clone();
-    with_idle
-        .scenario
-        .tenants
-        .push(made_up::tenant("idle", 30.0, 33.0));
+    with_idle.plan().tenants.push(made_up::tenant("idle", 30.0, 33.0));
     let mut idle = with_idle.tenants[0].clone();
     idle.name = "idle".to_owned();
     with_idle.tenants.push(idle);

@@ -8,6 +8,7 @@ use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
+use crate::common::planned::Planned as _;
 use crate::summary::{made_up, power, submission};
 
 fn rendered(summary: &Summary, style: &Style) -> String {
@@ -54,23 +55,20 @@ fn powered() -> Summary {
 /// Everything at once that can be said against a run.
 fn troubled() -> Summary {
     let (mut manifest, mut events) = made_up::demo(10);
+    manifest.plan().expect.push("lidar.slowdown.p99 < 1.5".to_owned());
+    manifest.plan().expect.push("lidar.dropped == 0".to_owned());
+    manifest.plan().tenants[1].name = "a-lidar-on-the-roof-with-a-long-name".to_owned();
+    manifest.plan().expect.retain(|line| line.starts_with("camera"));
     manifest
-        .scenario
-        .expect
-        .push("lidar.slowdown.p99 < 1.5".to_owned());
-    manifest.scenario.expect.push("lidar.dropped == 0".to_owned());
-    manifest.scenario.tenants[1].name = "a-lidar-on-the-roof-with-a-long-name".to_owned();
-    manifest.scenario.expect.retain(|line| line.starts_with("camera"));
-    manifest
-        .scenario
+        .plan()
         .expect
         .push("a-lidar-on-the-roof-with-a-long-name.dropped == 0".to_owned());
     manifest
-        .scenario
+        .plan()
         .expect
         .push("camera.response.p99_9 < 50ms".to_owned());
     manifest
-        .scenario
+        .plan()
         .expect
         .push("camera.response.p50 < 14.5ms".to_owned());
     for event in &mut events {

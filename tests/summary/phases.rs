@@ -9,6 +9,7 @@ use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
+use crate::common::planned::Planned as _;
 use crate::summary::interference::{Run, busy, manifest, rendered, sim, streams};
 use crate::summary::made_up;
 
@@ -24,8 +25,8 @@ fn codes(summary: &Summary) -> Vec<&str> {
 /// Each alone, and then both for 10 s, on a device that is divided evenly.
 fn pair(a: &SimTenant, b: &SimTenant) -> Summary {
     let mut manifest = manifest(&["a", "b"], streams());
-    manifest.scenario.baseline.alone = true;
-    for tenant in &mut manifest.scenario.tenants {
+    manifest.plan().baseline.alone = true;
+    for tenant in &mut manifest.plan().tenants {
         tenant.arrival = Arrival::Closed;
     }
     let mut run = Run::of(&manifest, 1);
@@ -93,7 +94,7 @@ fn beside_a_tenant_that_completed_nothing_nothing_is_compared() {
 #[test]
 fn a_step_or_a_baseline_that_drops_is_shown_and_limits_the_run() {
     let mut manifest = manifest(&["camera"], None);
-    manifest.scenario.sweep = Some(Sweep {
+    manifest.plan().sweep = Some(Sweep {
         tenant: "camera".into(),
         hz: vec![50.0, 125.0],
         closed: false,
@@ -134,7 +135,7 @@ fn a_step_or_a_baseline_that_drops_is_shown_and_limits_the_run() {
 #[test]
 fn failures_and_late_releases_of_a_baseline_are_told_by_phase() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     let mut lines = Vec::new();
     for event in &mut events {
         let Event::Frame(frame) = event else { continue };
@@ -178,7 +179,7 @@ fn failures_and_late_releases_of_a_baseline_are_told_by_phase() {
 #[test]
 fn a_miss_alone_is_shown_and_is_a_result_as_it_is_in_the_measurement() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     for event in &mut events {
         if let Event::Frame(frame) = event
             && frame.phase == Phase::Alone
@@ -222,7 +223,7 @@ fn each_phase_draws_anew_and_the_same_again_when_it_is_repeated() {
 #[test]
 fn a_source_that_ends_in_a_phase_is_advised_upon_as_such() {
     let mut manifest = manifest(&["a", "b"], streams());
-    for tenant in &mut manifest.scenario.tenants {
+    for tenant in &mut manifest.plan().tenants {
         tenant.arrival = Arrival::Closed;
     }
     let mut run = Run::of(&manifest, 1);
@@ -248,7 +249,7 @@ fn a_source_that_ends_in_a_phase_is_advised_upon_as_such() {
 /// A sweep whose steps all drop frames.
 fn dropping(steps: u32) -> Summary {
     let mut manifest = manifest(&["camera"], None);
-    manifest.scenario.sweep = Some(Sweep {
+    manifest.plan().sweep = Some(Sweep {
         tenant: "camera".into(),
         hz: vec![125.0; steps as usize],
         closed: false,
@@ -289,13 +290,13 @@ fn four_phases_are_named_and_of_more_their_number() {
 #[test]
 fn releases_are_late_or_not_by_the_arrival_that_a_step_has() {
     let mut manifest = manifest(&["camera", "lidar"], None);
-    manifest.scenario.clock = jetlag::scenario::ClockKind::Real;
-    manifest.scenario.sweep = Some(Sweep {
+    manifest.plan().clock = jetlag::scenario::ClockKind::Real;
+    manifest.plan().sweep = Some(Sweep {
         tenant: "camera".into(),
         hz: vec![50.0],
         closed: true,
     });
-    manifest.scenario.tenants[1].arrival = Arrival::Closed;
+    manifest.plan().tenants[1].arrival = Arrival::Closed;
     let mut run = Run::of(&manifest, 3);
     for (phase, hz) in [(Phase::Together, Some(50.0)), (Phase::Other(1), None)] {
         let arrival = hz.map_or(Arrival::Closed, made_up::periodic);

@@ -7,6 +7,7 @@ use jetlag::record::{
 };
 use jetlag::units::Nanos;
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, START};
 
 /// A line of power: what it means, and what it reads at a time (in seconds from the measured start).
@@ -68,7 +69,7 @@ pub(crate) fn powered(lines: &[Line], seconds: i64) -> Summary {
 
 fn with_power(lines: &[Line], seconds: i64) -> (Manifest, Vec<Event>) {
     let (mut manifest, mut events) = made_up::demo(seconds);
-    manifest.scenario.baseline.idle = Some(Nanos::from_secs(4));
+    manifest.plan().baseline.idle = Some(Nanos::from_secs(4));
     events.extend(record(lines, seconds));
     (manifest, events)
 }

@@ -6,15 +6,16 @@ use jetlag::report::{Style, json, text};
 use jetlag::scenario::BackendChoice;
 use jetlag::units::Nanos;
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, START};
 
 /// The demo on a backend with a device, of which the camera's host was still submitting for this part of *compute*.
 pub(crate) fn submitted(backend: &str, share: Option<f64>, may_wait: Option<bool>) -> Summary {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.scenario.expect.clear();
+    manifest.plan().expect.clear();
     manifest.tenants[0].backend = backend.to_owned();
     if backend == "tensorrt" {
-        manifest.scenario.tenants[0].backend = BackendChoice::TensorRt {
+        manifest.plan().tenants[0].backend = BackendChoice::TensorRt {
             build: Vec::new(),
             plans: Vec::new(),
             profile: false,

@@ -9,6 +9,7 @@ use rand_distr::{Distribution, Exp, LogNormal, Uniform};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::SeedableRng;
 
+use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, frame, ms, tenant};
 
 /// `n` response times from a distribution in milliseconds.
@@ -145,7 +146,7 @@ fn a_slowdown_of_known_factor_is_recovered_within_its_interval() {
     let factor = 1.7;
     let distribution = LogNormal::new(8f64.ln(), 0.2).unwrap();
     let mut manifest = made_up::manifest(20, vec![tenant("camera", 100.0, 33.0)]);
-    manifest.scenario.baseline.alone = true;
+    manifest.plan().baseline.alone = true;
     let mut events = Vec::new();
     for (phase, factor, seed) in [(Phase::Alone, 1.0, 1), (Phase::Together, factor, 2)] {
         for (i, took) in (0..).zip(drawn(distribution, 2000, seed)) {

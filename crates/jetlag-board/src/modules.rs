@@ -223,11 +223,11 @@ pub enum Feeds {
     Io,
 }
 
-static MODULES: LazyLock<Result<Vec<Module>, String>> = LazyLock::new(|| {
+static MODULES: LazyLock<Result<Vec<Module>, ron::error::SpannedError>> = LazyLock::new(|| {
     let extensions =
         ron::extensions::Extensions::UNWRAP_NEWTYPES | ron::extensions::Extensions::IMPLICIT_SOME;
     let options = ron::Options::default().with_default_extension(extensions);
-    options.from_str(TABLE).map_err(|error| error.to_string())
+    options.from_str(TABLE)
 });
 
 /// All modules of the table.

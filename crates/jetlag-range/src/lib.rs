@@ -33,6 +33,7 @@ mod recording;
 mod tenant;
 pub mod trace;
 mod track;
+mod unbalanced;
 mod writing;
 
 pub use recording::{RangeError, Recording};

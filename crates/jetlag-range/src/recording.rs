@@ -13,10 +13,10 @@ use super::tenant::Tenant;
 use super::track::{Track, Troubles, now};
 use super::writing::{Feed, Writing};
 use jetlag_board::Roots;
-use jetlag_record::scenario::{self, Arrival, BackendChoice, Scenario};
-use jetlag_record::units::Nanos;
 use jetlag_record::writer::{RecordError, RunWriter};
-use jetlag_record::{APPLICATION_BACKEND, Device, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, TenantManifest};
+use jetlag_record::{
+    APPLICATION_BACKEND, ApplicationTenant, Device, Manifest, SCHEMA_MINOR, Subject, TenantManifest,
+};
 
 /// Items that fit between two visits: six million a second.
 const CAPACITY: usize = 1 << 16;
@@ -162,26 +162,13 @@ impl Drop for Recording {
 /// What is known of an application: its name, its tenants, and the machine's own words.
 fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH);
-    let of_application = |tenant: &Tenant| scenario::Tenant {
-        // A scenario has no word for it; what executed is in the tenant's manifest.
-        backend_reason: Some("an application's own code".to_owned()),
-        arrival: tenant.hz.map_or(Arrival::Closed, |hz| Arrival::Periodic {
-            hz,
-            phase: Nanos::ZERO,
-            jitter: Nanos::ZERO,
-        }),
-        deadline: tenant.deadline,
-        ..scenario::Tenant::of_backend(&tenant.name, BackendChoice::Null)
-    };
+    let subject = Subject::Name(name.to_owned());
     Manifest {
-        schema_major: SCHEMA_MAJOR,
+        schema_major: subject.schema_major(),
         schema_minor: SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: jetlag_board::command_line(),
-        scenario: Scenario {
-            tenants: tenants.iter().map(of_application).collect(),
-            ..Scenario::empty(name)
-        },
+        subject,
         tenants: tenants
             .iter()
             .map(|tenant| TenantManifest {
@@ -193,6 +180,10 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                 networks: Vec::new(),
                 source: "ranges of an application".to_owned(),
                 submission_may_wait: None,
+                application: Some(ApplicationTenant {
+                    hz: tenant.hz,
+                    deadline: tenant.deadline,
+                }),
             })
             .collect(),
         machine: jetlag_board::facts(&Roots::system()),

@@ -9,9 +9,10 @@ use rtrb::Consumer;
 
 use super::tenant::Tenant;
 use super::track::{Item, Troubles, now};
+use super::unbalanced::Unbalanced;
 use jetlag_record::units::{Nanos, Stamp};
 use jetlag_record::writer::{RecordError, RunWriter};
-use jetlag_record::{EndReason, Finding, FrameRecord, Outcome, Phase, PhaseRecord, RangeRecord, Stage};
+use jetlag_record::{EndReason, FrameRecord, Outcome, Phase, PhaseRecord, RangeRecord, Stage};
 
 /// Time between visits.
 const VISIT: Duration = Duration::from_millis(10);
@@ -146,15 +147,12 @@ impl Writing {
             })?;
             let unbalanced = sum(|troubles| &troubles.unbalanced);
             if unbalanced > 0 {
-                self.writer.finding(&Finding {
-                    code: "unbalanced-ranges".to_owned(),
-                    tenant: Some(progress.tenant.name.clone()),
-                    message: format!(
-                        "{unbalanced} ranges were popped without a push, or never popped; the times of those around them may \
-                         be wrong."
-                    ),
-                    advice: "Use guards (`range`, `batch`), which end with their scope.".to_owned(),
-                })?;
+                let tenant = progress.tenant.name.as_str();
+                let unbalanced = Unbalanced {
+                    tenant,
+                    ranges: unbalanced,
+                };
+                self.writer.finding(&unbalanced.into())?;
             }
         }
         self.writer.finish().map(drop)

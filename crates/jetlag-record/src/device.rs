@@ -90,7 +90,7 @@ impl Manifest {
     /// What each tenant was executed on, in order.
     pub fn devices(&self) -> Vec<Device> {
         let device = |(number, tenant): (usize, &TenantManifest)| {
-            let asked = self.scenario.tenants.get(number);
+            let asked = self.scenario().and_then(|scenario| scenario.tenants.get(number));
             tenant
                 .device
                 .unwrap_or_else(|| Device::by_name(&tenant.backend, asked))

@@ -48,12 +48,13 @@ pub use device::Device;
 pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NodeRecord, RangeRecord};
 pub use frame::{DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
-    APPLICATION_BACKEND, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, TenantManifest,
+    APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, Subject,
+    TenantManifest,
 };
 pub use measurand::{Measurand, Part, Quantity};
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
-pub use schema::{SCHEMA_MAJOR, SCHEMA_MINOR};
+pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};
 pub use signal::{
     Averaging, IDLE_WINDOW, RECORDING_WINDOW, RailRole, SampleRecord, SignalRecord, WindowRecord,
 };

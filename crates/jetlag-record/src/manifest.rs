@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device};
 use crate::scenario::Scenario;
-use crate::units::Stamp;
+use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
+use crate::units::{Nanos, Stamp};
 
 /// The backend of a tenant that is an application's own code, marked with `jetlag::range`.
 pub const APPLICATION_BACKEND: &str = "application";
@@ -14,7 +15,7 @@ pub const APPLICATION_BACKEND: &str = "application";
 /// What is needed to understand and to repeat a run; written before anything starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// A reader refuses a larger one.
+    /// A reader refuses a larger one. [`Subject::schema_major`] says which it is.
     pub schema_major: u32,
     /// Larger where fields were added.
     pub schema_minor: u32,
@@ -22,8 +23,9 @@ pub struct Manifest {
     pub jetlag_version: String,
     /// The command as it was given.
     pub command_line: Vec<String>,
-    /// What was to be done, every default filled in.
-    pub scenario: Scenario,
+    /// The scenario that was run, or a name where there was none.
+    #[serde(flatten)]
+    pub subject: Subject,
     /// One for each tenant, in order.
     pub tenants: Vec<TenantManifest>,
     /// Facts of the machine by name: `cpu`, `cores`, `memory`, `kernel`, `os`, `gpu`, ….
@@ -32,6 +34,59 @@ pub struct Manifest {
     pub anchor: Stamp,
     /// … and the same moment in nanoseconds since 1970 (0 under the virtual clock).
     pub anchor_unix_ns: i64,
+}
+
+/// What a run file is of: one of the two entries `scenario` and `name` of the manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    /// What was to be done, every default filled in.
+    Scenario(Box<Scenario>),
+    /// The name of a recording that followed no scenario: an application's own ranges, or the sensors of a machine.
+    /// jetlag up to version 1.7 of the format wrote a scenario for these as well.
+    Name(String),
+}
+
+impl Subject {
+    /// The major version of a file of this subject: a reader of version 1 needs a scenario.
+    pub fn schema_major(&self) -> u32 {
+        match self {
+            Subject::Scenario(_) => SCHEMA_MAJOR,
+            Subject::Name(_) => SCHEMA_MAJOR_WITHOUT_SCENARIO,
+        }
+    }
+}
+
+impl From<Scenario> for Subject {
+    fn from(scenario: Scenario) -> Self {
+        Subject::Scenario(Box::new(scenario))
+    }
+}
+
+impl Manifest {
+    /// Names the run.
+    pub fn name(&self) -> &str {
+        match &self.subject {
+            Subject::Scenario(scenario) => &scenario.name,
+            Subject::Name(name) => name,
+        }
+    }
+
+    /// The scenario, where there was one.
+    pub fn scenario(&self) -> Option<&Scenario> {
+        match &self.subject {
+            Subject::Scenario(scenario) => Some(scenario),
+            Subject::Name(_) => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn scenario_mut(&mut self) -> Option<&mut Scenario> {
+        match &mut self.subject {
+            Subject::Scenario(scenario) => Some(scenario),
+            Subject::Name(_) => None,
+        }
+    }
 }
 
 /// The fact of [`Manifest::machine`] that tells how tenants in processes of their own shared the GPU: `time-sliced`, or
@@ -68,6 +123,18 @@ pub struct TenantManifest {
     /// `None` where nothing is submitted, and in files before version 1.5.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub submission_may_wait: Option<bool>,
+    /// What an application said about it; `None` for tenants of a scenario, which says more.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub application: Option<ApplicationTenant>,
+}
+
+/// What an application says about a part of it that it marks with `jetlag::range`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ApplicationTenant {
+    /// The rate at which its batches come; none in a closed loop.
+    pub hz: Option<f64>,
+    /// Batches that take longer are missed.
+    pub deadline: Option<Nanos>,
 }
 
 /// One network file, so that another run can be told to be of the same.

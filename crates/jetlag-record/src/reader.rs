@@ -14,7 +14,7 @@ use crate::container::{Container, Item, Stop, read_up_to};
 pub use crate::container::{Damage, Section};
 use crate::files;
 use crate::ledger::Ledger;
-use crate::schema::{self, MessageKind, SCHEMA_MAJOR};
+use crate::schema::{self, MessageKind, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Bytes, Stamp};
 use crate::{Event, Manifest, message, strings};
 
@@ -414,11 +414,11 @@ fn manifest(
     let found: u32 = major
         .parse()
         .map_err(|_| bad(format!("its version `{major}` is not a number")))?;
-    if found > SCHEMA_MAJOR {
+    if found > SCHEMA_MAJOR_WITHOUT_SCENARIO {
         return Err(ReadError::Newer {
             path: path.to_owned(),
             found,
-            known: SCHEMA_MAJOR,
+            known: SCHEMA_MAJOR_WITHOUT_SCENARIO,
         });
     }
     let (minor, json) = (entry(schema::MANIFEST_MINOR)?, entry(schema::MANIFEST_JSON)?);

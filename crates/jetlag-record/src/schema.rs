@@ -5,6 +5,9 @@
 
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
+/// That of a file without a scenario, which is the newest: a reader of version 1 needs the scenario of the manifest. The
+/// minor version is the same for both.
+pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
 pub const SCHEMA_MINOR: u32 = 7;
 

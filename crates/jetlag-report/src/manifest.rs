@@ -19,8 +19,10 @@ pub fn write(manifest: &Manifest, out: &mut dyn Write, style: &Style) -> io::Res
         ),
     );
     row("command", manifest.command_line.join(" "));
-    row("seed", manifest.scenario.seed.to_string());
-    row("sharing", format!("{:?}", manifest.scenario.sharing));
+    if let Some(scenario) = manifest.scenario() {
+        row("seed", scenario.seed.to_string());
+        row("sharing", format!("{:?}", scenario.sharing));
+    }
     for (fact, value) in &manifest.machine {
         row(fact, value.clone());
     }

@@ -187,7 +187,7 @@ pub(super) fn way_out() -> String {
             .to_owned();
     if !built::FEATURES.contains(&("onnxruntime", true)) {
         way += "; ";
-        way += &built::left_out("ONNX Runtime", "onnxruntime");
+        way += &built::LeftOut::ONNXRUNTIME.to_string();
     }
     way
 }

@@ -9,6 +9,7 @@ mod scatter;
 
 use std::sync::Arc;
 
+use super::fallback::Fallback;
 use super::{KernelError, Network, Port, kernels};
 use crate::backend::{DeviceInput, DeviceStep, HostStep, Program, Step, TensorSpec};
 use crate::gpu::{FIT, Gpu, Module, PILLARS, SCATTER};
@@ -59,17 +60,10 @@ pub(super) fn fold(
     }
     let finding = match staying.first() {
         Some((_, error)) => {
-            let names: Vec<&str> = staying.iter().map(|(name, _)| *name).collect();
-            let names = names.join(" and the ");
-            Some(on_host(
-                &format!("the host does the {names}: {error}"),
-                "Install NVRTC, or set `preprocess: Host`.",
-            ))
+            let steps: Vec<&str> = staying.iter().map(|(name, _)| *name).collect();
+            Some(Fallback::StepsOnHost { steps: &steps, error }.into())
         }
-        None if networks.len() == before => Some(on_host(
-            "no step of its detector has a kernel",
-            "Set `preprocess: Host`.",
-        )),
+        None if networks.len() == before => Some(Fallback::NoStepHasAKernel.into()),
         None => None,
     };
     (folded, finding)
@@ -111,15 +105,6 @@ fn begin(
     program.host_tensors.push(block.clone());
     program.steps.insert(0, Step::Engine(networks.len()));
     networks.push(network);
-}
-
-fn on_host(what: &str, advice: &str) -> Finding {
-    Finding {
-        code: "step-on-host".to_owned(),
-        tenant: None,
-        message: format!("`preprocess: Gpu` was asked for, and {what}."),
-        advice: advice.to_owned(),
-    }
 }
 
 fn f32_port(name: &str, dims: &[usize]) -> Port {

@@ -17,6 +17,7 @@
 )]
 
 mod device_steps;
+mod fallback;
 mod kernels;
 mod lanes;
 mod layout;

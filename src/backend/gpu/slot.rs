@@ -15,6 +15,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::fallback::Fallback;
 use super::layout::{Location, Segment, Tensor, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch, Submitted};
 use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
@@ -229,7 +230,8 @@ impl GpuSlot {
             };
             let can_be_captured = executions.iter().all(|bound| bound.execution.can_be_captured());
             if options.gpu.graph == scenario::Graph::On && !can_be_captured {
-                findings.push(never_captured(options.backend));
+                let backend = options.backend;
+                findings.push(Fallback::NeverCaptured { backend }.into());
             }
             let mut stretch = Stretch::new(
                 gpu,
@@ -411,18 +413,6 @@ fn managed(segment: &Segment, pinned: &[Option<PinnedAddress>]) -> Vec<PinnedAdd
     addresses
         .filter(|address| address.reach() == Reach::Managed)
         .collect()
-}
-
-fn never_captured(backend: &'static str) -> Finding {
-    Finding {
-        code: "no-graph".to_owned(),
-        tenant: None,
-        message: format!(
-            "{backend}'s work is not captured as a CUDA graph, not at all or not while layers are timed, and is enqueued frame \
-             by frame."
-        ),
-        advice: "Set `graph: Off`.".to_owned(),
-    }
 }
 
 fn sum(a: Option<Nanos>, b: Option<Nanos>) -> Option<Nanos> {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::fallback::Fallback;
 use super::layout::{EngineUse, Segment};
 use super::{Execution, Lanes, failed};
 use crate::backend::{BackendError, StageTimes};
@@ -363,7 +364,7 @@ impl Stretch {
                     }
                     Err(error) => {
                         *graph = Captured::No;
-                        findings.push(no_graph(&error));
+                        findings.push(Fallback::NotCaptured { error: &error }.into());
                     }
                 }
             }
@@ -372,16 +373,5 @@ impl Stretch {
             Captured::No => {}
         }
         enqueue(&lanes.compute)
-    }
-}
-
-fn no_graph(error: &BackendError) -> Finding {
-    Finding {
-        code: "no-graph".to_owned(),
-        tenant: None,
-        message: format!(
-            "its work could not be captured as a CUDA graph, and is enqueued frame by frame: {error}."
-        ),
-        advice: "Set `graph: Off`, or build the engine without what cannot be captured.".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::super::outcome::WrongUse;
 use super::super::{calibration, opening};
 use crate::backend::{NetworkSource, TensorSpec};
-use crate::cli::BuildArgs;
+use crate::cli::PlanArgs;
 use crate::engine::manifest::NetworkIdentity;
 use crate::engine::network::{self, NetworkFacts, Port};
 use crate::engine::options::{BuildOptions, Profile, ShapeRange, profiles};
@@ -32,12 +32,51 @@ struct Source {
     is_fixed: bool,
 }
 
-/// The jobs that the arguments come to.
+/// What plans are built of.
+pub(in crate::commands) enum Input {
+    /// One network.
+    Network(PathBuf),
+    /// The networks of a detector.
+    Detector(DetectorRef),
+}
+
+impl Input {
+    /// As the command line has it.
+    ///
+    /// # Errors
+    /// [`WrongUse`] for a file of another kind.
+    pub(super) fn read(text: &str) -> Result<Input, WrongUse> {
+        let is_kind = |extension: &str| {
+            let kind = Path::new(text).extension();
+            kind.is_some_and(|kind| kind.eq_ignore_ascii_case(extension))
+        };
+        match text.strip_prefix("builtin:") {
+            Some(name) => Ok(Input::Detector(DetectorRef::Builtin(name.to_owned()))),
+            None if is_kind("onnx") => Ok(Input::Network(PathBuf::from(text))),
+            None if is_kind("ron") => Ok(Input::Detector(DetectorRef::File(PathBuf::from(text)))),
+            None => {
+                let takes =
+                    "build takes a network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar";
+                Err(WrongUse(format!("{text}: {takes}")))
+            }
+        }
+    }
+
+    /// The detector; none for a network.
+    pub(super) fn detector(&self) -> Option<&DetectorRef> {
+        match self {
+            Input::Network(_) => None,
+            Input::Detector(reference) => Some(reference),
+        }
+    }
+}
+
+/// The jobs that the input and the arguments come to.
 ///
 /// # Errors
 /// [`WrongUse`] for what cannot be; a network or detector that cannot be read.
-pub(super) fn jobs(args: &BuildArgs, options: &BuildOptions) -> anyhow::Result<Vec<Job>> {
-    let sources = sources(&args.input)?;
+pub(super) fn jobs(input: &Input, args: &PlanArgs, options: &BuildOptions) -> anyhow::Result<Vec<Job>> {
+    let sources = sources(input)?;
     let outputs = outputs(args.output.as_deref(), &sources)?;
     let mut jobs = Vec::new();
     for (source, output) in sources.iter().zip(outputs) {
@@ -95,7 +134,7 @@ pub(super) fn jobs(args: &BuildArgs, options: &BuildOptions) -> anyhow::Result<V
 ///
 /// # Errors
 /// Shapes that do not make profiles; calibration of a bare network.
-pub(super) fn options(args: &BuildArgs) -> Result<BuildOptions, WrongUse> {
+pub(super) fn options(input: &Input, args: &PlanArgs) -> Result<BuildOptions, WrongUse> {
     let wrong = |error: crate::engine::options::OptionError| WrongUse(error.to_string());
     let mut compute_capabilities: Vec<u16> = args
         .compute_capabilities
@@ -119,20 +158,20 @@ pub(super) fn options(args: &BuildArgs) -> Result<BuildOptions, WrongUse> {
         gpu_fallback: args.gpu_fallback,
         compute_capabilities,
         plugins: args.plugins.clone(),
-        calibration: calibration(args)?,
+        calibration: calibration(input, args)?,
     })
 }
 
 /// What calibration depends on, in words and hashes: the frames, and the detector that prepares them.
-fn calibration(args: &BuildArgs) -> Result<Option<String>, WrongUse> {
+fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUse> {
     let Some(source) = &args.calibrate else {
         return Ok(None);
     };
     if args.calibration_frames == 0 {
         return Err(WrongUse("--calibration-frames must be at least 1".to_owned()));
     }
-    let spec = match detector_of(&args.input) {
-        Some(DetectorRef::File(path)) => files::read(&path, files::TEXT).unwrap_or_default(),
+    let spec = match input.detector() {
+        Some(DetectorRef::File(path)) => files::read(path, files::TEXT).unwrap_or_default(),
         Some(DetectorRef::Builtin(name)) => {
             format!("{name} of jetlag {}", env!("CARGO_PKG_VERSION")).into_bytes()
         }
@@ -148,34 +187,18 @@ fn calibration(args: &BuildArgs) -> Result<Option<String>, WrongUse> {
     )))
 }
 
-/// The detector that the input names; none for a network.
-pub(super) fn detector_of(input: &str) -> Option<DetectorRef> {
-    match input.strip_prefix("builtin:") {
-        Some(name) => Some(DetectorRef::Builtin(name.to_owned())),
-        None => is_kind(input, "ron").then(|| DetectorRef::File(PathBuf::from(input))),
-    }
-}
-
-fn is_kind(input: &str, extension: &str) -> bool {
-    Path::new(input)
-        .extension()
-        .is_some_and(|kind| kind.eq_ignore_ascii_case(extension))
-}
-
-fn sources(input: &str) -> anyhow::Result<Vec<Source>> {
-    if is_kind(input, "onnx") {
-        let network = NetworkSource::File(PathBuf::from(input));
-        return Ok(vec![Source {
-            network,
-            fed: Vec::new(),
-            is_fixed: false,
-        }]);
-    }
-    let Some(reference) = detector_of(input) else {
-        let takes = "build takes a network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar";
-        return Err(WrongUse(format!("{input}: {takes}")).into());
+fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
+    let reference = match input {
+        Input::Network(path) => {
+            return Ok(vec![Source {
+                network: NetworkSource::File(path.clone()),
+                fed: Vec::new(),
+                is_fixed: false,
+            }]);
+        }
+        Input::Detector(reference) => reference,
     };
-    let detector = opening::detector(&reference).map_err(WrongUse)?;
+    let detector = opening::detector(reference).map_err(WrongUse::because)?;
     let (fed, is_fixed) = (
         detector.program.host_tensors,
         detector.input == ContentKind::Image,

@@ -24,7 +24,7 @@ use crate::commands::threads::named;
 use crate::record::wire::{Inbox, Message, WireError};
 use crate::record::{Event, PhaseRecord};
 use crate::scenario::Scenario;
-use crate::tenant::pipeline::lost_detections;
+use crate::tenant::mishap::Mishap;
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
 
 /// Lines of a process that are kept.
@@ -43,8 +43,33 @@ pub(super) enum News {
         /// Records that are known to be lost.
         lost: u64,
         /// What was wrong with what came last.
-        problem: Option<String>,
+        problem: Option<WireError>,
     },
+}
+
+/// Why a process gave no answer that is understood.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAnswer {
+    /// It said something else.
+    #[error("its process answers `{text}`: {error}")]
+    Unknown { text: String, error: serde_json::Error },
+    /// It said nothing.
+    #[error("its process ended before it was prepared: {last_words}")]
+    Ended { last_words: String },
+}
+
+/// How a process ended that did not end as it should.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadEnd {
+    /// With an exit code of its own, or by a signal.
+    #[error("{last_words}")]
+    Failed { last_words: String },
+    /// The system does not tell.
+    #[error(transparent)]
+    Unknown(#[from] std::io::Error),
+    /// Only when it was made to.
+    #[error("it did not end within {} s and was killed", ENDS_WITHIN.as_secs())]
+    Killed,
 }
 
 /// A tenant's process.
@@ -117,20 +142,19 @@ impl TenantProcess {
         self.orders.write_all(format!("{line}\n").as_bytes())
     }
 
-    /// Waits until it is prepared, or says why it is not.
-    pub(super) fn answer(&mut self) -> Result<Answer, String> {
+    /// Waits until it is ready, or says why it is not.
+    pub(super) fn answer(&mut self) -> Result<Answer, NoAnswer> {
         let came = match &mut self.inbox {
             Some(inbox) => inbox.receive(),
             None => Ok(None),
         };
         match came {
             Ok(Some(Message::Text(text))) => {
-                serde_json::from_str(&text).map_err(|error| format!("its process answers `{text}`: {error}"))
+                serde_json::from_str(&text).map_err(|error| NoAnswer::Unknown { text, error })
             }
-            _ => Err(format!(
-                "its process ended before it was prepared: {}",
-                self.last_words()
-            )),
+            _ => Err(NoAnswer::Ended {
+                last_words: self.last_words(),
+            }),
         }
     }
 
@@ -213,20 +237,19 @@ impl TenantProcess {
     }
 
     /// Lets it end after its last phase; whether it did so by itself and as it should.
-    pub(super) fn finish(&mut self) -> Result<(), String> {
+    pub(super) fn finish(&mut self) -> Result<(), BadEnd> {
         // The end of its orders; it is an error only where it is gone.
         let _ = self.orders.shutdown(Shutdown::Write);
         let ended = match self.wait(ENDS_WITHIN) {
             Some(Ok(status)) if status.success() => Ok(()),
-            Some(Ok(_)) => Err(self.last_words()),
-            Some(Err(error)) => Err(error.to_string()),
+            Some(Ok(_)) => Err(BadEnd::Failed {
+                last_words: self.last_words(),
+            }),
+            Some(Err(error)) => Err(error.into()),
             None => {
                 self.kill();
                 let _ = self.process.wait();
-                Err(format!(
-                    "it did not end within {} s and was killed",
-                    ENDS_WITHIN.as_secs()
-                ))
+                Err(BadEnd::Killed)
             }
         };
         if let Some(reader) = self.reader.take() {
@@ -300,10 +323,7 @@ impl Listener {
         // What was cut off may have been a record of its last moment.
         let lost = self.sink.take_lost() + u64::from(matches!(end, Some(WireError::Cut)));
         let problem = end.filter(|end| !matches!(end, WireError::Cut));
-        self.tell(News::Gone {
-            lost,
-            problem: problem.map(|problem| problem.to_string()),
-        });
+        self.tell(News::Gone { lost, problem });
     }
 
     fn take(&mut self, message: Message) {
@@ -316,7 +336,7 @@ impl Listener {
                 if lists > 0 {
                     let _ = self
                         .notes
-                        .send(Event::Finding(lost_detections(&self.name, lists)));
+                        .send(Event::Finding(Mishap::LostDetections { lists }.of(&self.name)));
                 }
                 self.tell(News::Ended(record));
             }

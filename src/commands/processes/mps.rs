@@ -77,21 +77,31 @@ impl Service {
     }
 }
 
-/// Whether a daemon listens in this pipe directory; else why it is taken that none does.
-fn daemon(folder: &Path) -> Result<(), String> {
+/// Why it is taken that no daemon listens in a pipe directory.
+#[derive(Debug, thiserror::Error)]
+enum NoDaemon {
+    #[error("{} does not exist", .0.display())]
+    NoSocket(PathBuf),
+    #[error("{} belongs to a daemon that has ended", .0.display())]
+    Ended(PathBuf),
+    #[error("this user cannot access {}", .0.display())]
+    Denied(PathBuf),
+    #[error("{}: {error}", control.display())]
+    Other { control: PathBuf, error: std::io::Error },
+}
+
+/// Whether a daemon listens in this pipe directory.
+fn daemon(folder: &Path) -> Result<(), NoDaemon> {
     let control = folder.join("control");
     match UnixStream::connect(&control) {
         Ok(_) => Ok(()),
         Err(error) => match error.kind() {
-            ErrorKind::NotFound => Err(format!("{} does not exist", control.display())),
-            ErrorKind::ConnectionRefused => Err(format!(
-                "{} belongs to a daemon that has ended",
-                control.display()
-            )),
-            ErrorKind::PermissionDenied => Err(format!("this user cannot access {}", control.display())),
+            ErrorKind::NotFound => Err(NoDaemon::NoSocket(control)),
+            ErrorKind::ConnectionRefused => Err(NoDaemon::Ended(control)),
+            ErrorKind::PermissionDenied => Err(NoDaemon::Denied(control)),
             // Somebody listens, with another kind of socket than ours.
             _ if error.raw_os_error() == Some(rustix::io::Errno::PROTOTYPE.raw_os_error()) => Ok(()),
-            _ => Err(format!("{}: {error}", control.display())),
+            _ => Err(NoDaemon::Other { control, error }),
         },
     }
 }
@@ -127,12 +137,12 @@ mod tests {
     fn a_daemon_is_one_that_answers() {
         let folder = tempfile::tempdir().unwrap();
         let none = daemon(folder.path()).unwrap_err();
-        assert!(none.contains("does not exist"), "{none}");
+        assert!(matches!(none, NoDaemon::NoSocket(_)), "{none}");
         let listening = UnixListener::bind(folder.path().join("control")).unwrap();
-        assert_eq!(daemon(folder.path()), Ok(()));
+        assert!(daemon(folder.path()).is_ok());
         drop(listening);
         let left = daemon(folder.path()).unwrap_err();
-        assert!(left.contains("has ended"), "{left}");
+        assert!(matches!(left, NoDaemon::Ended(_)), "{left}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::record::TenantManifest;
 use crate::scenario::{Arrival, Scenario};
 use crate::tenant::PhasePlan;
 
-/// The first line to a process: what it is to prepare.
+/// The first line to a process: the tenant that it is to run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::commands) struct Setup {
     pub(in crate::commands) scenario: Scenario,
@@ -17,7 +17,7 @@ pub(in crate::commands) struct Setup {
 /// A process's answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::commands) enum Answer {
-    /// It is prepared and waits for orders.
+    /// It is ready and waits for orders.
     Ready {
         manifest: TenantManifest,
         /// Why it cannot run, where the others go on without it.

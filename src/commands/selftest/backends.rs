@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::boxes::{HALF_PRECISION, OTHER_LIBRARY, SAME_PLAN};
-use super::networks::{Base, CONTEXTS, On, Reference, Run, Way};
+use super::networks::{Base, CONTEXTS, NoBase, On, Reference, Run, Way};
 use super::session::{Session, Tools};
 use crate::board::modules;
 use crate::cli::SelftestGroup as Group;
@@ -29,7 +29,7 @@ const PLAINEST: &str = "at depth 1, copied, without a graph";
 
 /// Runs that others are compared with, and why there are none.
 pub(super) struct Known {
-    pub(super) base: Result<Base, String>,
+    pub(super) base: Result<Base, NoBase>,
     /// The cpu backend's.
     cpu: Option<Result<Run, Verdict>>,
     /// Whether TensorRT runs the tenants here; none where it was not tried.
@@ -37,7 +37,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn new(base: Result<Base, String>) -> Known {
+    pub(super) fn new(base: Result<Base, NoBase>) -> Known {
         Known {
             base,
             cpu: None,
@@ -50,7 +50,7 @@ impl Known {
         let base = self
             .base
             .as_ref()
-            .map_err(|why| Verdict::not_applicable(why.clone()))?;
+            .map_err(|why| Verdict::not_applicable(why.to_string()))?;
         let run = self
             .cpu
             .get_or_insert_with(|| base.run(tools, &Way::new("boxes", On::Cpu), limit));
@@ -149,7 +149,7 @@ fn on_host(session: &mut Session<'_>, known: &mut Known, group: Group, ways: &[W
             let references: Vec<Reference<'_>> = known.cpu_reference(OTHER_LIBRARY).into_iter().collect();
             match &known.base {
                 Ok(base) => base.judged(tools, way, &references, limit).0,
-                Err(why) => Verdict::not_applicable(why.clone()),
+                Err(why) => Verdict::not_applicable(why.to_string()),
             }
         })?;
     }
@@ -283,7 +283,7 @@ fn on_gpu(
             let cpu = known.cpu(tools, limit).err();
             let base = match &known.base {
                 Ok(base) => base,
-                Err(why) => return Verdict::not_applicable(why.clone()),
+                Err(why) => return Verdict::not_applicable(why.to_string()),
             };
             let mut references: Vec<Reference<'_>> = known.cpu_reference(OTHER_LIBRARY).into_iter().collect();
             references.extend(plainest.as_ref().map(|run| Reference {
@@ -315,9 +315,9 @@ fn skip(session: &mut Session<'_>, group: Group, ways: &[Way], why: &str) -> any
 }
 
 /// Why nothing runs on TensorRT here.
-fn no_tensorrt(tools: &Tools<'_>, base: &Result<Base, String>) -> Option<String> {
+fn no_tensorrt(tools: &Tools<'_>, base: &Result<Base, NoBase>) -> Option<String> {
     match base {
-        Err(why) => Some(why.clone()),
+        Err(why) => Some(why.to_string()),
         Ok(base) if base.has_plans() => lacks(tools, &["cuda", "tensorrt"]),
         Ok(_) => lacks(tools, &["cuda", "tensorrt", "tensorrt-builder"]),
     }
@@ -446,7 +446,7 @@ fn loosely(
         let references: Vec<Reference<'_>> = known.cpu_reference(HALF_PRECISION).into_iter().collect();
         match &known.base {
             Ok(base) => base.judged(tools, way, &references, limit).0,
-            Err(why) => Verdict::not_applicable(why.clone()),
+            Err(why) => Verdict::not_applicable(why.to_string()),
         }
     })?;
     Ok(())
@@ -467,7 +467,7 @@ pub(super) fn dla(session: &mut Session<'_>, known: &mut Known) -> anyhow::Resul
             Some(format!("the number of DLAs of {} is not known", module.name))
         }
         (Some(_), Ok(base)) if !base.is_demo() => Some("only for the demo".to_owned()),
-        (Some(_), Err(why)) => Some(why.clone()),
+        (Some(_), Err(why)) => Some(why.to_string()),
         (Some(_), Ok(_)) => no_tensorrt(&session.tools, &known.base),
     };
     for core in 0..module.and_then(cores).unwrap_or(1).max(1) {

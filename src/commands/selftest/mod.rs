@@ -42,7 +42,7 @@ use crate::show::selftest as report;
 use crate::units::{Nanos, parse_duration};
 use backends::Known;
 use child::Program;
-use networks::Base;
+use networks::{Base, NoBase};
 pub(super) use probe::run as probe;
 use session::{Session, Tools};
 
@@ -122,7 +122,7 @@ fn asked(args: &SelftestArgs) -> Option<report::Fact> {
 fn try_all(
     session: &mut Session<'_>,
     args: &SelftestArgs,
-    base: Result<Base, String>,
+    base: Result<Base, NoBase>,
     examined: machine::Examined,
     before: &sensors::OverCurrent,
 ) -> anyhow::Result<()> {

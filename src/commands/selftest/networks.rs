@@ -107,6 +107,17 @@ pub(super) struct Reference<'a> {
     pub(super) closeness: Closeness,
 }
 
+/// Why there is nothing to run.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(super) enum NoBase {
+    /// The demo did not answer what it is; what was seen instead.
+    #[error("{0}")]
+    Untold(String),
+    /// This jetlag has none, in its own words.
+    #[error("there is no demo: {0}")]
+    NoDemo(String),
+}
+
 impl Base {
     /// The demo, or the scenario that the user names.
     ///
@@ -115,7 +126,7 @@ impl Base {
     pub(super) fn resolve(
         tools: &Tools<'_>,
         scenario: Option<&PathBuf>,
-    ) -> anyhow::Result<Result<Base, String>> {
+    ) -> anyhow::Result<Result<Base, NoBase>> {
         let path = scenario.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
         let mut arguments = match &path {
             Some(path) => vec!["run".to_owned(), path.display().to_string()],
@@ -124,7 +135,7 @@ impl Base {
         arguments.push("--dry-run".to_owned());
         let ended = match tools.jetlag(&arguments, Duration::from_secs(30)) {
             Ok(ended) => ended,
-            Err(verdict) => return Ok(Err(verdict.seen)),
+            Err(verdict) => return Ok(Err(NoBase::Untold(verdict.seen))),
         };
         let resolved: Option<Scenario> = match ended.code() {
             Some(0) => serde_json::from_str(&ended.out).ok(),
@@ -133,7 +144,7 @@ impl Base {
         let Some(resolved) = resolved else {
             return match path {
                 Some(_) => Err(WrongUse(ended.said()).into()),
-                None => Ok(Err(format!("there is no demo: {}", ended.words()))),
+                None => Ok(Err(NoBase::NoDemo(ended.words()))),
             };
         };
         let is_demo = path.is_none();

@@ -8,7 +8,7 @@ use crate::board::Roots;
 #[cfg(feature = "gpu")]
 use crate::board::libraries;
 #[cfg(not(all(feature = "gpu", feature = "onnxruntime")))]
-use crate::built::left_out;
+use crate::built::LeftOut;
 use crate::clock::{Clock, RealClock};
 use crate::commands::outcome::Outcome;
 use crate::commands::output::print;
@@ -80,12 +80,12 @@ fn onnxruntime(cuda: bool) -> Verdict {
 
 #[cfg(not(feature = "onnxruntime"))]
 fn onnxruntime(_cuda: bool) -> Verdict {
-    Verdict::not_applicable(left_out("ONNX Runtime", "onnxruntime"))
+    Verdict::not_applicable(LeftOut::ONNXRUNTIME.to_string())
 }
 
 #[cfg(not(feature = "gpu"))]
 fn gpu_part(_roots: &Roots, _what: &str) -> Verdict {
-    Verdict::not_applicable(left_out("GPU support (CUDA and TensorRT)", "gpu"))
+    Verdict::not_applicable(LeftOut::GPU.to_string())
 }
 
 #[cfg(feature = "gpu")]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::boxes::Frames;
 use crate::detector::Detection;
-use crate::record::{Event, Outcome, RunReader, SampleRecord};
+use crate::record::{Event, Outcome, ReadError, RunReader, SampleRecord};
 
 /// A run, as far as checks look at it.
 #[derive(Debug, Default)]
@@ -20,15 +20,15 @@ pub(super) struct Recorded {
 
 impl Recorded {
     /// Reads a run file whole.
-    pub(super) fn read(path: &Path) -> Result<Recorded, String> {
-        let mut reader = RunReader::open(path).map_err(|error| error.to_string())?;
+    pub(super) fn read(path: &Path) -> Result<Recorded, ReadError> {
+        let mut reader = RunReader::open(path)?;
         let tenants = &reader.manifest().tenants;
         let classes: Vec<Vec<String>> = tenants.iter().map(|tenant| tenant.classes.clone()).collect();
         let mut frames: Vec<BTreeMap<u64, (u64, u32)>> = vec![BTreeMap::new(); classes.len()];
         let mut detections: Vec<BTreeMap<u64, Vec<Detection>>> = vec![BTreeMap::new(); classes.len()];
         let mut samples = Vec::new();
         for event in reader.by_ref() {
-            match event.map_err(|error| error.to_string())? {
+            match event? {
                 Event::Frame(frame) if frame.outcome == Outcome::Completed => {
                     if let Some(frames) = frames.get_mut(usize::from(frame.tenant)) {
                         frames.insert(frame.sequence, (frame.source_index, frame.detections));

@@ -220,7 +220,7 @@ fn loaded(
     let base = known
         .base
         .as_ref()
-        .map_err(|why| Verdict::not_applicable(why.clone()))?;
+        .map_err(|why| Verdict::not_applicable(why.to_string()))?;
     let mut way = Way::new("load", on.clone())
         .with(format!("duration={SAMPLED}"))
         .with("warmup=1s")

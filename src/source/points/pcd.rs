@@ -1,7 +1,47 @@
 //! The point cloud files of PCL: a header of lines, then points as text or binary.
 //!
 //! Format: <https://pointclouds.org/documentation/tutorials/pcd_file_format.html>. Fields are found by name:
-//! `x`, `y`, `z`, and `intensity` (or `i`), which is 0 where there is none. What is wrong comes back in words.
+//! `x`, `y`, `z`, and `intensity` (or `i`), which is 0 where there is none.
+
+/// What is wrong with a file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum PcdError {
+    #[error(
+        "the header says {points} points, more than {most}: if it is one sweep, raise the source's `max_points`"
+    )]
+    TooManyPoints { points: usize, most: usize },
+    #[error("the header has no DATA line: not a PCD file, or truncated")]
+    NoData,
+    #[error("the header is not text at byte {0}: not a PCD file")]
+    NotText(usize),
+    #[error("{key} is `{found}`: a whole number is expected")]
+    NotANumber { key: String, found: String },
+    #[error("the header has `{0}`, which is not a PCD field")]
+    UnknownKey(String),
+    #[error(
+        "DATA binary_compressed is not supported: convert it with `pcl_convert_pcd_ascii_binary IN OUT 1`"
+    )]
+    Compressed,
+    #[error("DATA is `{0}`: ascii or binary is expected")]
+    UnknownData(String),
+    #[error("the header has neither POINTS nor WIDTH and HEIGHT")]
+    NoPoints,
+    #[error("COUNT of field `{field}` is {count}")]
+    BadCount { field: String, count: String },
+    #[error("field `{0}` has no usable SIZE and TYPE: F4, F8, U1 to U8, I1 to I8")]
+    BadType(String),
+    #[error("field `{axis}` is missing; FIELDS are: {names}")]
+    NoField { axis: &'static str, names: String },
+    #[error("the points are not text: {0}")]
+    PointsNotText(std::str::Utf8Error),
+    #[error("point {row}: `{word}` is not a number")]
+    BadValue { row: usize, word: String },
+    #[error("point {row} has {found} of {wanted} values: the file is truncated")]
+    ShortPoint { row: usize, found: usize, wanted: usize },
+    #[error("contains {found} points, but the header says {wanted}: the file is truncated")]
+    FewerPoints { found: usize, wanted: usize },
+}
 
 /// Where in a point a value lies, and what it is.
 #[derive(Clone, Copy)]
@@ -32,13 +72,11 @@ struct Header {
 }
 
 /// Appends the points of a file, which may have so many.
-pub(super) fn parse(bytes: &[u8], points: &mut Vec<[f32; 4]>, most: usize) -> Result<(), String> {
+pub(super) fn parse(bytes: &[u8], points: &mut Vec<[f32; 4]>, most: usize) -> Result<(), PcdError> {
     let header = Header::parse(bytes)?;
     if header.points > most {
-        return Err(format!(
-            "the header says {} points, more than {most}: if it is one sweep, raise the source's `max_points`",
-            header.points
-        ));
+        let points = header.points;
+        return Err(PcdError::TooManyPoints { points, most });
     }
     let body = &bytes[header.len..];
     match header.data {
@@ -48,17 +86,17 @@ pub(super) fn parse(bytes: &[u8], points: &mut Vec<[f32; 4]>, most: usize) -> Re
 }
 
 impl Header {
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
+    fn parse(bytes: &[u8]) -> Result<Self, PcdError> {
         let (mut names, mut sizes, mut kinds, mut counts) = ("", "", "", "");
         let (mut width, mut height, mut total) = (None, None, None);
         let mut len = 0;
         let data = loop {
             let end = bytes[len..].iter().position(|b| *b == b'\n').map(|n| len + n);
             let Some(end) = end else {
-                return Err("the header has no DATA line: not a PCD file, or truncated".to_owned());
+                return Err(PcdError::NoData);
             };
             let Ok(line) = std::str::from_utf8(&bytes[len..end]) else {
-                return Err(format!("the header is not text at byte {len}: not a PCD file"));
+                return Err(PcdError::NotText(len));
             };
             len = end + 1;
             let (key, rest) = line
@@ -67,9 +105,10 @@ impl Header {
                 .unwrap_or((line.trim(), ""));
             let rest = rest.trim();
             let number = || {
-                rest.parse()
-                    .map(Some)
-                    .map_err(|_| format!("{key} is `{rest}`: a whole number is expected"))
+                rest.parse().map(Some).map_err(|_| PcdError::NotANumber {
+                    key: key.to_owned(),
+                    found: rest.to_owned(),
+                })
             };
             match key {
                 "FIELDS" => names = rest,
@@ -82,25 +121,19 @@ impl Header {
                 "DATA" => break rest,
                 "VERSION" | "VIEWPOINT" | "" => {}
                 _ if key.starts_with('#') => {}
-                _ => return Err(format!("the header has `{key}`, which is not a PCD field")),
+                _ => return Err(PcdError::UnknownKey(key.to_owned())),
             }
         };
         let data = match data {
             "ascii" => Data::Ascii,
             "binary" => Data::Binary,
-            "binary_compressed" => {
-                return Err("DATA binary_compressed is not supported: convert it with \
-                            `pcl_convert_pcd_ascii_binary IN OUT 1`"
-                    .to_owned());
-            }
-            other => return Err(format!("DATA is `{other}`: ascii or binary is expected")),
+            "binary_compressed" => return Err(PcdError::Compressed),
+            other => return Err(PcdError::UnknownData(other.to_owned())),
         };
         let area = width
             .zip(height)
             .and_then(|(w, h): (usize, usize)| w.checked_mul(h));
-        let points = total
-            .or(area)
-            .ok_or("the header has neither POINTS nor WIDTH and HEIGHT")?;
+        let points = total.or(area).ok_or(PcdError::NoPoints)?;
         let mut header = Header {
             fields: [None; 4],
             stride: 0,
@@ -113,7 +146,7 @@ impl Header {
         Ok(header)
     }
 
-    fn find_fields(&mut self, names: &str, sizes: &str, kinds: &str, counts: &str) -> Result<(), String> {
+    fn find_fields(&mut self, names: &str, sizes: &str, kinds: &str, counts: &str) -> Result<(), PcdError> {
         let (mut sizes, mut kinds) = (sizes.split_whitespace(), kinds.split_whitespace());
         let mut counts = counts.split_whitespace();
         for name in names.split_whitespace() {
@@ -121,20 +154,16 @@ impl Header {
             let count: usize = match counts.next() {
                 None => 1,
                 Some(zero) if zero.bytes().all(|b| b == b'0') => {
-                    return Err(format!("COUNT of field `{name}` is 0"));
+                    return Err(bad_count(name, "0"));
                 }
-                Some(text) => text
-                    .parse()
-                    .map_err(|_| format!("COUNT of field `{name}` is `{text}`"))?,
+                Some(text) => text.parse().map_err(|_| bad_count(name, &format!("`{text}`")))?,
             };
             let (size, kind) = match (size, kind) {
                 (Some(size @ (4 | 8)), Some("F")) => (size, b'F'),
                 (Some(size @ (1 | 2 | 4 | 8)), Some("U")) => (size, b'U'),
                 (Some(size @ (1 | 2 | 4 | 8)), Some("I")) => (size, b'I'),
                 _ => {
-                    return Err(format!(
-                        "field `{name}` has no usable SIZE and TYPE: F4, F8, U1 to U8, I1 to I8"
-                    ));
+                    return Err(PcdError::BadType(name.to_owned()));
                 }
             };
             let field = Field {
@@ -156,20 +185,20 @@ impl Header {
             let wide = count
                 .checked_mul(size)
                 .and_then(|bytes| self.stride.checked_add(bytes));
-            self.stride = wide.ok_or_else(|| format!("COUNT of field `{name}` is {count}"))?;
+            self.stride = wide.ok_or_else(|| bad_count(name, &count.to_string()))?;
             self.words = self.words.saturating_add(count);
         }
         match self.fields[..3].iter().position(Option::is_none) {
-            Some(axis) => Err(format!(
-                "field `{}` is missing; FIELDS are: {names}",
-                ["x", "y", "z"][axis]
-            )),
+            Some(axis) => Err(PcdError::NoField {
+                axis: ["x", "y", "z"][axis],
+                names: names.to_owned(),
+            }),
             None => Ok(()),
         }
     }
 
-    fn ascii(&self, body: &[u8], points: &mut Vec<[f32; 4]>) -> Result<(), String> {
-        let text = std::str::from_utf8(body).map_err(|e| format!("the points are not text: {e}"))?;
+    fn ascii(&self, body: &[u8], points: &mut Vec<[f32; 4]>) -> Result<(), PcdError> {
+        let text = std::str::from_utf8(body).map_err(PcdError::PointsNotText)?;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let before = points.len();
         for (row, line) in lines.take(self.points).enumerate() {
@@ -177,25 +206,27 @@ impl Header {
             for (index, word) in line.split_whitespace().enumerate() {
                 for (value, field) in point.iter_mut().zip(&self.fields) {
                     if field.is_some_and(|f| f.word == index) {
-                        *value = word
-                            .parse()
-                            .map_err(|_| format!("point {row}: `{word}` is not a number"))?;
+                        *value = word.parse().map_err(|_| PcdError::BadValue {
+                            row,
+                            word: word.to_owned(),
+                        })?;
                     }
                 }
             }
             let words = line.split_whitespace().count();
             if words < self.words {
-                return Err(format!(
-                    "point {row} has {words} of {} values: the file is truncated",
-                    self.words
-                ));
+                return Err(PcdError::ShortPoint {
+                    row,
+                    found: words,
+                    wanted: self.words,
+                });
             }
             points.push(point);
         }
         self.complete(points.len() - before)
     }
 
-    fn binary(&self, body: &[u8], points: &mut Vec<[f32; 4]>) -> Result<(), String> {
+    fn binary(&self, body: &[u8], points: &mut Vec<[f32; 4]>) -> Result<(), PcdError> {
         let whole = body.len() / self.stride;
         self.complete(whole.min(self.points))?;
         for bytes in body.chunks_exact(self.stride).take(self.points) {
@@ -204,14 +235,21 @@ impl Header {
         Ok(())
     }
 
-    fn complete(&self, found: usize) -> Result<(), String> {
+    fn complete(&self, found: usize) -> Result<(), PcdError> {
         if found == self.points {
             return Ok(());
         }
-        Err(format!(
-            "contains {found} points, but the header says {}: the file is truncated",
-            self.points
-        ))
+        Err(PcdError::FewerPoints {
+            found,
+            wanted: self.points,
+        })
+    }
+}
+
+fn bad_count(field: &str, count: &str) -> PcdError {
+    PcdError::BadCount {
+        field: field.to_owned(),
+        count: count.to_owned(),
     }
 }
 
@@ -239,7 +277,7 @@ mod tests {
 
     use super::*;
 
-    fn read(bytes: &[u8]) -> Result<Vec<[f32; 4]>, String> {
+    fn read(bytes: &[u8]) -> Result<Vec<[f32; 4]>, PcdError> {
         let mut points = Vec::new();
         parse(bytes, &mut points, 1000).map(|()| points)
     }
@@ -335,7 +373,7 @@ mod tests {
             (b"\xff\xfe\n".to_vec(), "not a PCD file"),
             (b"hello there\n".to_vec(), "has `hello`, which is not a PCD field"),
         ] {
-            let error = read(&file).unwrap_err();
+            let error = read(&file).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }
     }

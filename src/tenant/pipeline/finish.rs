@@ -2,6 +2,7 @@
 
 use std::sync::mpsc::Sender;
 
+use super::frame_error::FrameError;
 use super::frame_slot::FrameSlot;
 use super::submit::Submitted;
 use crate::backend::{Slot, StageTimes};
@@ -45,10 +46,13 @@ impl Finish<'_> {
         let result = submitted.result.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
             let _waiting = self.watched.result.begin(self.clock.now(), &record);
-            slot.wait().map_err(|e| e.to_string())
+            slot.wait()
         });
         drop(submitted.leaving);
-        match result.and_then(|times| self.result(times, slot.as_ref(), carry, &mut record)) {
+        let done = result
+            .map_err(FrameError::from)
+            .and_then(|times| self.result(times, slot.as_ref(), carry, &mut record));
+        match done {
             Ok(()) => {
                 record.detections = self.found.len() as u32;
                 sink.frame(record);
@@ -76,7 +80,7 @@ impl Finish<'_> {
         slot: &dyn Slot,
         carry: &Carry,
         record: &mut FrameRecord,
-    ) -> Result<(), String> {
+    ) -> Result<(), FrameError> {
         let StageTimes {
             h2d,
             queue,
@@ -101,7 +105,7 @@ impl Finish<'_> {
                 let _stage = traced(record, self.name).stage("postprocess");
                 postprocess.run(slot.tensors(), carry, &mut self.found)
             };
-            done.map_err(|e| e.to_string())?;
+            done?;
             record.finished = self.clock.now();
             record.stages[Stage::Postprocess as usize] = Some(record.finished - began);
         }

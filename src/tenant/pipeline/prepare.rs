@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
+use super::frame_error::FrameError;
 use super::frame_slot::FrameSlot;
 use crate::clock::Clock;
 use crate::detector::Preprocess;
@@ -77,7 +78,7 @@ impl Prepare<'_> {
     }
 
     /// Acquire, decode and preprocess, each stamped; `false` at the end of the source.
-    fn make_inputs(&mut self, place: &mut FrameSlot, record: &mut FrameRecord) -> Result<bool, String> {
+    fn make_inputs(&mut self, place: &mut FrameSlot, record: &mut FrameRecord) -> Result<bool, FrameError> {
         let mut mark = record.started;
         let mut lap = |clock: &dyn Clock| {
             let now = clock.now();
@@ -88,14 +89,14 @@ impl Prepare<'_> {
         // The n-th release means the n-th frame: those of dropped releases are passed over.
         let passed = record.sequence - std::mem::replace(&mut self.position, record.sequence + 1);
         if passed > 0 {
-            self.source.skip(passed).map_err(|e| e.to_string())?;
+            self.source.skip(passed)?;
         }
         let traced = traced(record, self.name);
         let acquired = {
             let _stage = traced.stage("acquire");
             self.source.acquire(&mut self.frame)
         };
-        if !acquired.map_err(|e| e.to_string())? {
+        if !acquired? {
             return Ok(false);
         }
         record.source_index = self.frame.index;
@@ -104,14 +105,14 @@ impl Prepare<'_> {
             let _stage = traced.stage("decode");
             self.source.decode(&mut self.frame)
         };
-        decoded.map_err(|e| e.to_string())?;
+        decoded?;
         record.stages[Stage::Decode as usize] = lap(self.clock);
         if let Some(preprocess) = &mut self.preprocess {
             let made = {
                 let _stage = traced.stage("preprocess");
                 preprocess.run(&self.frame, place.slot.tensors_mut(), &mut place.carry)
             };
-            record.input_size = made.map_err(|e| e.to_string())?;
+            record.input_size = made?;
             record.stages[Stage::Preprocess as usize] = lap(self.clock);
         }
         Ok(true)
@@ -163,12 +164,12 @@ impl Prepare<'_> {
         self.line.is_due_by(then)
     }
 
-    fn failed(&mut self, mut record: FrameRecord, problem: &str, sink: &mut RecordSink) -> Next {
+    fn failed(&mut self, mut record: FrameRecord, problem: &FrameError, sink: &mut RecordSink) -> Next {
         record.finished = self.clock.now();
         record.outcome = Outcome::Failed;
         sink.frame(record);
         self.failures
-            .one(&self.notes, record.finished, self.name, problem);
+            .one(&self.notes, record.finished, self.name, &problem);
         if self.failures.hopeless() {
             return Next::End(EndReason::Failed);
         }

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use super::frame_slot::FrameSlot;
+use crate::backend::BackendError;
 use crate::clock::Clock;
 use crate::record::{FrameRecord, Stage};
 use crate::tenant::gate::{Gate, Leaving};
@@ -28,7 +29,7 @@ pub(super) struct Submit<'a> {
 
 /// A frame on the device, or one that could not be submitted.
 pub(super) struct Submitted<'a> {
-    pub(super) result: Result<(), String>,
+    pub(super) result: Result<(), BackendError>,
     /// Its place on the device, where tenants take turns: given up when this is dropped.
     pub(super) leaving: Option<Leaving<'a>>,
 }
@@ -59,7 +60,7 @@ impl<'a> Submit<'a> {
         let result = {
             let _waiting = (left == 0).then(|| self.watched.submission.begin(began, record));
             let _stage = traced(record, self.name).stage("submit");
-            place.slot.submit().map_err(|e| e.to_string())
+            place.slot.submit()
         };
         self.took.store((self.clock.now() - began).0, Ordering::Relaxed);
         Submitted { result, leaving }

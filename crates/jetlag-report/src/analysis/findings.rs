@@ -16,7 +16,7 @@ use super::summary::{FrameCounts, HostSummary, Overhead, Stage, TenantSummary};
 use super::supply::Supply;
 use super::tenant::{Measured, TenantFacts};
 use crate::record::{APPLICATION_BACKEND, EndReason, Finding, Manifest, NOT_STARTED};
-use crate::scenario::{Arrival, BackendChoice, ClockKind, Tenant};
+use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Tenant};
 use crate::units::Nanos;
 
 /// Share of releases that may be later than the budget.
@@ -39,6 +39,7 @@ const OWN_SHARE: f64 = 0.01;
 /// All that the rules look at.
 pub(super) struct Evidence<'a> {
     pub(super) manifest: &'a Manifest,
+    pub(super) plan: &'a Scenario,
     pub(super) tenants: &'a [Measured<'a>],
     pub(super) overhead: Option<Overhead>,
     pub(super) host: Option<HostSummary>,
@@ -56,6 +57,7 @@ pub(super) struct Evidence<'a> {
 /// One tenant as the rules see it.
 struct Case<'a> {
     manifest: &'a Manifest,
+    plan: &'a Scenario,
     scenario: &'a Tenant,
     summary: &'a TenantSummary,
     facts: &'a TenantFacts,
@@ -93,6 +95,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
         } = tenant;
         let case = Case {
             manifest: evidence.manifest,
+            plan: evidence.plan,
             scenario,
             summary,
             facts,
@@ -110,11 +113,11 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
         findings.extend(steady::limit(
             &scenario.name,
             &summary.predictability.steady,
-            evidence.manifest.scenario.warmup,
+            evidence.plan.warmup,
         ));
         findings.extend(no_baseline(&case));
         findings.extend(protection::not_protected(
-            &evidence.manifest.scenario,
+            evidence.plan,
             scenario,
             summary.slowdown.as_ref(),
         ));
@@ -132,7 +135,7 @@ fn truncated_file(evidence: &Evidence<'_>) -> Option<Limit> {
 
 /// Each tenant ends a moment before or after the others; that the run was interrupted is said once.
 fn interrupted(evidence: &Evidence<'_>) -> Option<Limit> {
-    let planned = evidence.manifest.scenario.duration;
+    let planned = evidence.plan.duration;
     let was_interrupted = |facts: &&TenantFacts| {
         facts
             .together
@@ -152,7 +155,7 @@ fn host_busy(evidence: &Evidence<'_>) -> Option<Limit> {
         .host?
         .others_percent
         .filter(|&percent| percent > OTHERS_PERCENT)?;
-    let tenants = &evidence.manifest.scenario.tenants;
+    let tenants = &evidence.plan.tenants;
     Some(Limit::Run(RunLimit::HostBusy {
         others_percent,
         busiest: evidence.busiest.clone(),
@@ -161,7 +164,7 @@ fn host_busy(evidence: &Evidence<'_>) -> Option<Limit> {
 }
 
 fn own_cost(evidence: &Evidence<'_>) -> Option<Limit> {
-    if evidence.manifest.scenario.clock == ClockKind::Virtual {
+    if evidence.plan.clock == ClockKind::Virtual {
         return None;
     }
     let own_us = evidence.overhead?.p50?;
@@ -181,7 +184,7 @@ fn own_cost(evidence: &Evidence<'_>) -> Option<Limit> {
 }
 
 fn short_run(case: &Case<'_>, truncated: bool) -> Option<Limit> {
-    let (measured, planned) = (case.facts.measured, case.manifest.scenario.duration);
+    let (measured, planned) = (case.facts.measured, case.plan.duration);
     let Some(phase) = case.facts.together else {
         return (!truncated).then(|| case.frames(FramesLimit::EndUnknown));
     };
@@ -349,7 +352,7 @@ fn too_long(case: &Case<'_>) -> Option<(Vec<Stage>, f64)> {
 }
 
 fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Limit> {
-    let scenario = &case.manifest.scenario;
+    let scenario = case.plan;
     if case.summary.closed_loop || scenario.clock == ClockKind::Virtual {
         return None;
     }
@@ -397,7 +400,7 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Limit> {
 
 /// What makes `has` frames into `needs`: more of them where their number was set, else more time.
 fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
-    let scenario = &case.manifest.scenario;
+    let scenario = case.plan;
     let planned = scenario.duration.as_secs_f64();
     let alone = has < case.summary.response_ms.count;
     let supply = Supply::of(case.scenario, case.summary, case.facts.measured, (has, alone));
@@ -424,7 +427,7 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
 }
 
 fn no_baseline(case: &Case<'_>) -> Option<Limit> {
-    let wanted = case.manifest.scenario.baseline.alone && case.summary.frames.offered > 0;
+    let wanted = case.plan.baseline.alone && case.summary.frames.offered > 0;
     (wanted && case.facts.alone == 0).then(|| case.frames(FramesLimit::NoBaseline))
 }
 
@@ -433,7 +436,7 @@ fn profiled(case: &Case<'_>) -> Option<Limit> {
     let asked = matches!(case.scenario.backend, BackendChoice::Cpu { profile: true, .. });
     (asked || !case.summary.nodes.is_empty()).then(|| {
         case.serving(ServingLimit::Profiled {
-            beside_others: case.manifest.scenario.tenants.len() > 1,
+            beside_others: case.plan.tenants.len() > 1,
         })
     })
 }
@@ -452,7 +455,7 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
             tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.needs.is_some())
         });
         let lacking = match expectation.metric.is_slowdown() {
-            true if !evidence.manifest.scenario.baseline.alone => Lacking::Baseline,
+            true if !evidence.plan.baseline.alone => Lacking::Baseline,
             true => Lacking::Frames,
             false => Lacking::Figure,
         };

@@ -32,6 +32,7 @@ mod metric;
 pub mod nodes;
 mod outliers;
 pub mod phases;
+mod plan;
 pub mod plot;
 mod power;
 mod predictability;

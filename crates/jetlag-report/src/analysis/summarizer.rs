@@ -15,12 +15,12 @@ use super::summary::{Overhead, RunSummary, SCHEMA, Summary, TenantSummary, Verdi
 use super::tenant::{self, Gathered, Measured, Samples};
 use super::track::Tracks;
 use super::watch::Watch;
-use super::{attribution, clocks, conditions, duty, findings, outliers, phases, sampling, stats};
+use super::{attribution, clocks, conditions, duty, findings, outliers, phases, plan, sampling, stats};
 use crate::record::{
     Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
     WindowRecord,
 };
-use crate::scenario::{ClockKind, Release};
+use crate::scenario::{ClockKind, Release, Scenario};
 use crate::units::{Nanos, Stamp};
 /// Durations that are kept as they are, 8 bytes each, before series turn into histograms: about 900 000
 /// frames, which is a night at 30 Hz.
@@ -32,6 +32,7 @@ const EXACT_DURATIONS: u64 = 8 << 20;
 /// series holds bins (at most 1/8 192 of their value wide) of some hundred kilobytes.
 pub struct Summarizer {
     manifest: Manifest,
+    plan: Scenario,
     tenants: Vec<Gathered>,
     watch: Watch,
     overhead: Series,
@@ -49,14 +50,10 @@ pub struct Summarizer {
 impl Summarizer {
     /// A run of which nothing but its manifest is known yet.
     pub fn new(manifest: &Manifest) -> Self {
+        let plan = plan::of(manifest);
         Summarizer {
-            tenants: manifest
-                .scenario
-                .tenants
-                .iter()
-                .map(|_| Gathered::default())
-                .collect(),
-            watch: Watch::new(manifest.scenario.tenants.len()),
+            tenants: plan.tenants.iter().map(|_| Gathered::default()).collect(),
+            watch: Watch::new(plan.tenants.len()),
             overhead: Series::default(),
             host: HostReadings::default(),
             tracks: Tracks::default(),
@@ -64,10 +61,11 @@ impl Summarizer {
             phases: Phases::default(),
             failures: Failures::default(),
             recorded: Vec::new(),
-            late_after: release_budget(manifest.scenario.release),
+            late_after: release_budget(plan.release),
             kept: 0,
             exact_limit: EXACT_DURATIONS,
             manifest: manifest.clone(),
+            plan,
         }
     }
 
@@ -115,7 +113,7 @@ impl Summarizer {
     /// The summary. `incomplete` is the reader's sentence on how much it got, where the file was cut short.
     pub fn finish(mut self, incomplete: Option<String>) -> Summary {
         let exact = self.kept <= self.exact_limit;
-        let scenario = &self.manifest.scenario;
+        let scenario = &self.plan;
         let tracks = self.tracks.finish();
         let (mut tenants, samples): (Vec<Measured<'_>>, Vec<Samples>) = self
             .tenants
@@ -156,6 +154,7 @@ impl Summarizer {
             busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
             idle: window.and_then(|window| HostIdle::of(&tracks, window)),
             manifest: &self.manifest,
+            plan: scenario,
             tenants: &tenants,
             overhead: overhead_us,
             host,
@@ -189,7 +188,7 @@ impl Summarizer {
         Summary {
             schema: SCHEMA,
             run: RunSummary {
-                name: scenario.name.clone(),
+                name: self.manifest.name().to_owned(),
                 file: None,
                 duration_s: measured.as_secs_f64(),
                 verdict: if findings.is_empty() {
@@ -293,7 +292,7 @@ fn merge(recorded: Vec<Finding>, derived: impl Iterator<Item = Finding>) -> Vec<
 mod tests {
     use super::*;
     use crate::record::FrameRecord;
-    use crate::scenario::{BackendChoice, Scenario, Tenant};
+    use crate::scenario::{BackendChoice, Tenant};
 
     fn manifest() -> Manifest {
         let scenario = Scenario {
@@ -305,7 +304,7 @@ mod tests {
             schema_minor: 0,
             jetlag_version: String::new(),
             command_line: Vec::new(),
-            scenario,
+            subject: scenario.into(),
             tenants: Vec::new(),
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),

@@ -52,9 +52,11 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
     for (name, value) in &manifest.machine {
         fact(name, value.clone());
     }
-    fact("sharing", format!("{:?}", manifest.scenario.sharing));
-    fact("clocks", format!("{:?}", manifest.scenario.clocks));
-    fact("seed", manifest.scenario.seed.to_string());
+    if let Some(scenario) = manifest.scenario() {
+        fact("sharing", format!("{:?}", scenario.sharing));
+        fact("clocks", format!("{:?}", scenario.clocks));
+        fact("seed", scenario.seed.to_string());
+    }
     fact("jetlag", manifest.jetlag_version.clone());
     if let Some(host) = summary.host {
         if let Some(load) = host.cpu_load_percent {

@@ -3,7 +3,7 @@
 use super::super::tenant::arrival_in_words;
 use super::RunSample;
 use crate::record::Manifest;
-use crate::scenario::{Arrival, ClockKind, Tenant};
+use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
 
 /// Why runs cannot be compared at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,11 +46,11 @@ pub enum Incomparable {
 
 /// Checks what holds for the runs as a whole.
 pub(super) fn clocks_and_tenants(
-    (a_name, a): (&str, &Manifest),
-    (b_name, b): (&str, &Manifest),
+    (a_name, a): (&str, &Scenario),
+    (b_name, b): (&str, &Scenario),
 ) -> Result<(), Incomparable> {
-    if a.scenario.clock != b.scenario.clock {
-        let (virtual_run, real_run) = match a.scenario.clock {
+    if a.clock != b.clock {
+        let (virtual_run, real_run) = match a.clock {
             ClockKind::Virtual => (a_name, b_name),
             ClockKind::Real => (b_name, a_name),
         };
@@ -59,10 +59,8 @@ pub(super) fn clocks_and_tenants(
             real_run: real_run.to_owned(),
         });
     }
-    let names = |manifest: &Manifest| -> Vec<String> {
-        let tenants = manifest.scenario.tenants.iter();
-        tenants.map(|tenant| tenant.name.clone()).collect()
-    };
+    let names =
+        |plan: &Scenario| -> Vec<String> { plan.tenants.iter().map(|tenant| tenant.name.clone()).collect() };
     let (a_tenants, b_tenants) = (names(a), names(b));
     if a_tenants.iter().any(|name| b_tenants.contains(name)) {
         return Ok(());
@@ -83,9 +81,9 @@ fn listed(tenants: &[String]) -> String {
 }
 
 /// Why a tenant of this name is not the same thing in both runs; `None` where it is.
-pub(super) fn difference_of_kind(name: &str, a: &Manifest, b: &Manifest) -> Option<String> {
-    let (Some(in_a), Some(in_b)) = (tenant(a, name), tenant(b, name)) else {
-        let (has, lacks) = if tenant(a, name).is_some() {
+pub(super) fn difference_of_kind(name: &str, a: &RunSample, b: &RunSample) -> Option<String> {
+    let (Some(in_a), Some(in_b)) = (tenant(&a.plan, name), tenant(&b.plan, name)) else {
+        let (has, lacks) = if tenant(&a.plan, name).is_some() {
             ("A", "B")
         } else {
             ("B", "A")
@@ -98,7 +96,7 @@ pub(super) fn difference_of_kind(name: &str, a: &Manifest, b: &Manifest) -> Opti
             .filter(|tenant| tenant.name == name)
             .find_map(|tenant| tenant.detector.clone())
     };
-    let (of_a, of_b) = (detector(a), detector(b));
+    let (of_a, of_b) = (detector(&a.manifest), detector(&b.manifest));
     if of_a != of_b {
         let shown =
             |detector: Option<String>| detector.map_or("no detector".to_owned(), |name| format!("`{name}`"));
@@ -127,12 +125,8 @@ fn arrival(tenant: &Tenant) -> String {
     }
 }
 
-fn tenant<'a>(manifest: &'a Manifest, name: &str) -> Option<&'a Tenant> {
-    manifest
-        .scenario
-        .tenants
-        .iter()
-        .find(|tenant| tenant.name == name)
+fn tenant<'a>(plan: &'a Scenario, name: &str) -> Option<&'a Tenant> {
+    plan.tenants.iter().find(|tenant| tenant.name == name)
 }
 
 /// What differs between the two sides besides the figures, or limits what they say; a sentence each.
@@ -158,7 +152,7 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
             .unwrap_or_else(|| "unknown".to_owned());
         notes.extend(differing(fact, value.clone(), other));
     }
-    let (of_a, of_b) = (&in_a.scenario, &in_b.scenario);
+    let (of_a, of_b) = (&first_a.plan, &first_b.plan);
     notes.extend(differing(
         "sharing",
         format!("{:?}", of_a.sharing),
@@ -175,7 +169,7 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
         of_b.tenants.len().to_string(),
     ));
     for tenant_a in &of_a.tenants {
-        let Some(tenant_b) = tenant(in_b, &tenant_a.name) else {
+        let Some(tenant_b) = tenant(of_b, &tenant_a.name) else {
             continue;
         };
         let name = &tenant_a.name;

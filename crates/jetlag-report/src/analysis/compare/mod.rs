@@ -238,14 +238,9 @@ pub fn common_tenants(sides: &[Side]) -> Vec<String> {
     };
     let comparable = |name: &str| {
         let mut runs = others.iter().filter_map(|side| side.runs.first());
-        runs.all(|other| matching::difference_of_kind(name, &run.manifest, &other.manifest).is_none())
+        runs.all(|other| matching::difference_of_kind(name, run, other).is_none())
     };
-    let names = run
-        .manifest
-        .scenario
-        .tenants
-        .iter()
-        .map(|tenant| tenant.name.clone());
+    let names = run.plan.tenants.iter().map(|tenant| tenant.name.clone());
     names.filter(|name| comparable(name)).collect()
 }
 
@@ -267,15 +262,15 @@ fn label(number: usize) -> String {
 
 /// Each tenant of either side, with the reason why it is not compared, if there is one.
 fn match_tenants(a: &Side, b: &Side) -> Result<Vec<(String, Option<String>)>, Incomparable> {
-    let (first_a, first_b) = (&a.runs[0].manifest, &b.runs[0].manifest);
+    let (first_a, first_b) = (&a.runs[0].plan, &b.runs[0].plan);
     for (side, first) in [(a, first_a), (b, first_b)] {
         for run in side.runs.iter().skip(1) {
-            matching::clocks_and_tenants((&side.name, first), (&side.name, &run.manifest))?;
+            matching::clocks_and_tenants((&side.name, first), (&side.name, &run.plan))?;
         }
     }
     matching::clocks_and_tenants((&a.name, first_a), (&b.name, first_b))?;
     let mut names: Vec<String> = Vec::new();
-    for tenant in first_a.scenario.tenants.iter().chain(&first_b.scenario.tenants) {
+    for tenant in first_a.tenants.iter().chain(&first_b.tenants) {
         if !names.contains(&tenant.name) {
             names.push(tenant.name.clone());
         }
@@ -289,7 +284,7 @@ fn match_tenants(a: &Side, b: &Side) -> Result<Vec<(String, Option<String>)>, In
                 .flat_map(|in_a| b.runs.iter().map(move |in_b| (in_a, in_b)));
             let reason = all
                 .into_iter()
-                .find_map(|(in_a, in_b)| matching::difference_of_kind(&name, &in_a.manifest, &in_b.manifest));
+                .find_map(|(in_a, in_b)| matching::difference_of_kind(&name, in_a, in_b));
             (name, reason)
         })
         .collect();

@@ -1,8 +1,10 @@
 //! What is kept of a run to compare it: its summary, and each tenant's response times and misses in order.
 
 use crate::analysis::Summary;
+use crate::analysis::plan;
 use crate::analysis::timeline::Timeline;
 use crate::record::{Event, FrameRecord, Manifest, Outcome, Phase};
+use crate::scenario::Scenario;
 
 /// Places in a tenant's timeline.
 const RESPONSE: usize = 0;
@@ -11,20 +13,18 @@ const MISS: usize = 1;
 /// Gathers a run's frames for a comparison, beside the [`Summarizer`](crate::analysis::Summarizer).
 pub struct RunSampler {
     manifest: Manifest,
+    plan: Scenario,
     tenants: Vec<Timeline<2>>,
 }
 
 impl RunSampler {
     /// A run of which nothing but its manifest is known yet.
     pub fn new(manifest: &Manifest) -> Self {
+        let plan = plan::of(manifest);
         RunSampler {
-            tenants: manifest
-                .scenario
-                .tenants
-                .iter()
-                .map(|_| Timeline::default())
-                .collect(),
+            tenants: plan.tenants.iter().map(|_| Timeline::default()).collect(),
             manifest: manifest.clone(),
+            plan,
         }
     }
 
@@ -46,6 +46,7 @@ impl RunSampler {
         RunSample {
             summary,
             manifest: self.manifest,
+            plan: self.plan,
             tenants: self.tenants,
         }
     }
@@ -63,6 +64,7 @@ fn values(frame: &FrameRecord) -> Option<[Option<i64>; 2]> {
 pub struct RunSample {
     pub(super) summary: Summary,
     pub(super) manifest: Manifest,
+    pub(super) plan: Scenario,
     tenants: Vec<Timeline<2>>,
 }
 
@@ -73,7 +75,7 @@ impl RunSample {
     }
 
     fn place(&self, tenant: &str) -> Option<usize> {
-        let mut tenants = self.manifest.scenario.tenants.iter();
+        let mut tenants = self.plan.tenants.iter();
         tenants.position(|known| known.name == tenant)
     }
 
@@ -91,7 +93,7 @@ impl RunSample {
 
     /// Tenants of which only some frames were kept, with how many.
     pub(super) fn thinned(&self) -> impl Iterator<Item = (&str, usize)> {
-        let tenants = self.manifest.scenario.tenants.iter().zip(&self.tenants);
+        let tenants = self.plan.tenants.iter().zip(&self.tenants);
         tenants.filter_map(|(tenant, timeline)| Some((tenant.name.as_str(), timeline.thinned_to()?)))
     }
 

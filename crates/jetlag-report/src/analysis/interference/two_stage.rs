@@ -8,7 +8,7 @@
 //!
 //! Z depends on the past, by which W may be foretold: a closed loop begins a frame when the one before ends, a queue too,
 //! and frames resemble those before them. So Z and T − β O are compared after what each shares with the own time of the
-//! frame before, with its mean over the last [`RECENT`] frames and with a slow course of time (a line in pieces) has been
+//! frame before, with its mean over the last `past::RECENT` frames and with a slow course of time (a line in pieces) has been
 //! taken from both. These are taken from the past and not from the whole run, since what follows a frame depends on it.
 //!
 //! The interval holds every β for which the data do not speak against T − β O being unrelated to Z (T. W. Anderson and
@@ -17,10 +17,13 @@
 //! degrees of freedom as blocks of such different leverage are worth (after R. M. Bell and D. F. McCaffrey, *Survey
 //! Methodology* 28, 2002).
 
-use crate::analysis::student::t_quantile;
+mod linear;
+mod past;
 
-/// Frames over whose mean the recent past is told.
-const RECENT: usize = 20;
+use crate::analysis::student::t_quantile;
+use linear::{centre, dot, inverted, orthogonal, project_off, subtract};
+use past::{beyond, foretell, past};
+
 /// Frames for each piece of the course of time, and pieces at most.
 const PIECE: usize = 100;
 const MOST_PIECES: usize = 12;
@@ -143,54 +146,6 @@ fn course_of_time(n: usize) -> Vec<Vec<f64>> {
             .collect()
     };
     (1..=pieces).map(hat).collect()
-}
-
-/// For each value but the first the one before it, and the mean of the last ones before it.
-fn past(series: &[f64]) -> [Vec<f64>; 2] {
-    let n = series.len().saturating_sub(1);
-    let mut sum = 0.0;
-    let recent = (0..n).map(|i| {
-        sum += series[i];
-        if i >= RECENT {
-            sum -= series[i - RECENT];
-        }
-        sum / (i + 1).min(RECENT) as f64
-    });
-    let recent = recent.collect();
-    [series[..n].to_vec(), recent]
-}
-
-/// What of each value but the first its past does not foretell.
-fn beyond(series: &[f64], by: [f64; 2]) -> Vec<f64> {
-    let [before, recent] = past(series);
-    let told = before
-        .iter()
-        .zip(&recent)
-        .map(|(before, recent)| by[0] * before + by[1] * recent);
-    series[1..]
-        .iter()
-        .zip(told)
-        .map(|(value, told)| value - told)
-        .collect()
-}
-
-/// The slopes of values on their past, by least squares; none where the past does not vary.
-fn foretell(values: &[f64], past: &[Vec<f64>; 2]) -> [f64; 2] {
-    let [mut a, mut b] = past.clone();
-    let mut y = values.to_vec();
-    [&mut a, &mut b, &mut y]
-        .into_iter()
-        .for_each(|series| centre(series));
-    let (aa, ab, bb) = (dot(&a, &a), dot(&a, &b), dot(&b, &b));
-    let (ay, by) = (dot(&a, &y), dot(&b, &y));
-    let determinant = aa * bb - ab * ab;
-    if determinant <= 1e-9 * aa * bb {
-        return [0.0, 0.0];
-    }
-    [
-        (ay * bb - by * ab) / determinant,
-        (by * aa - ay * ab) / determinant,
-    ]
 }
 
 /// The just identified solution, and what its intervals are made of.
@@ -343,80 +298,6 @@ fn block_length(adds: &[f64]) -> usize {
     correlated.max((n as f64).cbrt().ceil() as usize)
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn centre(series: &mut [f64]) {
-    let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;
-    series.iter_mut().for_each(|value| *value -= mean);
-}
-
-fn subtract(from: &mut [f64], series: &[f64], times: f64) {
-    from.iter_mut()
-        .zip(series)
-        .for_each(|(value, part)| *value -= times * part);
-}
-
-fn project_off(series: &mut [f64], direction: &[f64]) {
-    let squares = dot(direction, direction);
-    if squares > 0.0 {
-        let along = dot(series, direction) / squares;
-        subtract(series, direction, along);
-    }
-}
-
-/// Series around their means, each without what those before it have of it; what is nothing but that is left out.
-fn orthogonal(all: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let mut basis: Vec<Vec<f64>> = Vec::new();
-    for series in all {
-        let mut series = series.clone();
-        centre(&mut series);
-        let before = dot(&series, &series);
-        // Twice, for rounding.
-        for _ in 0..2 {
-            basis.iter().for_each(|known| project_off(&mut series, known));
-        }
-        if dot(&series, &series) > 1e-9 * before {
-            basis.push(series);
-        }
-    }
-    basis
-}
-
-/// The inverse by Gauss and Jordan, with pivots; `None` where a row is all but made of the others.
-fn inverted(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
-    /// Of the largest value of its column, what must be left of a pivot.
-    const LEAST: f64 = 1e-6;
-    let k = matrix.len();
-    let mut left = matrix.to_vec();
-    let mut right: Vec<Vec<f64>> = (0..k)
-        .map(|row| (0..k).map(|column| f64::from(u8::from(row == column))).collect())
-        .collect();
-    for column in 0..k {
-        let pivot = (column..k).max_by(|&a, &b| left[a][column].abs().total_cmp(&left[b][column].abs()))?;
-        let largest = matrix.iter().map(|row| row[column].abs()).fold(0.0, f64::max);
-        if largest <= 0.0 || left[pivot][column].abs() < LEAST * largest {
-            return None;
-        }
-        left.swap(column, pivot);
-        right.swap(column, pivot);
-        let by = left[column][column];
-        for value in left[column].iter_mut().chain(right[column].iter_mut()) {
-            *value /= by;
-        }
-        for row in (0..k).filter(|&row| row != column) {
-            let factor = left[row][column];
-            for other in 0..k {
-                let (l, r) = (left[column][other], right[column][other]);
-                left[row][other] -= factor * l;
-                right[row][other] -= factor * r;
-            }
-        }
-    }
-    Some(right)
-}
-
 #[cfg(test)]
 mod tests {
     use rand_pcg::Pcg64;
@@ -528,26 +409,6 @@ mod tests {
             assert_eq!([two[0][at], two[1][at]], hats, "{at}");
         }
         assert_eq!(course_of_time(5_000).len(), MOST_PIECES);
-    }
-
-    #[test]
-    fn slopes_on_the_past_are_found_at_any_scale_and_are_none_where_the_past_tells_one_thing_only() {
-        for scale in [1e-5, 1.0, 1e7] {
-            let before: Vec<f64> = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0].map(|x| x * scale).to_vec();
-            let recent: Vec<f64> = [3.0, 1.0, 2.0, 2.0, 6.0, 4.0].map(|x| x * scale).to_vec();
-            let told = before
-                .iter()
-                .zip(&recent)
-                .map(|(a, b)| 0.5 * a - 0.25 * b + 9.0 * scale);
-            let told: Vec<f64> = told.collect();
-            let [a, b] = foretell(&told, &[before.clone(), recent]);
-            assert!(
-                (a - 0.5).abs() < 1e-9 && (b + 0.25).abs() < 1e-9,
-                "{scale}: {a}, {b}"
-            );
-            let twice: Vec<f64> = before.iter().map(|x| 2.0 * x).collect();
-            assert_eq!(foretell(&told, &[before, twice]), [0.0, 0.0]);
-        }
     }
 
     #[test]
@@ -673,29 +534,5 @@ mod tests {
         let alternating: Vec<f64> = (0..210).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
         assert_eq!(block_length(&alternating), 6);
         assert_eq!(block_length(&[0.0; 200]), 6, "nothing added");
-    }
-
-    #[test]
-    fn what_does_not_vary_takes_nothing_off_and_is_no_part_of_a_basis() {
-        let mut series = [1.0, 2.0, 4.0];
-        project_off(&mut series, &[0.0; 3]);
-        assert_eq!(series, [1.0, 2.0, 4.0]);
-        assert!(orthogonal(&[vec![5.0; 4]]).is_empty());
-        let small = vec![1e-5, -1e-5, 2e-5, -2e-5];
-        let twice = small.iter().map(|x| 2.0 * x).collect();
-        assert_eq!(orthogonal(&[small.clone(), twice]), [small]);
-    }
-
-    #[test]
-    fn an_inverse_is_refused_where_a_row_is_all_but_made_of_the_others_at_any_scale() {
-        for scale in [1e-9, 1.0, 1e9] {
-            let of = |matrix: [[f64; 2]; 2]| inverted(&matrix.map(|row| row.map(|x| x * scale).to_vec()));
-            assert_eq!(of([[1.0, 1.0], [1.0, 1.0 + 1e-8]]), None, "{scale}");
-            let found = of([[2.0, 0.0], [0.0, 4.0]]).unwrap();
-            assert!((found[0][0] * scale - 0.5).abs() < 1e-9 && (found[1][1] * scale - 0.25).abs() < 1e-9);
-        }
-        // A millionth of its column is enough.
-        let found = inverted(&[vec![1.0, 1.0], vec![0.0, 1e-6]]).unwrap();
-        assert!((found[1][1] / 1e6 - 1.0).abs() < 1e-9, "{found:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The GPU half of preparing tenants: devices opened once for all of their tenants, and plans built or found.
+//! Tenants on GPUs: devices opened once for all of their tenants, and plans built or found.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,21 +8,62 @@ use std::time::Duration;
 use clap::Parser;
 
 use crate::backend::gpu::{Claim, OnDevice, Options, SharedGpu};
-use crate::backend::tensorrt::{self, TensorRtBackend, over_plans};
+use crate::backend::tensorrt::{self, TensorRtBackend, WrongPlans, over_plans};
 use crate::backend::{Backend, Program};
-use crate::cli::{BuildArgs, Cli, Command};
-use crate::commands::build;
-use crate::gpu::Calibration;
+use crate::cli::PlanArgs;
+use crate::commands::build::{self, Input};
+use crate::gpu::{Calibration, GpuError};
 use crate::record::{Device, SampleRecord};
-use crate::scenario::{DetectorRef, Scenario, Tenant};
+use crate::scenario::{Scenario, Tenant};
 
 /// How much longer than the watchdog a waiting thread asks.
 const BEYOND_WATCHDOG: Duration = Duration::from_secs(5);
 
+/// Why a tenant cannot use its device, or TensorRT on it.
+#[derive(Debug, thiserror::Error)]
+pub enum NotUsable {
+    /// The device, or the way of sharing it.
+    #[error(transparent)]
+    Device(#[from] GpuError),
+    /// A tenant that was not counted when devices were opened.
+    #[error("no tenant opened GPU {0}")]
+    NotOpened(u16),
+    /// Nothing to build or load.
+    #[error("a tenant on TensorRT needs a detector")]
+    NoDetector,
+    /// What the scenario says after `build:`.
+    #[error("`build: \"{words}\"`: {problem} (options of `jetlag build`, see `jetlag build --help`)")]
+    Words {
+        /// As the scenario has it.
+        words: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The plan would be for another GPU.
+    #[error(
+        "`build` has `--gpu {given}`, but the tenant runs on GPU {own}; leave `--gpu` out, the plan is built for the tenant's GPU"
+    )]
+    OtherGpu {
+        /// The one after `--gpu`.
+        given: u16,
+        /// The tenant's.
+        own: u16,
+    },
+    /// There is no library, or none that can be used.
+    #[error(transparent)]
+    Library(#[from] tensorrt::Error),
+    /// Its plans could not be built.
+    #[error("{0:#}")]
+    Build(anyhow::Error),
+    /// The scenario's plans are not one for each network.
+    #[error(transparent)]
+    Plans(#[from] WrongPlans),
+}
+
 /// The devices that a scenario's tenants run on, by number.
 #[derive(Default)]
 pub(in crate::commands) struct Devices {
-    opened: BTreeMap<u16, Result<Arc<SharedGpu>, String>>,
+    opened: BTreeMap<u16, Result<Arc<SharedGpu>, GpuError>>,
 }
 
 impl Devices {
@@ -35,7 +76,7 @@ impl Devices {
         }
         let open = |(ordinal, claims): (u16, Vec<Claim>)| {
             let opened = SharedGpu::open(ordinal, &scenario.ways_of_sharing(), &claims);
-            (ordinal, opened.map(Arc::new).map_err(|error| error.to_string()))
+            (ordinal, opened.map(Arc::new))
         };
         Devices {
             opened: claims.into_iter().map(open).collect(),
@@ -43,11 +84,11 @@ impl Devices {
     }
 
     /// A tenant's device.
-    fn of(&self, tenant: &Tenant) -> Result<Arc<SharedGpu>, String> {
+    fn of(&self, tenant: &Tenant) -> Result<Arc<SharedGpu>, NotUsable> {
         match self.opened.get(&tenant.gpu.gpu) {
             Some(Ok(shared)) => Ok(Arc::clone(shared)),
-            Some(Err(problem)) => Err(problem.clone()),
-            None => Err(format!("no tenant opened GPU {}", tenant.gpu.gpu)),
+            Some(Err(error)) => Err(error.clone().into()),
+            None => Err(NotUsable::NotOpened(tenant.gpu.gpu)),
         }
     }
 
@@ -96,7 +137,7 @@ pub(super) fn on_device(
     number: usize,
     devices: &Devices,
     backend: &'static str,
-) -> Result<OnDevice, String> {
+) -> Result<OnDevice, NotUsable> {
     let tenant = &scenario.tenants[number];
     let shared = devices.of(tenant)?;
     let claim = claim(tenant, place(scenario, number));
@@ -125,32 +166,32 @@ pub(super) fn tensorrt(
     words: &[String],
     plans: &[PathBuf],
     profile: bool,
-) -> Result<(Box<dyn Backend>, Program), String> {
+) -> Result<(Box<dyn Backend>, Program), NotUsable> {
     let tenant = &scenario.tenants[number];
     let OnDevice {
         shared,
         claim,
         options,
     } = on_device(scenario, number, devices, "tensorrt")?;
-    let mut args = build_args(tenant, words)?;
+    let Some(detector) = tenant.detector.clone() else {
+        return Err(NotUsable::NoDetector);
+    };
+    let mut args = plan_args(words)?;
     // The device and the slots that the plan is for are the tenant's.
     let own = tenant.gpu.gpu;
     if let Some(given) = args.gpu.filter(|given| *given != own) {
-        return Err(format!(
-            "`build` has `--gpu {given}`, but the tenant runs on GPU {own}; leave `--gpu` out, the plan is built for the tenant's GPU"
-        ));
+        return Err(NotUsable::OtherGpu { given, own });
     }
     args.gpu = Some(own);
     args.contexts = args.contexts.or(u32::try_from(tenant.depth).ok());
-    let library = tensorrt::find(args.tensorrt.as_deref()).map_err(|error| error.to_string())?;
+    let library = tensorrt::find(args.tensorrt.as_deref())?;
     let program = if plans.is_empty() {
-        let built = build::plans(&args).map_err(|error| format!("{error:#}"))?;
+        let built = build::plans(&Input::Detector(detector), &args).map_err(NotUsable::Build)?;
         let built: Vec<_> = built.into_iter().map(|plan| plan.path).collect();
-        over_plans(program, &built)
+        over_plans(program, &built)?
     } else {
-        over_plans(program, plans)
+        over_plans(program, plans)?
     };
-    let program = program.map_err(|error| error.to_string())?;
     let backend = TensorRtBackend {
         library,
         shared,
@@ -161,27 +202,24 @@ pub(super) fn tensorrt(
     Ok((Box::new(backend), program))
 }
 
-/// The words after `jetlag build DETECTOR`, read as the command line reads them.
-fn build_args(tenant: &Tenant, words: &[String]) -> Result<BuildArgs, String> {
-    let input = match &tenant.detector {
-        Some(DetectorRef::File(path)) => path.display().to_string(),
-        Some(DetectorRef::Builtin(name)) => format!("builtin:{name}"),
-        None => return Err("a tenant on TensorRT needs a detector".to_owned()),
-    };
-    let line = ["jetlag", "build", &input].into_iter().map(str::to_owned);
-    let parsed = Cli::try_parse_from(line.chain(words.iter().cloned()));
-    match parsed.map(|cli| cli.command) {
-        Ok(Command::Build(args)) => Ok(*args),
-        Ok(_) => Err("`build` takes options of `jetlag build`".to_owned()),
-        Err(error) => {
-            // The first line says what is wrong; the rest is about a command line that nobody typed.
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            Err(format!(
-                "`build: \"{}\"`: {} (options of `jetlag build`, see `jetlag build --help`)",
-                words.join(" "),
-                first.trim_start_matches("error: ")
-            ))
+/// A scenario's `build: "…"`: the options of `jetlag build` without its input, which is the tenant's detector.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+struct Build {
+    #[command(flatten)]
+    plan: PlanArgs,
+}
+
+/// The options that these words are; the scenario keeps them as they were written.
+fn plan_args(words: &[String]) -> Result<PlanArgs, NotUsable> {
+    let parsed = Build::try_parse_from(words);
+    parsed.map(|build| build.plan).map_err(|error| {
+        // The first line says what is wrong; the rest is about a command line that nobody typed.
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        NotUsable::Words {
+            words: words.join(" "),
+            problem: first.trim_start_matches("error: ").to_owned(),
         }
-    }
+    })
 }

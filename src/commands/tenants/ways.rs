@@ -1,9 +1,10 @@
 //! Which ways of sharing mean something to a scenario's tenants.
 
+use super::Obstacle;
 use crate::scenario::{Scenario, Sharing};
 
 /// The ways of sharing that mean nothing to these tenants.
-pub(super) fn without_gpu(scenario: &Scenario) -> Vec<String> {
+pub(super) fn without_gpu(scenario: &Scenario) -> Vec<Obstacle> {
     if scenario.tenants.iter().any(|tenant| tenant.device().is_gpu()) {
         return Vec::new();
     }
@@ -20,9 +21,7 @@ pub(super) fn without_gpu(scenario: &Scenario) -> Vec<String> {
                 return None;
             }
         };
-        Some(format!(
-            "sharing {way:?} {does}, but none of these tenants runs on a GPU; use Streams, RoundRobin, Exclusive or Edf, or set a tenant's backend to TensorRt or OnnxRuntime"
-        ))
+        Some(Obstacle::SharingWithoutGpu { way, does })
     };
     scenario
         .ways_of_sharing()

@@ -1,6 +1,6 @@
-//! Preparing a stressor: its device, where it loads one.
+//! Tenants that are stressors: the device, where one loads one.
 
-use super::gpu::{Devices, on_device};
+use super::gpu::{Devices, NotUsable, on_device};
 use crate::backend::Backend;
 use crate::backend::stress::{NAME, StressBackend};
 use crate::scenario::{Scenario, Stress};
@@ -11,7 +11,7 @@ pub(super) fn backend(
     number: usize,
     devices: &Devices,
     stress: Stress,
-) -> Result<Box<dyn Backend>, String> {
+) -> Result<Box<dyn Backend>, NotUsable> {
     let gpu = match stress.resource.is_on_gpu() {
         true => Some(on_device(scenario, number, devices, NAME)?),
         false => None,

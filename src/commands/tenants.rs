@@ -8,6 +8,9 @@ mod onnxruntime;
 mod stress;
 mod ways;
 
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::backend::cpu::CpuBackend;
@@ -16,18 +19,103 @@ use crate::backend::sim::{SharedDevice, SimBackend};
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
 use crate::files;
 use crate::record::{NetworkManifest, TenantManifest};
-use crate::scenario::{Arrival, BackendChoice, Scenario, Tenant};
-use crate::source::ContentKind;
+use crate::scenario::{Arrival, BackendChoice, Scenario, Sharing, Tenant};
+use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Runner, set_up_thread};
 use gpu::Devices;
 
-use super::opening;
+use super::opening::{self, NoDetector};
 
 #[cfg(not(feature = "gpu"))]
-use super::without_gpu::prepare as gpu;
+use super::without_gpu::tenants as gpu;
+
+/// What keeps a tenant, or the scenario, from starting.
+#[derive(Debug, thiserror::Error)]
+pub enum Obstacle {
+    /// No tenant runs on what this way of sharing shares.
+    #[error(
+        "sharing {way:?} {does}, but none of these tenants runs on a GPU; use Streams, RoundRobin, Exclusive or Edf, or set a tenant's backend to TensorRt or OnnxRuntime"
+    )]
+    SharingWithoutGpu {
+        /// The way of sharing.
+        way: Sharing,
+        /// What it does with a GPU.
+        does: &'static str,
+    },
+    /// A process was told of a tenant that the scenario does not have.
+    #[error("there is no tenant {number} in {scenario}")]
+    NoSuchTenant {
+        /// Its position.
+        number: usize,
+        /// The scenario's name.
+        scenario: String,
+    },
+    /// Its detector cannot be had.
+    #[error(transparent)]
+    Detector(#[from] NoDetector),
+    /// Its frames cannot be had.
+    #[error(transparent)]
+    Frames(#[from] SourceError),
+    /// Its detector takes other frames.
+    #[error("detector {detector} takes {takes:?} frames, but its source ({from}) yields {yields:?}")]
+    WrongFrames {
+        /// The detector's name.
+        detector: String,
+        /// What it takes.
+        takes: ContentKind,
+        /// The source in words.
+        from: String,
+        /// What that has.
+        yields: ContentKind,
+    },
+    /// Its source was not recorded at any time.
+    #[error("Replay needs capture times, but its source ({from}) has none; use Periodic(hz: …)")]
+    NoCaptureTimes {
+        /// The source in words.
+        from: String,
+    },
+    /// A network's file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Network {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Its device or TensorRT cannot be used.
+    #[error(transparent)]
+    Gpu(gpu::NotUsable),
+    /// ONNX Runtime cannot be used.
+    #[error(transparent)]
+    OnnxRuntime(onnxruntime::NotUsable),
+    /// Its backend does not open.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// Everything that keeps a scenario from starting, each with the tenant that it is about.
+#[derive(Debug)]
+pub struct Obstacles(Vec<(Option<String>, Obstacle)>);
+
+impl fmt::Display for Obstacles {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (tenant, obstacle)) in self.0.iter().enumerate() {
+            if n > 0 {
+                out.write_str("\n       ")?;
+            }
+            if let Some(tenant) = tenant {
+                write!(out, "tenant {tenant}: ")?;
+            }
+            write!(out, "{obstacle}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Obstacles {}
 
 /// A tenant ready to run, and what the manifest says of it.
-pub struct Prepared {
+pub struct Ready {
     /// What runs the tenant in each phase.
     pub runner: Runner,
     /// What the run file says of the tenant.
@@ -38,37 +126,45 @@ pub struct Prepared {
 #[derive(Default)]
 pub struct All {
     /// In the order of the scenario.
-    pub tenants: Vec<Prepared>,
+    pub tenants: Vec<Ready>,
     /// The GPUs in use.
     pub(super) gpus: Devices,
 }
 
-/// Prepares all tenants, or says everything that is in the way.
-pub fn all(scenario: &Scenario) -> Result<All, Vec<String>> {
+/// Makes all tenants ready, or says everything that is in the way.
+pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let device = SharedDevice::new(scenario.sim_contention);
-    let mut prepared = Vec::new();
-    let mut problems: Vec<String> = ways::without_gpu(scenario);
+    let mut tenants = Vec::new();
+    let without_gpu = ways::without_gpu(scenario).into_iter();
+    let mut obstacles: Vec<(Option<String>, Obstacle)> =
+        without_gpu.map(|obstacle| (None, obstacle)).collect();
     let devices = Devices::open(scenario, &scenario.tenants);
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(scenario, number, tenant, &device, &devices) {
-            Ok(ready) => prepared.push(ready),
-            Err(found) => problems.extend(found.into_iter().map(|p| format!("tenant {}: {p}", tenant.name))),
+            Ok(ready) => tenants.push(ready),
+            Err(found) => {
+                let name = || Some(tenant.name.clone());
+                obstacles.extend(found.into_iter().map(|obstacle| (name(), obstacle)));
+            }
         }
     }
-    if problems.is_empty() {
+    if obstacles.is_empty() {
         Ok(All {
-            tenants: prepared,
+            tenants,
             gpus: devices,
         })
     } else {
-        Err(problems)
+        Err(Obstacles(obstacles))
     }
 }
 
-/// Prepares one tenant alone, for a process of its own.
-pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<String>> {
+/// Makes one tenant ready alone, for a process of its own.
+pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
     let Some(tenant) = scenario.tenants.get(number) else {
-        return Err(vec![format!("there is no tenant {number} in {}", scenario.name)]);
+        return Err(vec![Obstacle::NoSuchTenant {
+            number,
+            scenario: scenario.name.clone(),
+        }]);
     };
     let device = SharedDevice::new(scenario.sim_contention);
     let devices = Devices::open(scenario, std::slice::from_ref(tenant));
@@ -93,13 +189,15 @@ fn one(
     tenant: &Tenant,
     device: &Arc<SharedDevice>,
     devices: &Devices,
-) -> Result<Prepared, Vec<String>> {
-    let mut problems = Vec::new();
+) -> Result<Ready, Vec<Obstacle>> {
+    let mut obstacles: Vec<Obstacle> = Vec::new();
     let detector = tenant
         .detector
         .as_ref()
-        .and_then(|d| opening::detector(d).map_err(|p| problems.push(p)).ok());
-    let source = opening::source(&tenant.source).map_err(|p| problems.push(p)).ok();
+        .and_then(|d| opening::detector(d).map_err(|e| obstacles.push(e.into())).ok());
+    let source = opening::source(&tenant.source)
+        .map_err(|e| obstacles.push(e.into()))
+        .ok();
     let info = source.as_ref().map(|s| s.info());
     let executes = tenant.backend.executes();
     if let (Some(detector), Some(info)) = (&detector, &info)
@@ -107,25 +205,26 @@ fn one(
         // A tenant that only simulates may have a detector for its name, and no frames.
         && (executes || info.kind != ContentKind::Empty)
     {
-        problems.push(format!(
-            "detector {} takes {:?} frames, but its source ({}) yields {:?}",
-            detector.name, detector.input, info.description, info.kind
-        ));
+        obstacles.push(Obstacle::WrongFrames {
+            detector: detector.name.clone(),
+            takes: detector.input,
+            from: info.description.clone(),
+            yields: info.kind,
+        });
     }
     if matches!(tenant.arrival, Arrival::Replay { .. })
         && source.as_ref().is_some_and(|s| s.capture_times().is_empty())
     {
-        problems.push(format!(
-            "Replay needs capture times, but its source ({}) has none; use Periodic(hz: …)",
-            info.as_ref().map_or("", |i| i.description.as_str())
-        ));
+        obstacles.push(Obstacle::NoCaptureTimes {
+            from: info.as_ref().map_or_else(String::new, |i| i.description.clone()),
+        });
     }
     let empty = Program::default();
     let program = detector.as_ref().map_or(&empty, |d| &d.program);
     let seed = seed(scenario, number);
-    let networks = networks(program).map_err(|p| problems.push(p)).ok();
+    let networks = networks(program).map_err(|e| obstacles.push(e)).ok();
     let mut over_plans = None;
-    let backend: Result<Box<dyn Backend>, String> = match &tenant.backend {
+    let backend: Result<Box<dyn Backend>, Obstacle> = match &tenant.backend {
         BackendChoice::Cpu { threads, profile } => Ok(Box::new(CpuBackend::new(*threads, *profile))),
         BackendChoice::Sim(model) => Ok(Box::new(SimBackend::new(
             device.clone(),
@@ -138,18 +237,21 @@ fn one(
             build,
             plans,
             profile,
-        } => gpu::tensorrt(scenario, number, devices, program, build, plans, *profile).map(
-            |(backend, program)| {
+        } => gpu::tensorrt(scenario, number, devices, program, build, plans, *profile)
+            .map(|(backend, program)| {
                 over_plans = Some(program);
                 backend
-            },
-        ),
-        BackendChoice::Stress(stress) => stress::backend(scenario, number, devices, *stress),
+            })
+            .map_err(Obstacle::Gpu),
+        BackendChoice::Stress(stress) => {
+            stress::backend(scenario, number, devices, *stress).map_err(Obstacle::Gpu)
+        }
         BackendChoice::OnnxRuntime { provider, threads } => {
             onnxruntime::backend(scenario, number, devices, *provider, *threads)
+                .map_err(Obstacle::OnnxRuntime)
         }
     };
-    let backend = backend.map_err(|problem| problems.push(problem)).ok();
+    let backend = backend.map_err(|obstacle| obstacles.push(obstacle)).ok();
     let program = over_plans.as_ref().unwrap_or(program);
     let mut failed = None;
     let slots = backend
@@ -162,14 +264,14 @@ fn one(
                 Some(Vec::new())
             }
             Err(error) => {
-                problems.push(error.to_string());
+                obstacles.push(error.into());
                 None
             }
         });
     let (Some(backend), Some(slots), Some(source), Some(info), Some(networks), true) =
-        (backend, slots, source, info, networks, problems.is_empty())
+        (backend, slots, source, info, networks, obstacles.is_empty())
     else {
-        return Err(problems);
+        return Err(obstacles);
     };
     let manifest = TenantManifest {
         name: tenant.name.clone(),
@@ -180,6 +282,7 @@ fn one(
         networks,
         source: info.description,
         submission_may_wait: slots.first().and_then(|slot| slot.submission_may_wait()),
+        application: None,
     };
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
     let (preprocess, postprocess) = match detector {
@@ -205,7 +308,7 @@ fn one(
         waiting: scenario.release,
         seed,
     };
-    Ok(Prepared { runner, manifest })
+    Ok(Ready { runner, manifest })
 }
 
 /// Opens the backend on the tenant's processors, because the threads that it makes inherit them.
@@ -230,15 +333,17 @@ fn open(
     })
 }
 
-fn networks(program: &Program) -> Result<Vec<NetworkManifest>, String> {
+fn networks(program: &Program) -> Result<Vec<NetworkManifest>, Obstacle> {
     program
         .engines
         .iter()
         .map(|network| {
             let (hash, bytes) = match network {
                 NetworkSource::File(path) => {
-                    let content = files::read(path, files::NETWORK)
-                        .map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+                    let content = files::read(path, files::NETWORK).map_err(|error| {
+                        let path = path.clone();
+                        Obstacle::Network { path, error }
+                    })?;
                     (blake3::hash(&content), content.len())
                 }
                 NetworkSource::Embedded { bytes, .. } => (blake3::hash(bytes), bytes.len()),

@@ -1,0 +1,128 @@
+//! What commands on run files take: `report`, `compare` and `export`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Format;
+
+/// What `report` takes.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Run files (.mcap), complete or truncated. With --html, several runs are compared with the first;
+    /// `jetlag compare` does so in text.
+    #[arg(value_name = "RUN", required_unless_present = "from_trtexec")]
+    pub runs: Vec<PathBuf>,
+    /// Write one self-contained HTML page instead of printing.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Show only time per layer and per operator; two runs side by side.
+    #[arg(long, conflicts_with = "html")]
+    pub layers: bool,
+    /// Output format; json is an array if there are several runs.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub trtexec: TrtexecArgs,
+}
+
+/// What `compare` takes.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Run files (.mcap), each compared with the first; join several with commas to make one side.
+    #[arg(value_name = "RUN", required_unless_present = "ab", conflicts_with = "ab")]
+    pub runs: Vec<String>,
+    /// Run two scenarios in turns and compare them; the seed decides the order.
+    #[arg(long, num_args = 2, value_names = ["A.RON", "B.RON"])]
+    pub ab: Vec<PathBuf>,
+    /// How often to run each scenario [default: 5].
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u32>,
+    /// Exit 3 if the 95 % interval shows this change, or if it cannot be computed: TENANT.FIGURE +PERCENT%. Figures are
+    /// response.p50, response.p99, miss_rate (in percentage points) and energy; may be repeated.
+    #[arg(long = "fail-if", value_name = "CHANGE")]
+    pub fail_if: Vec<String>,
+    /// Override a field of both scenarios; may be repeated.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The folder for the run files [default: runs/compare-TIME].
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// No progress on stderr.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What `report` takes to speak trtexec's language.
+#[derive(Debug, Default, Args)]
+pub struct TrtexecArgs {
+    /// Print trtexec's performance summary, by its definitions, instead of jetlag's.
+    #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers"])]
+    pub compat: Option<Compat>,
+    /// Only this tenant (with --compat).
+    #[arg(long, value_name = "NAME", requires = "compat", requires = "runs")]
+    pub tenant: Option<String>,
+    /// Print trtexec's summary of a file from trtexec --exportTimes, after that of the run, if one is given
+    /// [definitions: --compat, else trtexec10].
+    #[arg(long, value_name = "TIMES.json", conflicts_with_all = ["html", "layers"])]
+    pub from_trtexec: Option<PathBuf>,
+}
+
+/// Versions of trtexec whose summaries differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Compat {
+    /// 8.6 to 10: latency includes copies.
+    Trtexec10,
+    /// 11: latency does not include copies.
+    Trtexec11,
+}
+
+/// What `export` takes.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// The run file (.mcap), complete or truncated.
+    #[arg(required_unless_present = "cvcuda_expand", conflicts_with = "cvcuda_expand")]
+    pub run: Option<PathBuf>,
+    /// Output format; see docs/export.md.
+    #[arg(
+        long,
+        value_enum,
+        required_unless_present = "cvcuda_expand",
+        conflicts_with = "cvcuda_expand"
+    )]
+    pub format: Option<ExportFormat>,
+    /// Output file, or a folder for csv and cvcuda [default: stdout for json, markdown and --cvcuda-expand].
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Recompute a CV-CUDA benchmark file (a placeholder with times, or a benchmark.json of any version and number of
+    /// processes) in the newer layout.
+    #[arg(long, value_name = "IN.json")]
+    pub cvcuda_expand: Option<PathBuf>,
+    /// Batches to leave out at the start and at the end (cvcuda) [default: what the file says, else 1].
+    #[arg(long, value_name = "N")]
+    pub warmup_batches: Option<u64>,
+    /// Maximum size of a Perfetto trace file; the rest goes to run-2.perfetto-trace and so on.
+    #[arg(long, value_name = "MIB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub shard_mib: u64,
+}
+
+/// Formats of other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// The summary as JSON, as from `report --format json`.
+    Json,
+    /// A folder of tables: frames.csv, telemetry.csv, layers.csv, ranges.csv.
+    Csv,
+    /// The tables of csv with typed columns (feature `parquet`).
+    Parquet,
+    /// A trace for ui.perfetto.dev.
+    Perfetto,
+    /// A summary for a pull request.
+    Markdown,
+    /// CV-CUDA's benchmark.json and benchmark_mean.json, one folder per tenant.
+    Cvcuda,
+}

@@ -1,0 +1,109 @@
+//! What commands that run scenarios take: `run`, `demo`, `deploy`, and the processes that they start.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Format;
+
+/// What `run` takes.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scenario (RON); see docs/scenarios.md.
+    pub scenario: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub options: RunOptions,
+}
+
+/// What `run` and `demo` have in common.
+#[derive(Debug, Args)]
+pub struct RunOptions {
+    /// Override a field of the scenario; may be repeated.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// Path of the run file [default: runs/NAME-TIME.mcap].
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Overwrite the run file that --out names.
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Check everything and print the scenario with all defaults filled in; run nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Run each tenant alone, every pair and all together, and show who slows whom, for the sharing modes in the
+    /// scenario's `matrix: (sharing: …)`, else for its `sharing`.
+    #[arg(long)]
+    pub matrix: bool,
+    /// Show the dashboard during the run: tenants and board.
+    #[arg(long, conflicts_with = "quiet")]
+    pub live: bool,
+    /// No progress bar on stderr.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What `deploy` takes.
+#[derive(Debug, Args)]
+pub struct DeployArgs {
+    /// The board, as ssh knows it: nvidia@orin, or a name of ~/.ssh/config.
+    pub host: String,
+    /// The scenario (RON); its detectors, networks and data are copied too.
+    #[arg(required_unless_present = "fetch")]
+    pub scenario: Option<PathBuf>,
+    /// Fetch the last run that was started there, after it has ended; start nothing.
+    #[arg(long, conflicts_with_all = ["scenario", "sets", "detach"])]
+    pub fetch: bool,
+    /// Start the run and return at once.
+    #[arg(long)]
+    pub detach: bool,
+    /// Override a field of the scenario; may be repeated.
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub sets: Vec<String>,
+    /// The jetlag binary for the board [default: the one that scripts/cross.sh built, or this one if the board matches].
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// jetlag's folder on the board, relative to the home folder.
+    #[arg(long, value_name = "DIR", default_value = "jetlag")]
+    pub folder: String,
+    /// Local folder for the run file, its log and the plans' manifests.
+    #[arg(short, long, value_name = "DIR", default_value = "runs")]
+    pub out: PathBuf,
+    /// Most that is fetched for a run, in GiB.
+    #[arg(long, value_name = "GIB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..1 << 20))]
+    pub at_most: u64,
+    /// Option for `ssh -o`; may be repeated.
+    #[arg(long = "ssh-option", value_name = "NAME=VALUE")]
+    pub ssh_options: Vec<String>,
+    /// Skip the check of the board.
+    #[arg(long)]
+    pub no_doctor: bool,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Do not show the run's progress.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// What `with-parent` takes.
+#[derive(Debug, Args)]
+pub struct WithParentArgs {
+    /// The parent process; this one ends with it.
+    pub parent: u32,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub program: Vec<std::ffi::OsString>,
+}
+
+/// What `tenant-process` takes.
+#[derive(Debug, Args)]
+pub struct TenantProcessArgs {
+    /// The parent process; this one ends with it.
+    pub parent: u32,
+    /// The tenant's name.
+    pub tenant: String,
+}
