@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
              jetlag doctor        show what jetlag found on this machine and what it means"
 )]
 pub struct Cli {
-    /// The command.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
     /// Log more to stderr (-v info, -vv debug); RUST_LOG overrides it.
@@ -24,7 +24,7 @@ pub struct Cli {
     pub verbose: u8,
 }
 
-/// The verbs.
+/// The subcommands of `jetlag`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a scenario, write a run file and print its summary.
@@ -125,7 +125,7 @@ Exit codes: 0 nothing is missing; 1 something is missing that limits what can be
     Doctor(DoctorArgs),
 }
 
-/// What `doctor` takes.
+/// Arguments of `jetlag doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Path of TensorRT [default: JETLAG_TENSORRT, else the installed one].
@@ -207,11 +207,11 @@ pub enum ClocksWhen {
     Auto,
     /// As root, on any machine where they can be locked.
     Always,
-    /// Never.
+    /// Do not test it.
     Never,
 }
 
-/// What `deploy` takes.
+/// Arguments of `jetlag deploy`.
 #[derive(Debug, Args)]
 pub struct DeployArgs {
     /// The board, as ssh knows it: nvidia@orin, or a name of ~/.ssh/config.
@@ -254,7 +254,7 @@ pub struct DeployArgs {
     pub quiet: bool,
 }
 
-/// What `monitor` takes.
+/// Arguments of `jetlag monitor`.
 #[derive(Debug, Args)]
 pub struct MonitorArgs {
     /// Time between samples [default: 250ms]; between the lines of a log [default: 1s].
@@ -290,7 +290,7 @@ fn speed(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "must be above zero".to_owned())
 }
 
-/// What `with-parent` takes.
+/// Arguments of the hidden `jetlag with-parent`.
 #[derive(Debug, Args)]
 pub struct WithParentArgs {
     /// The parent process; this one ends with it.
@@ -300,7 +300,7 @@ pub struct WithParentArgs {
     pub program: Vec<std::ffi::OsString>,
 }
 
-/// What `tenant-process` takes.
+/// Arguments of the hidden `jetlag tenant-process`.
 #[derive(Debug, Args)]
 pub struct TenantProcessArgs {
     /// The parent process; this one ends with it.
@@ -309,7 +309,7 @@ pub struct TenantProcessArgs {
     pub tenant: String,
 }
 
-/// What `run` takes.
+/// Arguments of `jetlag run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The scenario (RON); see docs/scenarios.md.
@@ -349,7 +349,7 @@ pub struct RunOptions {
     pub quiet: bool,
 }
 
-/// What `report` takes.
+/// Arguments of `jetlag report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Run files (.mcap), complete or truncated. With --html, several runs are compared with the first;
@@ -370,7 +370,7 @@ pub struct ReportArgs {
     pub trtexec: TrtexecArgs,
 }
 
-/// What `compare` takes.
+/// Arguments of `jetlag compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Run files (.mcap), each compared with the first; join several with commas to make one side.
@@ -424,7 +424,7 @@ pub enum Compat {
     Trtexec11,
 }
 
-/// What `export` takes.
+/// Arguments of `jetlag export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The run file (.mcap), complete or truncated.
@@ -470,7 +470,7 @@ pub enum ExportFormat {
     Cvcuda,
 }
 
-/// What `inspect` takes.
+/// Arguments of `jetlag inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// A run file (.mcap), a network (.onnx), a plan (.plan, .engine, .trt), or a detector spec (.ron).
@@ -620,7 +620,7 @@ pub enum CacheCommand {
     },
 }
 
-/// What `eval` takes.
+/// Arguments of `jetlag eval`.
 #[derive(Debug, Args)]
 pub struct EvalArgs {
     /// The detector spec (RON), or builtin:camera, builtin:lidar.
@@ -642,7 +642,7 @@ pub struct EvalArgs {
     pub format: Format,
 }
 
-/// Commands on clocks.
+/// Subcommands of `jetlag clocks`.
 #[derive(Debug, Subcommand)]
 pub enum ClocksCommand {
     /// Show each clock: minimum, maximum, current, and whether it is locked.

@@ -20,7 +20,7 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, String> {
     }
 }
 
-/// Opens a source.
+/// Opens the source of a tenant's frames.
 pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, String> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),

@@ -35,7 +35,7 @@ pub(super) mod tensorrt {
         None
     }
 
-    /// Loads nothing.
+    /// Refuses: loading a plan needs GPU support.
     pub(in crate::commands) fn load(
         _args: &InspectArgs,
         _bytes: &[u8],
@@ -54,12 +54,12 @@ pub(super) mod prepare {
     use crate::record::SampleRecord;
     use crate::scenario::{Scenario, Tenant};
 
-    /// None.
+    /// Stands in for the GPUs of a run; holds none.
     #[derive(Default)]
     pub(in crate::commands) struct Devices;
 
     impl Devices {
-        /// Opens none.
+        /// Opens no GPU.
         pub(in crate::commands) fn open(_scenario: &Scenario, _tenants: &[Tenant]) -> Self {
             Devices
         }

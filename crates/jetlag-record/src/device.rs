@@ -13,7 +13,7 @@ use crate::{APPLICATION_BACKEND, Manifest, TenantManifest};
 /// What executes a tenant's networks, or takes a stressor's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Device {
-    /// The machine's processors.
+    /// The machine's CPU cores.
     Host,
     /// A GPU, by its number in the scenario.
     Gpu(u16),

@@ -8,7 +8,7 @@ use crate::container::Damage;
 /// The messages of each channel so far.
 #[derive(Default)]
 pub(super) struct Ledger {
-    /// By channel number.
+    /// Number of messages, indexed by channel number.
     channels: Vec<u64>,
 }
 

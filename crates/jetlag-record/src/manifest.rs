@@ -77,6 +77,6 @@ pub struct NetworkManifest {
     pub name: String,
     /// BLAKE3 of its bytes, in hexadecimal.
     pub blake3: String,
-    /// The file's length.
+    /// Length of the file in bytes.
     pub bytes: u64,
 }

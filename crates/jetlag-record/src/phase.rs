@@ -110,7 +110,7 @@ pub struct PhaseRecord {
     pub measured_from: Stamp,
     /// When releases stopped: end of the measured window.
     pub measured_to: Stamp,
-    /// What ended it.
+    /// Why the tenant's phase ended.
     pub reason: EndReason,
     /// Frame records that found the queue to the recorder full.
     pub lost_records: u64,

@@ -113,7 +113,7 @@ pub struct SignalRecord {
 /// A stretch of time with a name, beside the tenants' phases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowRecord {
-    /// [`IDLE_WINDOW`] or [`RECORDING_WINDOW`].
+    /// The kind of window: [`IDLE_WINDOW`] or [`RECORDING_WINDOW`].
     pub name: String,
     /// The beginning of the window.
     pub from: Stamp,

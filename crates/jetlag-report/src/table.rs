@@ -167,5 +167,5 @@ impl Grid {
 }
 
 const INDENT: &str = "  ";
-/// Blanks between columns.
+/// Width of the gap between two columns.
 const GAP: u16 = 2;

@@ -42,7 +42,7 @@ impl Devices {
         }
     }
 
-    /// A tenant's device.
+    /// The GPU that a tenant runs on, or why it could not be opened.
     fn of(&self, tenant: &Tenant) -> Result<Arc<SharedGpu>, String> {
         match self.opened.get(&tenant.gpu.gpu) {
             Some(Ok(shared)) => Ok(Arc::clone(shared)),

@@ -183,7 +183,7 @@ pub enum Arrival {
     Closed,
     /// Every `1/hz`, from `phase` on, each moved by a uniform ±`jitter`.
     Periodic {
-        /// Releases a second.
+        /// Releases per second.
         hz: f64,
         /// Offset of the first release from the common epoch.
         phase: Nanos,

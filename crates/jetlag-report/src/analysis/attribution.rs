@@ -13,9 +13,9 @@ use crate::record::Device;
 pub(super) enum Feeds {
     /// All of a board: its processors, its GPU and what is around them.
     Module,
-    /// GPUs alone.
+    /// Only GPUs, such as NVML's power of a card.
     Gpus,
-    /// Processors alone.
+    /// Only processors, such as RAPL's package power.
     Processors,
 }
 

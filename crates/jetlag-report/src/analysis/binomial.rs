@@ -6,7 +6,7 @@
 
 /// The number of successes in `n` independent trials.
 pub(super) struct Binomial {
-    /// Successes at `below[0]`.
+    /// The number of successes to which `below[0]` belongs.
     first: u64,
     /// `below[i]` is the probability of fewer than `first + i` successes.
     below: Vec<f64>,

@@ -16,7 +16,7 @@ const Z95: f64 = 1.96;
 /// What a counter, and power beside it, say of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Counted {
-    /// An energy.
+    /// The energy that the counter measured.
     By(Metered),
     /// It went back within the window: it was reset, or wrapped.
     WentBack,
@@ -29,7 +29,7 @@ pub(super) enum Counted {
 /// Energy of a window that was counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Metered {
-    /// Energy, mJ.
+    /// Energy of the window, mJ.
     pub(super) mj: f64,
     /// Half of its 95 % interval, mJ.
     pub(super) half: f64,
@@ -40,7 +40,7 @@ pub(super) struct Metered {
 /// The power of the same line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside<'a> {
-    /// Its readings.
+    /// Its power readings in order of time.
     pub(super) points: &'a [Point],
     /// The usual time between two of them.
     pub(super) spacing: Nanos,

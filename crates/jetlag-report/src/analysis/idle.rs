@@ -47,7 +47,7 @@ impl HostIdle {
     }
 }
 
-/// A sentence.
+/// Writes a whole sentence, which findings append to their message.
 impl fmt::Display for HostIdle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("The host's processors ")?;

@@ -39,35 +39,35 @@ pub struct LiveView {
     pub span: Option<(Stamp, Stamp)>,
 }
 
-/// One signal.
+/// The latest readings of one signal.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSignal {
     /// What it measures, and of what.
     pub measurand: Measurand,
-    /// `mw`, `percent`, ….
+    /// Unit of the values: `mw`, `percent`, ….
     pub unit: String,
     /// Its place in the whole, for a power line.
     pub role: RailRole,
     /// The latest reading; none if it had no value.
     pub value: Option<f64>,
-    /// When that was.
+    /// When the latest reading was taken.
     pub at: Stamp,
-    /// The highest.
+    /// The highest reading so far; none before the first value.
     pub peak: Option<f64>,
     /// The latest ones, the oldest first; none where a reading had no value.
     pub history: VecDeque<Option<f64>>,
 }
 
-/// One tenant.
+/// The frames of one tenant so far.
 #[derive(Clone, Debug, Default)]
 pub struct LiveTenant {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
-    /// Frames that ended.
+    /// Frames that ended: completed, dropped or failed.
     pub ended: u64,
     /// Of these, those after their deadline, dropped, or failed under one.
     pub missed: u64,
-    /// Of these, dropped.
+    /// Of the frames that ended, those that were dropped.
     pub dropped: u64,
     responses: VecDeque<i64>,
     completed_at: VecDeque<Stamp>,

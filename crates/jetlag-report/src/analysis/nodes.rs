@@ -105,7 +105,7 @@ pub(super) fn by_operator(nodes: &[NodeSummary]) -> Vec<OperatorSummary> {
 pub struct LayerPair {
     /// Its name; of those that only one run has, that one's.
     pub name: String,
-    /// Its operator.
+    /// Its operator: `Conv`, or `Conv+Relu` where the runtime fused the two.
     pub operator: String,
     /// Mean time in the first run and in the second; `None` where it has no layer of that name.
     pub mean_ms: [Option<f64>; 2],

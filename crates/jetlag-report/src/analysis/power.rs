@@ -35,7 +35,7 @@ pub(super) struct Power {
     pub(super) energy: Option<EnergySummary>,
     /// That, by what it feeds.
     pub(super) parts: Vec<Part>,
-    /// What limits it.
+    /// Findings about the measurement of power and energy.
     pub(super) limits: Vec<Limit>,
 }
 

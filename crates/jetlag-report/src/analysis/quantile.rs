@@ -15,7 +15,7 @@ pub struct Quantile(u16);
 impl Quantile {
     /// Lower quartile, used for the interquartile range.
     pub(super) const P25: Quantile = Quantile(250);
-    /// The median.
+    /// The median: half of the values do not exceed it.
     pub const P50: Quantile = Quantile(500);
     /// Upper quartile, used for the interquartile range.
     pub(super) const P75: Quantile = Quantile(750);
@@ -28,7 +28,7 @@ impl Quantile {
     /// 99.9 % of values do not exceed it.
     pub const P99_9: Quantile = Quantile(999);
 
-    /// As a share.
+    /// The share of values that do not exceed it, from 0 to 1.
     pub fn share(self) -> f64 {
         f64::from(self.0) / 1000.0
     }

@@ -145,7 +145,7 @@ pub(super) struct Distribution {
 
 #[derive(Clone, Debug)]
 enum Values {
-    /// In ascending order.
+    /// All values, in ascending order.
     Exact(Vec<i64>),
     Binned(Histogram),
 }
@@ -178,12 +178,12 @@ impl Distribution {
         Some((squares.max(0.0) / (n - 1) as f64).sqrt())
     }
 
-    /// The smallest.
+    /// The smallest value; none of an empty series.
     pub(super) fn min(&self) -> Option<Nanos> {
         (self.totals.count > 0).then_some(Nanos(self.totals.least))
     }
 
-    /// The largest.
+    /// The largest value; none of an empty series.
     pub(super) fn max(&self) -> Option<Nanos> {
         (self.totals.count > 0).then_some(Nanos(self.totals.most))
     }
@@ -281,11 +281,11 @@ impl Distribution {
 /// A quantile and the bounds of its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Estimate {
-    /// Lower bound.
+    /// Lower end of the interval.
     pub(super) low: Nanos,
-    /// The estimate.
+    /// The quantile of the sample.
     pub(super) value: Nanos,
-    /// Upper bound.
+    /// Upper end of the interval.
     pub(super) high: Nanos,
 }
 

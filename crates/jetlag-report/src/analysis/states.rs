@@ -165,7 +165,7 @@ impl Line {
 /// Noise that repeats itself.
 #[derive(Clone, Copy, Debug)]
 struct Noise {
-    /// Its long-run variance.
+    /// Its long-run variance: variance times correlation time.
     variance: f64,
     /// Its correlation time, in values; 1 where they do not repeat each other.
     time: f64,

@@ -86,13 +86,13 @@ impl Sample {
 
 /// What is compared between phases.
 pub(super) struct Samples {
-    /// With all others.
+    /// The measurement, in which all tenants run.
     pub(super) together: Sample,
-    /// By itself.
+    /// The baseline, in which it runs alone.
     pub(super) alone: Sample,
 }
 
-/// Places in [`Gathered::timeline`].
+/// Indices into the values of [`Gathered::timeline`].
 const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
 const LATENESS: usize = 2;
@@ -131,7 +131,7 @@ pub(super) struct TenantFacts {
     pub(super) together: Option<PhaseRecord>,
     /// From its first release to its last stamp.
     pub(super) seen: Option<(Stamp, Stamp)>,
-    /// Measured time.
+    /// Length of the measured window.
     pub(super) measured: Nanos,
     /// Records lost in other phases than the measurement.
     pub(super) lost_elsewhere: u64,

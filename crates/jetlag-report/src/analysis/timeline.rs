@@ -31,7 +31,7 @@ impl<const N: usize> Default for Timeline<N> {
     }
 }
 
-/// One frame.
+/// The values of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry<const N: usize> {
     sequence: u64,

@@ -10,7 +10,7 @@ use crate::units::{Nanos, Stamp};
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
+    /// Beginning of the stretch.
     pub from: Stamp,
     /// Its end, not before its beginning.
     pub to: Stamp,
@@ -57,7 +57,7 @@ impl Lanes {
 /// One end of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge<'a> {
-    /// It begins.
+    /// The beginning of this range.
     Begin(&'a RangeRecord),
     /// The range that began last ends.
     End(Stamp),

@@ -216,7 +216,7 @@ impl Tracks {
         self.all.iter().filter_map(ends).reduce(both)
     }
 
-    /// One signal.
+    /// The track of one signal, if it was sampled.
     #[cfg(test)]
     pub(super) fn get(&self, source: &str, signal: &str) -> Option<&Track> {
         let key = (source.to_owned(), signal.to_owned());

@@ -70,7 +70,7 @@ pub(super) struct Behind {
     /// The one that took longest.
     pub(super) sequence: u64,
     pub(super) service: Nanos,
-    /// All of them.
+    /// Number of frames that it waited for.
     pub(super) frames: u64,
     pub(super) work: Nanos,
 }
@@ -99,7 +99,7 @@ struct Busy {
     so_far: Behind,
 }
 
-/// All tenants.
+/// The watched frames of all tenants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     tenants: Vec<Watched>,

@@ -11,7 +11,7 @@ use crate::units::Nanos;
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// Text, in UTF-8.
+    /// Text, encoded as UTF-8.
     Text,
     /// A whole number that may be negative: stamps and durations.
     Int,

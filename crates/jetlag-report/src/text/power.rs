@@ -126,7 +126,7 @@ fn energy(summary: &Summary, style: &Style) -> String {
     text + &grid.render(style)
 }
 
-/// mW as W.
+/// A power in mW, shown in W.
 fn watts(mw: f64) -> String {
     short(mw / 1e3)
 }

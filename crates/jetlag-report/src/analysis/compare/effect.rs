@@ -24,7 +24,7 @@ use crate::analysis::student::{normal_quantile, t_quantile};
 pub(super) struct Effect {
     /// The first side's figure: nanoseconds, a share, or millijoules.
     pub(super) baseline: f64,
-    /// The second side's.
+    /// The second side's figure, in the same unit.
     pub(super) candidate: f64,
     /// Second over first, less one; of shares second less first.
     pub(super) change: f64,
@@ -58,7 +58,7 @@ struct Share {
     variance: f64,
 }
 
-/// Compares a quantile.
+/// The relative change of a response-time quantile from the first side to the second.
 pub(super) fn of_quantile(
     quantile: Quantile,
     [baseline, candidate]: [&[Vec<i64>]; 2],
@@ -90,9 +90,9 @@ pub(super) fn of_quantile(
 
 /// Frames of a side, in order of time: of each run whether each missed, and the response times of those completed.
 pub(super) struct Promises {
-    /// Of each run.
+    /// For each run, whether each offered frame counts as missed.
     pub(super) missed: Vec<Vec<bool>>,
-    /// Of each run.
+    /// For each run, the response time of each completed frame, ns.
     pub(super) responses: Vec<Vec<i64>>,
 }
 

@@ -21,29 +21,29 @@ pub enum LimitError {
         "`{text}` names no change: write TENANT.FIGURE and a signed percentage, such as \"camera.response.p99 +5%\""
     )]
     NoChange {
-        /// The line.
+        /// The whole `--fail-if` text.
         text: String,
     },
-    /// No such tenant.
+    /// No tenant of that name is in both runs.
     #[error("`{text}`: no tenant that can be compared is named `{tenant}`{}; they are {tenants}", did_you_mean(.nearest.as_deref()))]
     UnknownTenant {
-        /// The line.
+        /// The whole `--fail-if` text.
         text: String,
         /// What stands where the tenant should.
         tenant: String,
-        /// The nearest name.
+        /// The tenant whose name is most similar, if any is.
         nearest: Option<String>,
-        /// All.
+        /// The names of all tenants that can be compared, separated by commas.
         tenants: String,
     },
-    /// No such figure.
+    /// The figure is not one of [`FIGURES`].
     #[error("`{text}`: `{figure}` is not compared{}; the figures are {}", did_you_mean(.nearest.as_deref()), FIGURES.join(", "))]
     UnknownFigure {
-        /// The line.
+        /// The whole `--fail-if` text.
         text: String,
-        /// What was written.
+        /// The word that stands where the figure should.
         figure: String,
-        /// The nearest name.
+        /// The figure whose name is most similar, if any is.
         nearest: Option<String>,
     },
 }

@@ -27,7 +27,7 @@ pub struct Gatherer {
     gpu_metrics: IndexMap<&'static str, Vec<f64>>,
 }
 
-/// One tenant's process.
+/// What is collected of one tenant, which CV-CUDA counts as a process.
 struct TenantProcess {
     name: String,
     /// Whether its stages ran on a GPU.
@@ -43,9 +43,9 @@ struct TenantProcess {
     seen: HashMap<String, u32>,
 }
 
-/// One tenant's recording.
+/// The recording of one tenant, in CV-CUDA's form.
 pub struct OfTenant {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
     /// What it recorded; without batches where it completed no frame.
     pub recording: Recording,

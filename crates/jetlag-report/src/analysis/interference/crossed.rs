@@ -23,7 +23,7 @@ use crate::record::{Phase, PhaseSpec};
 /// A measure's lower bound, estimate and upper bound in one phase.
 type Bounds = [f64; 3];
 
-/// The measures.
+/// Measures of which effects are computed, by their JSON names.
 const MEASURES: [&str; 3] = ["p50_ms", "p99_ms", "relative_spread"];
 
 /// Effects of a measure.

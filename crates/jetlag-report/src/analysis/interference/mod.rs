@@ -20,7 +20,7 @@ pub use sensitivity::Load;
 use crate::analysis::summary::interference::Interference;
 use crate::scenario::Scenario;
 
-/// All of it.
+/// Computes the whole section from the samples of each phase.
 pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Interference {
     let names: Vec<&str> = scenario
         .tenants

@@ -8,7 +8,7 @@ use crate::analysis::summary::interference::{Point, Sensitivity, Way};
 /// What a stressor loads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// `sm`, `dram`, ….
+    /// JSON name of the resource: `sm`, `dram`, ….
     pub resource: String,
     /// How much of it, from 0 to 1.
     pub level: f64,

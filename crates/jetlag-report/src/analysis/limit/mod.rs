@@ -40,7 +40,7 @@ pub(super) enum Limit {
     Phases { tenant: String, limit: PhasesLimit },
     /// The state of the machine.
     Machine(MachineLimit),
-    /// Power and energy.
+    /// The measurement of power and energy.
     Power(PowerLimit),
 }
 

@@ -49,15 +49,15 @@ pub struct TenantPlot {
 pub struct Slice {
     /// Its beginning, in seconds after the start of the measured time.
     pub from_s: f64,
-    /// Its end.
+    /// Its end, in seconds after the start of the measured time.
     pub to_s: f64,
     /// Shortest, longest and mean response time; none where no frame was completed.
     pub response_ms: Option<LowHighMean>,
-    /// Frames completed.
+    /// Frames released in it that were completed.
     pub completed: u64,
     /// Promises broken, dropped frames among them.
     pub missed: u64,
-    /// Frames dropped.
+    /// Frames released in it that were dropped.
     pub dropped: u64,
 }
 
@@ -73,9 +73,9 @@ pub struct LowHighMean {
 /// From where to where an axis goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// Its beginning.
+    /// The smallest value on it.
     pub from: f64,
-    /// Its end.
+    /// The largest value on it.
     pub to: f64,
     /// Whether equal distances are equal ratios.
     pub logarithmic: bool,
@@ -90,11 +90,11 @@ pub struct Spread {
     pub edges_ms: Vec<f64>,
     /// Sharing with the others.
     pub together: Shape,
-    /// Alone.
+    /// The tenant running alone; none where that was not measured.
     pub alone: Option<Shape>,
 }
 
-/// One distribution.
+/// A histogram and an empirical distribution function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
     /// Share of frames in each bar.
@@ -106,9 +106,9 @@ pub struct Shape {
 /// One signal over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SignalPlot {
-    /// The sampler.
+    /// Name of the sampler that read it.
     pub source: String,
-    /// The signal.
+    /// Name of the signal.
     pub signal: String,
     /// `mw`, `mhz` or `c`.
     pub unit: String,
@@ -134,12 +134,12 @@ impl Axis {
 }
 
 impl Slice {
-    /// Its middle.
+    /// Its middle, in seconds after the start of the measured time.
     pub fn at_s(&self) -> f64 {
         f64::midpoint(self.from_s, self.to_s)
     }
 
-    /// Both together.
+    /// This slice and the next one as one.
     pub fn join(&self, next: &Slice) -> Slice {
         let response_ms = match (self.response_ms, next.response_ms) {
             (Some(a), Some(b)) => {

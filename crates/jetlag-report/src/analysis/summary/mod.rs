@@ -41,7 +41,7 @@ pub const SCHEMA: u32 = 1;
 /// A run in figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// Version of the JSON form, [`SCHEMA`].
     pub schema: u32,
     /// The run as a whole.
     pub run: RunSummary,
@@ -101,7 +101,7 @@ pub enum Verdict {
 /// The run as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub name: String,
     /// The run file, where there is one.
     pub file: Option<String>,
@@ -115,7 +115,7 @@ pub struct RunSummary {
     pub overhead_us: Option<Overhead>,
     /// How latency is counted: `span from release`.
     pub latency: &'static str,
-    /// `real` or `virtual`.
+    /// The clock that the run used: `real` or `virtual`.
     pub clock: &'static str,
     /// How tenants in processes of their own shared the GPU, where there were such: `time-sliced`, `under MPS (…)`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,14 +140,14 @@ pub struct Sampling {
 pub struct SamplerCost {
     /// Its word in logs and findings.
     pub name: String,
-    /// Of one core.
+    /// CPU time while it reads, in percent of one core.
     pub percent_of_core: f64,
 }
 
 /// jetlag's own cost per frame, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Overhead {
-    /// Median.
+    /// Median cost of a frame.
     pub p50: Option<f64>,
     /// 99 % of frames cost at most this.
     pub p99: Option<f64>,
@@ -157,9 +157,9 @@ pub struct Overhead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Milliseconds.
+    /// A time in milliseconds.
     Ms,
-    /// Frames per second.
+    /// A rate in frames per second.
     Fps,
     /// A share from 0 to 1.
     Ratio,

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use crate::record::RailRole;
 
-/// Energy in millijoules.
+/// Energy per completed frame of one tenant, in millijoules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Energy {
-    /// All of it.
+    /// Total energy, idle power included.
     pub total: f64,
     /// Without what the idle machine takes, where that was measured.
     pub above_idle: Option<f64>,
@@ -26,7 +26,7 @@ pub struct EnergySummary {
     pub of: &'static str,
     /// The lines that were added, each as `source/rail`.
     pub rails: Vec<String>,
-    /// All of it.
+    /// Total energy over the measured time, idle power included, mJ.
     pub total_mj: f64,
     /// Without what the idle machine takes, where that was measured.
     pub above_idle_mj: Option<f64>,
@@ -56,17 +56,17 @@ pub struct EnergySummary {
 /// One power line over the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RailSummary {
-    /// The sampler.
+    /// Name of the sampler.
     pub source: String,
     /// The board's own name for it.
     pub rail: String,
-    /// Mean power.
+    /// Mean power over the measured time, mW.
     pub mean_mw: f64,
-    /// Highest reading.
+    /// Highest power reading, mW.
     pub peak_mw: f64,
     /// Mean power before the run, where it was measured.
     pub idle_mw: Option<f64>,
-    /// Integral of power.
+    /// Energy over the measured time, mJ; `energy_from` says whether from a counter or integrated from power.
     pub energy_mj: f64,
     /// How often the sensor renews its value; where it neither says nor shows it, not known.
     pub refresh_ms: Option<f64>,

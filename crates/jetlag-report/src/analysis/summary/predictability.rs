@@ -9,9 +9,9 @@ pub struct SlowFrame {
     pub sequence: u64,
     /// Seconds after the start of the measured time at which it was released.
     pub at_s: f64,
-    /// Its response time.
+    /// Its response time, ms.
     pub response_ms: f64,
-    /// The tenant's median.
+    /// The median response time of its tenant, ms.
     pub usual_response_ms: f64,
     /// Whether it is beyond the tenant's usual spread; where it is not, no cause is looked for.
     pub beyond_spread: bool,
@@ -33,7 +33,7 @@ pub struct SlowFrame {
     pub co_runners: Vec<ActiveCoRunner>,
     /// Clock of the GPU.
     pub clock_mhz: Option<f64>,
-    /// Its median.
+    /// Median of the GPU's clock over usual frames; `None` where no clock was sampled.
     pub usual_clock_mhz: Option<f64>,
     /// The GPU's temperature, or the highest where it has none of its own.
     pub temperature_c: Option<f64>,
@@ -51,7 +51,7 @@ pub struct SlowFrame {
 pub struct SlowPart {
     /// `lateness`, `wait`, a stage, or `wakeup`, as in [`Waterfall`](super::Waterfall).
     pub name: &'static str,
-    /// What it took.
+    /// Its duration in this frame.
     pub ms: f64,
     /// What it usually takes.
     pub usual_ms: f64,
@@ -60,7 +60,7 @@ pub struct SlowPart {
 /// How busy another tenant was in the first stretch of a frame's service, which of a hundred frames one is shorter than.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActiveCoRunner {
-    /// Which.
+    /// Name of that tenant.
     pub tenant: String,
     /// Share of that stretch in which it was at work: in service, and not waiting for its turn on the device.
     pub active: f64,
@@ -127,15 +127,15 @@ pub struct Shift {
 /// A clock or temperature before and after a shift: medians of the two stretches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SignalChange {
-    /// The sampler.
+    /// Name of the sampler.
     pub source: String,
-    /// What was sampled.
+    /// Name of the signal, as the sampler gives it.
     pub signal: String,
-    /// `mhz` or `c`.
+    /// Unit of both medians: `mhz` or `c` (°C).
     pub unit: String,
-    /// Before the shift.
+    /// Median of the readings in the stretch before the shift.
     pub before: f64,
-    /// After it.
+    /// Median of the readings in the stretch after the shift.
     pub after: f64,
 }
 
@@ -156,11 +156,11 @@ pub struct Interpolated {
     /// This and all that is made of it: from 100 frames on.
     pub p99_ms: Option<f64>,
     pub iqr_ms: f64,
-    /// p99 − minimum.
+    /// p99 − minimum; `None` below 100 frames.
     pub p0_p99_range_ms: Option<f64>,
     /// The range over the median.
     pub normalized_range: Option<f64>,
-    /// p99 − p50.
+    /// p99 − p50; `None` below 100 frames.
     pub spread_ms: Option<f64>,
     /// (p99 − p50) ÷ p50.
     pub relative_spread: Option<f64>,
@@ -178,7 +178,7 @@ pub struct Trimmed {
     pub low_ms: f64,
     /// The 99th percentile of all.
     pub high_ms: f64,
-    /// Frames that remain.
+    /// Number of frames that remain.
     pub frames: u64,
     pub p50_ms: f64,
     pub p99_ms: Option<f64>,
@@ -191,13 +191,13 @@ pub struct Trimmed {
 /// How predictable one stage is: what is said of the response time, as far as a stage has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StagePredictability {
-    /// p99 − p50.
+    /// p99 − p50 of the stage's time; `None` where one of them is withheld.
     pub jitter_ms: Option<f64>,
     /// Standard deviation over mean.
     pub cv: Option<f64>,
-    /// p75 − p25.
+    /// p75 − p25 of the stage's time (interquartile range).
     pub iqr_ms: Option<f64>,
-    /// Maximum over median.
+    /// Maximum over median of the stage's time.
     pub worst_over_median: Option<f64>,
     /// (p99 − p50) ÷ p50.
     pub relative_spread: Option<f64>,

@@ -48,7 +48,7 @@ pub struct Intervals {
 /// Response time together over alone, statistic by statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdown {
-    /// Of the medians.
+    /// Ratio of the medians; `None` where one is withheld.
     pub p50: Option<f64>,
     /// Of the 99 % quantiles.
     pub p99: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Slowdown {
     pub ci95: SlowdownIntervals,
     /// Of each that is withheld, how many frames it takes, together or alone.
     pub needs: SlowdownNeeds,
-    /// Frames measured alone.
+    /// Number of frames measured while the tenant ran alone.
     pub alone_count: u64,
 }
 

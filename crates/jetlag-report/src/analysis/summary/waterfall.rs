@@ -37,6 +37,6 @@ pub struct Slowest {
     pub mean_ms: f64,
     /// The part that takes most more than in the mean of all frames.
     pub grows_most: &'static str,
-    /// By how much.
+    /// Its mean in these frames less its mean in all frames.
     pub growth_ms: f64,
 }

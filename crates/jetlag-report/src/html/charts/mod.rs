@@ -39,7 +39,7 @@ pub(super) const LETTERS: RGBColor = RGBColor(0x5A, 0x60, 0x6B);
 pub(super) const OTHER: RGBColor = RGBColor(0x82, 0x88, 0x94);
 pub(super) const ALARM: RGBColor = RGBColor(0xC6, 0x28, 0x28);
 
-/// Where plotters draws.
+/// The area into which plotters draws.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Drawing into memory fails only where plotters itself is at fault; the chart is then left out.
 pub(super) type Drawing<T> = Result<T, Box<dyn std::error::Error>>;
@@ -150,7 +150,7 @@ fn lean(body: &str) -> String {
         .replace(" \"/>", "\"/>")
 }
 
-/// Text within markup.
+/// Escapes text for use within markup.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
