@@ -182,7 +182,7 @@ impl Processes {
                 killed = true;
                 self.each(&going.waiting, |child| {
                     let problem = format!(
-                        "its process did not finish the phase within {patience} after its end, and is killed"
+                        "its process did not end the phase within {patience} of its planned end and is killed"
                     );
                     note(notes, RealClock.now(), &child.name, &problem);
                     child.kill();
@@ -307,11 +307,11 @@ fn died(name: &str, how: &str) -> Finding {
         code: "process-died".to_owned(),
         tenant: Some(name.to_owned()),
         message: format!(
-            "{name}: its process ended in the middle of the run ({how}). What it had recorded is here, up to some 10 ms before \
-             its end; the others went on without it."
+            "{name}: its process ended in the middle of the run ({how}). Its records up to about 10 ms before its \
+             end are kept; the other tenants ran on without it."
         ),
-        advice: "Run it alone under sharing: Streams and see whether it ends there too; after SIGKILL look for the kernel's \
-                 out-of-memory killer (dmesg)."
+        advice: "Run it alone under sharing: Streams and see whether it ends there too; after SIGKILL, look for the \
+            kernel's out-of-memory killer in dmesg."
             .to_owned(),
     }
 }

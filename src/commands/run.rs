@@ -33,13 +33,13 @@ use crate::{board, embedded};
 
 /// Where the scenario comes from.
 pub enum Origin {
-    /// A file.
+    /// A scenario file.
     File(PathBuf),
     /// The one in the binary.
     Demo,
 }
 
-/// Runs a scenario.
+/// Runs a scenario: the command `jetlag run`.
 pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let mut scenario = resolve(&origin, &options.sets)?;
     if options.matrix {
@@ -255,8 +255,9 @@ fn simulated(
         writer.finding(&Finding {
             code: "idle-power-not-measured".to_owned(),
             tenant: None,
-            message: "`baseline.idle` was asked for, and simulated time has no power.".to_owned(),
-            advice: "Leave `baseline.idle` out, or set `clock: Real`.".to_owned(),
+            message: "`baseline.idle` was requested, but there is no power to measure in simulated time."
+                .to_owned(),
+            advice: "Remove `baseline.idle`, or set `clock: Real`.".to_owned(),
         })?;
     }
     let mut epoch = Stamp(0);

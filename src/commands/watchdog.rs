@@ -19,7 +19,7 @@ use crate::tenant::PhasePlan;
 use crate::tenant::watched::Watched;
 use crate::units::Nanos;
 
-/// Between two looks.
+/// Time between two looks at what is waited for.
 const LOOKS: Duration = Duration::from_millis(50);
 /// Beyond the limit, so that a wait that asks and finds it over itself comes first.
 const GRACE: Nanos = Nanos::from_millis(500);
@@ -66,7 +66,7 @@ pub(super) fn watch(wards: &[Ward], limit: Nanos, run: &Run<'_>, ended: &AtomicB
 fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
     let now = RealClock.now();
     let message = format!(
-        "{}: the device was not done with frame {} after {limit} (`watchdog`), so the run ended.",
+        "{}: the device had not finished frame {} after {limit} (`watchdog`), so the run was ended.",
         ward.name, frame.sequence
     );
     run.stop.store(true, Ordering::Relaxed);
@@ -79,7 +79,8 @@ fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
         code: "device-hangs".to_owned(),
         tenant: Some(ward.name.clone()),
         message: message.clone(),
-        advice: "What was recorded before is kept. Look for the driver's words in the kernel's log (dmesg), or raise \
+        advice: "What was recorded before is kept. Look for the driver's messages in the kernel's log (dmesg), or \
+            raise \
                  `watchdog` if such a frame may take that long."
             .to_owned(),
     }));

@@ -27,7 +27,7 @@ impl Failures {
     pub(super) fn none(&mut self) {
         self.in_a_row = 0;
     }
-    /// A frame failed.
+    /// Counts a failed frame and notes it, up to a limit.
     pub(super) fn one(&mut self, notes: &Sender<Event>, at: Stamp, tenant: &str, problem: &str) {
         self.in_a_row += 1;
         self.total += 1;
@@ -73,7 +73,7 @@ pub(crate) fn not_started(tenant: &str, problem: &str) -> Finding {
     Finding {
         code: NOT_STARTED.to_owned(),
         tenant: Some(tenant.to_owned()),
-        message: format!("{tenant} could not be opened, and the others ran without it: {problem}."),
-        advice: "Give the others less memory, or leave it out.".to_owned(),
+        message: format!("{tenant} could not be started, so the other tenants ran without it: {problem}."),
+        advice: "Let the other tenants use less memory, or remove this one.".to_owned(),
     }
 }

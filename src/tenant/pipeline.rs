@@ -224,7 +224,8 @@ pub(crate) fn lost_detections(tenant: &str, lists: u64) -> Finding {
     Finding {
         code: "lost-detections".to_owned(),
         tenant: Some(tenant.to_owned()),
-        message: format!("{tenant}: what was found in {lists} frames was not recorded, because the recorder fell behind."),
+        message: format!("{tenant}: the detections of {lists} frames were not recorded, because the recorder fell \
+            behind."),
         advice: "Times are not affected. Set `record_detections: false` if only times matter, or write to a faster disk."
             .to_owned(),
     }

@@ -48,7 +48,7 @@ pub enum RecordError {
         advice(error)
     )]
     Write {
-        /// The run file.
+        /// The run file that was being written.
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,
@@ -56,13 +56,13 @@ pub enum RecordError {
     /// An earlier write failed; nothing more is recorded.
     #[error("recording to {} has stopped because an earlier write failed", path.display())]
     Stopped {
-        /// The run file.
+        /// The run file, which is readable up to that write.
         path: PathBuf,
     },
     /// A record names a tenant that the manifest does not have.
-    #[error("a record is of tenant {tenant}, but the manifest of {} lists {known} tenants", path.display())]
+    #[error("a record belongs to tenant {tenant}, but the manifest of {} lists {known} tenants", path.display())]
     UnknownTenant {
-        /// The run file.
+        /// The run file whose manifest does not list the tenant.
         path: PathBuf,
         /// Its number in the record.
         tenant: u16,
@@ -72,7 +72,7 @@ pub enum RecordError {
     /// The manifest cannot be written as JSON.
     #[error("the manifest of {} cannot be written as JSON: {error}", path.display())]
     Manifest {
-        /// The run file.
+        /// The run file that was to be created.
         path: PathBuf,
         /// What cannot be written as JSON.
         error: serde_json::Error,
@@ -80,7 +80,7 @@ pub enum RecordError {
     /// The format's own limits.
     #[error("cannot record to {}: {error}", path.display())]
     Format {
-        /// The run file.
+        /// The run file that was to be written.
         path: PathBuf,
         /// What the library said.
         error: McapError,

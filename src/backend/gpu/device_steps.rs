@@ -117,7 +117,7 @@ fn on_host(what: &str, advice: &str) -> Finding {
     Finding {
         code: "step-on-host".to_owned(),
         tenant: None,
-        message: format!("`preprocess: Gpu` was asked for, and {what}."),
+        message: format!("`preprocess: Gpu` was requested, but {what}."),
         advice: advice.to_owned(),
     }
 }

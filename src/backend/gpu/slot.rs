@@ -418,8 +418,8 @@ fn never_captured(backend: &'static str) -> Finding {
         code: "no-graph".to_owned(),
         tenant: None,
         message: format!(
-            "{backend}'s work is not captured as a CUDA graph, not at all or not while layers are timed, and is enqueued frame \
-             by frame."
+            "{backend} cannot capture its work as a CUDA graph (never, or not while layers are timed), so the work \
+             is enqueued anew for each frame."
         ),
         advice: "Set `graph: Off`.".to_owned(),
     }
@@ -441,7 +441,7 @@ impl Slot for GpuSlot {
         }
     }
 
-    /// As [`Slot::tensors`].
+    /// The tensors of [`Slot::tensors`], to be filled.
     fn tensors_mut(&mut self) -> &mut TensorSet {
         self.look_for_end();
         match self.is_under_way {

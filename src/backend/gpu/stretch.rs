@@ -380,7 +380,7 @@ fn no_graph(error: &BackendError) -> Finding {
         code: "no-graph".to_owned(),
         tenant: None,
         message: format!(
-            "its work could not be captured as a CUDA graph, and is enqueued frame by frame: {error}."
+            "its work could not be captured as a CUDA graph and is enqueued anew for each frame: {error}."
         ),
         advice: "Set `graph: Off`, or build the engine without what cannot be captured.".to_owned(),
     }
