@@ -1,8 +1,8 @@
-//! Where a frame and its stages lie on a time line, for formats that draw slices.
+//! The position of a frame and its stages on a time line, for formats that draw slices.
 //!
-//! The record has the stamps of a frame and the durations of its stages. Stages are laid end to end in their
-//! order, from the start of the work; postprocessing ends where the frame does. What is left between the two is
-//! time that no stage claims. Frames of one tenant may overlap: each is given the first lane that is free.
+//! The record has the timestamps of a frame and the durations of its stages. Stages are laid end to end in their
+//! order, from the start of service; postprocessing ends where the frame ends. The gap between the two is time that
+//! belongs to no stage. Frames of one tenant may overlap: each goes to the first free lane.
 
 use crate::record::{FrameRecord, RangeRecord, Stage};
 use crate::units::{Nanos, Stamp};

@@ -1,4 +1,4 @@
-//! Several processes of one launch put together: `benchmark_mean.json`.
+//! Combines several processes of one launch: `benchmark_mean.json`.
 
 use indexmap::IndexMap;
 use serde::Serialize;

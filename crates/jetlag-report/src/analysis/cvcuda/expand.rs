@@ -1,4 +1,4 @@
-//! From a flat recording to the newer layout of `benchmark.json`: items, times per item, the warm-up block of each
+//! Expands a flat recording to the newer layout of `benchmark.json`: items, times per item, the warm-up block of each
 //! level, and the statistics of the batches that count.
 
 use indexmap::IndexMap;

@@ -1,10 +1,10 @@
-//! A run as CV-CUDA's benchmark would have recorded it: a process for each tenant, a batch of one item for each frame.
+//! A run as CV-CUDA's benchmark would have recorded it: one process per tenant, one batch of one item per frame.
 //!
-//! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages beneath.
-//! Only frames of the measured time that were worked on are batches; one that failed has no items.
+//! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages below.
+//! Batches are the frames of the measured time that were started; a failed one has no items.
 //!
-//! An application that marked its own ranges (`jetlag::range`) is exported as they are: `<tenant>/<path>`, with the index
-//! of a batch at the end of its name.
+//! An application that marked its own ranges (`jetlag::range`) is exported with these: `<tenant>/<path>`, with the
+//! index of a batch at the end of its name.
 
 use std::collections::HashMap;
 

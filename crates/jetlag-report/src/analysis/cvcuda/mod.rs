@@ -1,9 +1,9 @@
 //! CV-CUDA's sample benchmark: its `benchmark.json` and `benchmark_mean.json`, computed as its own scripts do.
 //!
-//! A [`Recording`] is what a program leaves: a flat map from the path of a range to its two times. [`expand`] turns
-//! it into the newer layout (v0.8 and later) and [`mean`] puts several processes together. [`read`] takes any
-//! of the files in the wild, the older layout (v0.4 to v0.7) included; [`from_run`] makes a recording of a run.
-//! Times are milliseconds and rounded to four decimals at each step, as there. docs/export.md has the definitions.
+//! A [`Recording`] is what a program writes: a flat map from the path of a range to its two times. [`expand`] turns
+//! it into the newer layout (v0.8 and later), and [`mean`] combines several processes. [`read`] takes any of the
+//! files in use, including the older layout (v0.4 to v0.7); [`from_run`] makes a recording from a run. Times are in
+//! milliseconds and rounded to four decimals at each step, as in the scripts. docs/export.md has the definitions.
 
 mod aggregate;
 mod expand;

@@ -1,4 +1,4 @@
-//! What the steps of a duty cycle showed.
+//! The result of a duty-cycle sweep.
 
 use serde::Serialize;
 

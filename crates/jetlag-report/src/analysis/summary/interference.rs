@@ -1,4 +1,4 @@
-//! How the tenants of a run slowed each other down.
+//! The result of how the tenants of a run slowed each other down.
 
 use serde::Serialize;
 

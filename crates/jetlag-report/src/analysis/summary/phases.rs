@@ -1,4 +1,4 @@
-//! What became of frames in each phase.
+//! What became of the frames in each phase.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! One tenant in figures: what became of its frames, how long they took and where the time went.
+//! The figures of one tenant: what became of its frames, how long they took and where the time went.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
