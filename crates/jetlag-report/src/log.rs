@@ -38,7 +38,7 @@ pub struct LogTally {
 }
 
 impl LogTally {
-    /// Adds a line.
+    /// Counts a line of the log.
     pub fn push(&mut self, record: &LogRecord) {
         let key = (record.level.clone(), record.message.clone());
         if let Some(line) = self.known.get(&key).and_then(|&at| self.lines.get_mut(at)) {

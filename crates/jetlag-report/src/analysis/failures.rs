@@ -24,7 +24,7 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// Adds a frame.
+    /// Adds a frame; remembers it if it failed.
     pub(super) fn frame(&mut self, frame: &FrameRecord) {
         if frame.outcome != Outcome::Failed {
             return;

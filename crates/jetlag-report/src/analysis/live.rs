@@ -89,7 +89,7 @@ impl LiveView {
         }
     }
 
-    /// Adds an event.
+    /// Updates the state by an event.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Sample(sample) => {

@@ -30,7 +30,7 @@ pub(super) struct Moment {
     pub(super) from: Stamp,
     pub(super) at: Stamp,
     pub(super) to: Stamp,
-    /// Uncertainty of `at`.
+    /// Uncertainty of the moment `at`.
     pub(super) blur: Nanos,
     /// Whether frames take longer from then on.
     pub(super) slower: bool,

@@ -163,7 +163,7 @@ impl Line {
     }
 }
 
-/// Autocorrelated noise.
+/// The noise of an autocorrelated series.
 #[derive(Clone, Copy, Debug)]
 struct Noise {
     /// Its long-run variance: variance times correlation time.

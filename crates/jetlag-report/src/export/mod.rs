@@ -19,7 +19,7 @@ use crate::record::{Event, Manifest, OVERHEAD_TENANT, Outcome, Phase};
 
 /// A format that is written while a run is read.
 pub trait Export {
-    /// Adds an event.
+    /// Writes the rows or packets of an event.
     fn event(&mut self, event: &Event) -> io::Result<()>;
     /// Writes the rest; returns the number of files.
     fn finish(&mut self) -> io::Result<usize>;

@@ -24,7 +24,7 @@ use view::{Block, Section, Words, words};
 pub struct Reported {
     /// The manifest of the run file.
     pub manifest: Manifest,
-    /// Its summary.
+    /// The figures of the run.
     pub summary: Summary,
 }
 

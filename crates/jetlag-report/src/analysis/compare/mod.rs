@@ -130,7 +130,7 @@ pub struct FigureComparison {
     pub change: Option<f64>,
     /// The interval of `change`; all intervals of a comparison hold jointly with 95 % confidence.
     pub interval: Option<[f64; 2]>,
-    /// The conclusion.
+    /// What may be concluded from the interval.
     pub verdict: Verdict,
     /// If it is `same`: the largest difference that the interval allows.
     pub within: Option<f64>,

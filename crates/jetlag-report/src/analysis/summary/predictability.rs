@@ -54,7 +54,7 @@ pub struct SlowPart {
     pub name: &'static str,
     /// Its duration in this frame.
     pub ms: f64,
-    /// Its median duration.
+    /// Its median duration over usual frames.
     pub usual_ms: f64,
 }
 
