@@ -60,7 +60,7 @@ fn fill(bencher: Bencher, format: InputFormat) {
     });
 }
 
-/// The budget's case.
+/// The case that the budget is for.
 #[divan::bench(sample_count = 300)]
 fn letterbox_640_planes(bencher: Bencher) {
     fill(bencher, format([640, 640], Layout::Nchw, FitSpec::default()));

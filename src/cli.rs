@@ -24,7 +24,7 @@ pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, WithParentArgs
              jetlag doctor        show what jetlag found on this machine and what it means"
 )]
 pub struct Cli {
-    /// The command.
+    /// The subcommand.
     #[command(subcommand)]
     pub command: Command,
     /// Log more to stderr (-v info, -vv debug); RUST_LOG overrides it.
@@ -32,7 +32,7 @@ pub struct Cli {
     pub verbose: u8,
 }
 
-/// The verbs.
+/// The subcommands of `jetlag`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a scenario, write a run file and print its summary.

@@ -9,7 +9,7 @@ use miniz_oxide::inflate::decompress_to_vec;
 use crate::backend::NetworkSource;
 use crate::built::{LeftOut, NotEmbedded};
 
-/// configs/demo.ron.
+/// The demo's scenario, configs/demo.ron.
 const DEMO_SCENARIO: &str = include_str!("../configs/demo.ron");
 
 const SPECS: [(&str, &str); 2] = [

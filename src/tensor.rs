@@ -163,7 +163,7 @@ pub enum TensorError {
     /// The shape needs more memory than was set aside.
     #[error("tensor `{name}` of shape {shape} needs {needed} bytes, but {capacity} were allocated")]
     TooLarge {
-        /// The tensor's name.
+        /// Name of the tensor.
         name: String,
         /// The shape that was asked for.
         shape: Shape,
@@ -177,7 +177,7 @@ pub enum TensorError {
         "tensor `{name}` of shape {shape} needs {bytes} bytes: more than is available, or more than the limit of {MOST_BYTES}; check its shape"
     )]
     NoMemory {
-        /// The tensor's name.
+        /// Name of the tensor.
         name: String,
         /// The shape that was asked for.
         shape: Shape,
@@ -187,7 +187,7 @@ pub enum TensorError {
     /// A network made a shape that what follows cannot use.
     #[error("tensor `{name}` has shape {found}, but {wanted} is expected")]
     WrongShape {
-        /// The tensor's name.
+        /// Name of the tensor.
         name: String,
         /// The shape that the network gave it.
         found: Shape,
@@ -197,13 +197,13 @@ pub enum TensorError {
     /// Read or written on the host, which does not have it.
     #[error("tensor `{name}` is only on the device, between two steps that run there")]
     Elsewhere {
-        /// The tensor's name.
+        /// Name of the tensor.
         name: String,
     },
     /// Read or written as another type than it has.
     #[error("tensor `{name}` has type {found}, not {wanted}")]
     WrongType {
-        /// The tensor's name.
+        /// Name of the tensor.
         name: String,
         /// The type that was asked for.
         wanted: &'static str,

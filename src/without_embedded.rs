@@ -16,7 +16,7 @@ pub fn demo_scenario() -> Result<&'static str, LeftOut> {
     Err(MISSING)
 }
 
-/// There are none.
+/// Names of the built-in detectors; this build has none.
 pub fn detector_names() -> impl Iterator<Item = &'static str> {
     std::iter::empty()
 }
@@ -29,7 +29,7 @@ pub fn detector_spec(_name: &str) -> Result<&'static str, NotEmbedded> {
     Err(MISSING.into())
 }
 
-/// There are none.
+/// A built-in network; this build has none.
 pub fn network(_name: &str) -> Option<NetworkSource> {
     None
 }

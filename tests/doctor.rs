@@ -102,7 +102,7 @@ fn modules_that_resemble_each_other_are_told_apart_and_their_modes_are_of_their_
             "t4000-r38",
             "L4T R38.4.0, Jetson T4000 (p3834-0000)",
             "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's table does not have \
-             this mode. Results hold only for this mode",
+             this mode. Results are valid only for this mode",
         ),
         (
             "thor-r38",

@@ -126,7 +126,7 @@ fn rails_that_may_not_be_read_are_a_gap_with_its_fix_and_a_finding_and_no_energy
         let summary = run(root.path()).unwrap();
         let lost = finding(&summary, "power-not-measured", "gave no reading");
         assert!(
-            lost["advice"].as_str().unwrap().contains("it may take root"),
+            lost["advice"].as_str().unwrap().contains("this may need root"),
             "{lost}"
         );
         assert!(

@@ -101,7 +101,7 @@ fn kinds() -> Vec<(&'static str, Vec<Member>)> {
             ],
         ),
         (
-            "frames that repeat each other",
+            "autocorrelated frames",
             vec![Member::new(periodic(30.0, 0.0, 8.0), repeating), lidar()],
         ),
         (

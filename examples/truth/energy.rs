@@ -18,7 +18,7 @@ const SECONDS: f64 = 66.0;
 const FROM: f64 = 5.0;
 const TO: f64 = 65.0;
 
-/// How power goes.
+/// How power changes over time.
 #[derive(Clone, Copy, Debug)]
 enum Load {
     /// 4 W, and 14 W for a share of each period that no two runs begin at the same moment.

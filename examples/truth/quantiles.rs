@@ -1,4 +1,4 @@
-//! Does the 95 % interval of a quantile hold the true one, also where frames queue and repeat each other?
+//! Does the 95 % interval of a quantile hold the true one, also if frames queue and are autocorrelated?
 //!
 //! The true quantile is that of many other runs of the same kind. Counted are the intervals that are printed: a quantile
 //! that a run cannot support is withheld, and how often is told beside it.
@@ -132,7 +132,7 @@ fn rows(name: &str, world: &World, seeds: u64) -> Vec<Row> {
         let counts = (held[which], printed[which]);
         let figure = format!("95 % interval of {quantile} holds it");
         rows.push(Row::new(PART, name, figure, counts, Promise::AtLeast(0.93)));
-        // Nobody is helped by withholding what frames that do not repeat each other support. p99.9 needs more of them.
+        // Independent frames must not be withheld. p99.9 needs more of them.
         if name.starts_with("independent") && quantile != "p99.9" {
             let figure = format!("{quantile} of independent frames is printed");
             let counts = (printed[which], seeds);

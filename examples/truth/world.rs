@@ -103,7 +103,7 @@ fn mixed(seed: u64, tenant: u64, phase: u64) -> u64 {
 }
 
 impl World {
-    /// One tenant alone.
+    /// A world in which one tenant runs alone.
     pub(crate) fn of_one(arrival: Arrival, service: Service, seconds: i64) -> World {
         World {
             members: vec![Member::new(arrival, service)],

@@ -12,7 +12,7 @@ use crate::units::Stamp;
 pub(super) trait HostWork: Send {
     /// Executes it over the frame's tensors.
     fn run(&mut self, tensors: &mut TensorSet) -> Result<(), BackendError>;
-    /// As [`Slot::node_times`].
+    /// Time per node of the last frame, as [`Slot::node_times`] gives it; empty where it is not measured.
     fn node_times(&self) -> &[NodeTime] {
         &[]
     }

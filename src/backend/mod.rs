@@ -39,7 +39,7 @@ pub enum NetworkSource {
     Embedded {
         /// Shown in messages and in the manifest.
         name: &'static str,
-        /// The ONNX model.
+        /// Content of the ONNX file.
         bytes: Arc<[u8]>,
     },
 }
@@ -143,7 +143,7 @@ pub struct DeviceFit {
     pub block: TensorSpec,
     /// The input, `f32`: one of the program's host tensors.
     pub input: String,
-    /// Sizes of both.
+    /// Sizes of the block and of the input.
     pub shape: InputShape,
 }
 
@@ -156,7 +156,7 @@ pub struct DevicePillars {
     pub cells: String,
     /// An encoder's inputs, `f32`.
     pub tensors: Vec<(String, PillarTensor)>,
-    /// What pillars are.
+    /// Size of a pillar, range and limits.
     pub rules: PillarRules,
 }
 
@@ -189,7 +189,7 @@ pub enum Step {
 /// step touches may stay on the device.
 #[derive(Clone, Default)]
 pub struct Program {
-    /// The networks.
+    /// The networks, which `steps` refers to by index.
     pub engines: Vec<NetworkSource>,
     /// What happens, in order.
     pub steps: Vec<Step>,
@@ -253,7 +253,7 @@ pub trait Slot: Send {
 pub struct NodeTime {
     /// The node's name in the network.
     pub name: String,
-    /// Its operator.
+    /// Its operator: `Conv`, or `Conv+Relu` where the runtime fused the two.
     pub operator: String,
     /// How long it took.
     pub took: Nanos,
@@ -290,19 +290,19 @@ pub enum BackendError {
     /// The network could not be read or is not supported.
     #[error("cannot load {network} on the {backend} backend: {problem}")]
     Load {
-        /// The network.
+        /// Name of the network.
         network: String,
-        /// The backend.
+        /// Name of the backend.
         backend: &'static str,
         /// The library's own words, and what to do.
         problem: String,
     },
-    /// Execution failed.
+    /// The network was loaded, but executing it failed.
     #[error("{backend} failed to execute {network}: {problem}")]
     Execute {
-        /// The network.
+        /// Name of the network.
         network: String,
-        /// The backend.
+        /// Name of the backend.
         backend: &'static str,
         /// The library's own words.
         problem: String,
@@ -310,7 +310,7 @@ pub enum BackendError {
     /// The device's memory is full.
     #[error("{backend}: {problem}")]
     OutOfMemory {
-        /// The backend.
+        /// Name of the backend.
         backend: &'static str,
         /// What was wanted, what there is, and what to do.
         problem: String,
@@ -318,7 +318,7 @@ pub enum BackendError {
     /// The device does not come to an end.
     #[error("{backend}: {problem}")]
     Hangs {
-        /// The backend.
+        /// Name of the backend.
         backend: &'static str,
         /// How long it was waited for, and what to do.
         problem: String,

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::Format;
 
-/// What `inspect` takes.
+/// Arguments of `jetlag inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
     /// A run file (.mcap), a network (.onnx), a plan (.plan, .engine, .trt), or a detector spec (.ron).
@@ -31,7 +31,7 @@ pub struct InspectArgs {
     pub dims: Vec<String>,
 }
 
-/// What `eval` takes.
+/// Arguments of `jetlag eval`.
 #[derive(Debug, Args)]
 pub struct EvalArgs {
     /// The detector spec (RON), or builtin:camera, builtin:lidar.

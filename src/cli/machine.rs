@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::Format;
 
-/// What `doctor` takes.
+/// Arguments of `jetlag doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// Path of TensorRT [default: JETLAG_TENSORRT, else the installed one].
@@ -88,11 +88,11 @@ pub enum ClocksWhen {
     Auto,
     /// As root, on any machine where they can be locked.
     Always,
-    /// Never.
+    /// Do not test it.
     Never,
 }
 
-/// What `monitor` takes.
+/// Arguments of `jetlag monitor`.
 #[derive(Debug, Args)]
 pub struct MonitorArgs {
     /// Time between samples [default: 250ms]; between the lines of a log [default: 1s].
@@ -128,7 +128,7 @@ fn speed(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "must be above zero".to_owned())
 }
 
-/// Commands on clocks.
+/// Subcommands of `jetlag clocks`.
 #[derive(Debug, Subcommand)]
 pub enum ClocksCommand {
     /// Show each clock: minimum, maximum, current, and whether it is locked.

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::Format;
 
-/// What `report` takes.
+/// Arguments of `jetlag report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// Run files (.mcap), complete or truncated. With --html, several runs are compared with the first;
@@ -27,7 +27,7 @@ pub struct ReportArgs {
     pub trtexec: TrtexecArgs,
 }
 
-/// What `compare` takes.
+/// Arguments of `jetlag compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Run files (.mcap), each compared with the first; join several with commas to make one side.
@@ -81,7 +81,7 @@ pub enum Compat {
     Trtexec11,
 }
 
-/// What `export` takes.
+/// Arguments of `jetlag export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// The run file (.mcap), complete or truncated.

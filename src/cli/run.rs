@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::Format;
 
-/// What `run` takes.
+/// Arguments of `jetlag run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// The scenario (RON); see docs/scenarios.md.
@@ -46,7 +46,7 @@ pub struct RunOptions {
     pub quiet: bool,
 }
 
-/// What `deploy` takes.
+/// Arguments of `jetlag deploy`.
 #[derive(Debug, Args)]
 pub struct DeployArgs {
     /// The board, as ssh knows it: nvidia@orin, or a name of ~/.ssh/config.
@@ -89,7 +89,7 @@ pub struct DeployArgs {
     pub quiet: bool,
 }
 
-/// What `with-parent` takes.
+/// Arguments of the hidden `jetlag with-parent`.
 #[derive(Debug, Args)]
 pub struct WithParentArgs {
     /// The parent process; this one ends with it.
@@ -99,7 +99,7 @@ pub struct WithParentArgs {
     pub program: Vec<std::ffi::OsString>,
 }
 
-/// What `tenant-process` takes.
+/// Arguments of the hidden `jetlag tenant-process`.
 #[derive(Debug, Args)]
 pub struct TenantProcessArgs {
     /// The parent process; this one ends with it.

@@ -18,8 +18,8 @@ impl From<Gap> for Finding {
         let (code, message, advice) = match gap {
             Gap::NoIdlePower => (
                 "idle-power-not-measured",
-                "`baseline.idle` was asked for, and simulated time has no power.".to_owned(),
-                "Leave `baseline.idle` out, or set `clock: Real`.",
+                "`baseline.idle` was requested, but there is no power to measure in simulated time.".to_owned(),
+                "Remove `baseline.idle`, or set `clock: Real`.",
             ),
             Gap::CutFile { read, total } => (
                 "truncated-file",

@@ -59,11 +59,11 @@ impl Live {
 /// How a run is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Watching {
-    /// Not at all.
+    /// Nothing is shown until the summary.
     Quiet,
-    /// A progress bar.
+    /// A progress bar on stderr.
     Progress,
-    /// The dashboard.
+    /// The dashboard (`--live`).
     Live,
 }
 

@@ -134,10 +134,10 @@ fn watch(
     Ok(())
 }
 
-/// Whether somebody watches.
+/// Whether somebody still watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Watched {
-    /// Somebody does.
+    /// Somebody reads the lines or looks at the dashboard.
     On,
     /// Somebody pressed the key that ends it.
     Left,
@@ -156,7 +156,7 @@ impl Watched {
 enum Pace {
     /// As fast as they can be read.
     AtOnce,
-    /// As time passes.
+    /// As time passes: recordings at their speed, sensors as they are read.
     Time,
 }
 
@@ -173,7 +173,7 @@ struct Source {
     first: Option<(Stamp, Instant)>,
     /// What reads a file.
     thread: Option<std::thread::JoinHandle<()>>,
-    /// What reads sensors.
+    /// The samplers; none when a file is shown.
     sampling: Option<Sampling>,
     counts: Option<Arc<std::sync::Mutex<tegrastats::Readings>>>,
     manifest: Option<Manifest>,

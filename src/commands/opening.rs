@@ -37,7 +37,7 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, NoDetector> {
     }
 }
 
-/// Opens a source.
+/// Opens the source of a tenant's frames.
 pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, SourceError> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),

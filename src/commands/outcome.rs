@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
-    /// Done.
+    /// The command did what was asked.
     Done = 0,
     /// Failed; the error has been said. Also a run of which a tenant produced nothing: its report is there, and it is not
     /// done.
@@ -15,7 +15,7 @@ pub enum Outcome {
     ExpectationBroken = 3,
     /// Done, and the record has gaps.
     Gaps = 4,
-    /// Interrupted, after saving.
+    /// Interrupted by the user; what was done before is saved.
     Interrupted = 130,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct RunPhase {
 }
 
 impl RunPhase {
-    /// Its record.
+    /// What the run file says of the phase, which begins at `at`.
     pub(super) fn spec(&self, at: Stamp) -> PhaseSpec {
         PhaseSpec {
             at,

@@ -186,7 +186,7 @@ impl Processes {
                 killed = true;
                 self.each(&going.waiting, |child| {
                     let problem = format!(
-                        "its process did not finish the phase within {patience} after its end, and is killed"
+                        "its process did not end the phase within {patience} of its planned end and is killed"
                     );
                     note(notes, RealClock.now(), &child.name, &problem);
                     child.kill();

@@ -34,13 +34,13 @@ use crate::{board, embedded};
 
 /// Where the scenario comes from.
 pub enum Origin {
-    /// A file.
+    /// A scenario file.
     File(PathBuf),
     /// The one in the binary.
     Demo,
 }
 
-/// Runs a scenario.
+/// Runs a scenario: the command `jetlag run`.
 pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let mut scenario = resolve(&origin, &options.sets)?;
     if options.matrix {

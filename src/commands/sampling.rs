@@ -16,7 +16,7 @@ use crate::telemetry::{self, Hush, NowReading, SamplerReport, Trouble};
 /// Longest wait for the samplers' last readings. They take milliseconds, and on a machine that is very busy a second.
 const ENDS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Samplers that run.
+/// The samplers of a run while they work.
 pub(super) struct Sampling {
     stop: Arc<AtomicBool>,
     reading: Arc<NowReading>,

@@ -17,7 +17,7 @@ use ratatui::crossterm::terminal::{
 use crate::analysis::live::LiveView;
 use crate::show::dashboard;
 
-/// Between two drawings.
+/// Time between two drawings of the dashboard.
 const REDRAW: Duration = Duration::from_millis(250);
 
 /// Which stream the dashboard is drawn on.
@@ -50,7 +50,7 @@ impl Stream {
 /// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
-    /// End.
+    /// Leave the dashboard.
     Quit,
     /// Hold the picture, or let it go on.
     Pause,

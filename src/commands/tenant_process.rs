@@ -131,7 +131,7 @@ fn listen(orders: BufReader<UnixStream>, phases: &Sender<(PhasePlan, Arrival)>, 
                     break;
                 }
             }
-            Err(error) => log::error!("an order that cannot be parsed: {error}"),
+            Err(error) => log::error!("a command cannot be parsed: {error}"),
         }
     }
     // The run is over, or gone.

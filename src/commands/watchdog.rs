@@ -20,7 +20,7 @@ use crate::tenant::mishap::Mishap;
 use crate::tenant::watched::Watched;
 use crate::units::Nanos;
 
-/// Between two looks.
+/// Time between two looks at what is waited for.
 const LOOKS: Duration = Duration::from_millis(50);
 /// Beyond the limit, so that a wait that asks and finds it over itself comes first.
 const GRACE: Nanos = Nanos::from_millis(500);

@@ -33,7 +33,7 @@ pub(super) mod tensorrt {
         None
     }
 
-    /// Loads nothing.
+    /// Refuses: loading a plan needs GPU support.
     pub(in crate::commands) fn load(
         _args: &InspectArgs,
         _bytes: &[u8],
@@ -54,12 +54,12 @@ pub(super) mod tenants {
 
     pub(in crate::commands) use crate::built::LeftOut as NotUsable;
 
-    /// None.
+    /// Stands in for the GPUs of a run; holds none.
     #[derive(Default)]
     pub(in crate::commands) struct Devices;
 
     impl Devices {
-        /// Opens none.
+        /// Opens no GPU.
         pub(in crate::commands) fn open(_scenario: &Scenario, _tenants: &[Tenant]) -> Self {
             Devices
         }

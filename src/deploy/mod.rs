@@ -70,7 +70,7 @@ pub enum DeployError {
     /// This machine cannot start a program that is needed.
     #[error("`{program}` cannot be started here: {error}; install it (Debian: {package})")]
     NoProgram {
-        /// The program's name.
+        /// Name of the program, such as `ssh`.
         program: &'static str,
         /// The Debian package that has it.
         package: &'static str,
@@ -82,7 +82,7 @@ pub enum DeployError {
     NotReached {
         /// The board, as it was named on the command line.
         host: String,
-        /// What ssh said.
+        /// What ssh or the board printed.
         said: String,
         /// What to do about it.
         fix: String,
@@ -92,7 +92,7 @@ pub enum DeployError {
     Lost {
         /// The board, as it was named on the command line.
         host: String,
-        /// What ssh said.
+        /// What ssh or the board printed.
         said: String,
     },
     /// The board's disk is full, or would be.

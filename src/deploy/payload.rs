@@ -22,7 +22,7 @@ pub struct Item {
     pub local: PathBuf,
     /// Below the board's folder.
     pub remote: String,
-    /// The file's length.
+    /// Length of the file in bytes.
     pub bytes: u64,
     /// Whole seconds of its last change.
     pub changed_s: i64,

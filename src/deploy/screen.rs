@@ -212,7 +212,7 @@ fn is_plain(rest: &str, finals: &str) -> bool {
 enum Sequence {
     /// It goes on in the next piece.
     Unfinished,
-    /// So many bytes.
+    /// It has this many bytes.
     Of(usize),
 }
 

@@ -17,9 +17,9 @@ use crate::written::{Choices, Format, Kind, Node, ProblemKind, Problems, Reader,
 /// A spec as written: the kind of detector, and its fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DetectorSpec {
-    /// Boxes in images.
+    /// A camera detector: boxes in images.
     Camera(Box<CameraSpec>),
-    /// Boxes in sweeps.
+    /// A LiDAR detector: boxes in point clouds.
     Lidar(Box<LidarSpec>),
 }
 
@@ -111,8 +111,8 @@ fn typed(text: &str, name: &str) -> Result<(DetectorSpec, Node), Problems> {
 impl DetectorSpec {
     fn read(r: &mut Reader, root: &Node) -> Option<Self> {
         if matches!(&root.kind, Kind::Call(call) if call.name.as_deref() == Some("Scenario")) {
-            let problem =
-                "this is a scenario, and a detector spec is wanted; `jetlag run` takes scenarios".to_owned();
+            let problem = "this is a scenario, but a detector spec is expected; `jetlag run` takes scenarios"
+                .to_owned();
             r.report(&root.place, ProblemKind::Syntax { problem });
             return None;
         }

@@ -1,4 +1,4 @@
-//! What the layers of a built engine say about it: rules that point at known trouble.
+//! Rules that find known problems in the layers of a built engine.
 //!
 //! They read what TensorRT's engine inspector tells: names alone, or each layer's type, tensors and formats where the
 //! plan was built with `--profiling-verbosity detailed`. Each is a suspicion with what to try, not a measurement: how
@@ -240,8 +240,8 @@ impl Suspicion<'_> {
                 precision,
                 channels: (inwards, outwards),
             } => format!(
-                "{} {} channels that are no multiple of what tensor cores read at once, such as {inwards} to {outwards} where \
-                 {} takes multiples of {}: {}.",
+                "{} {} a number of channels that tensor cores must pad, such as {inwards} to {outwards} where {} \
+                 needs multiples of {}: {}.",
                 found.len(),
                 match found.len() {
                     1 => "convolution has",
@@ -257,16 +257,16 @@ impl Suspicion<'_> {
     fn advice(&self) -> &'static str {
         match self {
             Suspicion::Reformats { .. } => {
-                "Look at what stands on both sides of them: one precision throughout, or an operator that takes the neighbour's \
-                 layout, removes them. The profile tells what they take."
+                "Look at the layers before and after them: one precision throughout, or an operator that takes its \
+                 neighbour's layout, removes them. A profile shows how much time they take."
             }
             Suspicion::Islands { .. } => {
                 "Each such island converts its tensors twice. Let these layers compute in their neighbours' precision if the \
                  detector's accuracy holds (`jetlag eval`)."
             }
             Suspicion::Unaligned { .. } => {
-                "Their channels are padded and computed for nothing: widths that are multiples of it cost the same. A head's last \
-                 layer cannot always be helped."
+                "Padding costs as much as real channels: rounded up to that multiple, these layers take the same \
+                 time. The last layer of a head often cannot be changed."
             }
         }
     }

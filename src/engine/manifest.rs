@@ -59,7 +59,7 @@ pub struct NetworkIdentity {
 /// A library that builds plans.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuilderIdentity {
-    /// `TensorRT` or `TensorRT-RTX`.
+    /// Which library built it: `TensorRT` or `TensorRT-RTX`.
     pub flavour: String,
     /// The library's version, as `10.3.0.30`.
     pub version: String,
@@ -124,7 +124,7 @@ impl fmt::Display for Target {
 pub struct PlanTensor {
     /// The tensor's name in the network.
     pub name: String,
-    /// `input` or `output`.
+    /// The tensor's direction: `input` or `output`.
     pub mode: String,
     /// The type of its elements in TensorRT's words: `float`, `half`, `int8`, ….
     pub data_type: String,
@@ -135,7 +135,7 @@ pub struct PlanTensor {
 /// Why a manifest could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// There is none.
+    /// There is no manifest beside the plan.
     #[error("the plan has no manifest {path}")]
     Absent {
         /// Where it should be.

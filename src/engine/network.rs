@@ -68,7 +68,7 @@ pub enum NetworkError {
     /// A folder, a pipe, a device.
     #[error("{path} is not a regular file; name an ONNX file")]
     NotAFile {
-        /// The path that is no regular file.
+        /// The path that is not a regular file.
         path: PathBuf,
     },
     /// Weights in a file that is none of the network's.
@@ -145,7 +145,7 @@ fn check_weights(path: &Path, claims: Claims) -> Result<(), NetworkError> {
             continue;
         };
         let (wanted, found) = match facts.is_file() {
-            false => (claim.end, "is no regular file".to_owned()),
+            false => (claim.end, "is not a regular file".to_owned()),
             true if claim.end > facts.len() => (claim.end, format!("has {}", facts.len())),
             // Tensors may share their bytes; so many do not.
             true if claim.total > facts.len().saturating_mul(4).max(SHARED) => {

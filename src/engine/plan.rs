@@ -28,7 +28,7 @@ pub struct PlanFacts {
 pub struct PlanPort {
     /// The tensor's name in the network.
     pub name: String,
-    /// `input` or `output`.
+    /// The tensor's direction: `input` or `output`.
     pub mode: &'static str,
     /// The type of its elements in TensorRT's words: `float`, `half`, `int8`, ….
     pub data_type: String,

@@ -19,7 +19,7 @@ use super::{Gpu, GpuError};
 use crate::clock::{Clock, RealClock};
 use crate::units::{Nanos, Stamp};
 
-/// Between two anchors.
+/// Time between two anchors.
 const RENEWED: Duration = Duration::from_millis(500);
 /// Looks for one anchor; the closest bracket counts.
 const LOOKS: usize = 5;
@@ -51,7 +51,7 @@ impl Anchor {
 pub struct ClockMap(Arc<Mutex<Arc<Anchor>>>);
 
 impl ClockMap {
-    /// The best anchor.
+    /// The best anchor at present; it is renewed twice a second.
     pub fn anchor(&self) -> Arc<Anchor> {
         Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -64,7 +64,7 @@ impl ClockMap {
 /// What a renewal found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// When.
+    /// When it was renewed.
     pub at: Stamp,
     /// How far the anchor before would have been off.
     pub residual: Nanos,

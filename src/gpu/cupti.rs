@@ -16,7 +16,7 @@ pub enum CuptiError {
     /// It answers an error.
     #[error("cuptiGetVersion failed with {code}")]
     Failed {
-        /// Its code.
+        /// CUPTI's error code, a `CUptiResult`.
         code: i32,
     },
 }

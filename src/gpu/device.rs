@@ -4,12 +4,12 @@ use cudarc::driver::{result, sys};
 
 use crate::units::Bytes;
 
-/// One CUDA device.
+/// What the driver says of one CUDA device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// The driver's number for it.
     pub ordinal: u16,
-    /// The product's name.
+    /// Product name, as the driver gives it.
     pub name: String,
     /// Compute capability, as 87 for 8.7.
     pub compute_capability: u16,
@@ -24,13 +24,13 @@ pub struct Device {
 /// Why the devices could not be listed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GpuError {
-    /// No driver library.
+    /// The driver library cannot be loaded.
     #[error("there is no CUDA driver (libcuda.so.1) on this machine")]
     NoDriver,
     /// A driver without a device, or one that fails.
     #[error("the CUDA driver failed at {call}: {problem}")]
     Driver {
-        /// The driver's function.
+        /// Name of the driver function that failed.
         call: &'static str,
         /// Its error, by name.
         problem: String,
@@ -52,7 +52,7 @@ pub enum GpuError {
         Bytes(*wanted), free.map_or(String::new(), |free| format!(" ({} are free)", Bytes(free)))
     )]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes that were requested.
         wanted: u64,
         /// Bytes free, where the driver tells.
         free: Option<u64>,
@@ -62,7 +62,7 @@ pub enum GpuError {
         "not enough host memory for {} of pinned memory (an integrated GPU shares it); use fewer tenants or a smaller `depth`", Bytes(*wanted)
     )]
     PinnedFull {
-        /// Bytes asked for.
+        /// Bytes that were requested.
         wanted: u64,
     },
     /// The device has no room for one more program.
@@ -75,7 +75,7 @@ pub enum GpuError {
     TooSmall {
         /// What is too small.
         what: &'static str,
-        /// Bytes needed.
+        /// Bytes that are needed.
         wanted: u64,
         /// Bytes that there are.
         found: u64,
@@ -86,7 +86,7 @@ pub enum GpuError {
         version(*needs), version(*found)
     )]
     TooOld {
-        /// What was asked.
+        /// What was requested, such as green contexts.
         what: &'static str,
         /// Since which CUDA there is such a thing, as 12040 for 12.4.
         needs: i32,
@@ -96,7 +96,7 @@ pub enum GpuError {
     /// More partitions than the device can be divided into.
     #[error("the GPU divides into {found} groups of multiprocessors, but {wanted} partitions are needed")]
     TooFewGroups {
-        /// Partitions asked for.
+        /// Number of partitions that were requested.
         wanted: usize,
         /// Groups that there are.
         found: usize,
@@ -104,18 +104,18 @@ pub enum GpuError {
     /// The device does not come to an end.
     #[error("the GPU did not finish within {} s (`watchdog`); it hangs, or the limit is too short", limit.as_secs_f64())]
     Hangs {
-        /// The limit.
+        /// The time limit that was reached (`watchdog`).
         limit: std::time::Duration,
     },
     /// No thread for the clock's calibration.
     #[error("cannot start a thread: {problem}")]
     NoThread {
-        /// The system's words.
+        /// What the system said.
         problem: String,
     },
 }
 
-/// `12.4` for 12040.
+/// The version in the usual form: `12.4` for 12040.
 fn version(number: i32) -> String {
     format!("{}.{}", number / 1000, number % 1000 / 10)
 }

@@ -20,13 +20,13 @@ const MOST_ARGUMENTS: usize = 12;
 /// A source that is compiled at run time, and the name that messages have for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelSource {
-    /// The file's name.
+    /// Name of the source file.
     pub name: &'static str,
-    /// CUDA C.
+    /// The source, in CUDA C.
     pub text: &'static str,
 }
 
-/// All sources.
+/// All kernel sources of jetlag.
 pub const SOURCES: [KernelSource; 4] = [LOAD, SCATTER, FIT, PILLARS];
 
 /// Loads of one resource each.
@@ -47,7 +47,7 @@ pub const FIT: KernelSource = KernelSource {
     text: include_str!("kernels/fit.cu"),
 };
 
-/// Points to pillars.
+/// Kernels that sort the points of a sweep into pillars.
 pub const PILLARS: KernelSource = KernelSource {
     name: "pillars.cu",
     text: include_str!("kernels/pillars.cu"),
@@ -94,7 +94,7 @@ impl Module {
         }))
     }
 
-    /// The device.
+    /// The GPU that they were compiled for.
     pub fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
     }
@@ -126,7 +126,7 @@ impl Drop for Module {
     }
 }
 
-/// One kernel.
+/// A kernel that is loaded and can be launched.
 #[derive(Debug)]
 pub(super) struct Kernel {
     raw: sys::CUfunction,

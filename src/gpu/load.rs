@@ -13,7 +13,7 @@ const VECTOR_BYTES: usize = 16;
 /// The least of each block that is streamed over: far beyond the second-level cache of every Jetson.
 const STREAMED_BYTES: usize = 64 << 20;
 
-/// What is loaded.
+/// The resource that is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Multiprocessors: all of them, with as many threads as they hold.
@@ -74,7 +74,7 @@ impl LoadKernel {
         })
     }
 
-    /// The device.
+    /// The GPU that the load runs on.
     pub fn gpu(&self) -> &Arc<Gpu> {
         self.kernel.gpu()
     }

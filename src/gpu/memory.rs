@@ -67,7 +67,7 @@ impl DeviceMemory {
         self.0.address
     }
 
-    /// Its size.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
@@ -128,7 +128,7 @@ fn out_of_memory(gpu: &Gpu, wanted: usize) -> GpuError {
 /// How the device gets at host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// By copies.
+    /// By copies between pinned memory and device memory.
     Copies,
     /// By its own reads and writes of pinned memory, which the GPU of a Jetson does not cache.
     Mapped,
@@ -260,7 +260,7 @@ impl HostMemory for PinnedMemory {
 }
 
 impl PinnedAddress {
-    /// Its size.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }

@@ -14,7 +14,7 @@ type Program = *mut std::ffi::c_void;
 /// Why there is no code for the device.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NvrtcError {
-    /// No library.
+    /// The library was not found.
     #[error(
         "jetlag's kernels need NVRTC, which was not found (looked for {}). It comes with the CUDA toolkit: package cuda-nvrtc-12-6 or nvidia-cuda-nvrtc-cu12 (pip) for your driver's release; on a Jetson cuda-nvrtc, part of nvidia-jetpack. Set JETLAG_NVRTC to the library or its folder",
         looked.join(", ")
@@ -26,39 +26,39 @@ pub enum NvrtcError {
     /// A library that is not NVRTC, or too old.
     #[error("{library} has no function {function}: it is not NVRTC of CUDA 11.2 or newer")]
     NoFunction {
-        /// The library.
+        /// The library file that was loaded.
         library: String,
-        /// What is missing.
+        /// Name of the missing function.
         function: &'static str,
     },
     /// The source is wrong.
     #[error("NVRTC {version} cannot compile {name} for {architecture}: {log}")]
     Compile {
-        /// The source's name.
+        /// Name of the kernel source.
         name: String,
-        /// As `sm_87`.
+        /// The target architecture, such as `sm_87`.
         architecture: String,
-        /// NVRTC's release.
+        /// NVRTC's release, such as `12.9`.
         version: String,
-        /// Its own words.
+        /// The compiler's log, with its error messages.
         log: String,
     },
     /// It compiles for newer devices alone.
     #[error("NVRTC {version} no longer supports compute capability {}.{}; use an older release of the CUDA toolkit", capability / 10, capability % 10)]
     TooNew {
-        /// NVRTC's release.
+        /// NVRTC's release, such as `12.9`.
         version: String,
-        /// The device's.
+        /// The device's compute capability, as 53 for 5.3.
         capability: u16,
     },
-    /// Any other failure.
+    /// Any other call of NVRTC that failed.
     #[error("NVRTC {version} failed at {call}: {problem}")]
     Failed {
-        /// NVRTC's release.
+        /// NVRTC's release, such as `12.9`.
         version: String,
-        /// Its function.
+        /// Name of the function that failed.
         call: &'static str,
-        /// Its own words.
+        /// The error in NVRTC's words.
         problem: String,
     },
 }
@@ -96,7 +96,7 @@ functions! {
     supported = "nvrtcGetSupportedArchs": fn(*mut c_int) -> c_int;
 }
 
-/// A loaded NVRTC.
+/// NVRTC, loaded at run time.
 pub struct Nvrtc {
     functions: Functions,
     shown: String,
@@ -194,7 +194,7 @@ impl Nvrtc {
         })
     }
 
-    /// Its release: `12.9`.
+    /// Its release, such as `12.9`.
     pub fn version(&self) -> String {
         format!("{}.{}", self.version.0, self.version.1)
     }

@@ -14,7 +14,7 @@ use super::{Gpu, GpuError};
 /// The CUDA version whose layouts are declared here; the driver answers functions that keep to them.
 const SINCE: c_int = 12_040;
 const STREAMS_SINCE: c_int = 12_050;
-/// `CU_DEV_RESOURCE_TYPE_SM`.
+/// `CU_DEV_RESOURCE_TYPE_SM`: the resource is multiprocessors.
 const MULTIPROCESSORS: c_uint = 1;
 /// `CU_GREEN_CTX_DEFAULT_STREAM`: the only way to make one.
 const DEFAULT_STREAM: c_uint = 1;

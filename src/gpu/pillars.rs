@@ -220,7 +220,7 @@ impl Pillars {
     }
 }
 
-/// The kernels' `Setup`.
+/// The words of the kernels' struct `Setup`, in its order.
 fn setup_of(rules: &PillarRules, places: &Places) -> Vec<u32> {
     let mut words = rules.cells.to_vec();
     words.extend([

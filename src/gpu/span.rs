@@ -46,7 +46,7 @@ impl Span {
         self.address
     }
 
-    /// Its size.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -54,7 +54,7 @@ impl Stream {
         })
     }
 
-    /// The device.
+    /// The GPU that the stream belongs to.
     pub fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
     }

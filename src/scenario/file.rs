@@ -42,7 +42,7 @@ pub(super) struct BaselineFile {
     pub(super) alone: Read<bool>,
 }
 
-/// `telemetry: (interval: "100ms")`.
+/// The field `telemetry`, as in `telemetry: (interval: "100ms")`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TelemetryFile {
     pub(super) interval: Read<Nanos>,

@@ -10,7 +10,7 @@ use crate::written::{Fields, ProblemKind, Read, Reader, Spot, one_of};
 pub(super) const DEVICES: u16 = 64;
 pub(super) const A_DEVICE: &str = "a device's number, from 0 to 63";
 
-/// As typed.
+/// A tenant's fields about its GPU, as written in the file.
 #[derive(Debug, Default)]
 pub(super) struct GpuFile {
     transfer: Read<Transfer>,

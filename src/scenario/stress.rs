@@ -5,7 +5,7 @@ use super::{Resource, Stress};
 use crate::units::Nanos;
 use crate::written::{Fields, Place, ProblemKind, Read, Reader, Spot, one_of};
 
-/// As typed.
+/// A stressor's fields, as written in the file.
 #[derive(Debug)]
 pub(super) struct StressFile {
     resource: Spot<Resource>,

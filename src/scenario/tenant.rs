@@ -486,7 +486,7 @@ fn shown_path(path: &str) -> String {
     path.chars().flat_map(char::escape_debug).collect()
 }
 
-/// `0-3, 6`.
+/// Numbers of processors as ranges: `0-3, 6`.
 fn ranges(cpus: &[usize]) -> String {
     let mut parts: Vec<(usize, usize)> = Vec::new();
     for &cpu in cpus {

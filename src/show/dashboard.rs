@@ -98,7 +98,7 @@ pub fn line(view: &LiveView) -> String {
 /// The signals, sorted into what the screen has places for.
 struct Parts<'v> {
     rails: Vec<(&'v str, &'v LiveSignal)>,
-    /// Name, load, clock.
+    /// Name of each unit with its load, and its clock's signal.
     loads: Vec<(String, Option<f64>, Option<&'v LiveSignal>)>,
     /// Engines that are there and switched off.
     off: Vec<String>,

@@ -95,7 +95,7 @@ fn shortened(text: &str, characters: usize) -> String {
     text.chars().take(characters).collect()
 }
 
-/// `[1, ?, 9]`.
+/// A shape as text, dynamic extents as `?`: `[1, ?, 9]`.
 fn dims(shape: &[i64]) -> String {
     let extents: Vec<String> = shape
         .iter()
@@ -174,7 +174,7 @@ pub fn cache(folder: &Path, entries: &[Listed]) -> String {
     out
 }
 
-/// `3 days ago`.
+/// How long ago that was, in the largest fitting unit: `3 days ago`.
 fn age(built_unix_s: u64) -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

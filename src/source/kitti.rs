@@ -292,7 +292,7 @@ fn parse_row(line: &str, calibration: &Calibration) -> Result<Label, String> {
     })
 }
 
-/// `angle` in −π..π.
+/// The same angle within −π to π.
 fn wrap(angle: f64) -> f64 {
     use std::f64::consts::{PI, TAU};
     angle - TAU * ((angle + PI) / TAU).floor()

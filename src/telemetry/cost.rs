@@ -14,7 +14,7 @@ use crate::units::{Nanos, Stamp};
 pub(super) const SOURCE: &str = "samplers";
 /// The signal of the whole thread.
 pub(super) const ALL: &str = "all_cost";
-/// Between two readings.
+/// Time between two readings of the cost.
 pub(super) const EVERY: Nanos = Nanos::from_secs(1);
 
 /// Processor time that the calling thread has taken so far.

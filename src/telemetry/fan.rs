@@ -7,7 +7,7 @@ use crate::board::Roots;
 use crate::record::{Averaging, Measurand, Part, Quantity, SignalRecord};
 use crate::units::Nanos;
 
-/// Fans move slowly.
+/// Shortest interval that is sampled: fans change their speed slowly.
 const SHORTEST: Nanos = Nanos::from_millis(1000);
 
 /// The sampler; none where no fan is found.

@@ -51,7 +51,7 @@ impl NumberFile {
         }
     }
 
-    /// Where it is.
+    /// Path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

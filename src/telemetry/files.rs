@@ -21,7 +21,7 @@ pub(super) enum Formula {
     Ratio(NumberFile, NumberFile, f64),
 }
 
-/// One signal.
+/// A signal with the files that its value is read from.
 #[derive(Debug)]
 pub(super) struct Channel {
     pub(super) signal: SignalRecord,

@@ -34,7 +34,7 @@ struct State {
     files: Vec<Counter>,
 }
 
-/// Of one processor.
+/// The counter of one processor.
 struct Counter {
     file: NumberFile,
     before: Option<f64>,

@@ -61,24 +61,24 @@ pub enum NoNvml {
     /// The loader does not take it.
     #[error("cannot load {}", path.display())]
     NotLoaded {
-        /// The library.
+        /// The library file that was found.
         path: PathBuf,
     },
     /// It does not start.
     #[error("{}: {problem}", path.display())]
     NotStarted {
-        /// The library.
+        /// The library file that was loaded.
         path: PathBuf,
-        /// NVML's words.
+        /// The error in NVML's words.
         problem: String,
     },
     /// It does not count the cards.
     #[error("{problem}")]
     NoCount {
-        /// NVML's words.
+        /// The error in NVML's words.
         problem: String,
     },
-    /// It counts none.
+    /// NVML works, but lists no GPU.
     #[error("NVML finds no GPU")]
     NoGpu,
     /// It answers for none.

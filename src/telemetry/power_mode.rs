@@ -63,7 +63,7 @@ pub(super) fn examine(roots: &Roots) -> Check {
         None => format!("id {id}"),
     });
     check.fix = Some(
-        "Results hold for this mode: state it with them. List all modes with: sudo nvpmodel -p --verbose",
+        "Results are valid only for this mode: state it with them. List all modes with: sudo nvpmodel -p --verbose",
     );
     let by = match &mode.by {
         By::File(path) => format!("from {path}"),
@@ -80,7 +80,8 @@ pub(super) fn examine(roots: &Roots) -> Check {
         }
         By::Nothing => {
             check.meaning =
-                "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's table does not have this mode. Results hold only for this mode"
+                "its name and caps are not known: /etc/nvpmodel.conf cannot be read, and jetlag's table does not \
+                 have this mode. Results are valid only for this mode"
                     .to_owned();
             check.fix =
                 Some("See: sudo nvpmodel -q. In a container, mount /etc/nvpmodel and /etc/nvpmodel.conf.");

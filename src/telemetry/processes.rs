@@ -29,7 +29,7 @@ pub(super) struct Processes {
     begun: bool,
 }
 
-/// The sampler.
+/// Makes the sampler of programs on the processors.
 pub(super) fn new(interval: Nanos) -> Processes {
     // The library would keep a file open for each process of the machine, up to half of what this process may open.
     sysinfo::set_open_files_limit(0);

@@ -19,7 +19,7 @@ const LATE_SHARE: i64 = 10;
 /// How one sampler kept its schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamplerReport {
-    /// The sampler's name.
+    /// Name of the sampler.
     pub name: String,
     /// How many readings were taken.
     pub ticks: u64,

@@ -50,7 +50,7 @@ const LONGEST_LINE: u64 = 16 << 10;
 /// How it is started.
 #[derive(Clone, Debug)]
 pub struct Start {
-    /// The program's path.
+    /// Path of the tegrastats program.
     pub program: PathBuf,
     /// Our own program, if it is to make sure that tegrastats does not outlive us.
     pub guard: Option<PathBuf>,

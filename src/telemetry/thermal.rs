@@ -15,7 +15,7 @@ use crate::board::Roots;
 use crate::record::{Averaging, Measurand, Part, Quantity, SignalRecord};
 use crate::units::Nanos;
 
-/// Temperatures move slowly.
+/// Shortest interval that is sampled: temperatures change slowly.
 const SHORTEST: Nanos = Nanos::from_millis(500);
 /// In °C; gated zones answer −256.
 const PLAUSIBLE_C: (f64, f64) = (-60.0, 200.0);

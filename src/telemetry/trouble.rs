@@ -53,32 +53,32 @@ impl Trouble {
     fn message(&self) -> String {
         match self {
             Trouble::SourceMissing { source, why } => {
-                format!("{source:?} was to be sampled and is not there: {why}.")
+                format!("The scenario asks for the source {source:?}, which is not available: {why}.")
             }
             Trouble::Ended { sampler, error } => format!("the {sampler} sampler ended early: {error}"),
             Trouble::CardUnanswered { problem } => {
-                format!("the nvml sampler gets no answer of a card that the driver counts: {problem}")
+                format!("the nvml sampler gets no answer from a card that the driver lists: {problem}")
             }
             Trouble::CardSilent { gpu, error } => {
-                format!("the nvml sampler gets no answer of GPU {gpu} any more: {error}")
+                format!("the nvml sampler no longer gets an answer from GPU {gpu}: {error}")
             }
             Trouble::TegrastatsUnread {
                 program,
                 first_problem,
             } => match first_problem {
                 Some(problem) => format!(
-                    "No line that {} prints can be read. The first: {problem}.",
+                    "None of the lines that {} prints can be parsed. The first: {problem}.",
                     program.display()
                 ),
-                None => format!("{} runs and prints nothing.", program.display()),
+                None => format!("{} runs but prints nothing.", program.display()),
             },
             Trouble::LinesSkipped {
                 skipped,
                 read,
                 first_problem,
             } => format!(
-                "{skipped} of {} lines of the tegrastats log cannot be read ({}); their time is kept, and their readings are not \
-                 there.",
+                "{skipped} of {} lines of the tegrastats log cannot be parsed ({}); their timestamps are kept, \
+                 their readings are missing.",
                 skipped + read,
                 first_problem.as_deref().unwrap_or("other text")
             ),
@@ -86,7 +86,9 @@ impl Trouble {
                 let who = sampler.as_ref().map_or("looking for sensors".to_owned(), |name| {
                     format!("a reading of the {name} sampler")
                 });
-                format!("{who} did not come back until the end, and kept all other sensors from being read.")
+                format!(
+                    "{who} had not returned when the run ended, and blocked the readings of all other sensors."
+                )
             }
         }
     }
@@ -94,27 +96,28 @@ impl Trouble {
     fn advice(&self) -> &'static str {
         match self {
             Trouble::SourceMissing { .. } => {
-                "Leave it out of `telemetry: (sources: …)`, or see `jetlag doctor` for what can be read here."
+                "Remove it from `telemetry: (sources: …)`; `jetlag doctor` lists what can be read on this machine."
             }
             Trouble::Ended { .. } => {
                 "The run's times are not affected; its readings stop here. `jetlag doctor` shows what can be read."
             }
             Trouble::CardUnanswered { .. } => {
-                "Power and energy are of the other cards alone. See the kernel's log (dmesg) and nvidia-smi."
+                "Power and energy cover only the other cards. See the kernel's log (dmesg) and nvidia-smi."
             }
             Trouble::CardSilent { .. } => {
-                "The other GPUs are still sampled. See the kernel's log (dmesg) and nvidia-smi for what became of it."
+                "The other GPUs are still sampled. See the kernel's log (dmesg) and nvidia-smi for the cause."
             }
             Trouble::TegrastatsUnread { .. } => {
-                "Run it by hand and look at its lines; the board's own sensors are read without it where /sys is there."
+                "Run it by hand and look at its output. Where /sys is available, the board's sensors are read \
+                 without tegrastats."
             }
             Trouble::LinesSkipped { .. } => {
-                "Energy between the rows around them is taken on a line. A log that is cut was written to a full disk, or by two \
-                 programs at once."
+                "Power is interpolated between the rows around them. A damaged log was often written to a full \
+                 disk, or by two programs at once."
             }
             Trouble::Hangs { .. } => {
-                "The run's times are not affected; readings stop where it began. Leave that source out (`telemetry: (sources: \
-                 …)`), and look at the kernel's log: a bus or a driver does not answer."
+                "The run's times are not affected; readings stop where it began. Remove that source (`telemetry: \
+                 (sources: …)`), and check the kernel's log for a bus or driver that does not answer."
             }
         }
     }

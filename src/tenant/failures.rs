@@ -27,7 +27,7 @@ impl Failures {
     pub(super) fn none(&mut self) {
         self.in_a_row = 0;
     }
-    /// A frame failed.
+    /// Counts a failed frame and notes it, up to a limit.
     pub(super) fn one(
         &mut self,
         notes: &Sender<Event>,

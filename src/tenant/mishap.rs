@@ -9,11 +9,11 @@ use crate::units::Nanos;
 pub(crate) enum Mishap {
     /// It could not be opened.
     NotStarted { problem: String },
-    /// Lists of detections found no place on their way to the recorder.
+    /// Lists of detections were lost because the recorder fell behind.
     LostDetections { lists: u64 },
     /// Its process is gone; how it ended.
     ProcessDied { how: String },
-    /// The device did not come to an end with one of its frames.
+    /// The device did not finish one of its frames.
     DeviceHangs { frame: u64, limit: Nanos },
 }
 
@@ -40,33 +40,33 @@ impl Mishap {
     fn message(&self, tenant: &str) -> String {
         match self {
             Mishap::NotStarted { problem } => {
-                format!("{tenant} could not be opened, and the others ran without it: {problem}.")
+                format!("{tenant} could not be started, so the other tenants ran without it: {problem}.")
             }
             Mishap::LostDetections { lists } => format!(
-                "{tenant}: what was found in {lists} frames was not recorded, because the recorder fell behind."
+                "{tenant}: the detections of {lists} frames were not recorded, because the recorder fell behind."
             ),
             Mishap::ProcessDied { how } => format!(
-                "{tenant}: its process ended in the middle of the run ({how}). What it had recorded is here, up to some 10 ms before \
-                 its end; the others went on without it."
+                "{tenant}: its process ended in the middle of the run ({how}). Its records up to about 10 ms before its \
+                 end are kept; the other tenants ran on without it."
             ),
             Mishap::DeviceHangs { frame, limit } => format!(
-                "{tenant}: the device was not done with frame {frame} after {limit} (`watchdog`), so the run ended."
+                "{tenant}: the device had not finished frame {frame} after {limit} (`watchdog`), so the run was ended."
             ),
         }
     }
 
     fn advice(&self) -> &'static str {
         match self {
-            Mishap::NotStarted { .. } => "Give the others less memory, or leave it out.",
+            Mishap::NotStarted { .. } => "Let the other tenants use less memory, or remove this one.",
             Mishap::LostDetections { .. } => {
                 "Times are not affected. Set `record_detections: false` if only times matter, or write to a faster disk."
             }
             Mishap::ProcessDied { .. } => {
-                "Run it alone under sharing: Streams and see whether it ends there too; after SIGKILL look for the kernel's \
-                 out-of-memory killer (dmesg)."
+                "Run it alone under sharing: Streams and see whether it ends there too; after SIGKILL, look for the \
+                 kernel's out-of-memory killer in dmesg."
             }
             Mishap::DeviceHangs { .. } => {
-                "What was recorded before is kept. Look for the driver's words in the kernel's log (dmesg), or raise \
+                "What was recorded before is kept. Look for the driver's messages in the kernel's log (dmesg), or raise \
                  `watchdog` if such a frame may take that long."
             }
         }

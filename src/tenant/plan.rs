@@ -9,11 +9,11 @@ use crate::units::Stamp;
 /// When a phase begins and ends, and how its tenants share the device.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct PhasePlan {
-    /// Which phase.
+    /// The phase that it is the plan of.
     pub phase: Phase,
     /// The way of sharing that holds in it.
     pub sharing: Sharing,
-    /// The common start.
+    /// The common start of all its tenants.
     pub epoch: Stamp,
     /// Start of the measured window.
     pub measured_from: Stamp,

@@ -14,7 +14,7 @@ use crate::units::Stamp;
 
 /// Frame records that fit between two visits of the recorder (10 ms apart): 800 000 frames a second.
 const FRAME_CAPACITY: usize = 1 << 13;
-/// Detections that fit.
+/// Detections that fit between two visits of the recorder.
 const DETECTION_CAPACITY: usize = 1 << 14;
 
 /// One detection on its way, with what is needed to put its frame's list together again.

@@ -31,7 +31,7 @@ pub struct ReleaseLine {
     plan: PhasePlan,
     releases: Releases,
     line: WaitingLine,
-    /// Releases so far.
+    /// Number of releases so far.
     sequence: u64,
     /// Of these, how many were due in the measured window.
     measured: u64,

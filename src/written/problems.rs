@@ -17,9 +17,9 @@ pub enum Place {
     File,
     /// In the file, both counted from 1; columns count characters.
     At {
-        /// Line.
+        /// Line of the value, from 1.
         line: usize,
-        /// Column.
+        /// Column of the value in characters, from 1.
         column: usize,
     },
     /// On the command line; holds `path=value` as it was typed.
@@ -33,12 +33,12 @@ pub(crate) struct Spot<T> {
     pub(crate) place: Place,
 }
 
-/// One mistake.
+/// One mistake in a file, with its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
-    /// Where it is.
+    /// Where in the file it is.
     pub place: Place,
-    /// What it is.
+    /// What is wrong, and what would be right.
     pub kind: ProblemKind,
 }
 
@@ -54,7 +54,7 @@ pub enum ProblemKind {
         /// What the system said, or what is wrong with the bytes.
         problem: String,
     },
-    /// Not RON.
+    /// The text is not valid RON.
     #[error("{problem}")]
     Syntax {
         /// What the parser stumbled over and what it expected.
@@ -69,7 +69,7 @@ pub enum ProblemKind {
     /// A field that does not exist.
     #[error("unknown field `{field}` in {owner}{} fields here: {}", did_you_mean(.nearest), listed(.known))]
     UnknownField {
-        /// As written.
+        /// The field's name, as written.
         field: String,
         /// The thing that has no such field.
         owner: String,
@@ -83,7 +83,7 @@ pub enum ProblemKind {
     FieldOfAnother {
         /// The field whose choice it is.
         what: &'static str,
-        /// As written.
+        /// The field's name, as written.
         field: String,
         /// The choice that was made.
         owner: String,
@@ -95,9 +95,9 @@ pub enum ProblemKind {
     /// A choice that does not exist.
     #[error("unknown {what} `{found}`{} choices: {}", did_you_mean(.nearest), listed(.known))]
     UnknownChoice {
-        /// The field.
+        /// The kind of choice, such as `backend`.
         what: &'static str,
-        /// As written.
+        /// The word, as written.
         found: String,
         /// The choice that looks most like it.
         nearest: Option<&'static str>,
@@ -107,17 +107,17 @@ pub enum ProblemKind {
     /// A value of another kind than the field takes.
     #[error("`{field}` takes {expected}, found {found}")]
     WrongType {
-        /// The field.
+        /// Name of the field.
         field: String,
         /// What it takes, with an example.
         expected: &'static str,
-        /// What was written.
+        /// The kind of value that was written.
         found: String,
     },
     /// A duration that cannot be read.
     #[error("`{field}`: {source}")]
     Quantity {
-        /// The field.
+        /// Name of the field.
         field: String,
         /// What is wrong with it.
         source: QuantityError,
@@ -125,9 +125,9 @@ pub enum ProblemKind {
     /// A field that must be given and is not.
     #[error("{owner} has no `{field}`: add {example}")]
     Missing {
-        /// The field.
+        /// Name of the missing field.
         field: &'static str,
-        /// What lacks it.
+        /// The thing that lacks it, such as a tenant.
         owner: String,
         /// How it could look.
         example: String,
@@ -135,7 +135,7 @@ pub enum ProblemKind {
     /// The same field or tenant name twice.
     #[error("{what} is given twice; the first is at {first}")]
     Twice {
-        /// What.
+        /// The field or the tenant's name, in words.
         what: String,
         /// Where it stands already.
         first: Place,
@@ -145,7 +145,7 @@ pub enum ProblemKind {
     OutOfRange {
         /// The value's place in words: "`deadline` of tenant `camera`".
         what: String,
-        /// What was written.
+        /// The value, as written.
         found: String,
         /// What it may be.
         wanted: String,
@@ -167,13 +167,13 @@ pub enum ProblemKind {
         what: String,
         /// Why they do not go together.
         why: String,
-        /// What to change.
+        /// What to change so that they do.
         advice: String,
     },
     /// An expectation that cannot be read.
     #[error("expectation `{text}`: {problem}")]
     Expectation {
-        /// As written.
+        /// The expectation, as written.
         text: String,
         /// What is wrong with it.
         problem: String,

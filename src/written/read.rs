@@ -19,7 +19,7 @@ pub(crate) enum Read<T> {
     Absent,
     /// Written, wrong, and reported.
     Wrong,
-    /// Written.
+    /// Written, with its place.
     Given(Spot<T>),
 }
 
@@ -49,7 +49,7 @@ impl<T> Read<T> {
 /// One alternative of a choice.
 pub(crate) struct Choice {
     pub(crate) name: &'static str,
-    /// Its fields.
+    /// Names of the fields that it has.
     pub(crate) fields: &'static [&'static str],
     /// How many of them, from the first, may be written without their name.
     pub(crate) bare: usize,
@@ -79,7 +79,7 @@ pub(crate) const fn choice(
 
 /// A field with alternatives.
 pub(crate) struct Choices<'c> {
-    /// In words: "arrival".
+    /// The field in words, such as "arrival".
     pub(crate) what: &'static str,
     /// What it is where it is not written; an override of one of its fields then means this.
     pub(crate) default: &'static str,

@@ -25,7 +25,7 @@ pub(crate) struct Node {
     pub(crate) typed: Option<String>,
 }
 
-/// What was written.
+/// A value as it was written, before any field gives it a meaning.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Kind {
     Text(String),
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Nothing,
     /// Something that no field takes, in words.
     Other(&'static str),
-    /// Reported already.
+    /// A value that could not be parsed; the mistake has been reported already.
     Broken,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Call {
     pub(crate) fields: Vec<Field>,
 }
 
-/// `name: value`.
+/// A field of a value: `name: value`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Field {
     pub(crate) name: String,

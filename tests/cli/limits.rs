@@ -272,7 +272,7 @@ fn tensors_have_the_data_that_they_claim() {
     refused(
         folder.path(),
         &with("x.data"),
-        &["x.data, which is no regular file"],
+        &["x.data, which is not a regular file"],
     );
 }
 

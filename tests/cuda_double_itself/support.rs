@@ -53,7 +53,7 @@ impl Gpu {
         }
     }
 
-    /// Gives everything back.
+    /// Frees everything that it allocated.
     pub(crate) fn close(self) {
         unsafe {
             ok(sys::cuModuleUnload(self.module));

@@ -206,7 +206,7 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{sync}: {said}");
         assert!(
-            said.contains("camera: the device was not done with frame"),
+            said.contains("camera: the device had not finished frame"),
             "{sync}: {said}"
         );
         assert!(said.contains("clock settings changed"), "{sync}: {said}");

@@ -278,7 +278,7 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
     assert!(
-        stderr(&output).contains("tenant slow: its process did not finish the phase"),
+        stderr(&output).contains("tenant slow: its process did not end the phase"),
         "{}",
         stderr(&output)
     );

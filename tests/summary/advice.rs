@@ -191,7 +191,7 @@ fn a_demand_a_little_above_one_is_overload_and_one_a_little_below_is_none() {
 
 #[test]
 fn scattered_frames_do_not_hide_a_demand_above_one() {
-    // Response times climb and repeat each other, service times do not: it is these that tell the demand.
+    // Response times climb and are autocorrelated, service times are not: the demand is estimated from these.
     let scattered = LatencyModel::Normal {
         mean: Nanos::from_micros(33_500),
         sd: Nanos::from_micros(500),
@@ -200,7 +200,7 @@ fn scattered_frames_do_not_hide_a_demand_above_one() {
         (Overload::Queue { capacity: 1_000 }, "response times grow"),
         (
             Overload::DropOldest { queue: 2 },
-            "frames are dropped sooner or later",
+            "frames will be dropped sooner or later",
         ),
     ];
     for (way, said) in ways {

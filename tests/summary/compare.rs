@@ -187,10 +187,10 @@ fn too_few_frames_for_p99_are_said_and_p50_is_compared_all_the_same() {
     assert_eq!((p50.verdict, p99.verdict), (Verdict::Higher, Verdict::Unknown));
     assert_eq!(
         p99.reason.as_deref(),
-        Some("it needs 662 frames a side; there are 300 and 300")
+        Some("it needs 662 frames per side; there are 300 and 300")
     );
     assert_eq!(misses.figure, "miss_rate");
-    assert!(shown(&comparison, 80).contains("p99: unknown; it needs 662 frames a side"));
+    assert!(shown(&comparison, 80).contains("p99: unknown; it needs 662 frames per side"));
 }
 
 fn changed(change: &dyn Fn(&mut Manifest)) -> Side {
@@ -258,7 +258,7 @@ fn what_can_be_compared_is_and_what_else_differs_is_noted() {
     assert_eq!(misses.reason.as_deref(), Some("the deadlines are different"));
     assert_eq!(
         candidate.tenants[1].not_compared.as_deref(),
-        Some("it is in B and not in A")
+        Some("it is in B but not in A")
     );
     for note in [
         "jetlag: 0.0.0 in A, 9.9.9 in B",
@@ -293,7 +293,8 @@ fn of_a_long_run_it_is_said_how_many_frames_are_compared() {
     assert_eq!(
         long,
         [
-            "B is a long run: camera is compared by 36864 of its frames, in whole stretches spread over the run"
+            "B is a long run: the comparison of camera uses 36864 of its frames, in contiguous stretches spread \
+             over the run"
         ]
     );
 }
@@ -415,7 +416,7 @@ fn of_one_real_run_a_side_it_is_said_that_runs_may_differ_and_of_more_it_is_not(
     for (a, b, said) in [(1, 1, true), (1, 2, false), (2, 1, false), (2, 2, false)] {
         let comparison = compare(&[side(a), side(b)], &[]).expect("comparable");
         let notes = &first(&comparison).notes;
-        let found = notes.iter().any(|note| note.starts_with("one run a side"));
+        let found = notes.iter().any(|note| note.starts_with("one run per side"));
         assert_eq!(found, said, "{a} and {b}: {notes:?}");
     }
 }

@@ -98,7 +98,7 @@ fn a_limit_on_frames_is_advised_upon_instead_of_the_duration() {
     let summary = made_up::summarize(&made_up::manifest(10, vec![tenant]), &events);
     assert_eq!(
         only(&summary).advice,
-        "Set `frames: 64` or more, or leave it out."
+        "Set `frames: 64` or more, or remove the limit."
     );
 }
 
@@ -183,13 +183,13 @@ fn a_run_that_ended_early_says_why_and_what_to_do() {
         (
             EndReason::Failed,
             "tenant-failed",
-            "camera could not go on",
+            "camera failed and ended",
             "log",
         ),
         (
             EndReason::Duration,
             "short-run",
-            "measured for 35.00 s where 70.00 s were planned",
+            "measured for 35.00 s instead of the planned 70.00 s",
             "Run again",
         ),
     ] {
@@ -275,7 +275,7 @@ fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_c
     assert_eq!(finding.code, "no-frames");
     assert_eq!(
         finding.message,
-        "camera completed no frame: 10 failed in the warm-up; the first: \"out of memory\"."
+        "camera completed no frame: 10 failed in the warm-up; first error: \"out of memory\"."
     );
     assert_eq!(summary.without_frames().count(), 1);
     for expectation in &summary.expectations {
@@ -288,7 +288,7 @@ fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_c
     let summary = failing(false);
     assert_eq!(
         only(&summary).message,
-        "camera completed no frame: 10 failed; the first: \"out of memory\"."
+        "camera completed no frame: 10 failed; first error: \"out of memory\"."
     );
     // What is known to be broken is said with its value.
     let values: Vec<_> = summary.expectations.iter().map(|e| (e.holds, e.value)).collect();
@@ -396,7 +396,7 @@ fn a_line_of_frames_at_the_end_is_overload_too() {
     assert!(
         only(&summary)
             .message
-            .contains("100 frames still waited at the end")
+            .contains("100 frames were still waiting at the end")
     );
 }
 
@@ -420,7 +420,7 @@ fn other_programs_and_jetlags_own_cost_are_held_against_the_run() {
     assert_eq!((busy.code.as_str(), own.code.as_str()), ("host-busy", "own-cost"));
     assert!(busy.message.contains("34 %"), "{}", busy.message);
     assert!(
-        own.message.contains("740.0 µs a frame, 5.0 % of camera's"),
+        own.message.contains("740.0 µs per frame, 5.0 % of camera's"),
         "{}",
         own.message
     );
@@ -599,14 +599,14 @@ fn a_limit_on_frames_or_a_duration_that_is_enough_already_is_not_advised_upon() 
     // One second is enough for 64 frames, and is what was planned.
     assert_eq!(
         advice(&limited(50, 50, 1, 1)),
-        "Set `frames: 64` or more, or leave it out."
+        "Set `frames: 64` or more, or remove the limit."
     );
     let longer = advice(&limited(50, 50, 0, 0));
     assert!(longer.contains("run for 1 s or longer"), "{longer}");
     // 64 frames were asked for, and the run ended before they were there.
     assert_eq!(
         advice(&limited(64, 50, 10, 1)),
-        "Let the run last; 1 s at this rate are enough."
+        "Let the run reach its planned duration; 1 s at this rate are enough."
     );
 }
 
@@ -679,7 +679,7 @@ fn a_slowdown_that_a_silent_co_runner_leaves_unknown_is_advised_upon_as_such() {
     let finding = findings.find(|finding| finding.code == "expectation-undecided");
     let advice = &finding.expect("undecided").advice;
     assert!(
-        advice.contains("Let every tenant complete frames in each phase"),
+        advice.contains("Make sure that every tenant completes frames in each phase"),
         "{advice}"
     );
 }
@@ -744,13 +744,13 @@ fn a_tenant_without_a_frame_is_advised_by_what_became_of_its_releases() {
             Some(Outcome::Failed),
             None,
             "5 failed",
-            "`jetlag inspect` shows the whole log; mend",
+            "`jetlag inspect` shows the whole log; fix",
         ),
         (
             None,
             None,
             "none was due in the measured time",
-            "Run for longer than it is from one",
+            "Run for longer than the interval between two",
         ),
     ] {
         let mut events = Vec::new();
@@ -794,7 +794,7 @@ fn a_profiled_tenant_takes_from_others_only_where_there_are_any() {
         let found = findings.find(|finding| finding.code == "profiled");
         found.expect("profiled").message.clone()
     };
-    assert!(message(2).contains("may take more from the other tenants"));
+    assert!(message(2).contains("may slow down the other tenants more"));
     assert!(!message(1).contains("other tenants"), "{}", message(1));
 }
 
@@ -878,10 +878,7 @@ fn nothing_of(change: impl Fn(&mut PhaseRecord)) -> Summary {
 fn of_a_tenant_without_a_frame_its_end_and_lost_records_are_told() {
     let failed = nothing_of(|end| end.reason = EndReason::Failed);
     assert_eq!(only(&failed).code, "no-frames");
-    assert_eq!(
-        only(&failed).message,
-        "camera completed no frame: it could not go on."
-    );
+    assert_eq!(only(&failed).message, "camera completed no frame: it failed.");
     let lost = nothing_of(|end| end.lost_records = 5);
     assert_eq!(codes(&lost), ["lost-records", "too-few-samples"]);
     assert_eq!(
@@ -1000,13 +997,13 @@ fn frames_that_are_missing_alone_are_advised_upon_by_how_they_came_alone() {
     // 100 frames in 70 s: 662 and one at each end take 464.8 s.
     assert_eq!(
         of(periodic),
-        "Run for 465 s or longer at this rate (`--set duration=465s`): what counts here is the time that the tenant runs \
-         alone."
+        "Run for 465 s or longer at this rate (`--set duration=465s`): only the time in which the tenant runs alone \
+         counts here."
     );
     // By chance, seen on 100 frames: v = 1 + 662 / 100, 662 + 3.38 v + 2.6 √(662 v + 1.69 v²) + 2 take 613.4 s.
     assert_eq!(
         of(Arrival::Poisson { hz }),
-        "Run for 614 s or longer at this rate (`--set duration=614s`): what counts here is the time that the tenant runs \
-         alone."
+        "Run for 614 s or longer at this rate (`--set duration=614s`): only the time in which the tenant runs alone \
+         counts here."
     );
 }

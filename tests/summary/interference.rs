@@ -157,7 +157,7 @@ fn a_known_slowdown_of_a_pair_is_recovered_at_least_as_often_as_its_interval_say
         );
         let slowdown = cell.slowdown.unwrap();
         for (place, interval) in [slowdown.ci95.p50, slowdown.ci95.p99].into_iter().enumerate() {
-            // Where frames seem to repeat each other, p99 is withheld.
+            // If frames appear autocorrelated, p99 is withheld.
             let Some([low, high]) = interval else { continue };
             shown[place] += 1;
             held[place] += u64::from(low <= 1.6 && 1.6 <= high);

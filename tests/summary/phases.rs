@@ -166,7 +166,7 @@ fn failures_and_late_releases_of_a_baseline_are_told_by_phase() {
     assert!(
         failed
             .message
-            .contains("lidar alone (70 of 700); the first: \"no such sweep\""),
+            .contains("lidar alone (70 of 700); first error: \"no such sweep\""),
         "{}",
         failed.message
     );

@@ -95,7 +95,7 @@ fn a_file_of_times_gives_the_summary_that_trtexec_printed() {
         "[I] Total Host Walltime: 0.9971 s",
         "[I] Total GPU Compute Time: 0.55 s",
         "[W] * GPU compute time is unstable, with coefficient of variance = 6.42824%.",
-        "in steps of 10 µs",
+        "a resolution of 10 µs",
         "latency = sum of stages (trtexec)",
     ] {
         assert!(said.contains(line), "`{line}` is not in:\n{said}");
@@ -173,7 +173,7 @@ fn files_that_are_no_times_are_refused_in_plain_words() {
             &whole[..whole.len() / 2],
             "it is not JSON as `trtexec --exportTimes` writes it",
         ),
-        ("[]", "no query to sum up"),
+        ("[]", "no query to summarise"),
         ("{\"count\": 3}", "an array of objects"),
         ("[{\"computeMs\": 1.0}]", "missing field"),
         (

@@ -173,7 +173,7 @@ fn a_slowdown_of_known_factor_is_recovered_within_its_interval() {
 
 #[test]
 fn each_quantile_appears_with_the_frame_that_supports_it_and_not_before() {
-    // In no order of size: frames that repeat each other support less.
+    // Not sorted by size: autocorrelated frames support less.
     let values = |n: u64| response(&drawn(Uniform::new(5.0, 25.0).unwrap(), n as usize, 5));
     for (needs, pick) in [
         (11, (|stats| stats.p50) as fn(&Stats) -> Option<f64>),

@@ -11,7 +11,7 @@ use super::Roots;
 use super::identity::{Flash, Identity};
 use jetlag_record::RailRole;
 
-/// jetson/boards.ron.
+/// The table of modules, jetson/boards.ron, built into the binary.
 const TABLE: &str = include_str!("../boards.ron");
 
 /// Where a figure of the table comes from; jetson/boards.ron says what each means.
@@ -44,7 +44,7 @@ pub struct Module {
     /// Beginnings of the carrier boards that tell it from another module of the same name.
     #[serde(default)]
     pub carriers: Vec<String>,
-    /// Its chip: `tegra234`.
+    /// Its system on chip, by NVIDIA's part name: `tegra234`.
     pub soc: String,
     /// The architecture of its GPU.
     pub gpu: String,

@@ -7,7 +7,7 @@ use super::Roots;
 use super::identity::{Flash, Identity};
 use super::modules::{self, Caps, Module};
 
-/// What nvpmodel reads.
+/// The file from which nvpmodel reads the power modes.
 const FILE: &str = "/etc/nvpmodel.conf";
 /// Links that are followed at most.
 const LINKS: usize = 8;

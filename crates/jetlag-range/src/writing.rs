@@ -14,7 +14,7 @@ use jetlag_record::units::{Nanos, Stamp};
 use jetlag_record::writer::{RecordError, RunWriter};
 use jetlag_record::{EndReason, FrameRecord, Outcome, Phase, PhaseRecord, RangeRecord, Stage};
 
-/// Time between visits.
+/// Time between two visits of the writing thread to the tracks.
 const VISIT: Duration = Duration::from_millis(10);
 
 /// A track's other end.
@@ -55,7 +55,7 @@ struct Progress {
     tracks: u16,
     /// The first release that counts.
     measured_from: Option<Stamp>,
-    /// The last end.
+    /// The last end of a frame; none before the first.
     measured_to: Option<Stamp>,
 }
 

@@ -55,13 +55,13 @@ impl<'a> Encoder<'a> {
     pub(super) fn f64(&mut self, v: f64) {
         self.put(v.to_le_bytes());
     }
-    /// Length with the closing zero, the bytes, the zero.
+    /// Writes the length with the closing zero, then the bytes and the zero.
     pub(super) fn str(&mut self, v: &str) {
         self.len(v.len() + 1);
         self.out.extend_from_slice(v.as_bytes());
         self.out.push(0);
     }
-    /// Length of a sequence, whose elements follow.
+    /// Writes the length of a sequence, whose elements follow.
     pub(super) fn len(&mut self, elements: usize) {
         self.u32(u32::try_from(elements).expect("a message stays below 4 GiB"));
     }
@@ -70,18 +70,18 @@ impl<'a> Encoder<'a> {
 /// Why a message could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CdrError {
-    /// Not the encapsulation that we write.
+    /// The encapsulation header is not the one that we write.
     #[error("expected plain little-endian CDR (00 01 00 00), found {found:02x?}")]
     Encapsulation {
         /// The message's first four bytes, which should name its encoding; fewer where it has fewer.
         found: Vec<u8>,
     },
-    /// Shorter than its schema.
+    /// The message is shorter than its schema.
     #[error("expected {wanted} bytes at offset {at}, found {found}")]
     TooShort {
-        /// Offset after the encapsulation header.
+        /// Offset of the field after the encapsulation header.
         at: usize,
-        /// Bytes of the field.
+        /// Bytes that the field needs.
         wanted: usize,
         /// Bytes that are left.
         found: usize,
@@ -92,18 +92,17 @@ pub enum CdrError {
         /// Offset after the encapsulation header.
         at: usize,
     },
-    /// A number that names none of the values of a field.
+    /// A number that is not a value of its field.
     #[error("{value} is not a value of `{field}`")]
     UnknownValue {
-        /// The field, as the schema names it.
+        /// Name of the field in the schema.
         field: &'static str,
-        /// The number that stands there.
+        /// The number in the message.
         value: u64,
     },
 }
 
-/// Decodes one message. Bytes after the last field that is asked for are left alone: a newer minor
-/// version appends fields.
+/// Decodes one message. Bytes after the last requested field are ignored: a newer minor version appends fields.
 pub(super) struct Decoder<'a> {
     data: &'a [u8],
     at: usize,
@@ -181,7 +180,7 @@ impl<'a> Decoder<'a> {
             _ => Err(CdrError::BadString { at }),
         }
     }
-    /// Whether no byte is left: an older minor version ended its message here.
+    /// Whether all bytes are read: an older minor version ended its message here.
     pub(super) fn at_end(&self) -> bool {
         self.at >= self.data.len()
     }

@@ -9,17 +9,17 @@ use std::io::{BufReader, ErrorKind, Read};
 
 use mcap::records::op;
 
-/// Larger records and chunks than this are damage: ours are of about a MiB.
+/// Records and chunks larger than this are taken for damage: ours are about a MiB.
 const MAX_RECORD: u64 = 64 << 20;
-/// Operation code and length.
+/// Bytes of a record's operation code and length.
 const PREFIX: usize = 9;
-/// What of a footer its checksum is of: two positions.
+/// Bytes of a footer that its checksum covers: two offsets.
 const FOOTER_HASHED: usize = 16;
 
 /// What is wrong with the content of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
-    /// A length beyond all reason.
+    /// A length beyond the limit.
     #[error("a record claims {bytes} bytes, more than the limit of {MAX_RECORD}")]
     TooLong {
         /// The length that the record's header claims.
@@ -33,10 +33,10 @@ pub enum Damage {
         /// The CRC-32 of the bytes that are there.
         found: u32,
     },
-    /// A chunk of which nothing tells whether it is as it was written.
+    /// A chunk without a checksum, so that it cannot be verified.
     #[error("a chunk has no checksum, so it cannot be verified")]
     NoChecksum,
-    /// A chunk that is not as long as it says.
+    /// A chunk whose decompressed length is not the stated one.
     #[error("a chunk has {found} bytes, not {wanted}")]
     Size {
         /// The decompressed length that the chunk's header states.
@@ -44,7 +44,7 @@ pub enum Damage {
         /// How many bytes decompressing gave.
         found: u64,
     },
-    /// All that comes before the closing index does not match its checksum.
+    /// The checksum of everything before the closing index is wrong.
     #[error("the data before the closing index has the checksum {found:08x}, not {wanted:08x}")]
     DataChecksum {
         /// The CRC-32 stored where the data ends.
@@ -55,7 +55,7 @@ pub enum Damage {
     /// The closing index does not match its checksum, or has none.
     #[error("the closing index has the checksum {found:08x}, not {wanted:08x}")]
     IndexChecksum {
-        /// As stored; 0 is none.
+        /// The stored checksum; 0 means none.
         wanted: u32,
         /// The CRC-32 of the bytes that are there.
         found: u32,
@@ -63,52 +63,52 @@ pub enum Damage {
     /// The closing index does not say how many messages there are.
     #[error("the closing index has no message count, so completeness cannot be verified")]
     NoStatistics,
-    /// There is more or less than the closing index says.
+    /// A count differs from the one in the closing index.
     #[error("the closing index counts {wanted} {what}, but the file has {found}")]
     Count {
         /// What is counted, as the message calls it: `messages`, `chunks`, ….
         what: &'static str,
-        /// As the index says.
+        /// The count in the closing index.
         wanted: u64,
-        /// How many were read.
+        /// The count that was read.
         found: u64,
     },
-    /// Messages are missing, stand twice or in another order.
+    /// Messages are missing, repeated or out of order.
     #[error(
         "{topic} has message {found} where message {wanted} is expected: messages are missing, repeated or out of order"
     )]
     Sequence {
         /// The topic of the channel.
         topic: String,
-        /// The next number of the channel.
+        /// The sequence number that was due on the channel.
         wanted: u32,
-        /// The number that the message carries.
+        /// The sequence number of the message.
         found: u32,
     },
     /// A message of a channel that the file does not describe.
     #[error("a message is on channel {0}, which was not declared before it")]
     Channel(u16),
-    /// Zeros, which begin no record.
+    /// Zeros where a record should begin.
     #[error("there are zeros where a record should begin, as after a power cut")]
     Zeros,
-    /// A record that stands where none of its kind may, or is of no kind.
+    /// A record of unknown kind, or at a place where its kind is not allowed.
     #[error("there is a record with the operation code {opcode:#04x} {}", section.words())]
     Misplaced {
         /// The record's operation code in MCAP.
         opcode: u8,
-        /// The part of the file that it stands in, where its kind may not.
+        /// The section of the file, if the kind is not allowed in it.
         section: Section,
     },
-    /// What follows the last record of the file.
+    /// The file does not end after its last record.
     #[error("the file does not end as its last record says")]
     End,
     /// A chunk that cannot be decompressed.
     #[error("a chunk cannot be decompressed: {0}")]
     Decompress(std::io::Error),
-    /// Compressed by a method that we never use.
+    /// A compression that we never use.
     #[error("a chunk is compressed by `{0}`, which is not supported: rewrite the file with `mcap compress`")]
     Compression(String),
-    /// Lengths within a record that contradict each other.
+    /// A record whose inner lengths contradict each other.
     #[error("a record is shorter than its fields")]
     Short,
     /// A record that the format does not allow.
@@ -145,7 +145,7 @@ impl Section {
     }
 }
 
-/// How reading went on.
+/// The result of reading one step further.
 pub(super) enum Item<'a> {
     /// A record, in or out of a chunk.
     Record {
@@ -156,18 +156,18 @@ pub(super) enum Item<'a> {
         /// The bytes behind the operation code and the length.
         body: &'a [u8],
     },
-    /// The file ended, with its footer and closing magic if `whole`.
+    /// The end of the file; `whole` if it has its footer and closing magic.
     End {
         /// Whether nothing is missing.
         whole: bool,
     },
 }
 
-/// Why reading stopped before the file's end.
+/// Why reading stopped before the end of the file.
 pub(super) enum Stop {
     /// The system refused to read.
     Io(std::io::Error),
-    /// The content makes no sense.
+    /// The content is damaged.
     Damage(Damage),
 }
 
@@ -184,14 +184,14 @@ pub(super) struct Container<R: Read> {
     /// Whole chunks so far.
     pub(super) chunks: u64,
     body: Vec<u8>,
-    /// The chunk at hand, decompressed, and how far it has been read.
+    /// The current chunk, decompressed, and how far it has been read.
     chunk: Vec<u8>,
     chunk_at: usize,
-    /// Whether the chunk at hand was cut off.
+    /// Whether the current chunk was cut off.
     cut: bool,
-    /// Of the section at hand: [`Section::Data`], then [`Section::Index`].
+    /// The current section: [`Section::Data`], then [`Section::Index`].
     section: Section,
-    /// Checksum of the section at hand so far.
+    /// Checksum of the current section so far.
     crc: crc32fast::Hasher,
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }

@@ -45,7 +45,7 @@ pub struct Box3d {
 pub struct Detection {
     /// Index into the detector's class names.
     pub class: u16,
-    /// Confidence in 0..=1.
+    /// The detector's confidence, from 0 to 1.
     pub score: f32,
     /// The box, in the image or in space.
     pub place: Place,

@@ -10,10 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::scenario::{BackendChoice, Provider, Tenant};
 use crate::{APPLICATION_BACKEND, Manifest, TenantManifest};
 
-/// What executes a tenant's networks, or takes a stressor's load.
+/// The device that executes a tenant's networks, or takes a stressor's load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Device {
-    /// The machine's processors.
+    /// The machine's CPU cores.
     Host,
     /// A GPU, by its number in the scenario.
     Gpu(u16),
@@ -27,7 +27,7 @@ impl Device {
         matches!(self, Device::Gpu(_))
     }
 
-    /// As the run file and JSON have it; none for a word of a later version.
+    /// The device from its word in run files and JSON; none for a word of a later version.
     fn from_word(word: &str) -> Option<Device> {
         match word {
             "host" => Some(Device::Host),
@@ -36,7 +36,7 @@ impl Device {
         }
     }
 
-    /// What a backend of this name executed on, in files that do not say it.
+    /// The device of a backend of this name, for files that do not state it.
     fn by_name(backend: &str, tenant: Option<&Tenant>) -> Device {
         match backend {
             "cpu" | "onnxruntime-cpu" | APPLICATION_BACKEND => Device::Host,
@@ -48,7 +48,7 @@ impl Device {
 }
 
 impl Tenant {
-    /// What its backend executes on.
+    /// The device of a tenant's backend.
     pub fn device(&self) -> Device {
         let gpu = Device::Gpu(self.gpu.gpu);
         match &self.backend {
@@ -80,14 +80,14 @@ impl Serialize for Device {
     }
 }
 
-/// For a manifest's field: a word of a later version is as good as none.
+/// For a manifest's field: an unknown word of a later version counts as none.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Device>, D::Error> {
     let word: Option<String> = Option::deserialize(from)?;
     Ok(word.as_deref().and_then(Device::from_word))
 }
 
 impl Manifest {
-    /// What each tenant was executed on, in order.
+    /// The device of each tenant, in order.
     pub fn devices(&self) -> Vec<Device> {
         let device = |(number, tenant): (usize, &TenantManifest)| {
             let asked = self.scenario().and_then(|scenario| scenario.tenants.get(number));

@@ -7,10 +7,10 @@ use crate::phase::{Phase, PhaseRecord, PhaseSpec};
 use crate::signal::{SampleRecord, SignalRecord, WindowRecord};
 use crate::units::{Nanos, Stamp};
 
-/// Something the run noticed that limits what its numbers mean.
+/// A finding: something that limits the meaning of the run's figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Stable, for programs: `late-releases`.
+    /// A stable word for programs, such as `late-releases`.
     pub code: String,
     /// The tenant it concerns, if one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -21,7 +21,7 @@ pub struct Finding {
     pub advice: String,
 }
 
-/// Code of the finding, recorded by the run, that a tenant could not be opened and the others ran without it.
+/// Code of the finding that a tenant could not be started and the others ran without it; recorded by the run.
 pub const NOT_STARTED: &str = "not-started";
 
 /// A line of the run's log.
@@ -35,8 +35,8 @@ pub struct LogRecord {
     pub message: String,
 }
 
-/// What one node of a tenant's networks took in one phase, over its measured frames; only where a backend was
-/// asked for time per node. A tenant's nodes are recorded in the order of their execution, when the phase ends.
+/// The time of one node of a tenant's networks in one phase, over its measured frames; only if the backend was asked
+/// for time per node. A tenant's nodes are recorded in order of execution, when the phase ends.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeRecord {
     /// Position of the tenant in the scenario.
@@ -53,38 +53,37 @@ pub struct NodeRecord {
     pub mean: Nanos,
     /// Its longest time in one of them.
     pub max: Nanos,
-    /// How it went with the response time over them; `None` below two frames, and in files before version 1.4.
+    /// Its covariance with the response time; `None` below two frames, and in files before version 1.4.
     pub with_response: Option<Covariance>,
 }
 
-/// How two durations went together over the same frames: sums of squares about the means, divided by their number less
-/// one, in square nanoseconds.
+/// Sample variances and covariance (divisor n − 1) of two durations over the same frames, in square nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Covariance {
-    /// Of the node's time.
+    /// Variance of the node's time.
     pub variance: f64,
-    /// Of the frame's response time.
+    /// Variance of the frame's response time.
     pub response_variance: f64,
-    /// Of the node's time and the frame's response time.
+    /// Covariance of the node's time and the frame's response time.
     pub covariance: f64,
 }
 
-/// One range of an application's own code. Ranges nest; those within end, and so are recorded, before those around them.
+/// One range of an application's own code. Ranges nest; inner ranges end, and are recorded, before the outer ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RangeRecord {
     /// Position of the tenant in the scenario.
     pub tenant: u16,
-    /// Which of its threads, from 0; ranges of one track nest.
+    /// Number of the thread (track), from 0; ranges of one track nest.
     pub track: u16,
     /// When the range began.
     pub from: Stamp,
     /// When the range ended.
     pub to: Stamp,
-    /// Names from the outermost range to this one, with `/` between.
+    /// Names from the outermost range to this one, separated by `/`.
     pub path: String,
-    /// Index of the batch that it is or lies in.
+    /// Index of the batch that it is, or that it lies in.
     pub batch: Option<u64>,
-    /// Items of the batch that it is; `None` where it is no batch.
+    /// Number of items, if it is a batch; else `None`.
     pub items: Option<u64>,
 }
 
@@ -95,7 +94,7 @@ impl RangeRecord {
     }
 }
 
-/// Anything that a run file holds besides its manifest.
+/// Any record of a run file except the manifest.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "see the types")]
 pub enum Event {

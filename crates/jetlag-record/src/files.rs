@@ -7,19 +7,19 @@ use std::path::Path;
 
 use crate::units::Bytes;
 
-/// The longest text that people write: specs, labels, calibrations, manifests.
+/// Largest text file that people write: specs, labels, calibrations, manifests.
 pub const TEXT: Bytes = Bytes(16 << 20);
-/// The longest file of the kernel's or a driver's (sysfs, procfs) that is read.
+/// Largest file of the kernel or a driver (sysfs, procfs) that is read.
 pub const KERNEL: Bytes = Bytes(1 << 20);
-/// The longest list of measurements of another tool.
+/// Largest measurement file of another tool.
 pub const MEASUREMENTS: Bytes = Bytes(1 << 30);
-/// The largest network or plan.
+/// Largest network or plan.
 pub const NETWORK: Bytes = Bytes(32 << 30);
 
 /// Opens a regular file for reading. Anything else is refused, and nothing is waited for.
 ///
 /// # Errors
-/// What is no regular file, or cannot be opened.
+/// The path is not a regular file, or cannot be opened.
 pub fn open(path: &Path) -> std::io::Result<File> {
     // Asked before: opening a device may do something.
     regular(&path.metadata()?)?;
@@ -29,8 +29,8 @@ pub fn open(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// As [`open`]; and also what this program was handed open, as `/dev/stdin` and a shell's `<(…)` are: somebody is there who
-/// writes to it.
+/// Like [`open`], but also accepts what this program was handed open, such as `/dev/stdin` and a shell's `<(…)`:
+/// there, somebody writes to it.
 ///
 /// # Errors
 /// As [`open`].
@@ -46,36 +46,36 @@ pub fn open_given(path: &Path) -> std::io::Result<File> {
 /// The content of a regular file of at most this length.
 ///
 /// # Errors
-/// As [`open`]; a file that is longer.
+/// Those of [`open`]; also a file that is longer.
 pub fn read(path: &Path, at_most: Bytes) -> std::io::Result<Vec<u8>> {
     up_to(open(path)?, at_most)
 }
 
-/// As [`read`], of text.
+/// Like [`read`], for text.
 ///
 /// # Errors
-/// As [`read`]; what is not UTF-8.
+/// Those of [`read`]; also content that is not UTF-8.
 pub fn read_text(path: &Path, at_most: Bytes) -> std::io::Result<String> {
     text(read(path, at_most)?)
 }
 
-/// As [`read`], of what [`open_given`] takes.
+/// Like [`read`], for what [`open_given`] accepts.
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn read_given(path: &Path, at_most: Bytes) -> std::io::Result<Vec<u8>> {
     up_to(open_given(path)?, at_most)
 }
 
-/// As [`read_given`], of text.
+/// Like [`read_given`], for text.
 ///
 /// # Errors
-/// As [`read`]; what is not UTF-8.
+/// Those of [`read`]; also content that is not UTF-8.
 pub fn read_given_text(path: &Path, at_most: Bytes) -> std::io::Result<String> {
     text(read_given(path, at_most)?)
 }
 
-/// All that is left of an open file, of at most this length.
+/// The rest of an open file, of at most this length.
 ///
 /// # Errors
 /// A file that is longer, or cannot be read.
@@ -91,10 +91,10 @@ pub fn up_to(file: impl Read, at_most: Bytes) -> std::io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Writes to a regular file that is there, such as a setting of the kernel's.
+/// Writes to a regular file that exists, such as a kernel setting.
 ///
 /// # Errors
-/// What is no regular file, or cannot be written.
+/// The path is not a regular file, or cannot be written.
 pub fn overwrite(path: &Path, content: &str) -> std::io::Result<()> {
     regular(&path.metadata()?)?;
     let mut file = without_waiting(File::options().write(true).truncate(true)).open(path)?;
@@ -112,7 +112,7 @@ fn text(content: Vec<u8>) -> std::io::Result<String> {
     })
 }
 
-/// Opening a pipe that nobody writes to would wait for one who does.
+/// Without this, opening a pipe that nobody writes to would block.
 #[cfg(unix)]
 fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;

@@ -54,61 +54,61 @@ impl Stage {
 pub enum Outcome {
     /// It ended with a result, in time or late.
     Completed = 0,
-    /// Given up under overload; a drop is a miss.
+    /// Dropped under overload; a drop is a miss.
     Dropped = 1,
-    /// With an error; see the log.
+    /// Failed with an error; see the log.
     Failed = 2,
-    /// Released, and cut off by the end of the run. Of these, only what was past its deadline is counted (as missed).
+    /// Released, and cut off by the end of the run. Such a frame counts only if its deadline had passed (as missed).
     Unfinished = 3,
 }
 
-/// All that is kept of one frame. Plain values, so that recording it is a copy.
+/// The record of one frame. It holds plain values, so that recording it is a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameRecord {
     /// Position of the tenant in the scenario.
     pub tenant: u16,
-    /// Part of the run.
+    /// The phase that it belongs to.
     pub phase: Phase,
     /// Whether it was released before the measured window.
     pub warmup: bool,
     /// How the frame ended.
     pub outcome: Outcome,
-    /// Counts the tenant's releases in this phase, from 0, drops included.
+    /// Its number among the tenant's releases in this phase, from 0, including drops.
     pub sequence: u64,
     /// Index of its content in the source; [`NO_CONTENT`] for a frame that was never fetched.
     pub source_index: u64,
-    /// When it was due.
+    /// Release: when it was due.
     pub released: Stamp,
     /// When its work began; equals `finished` for a drop.
     pub started: Stamp,
-    /// When its result was ready, or when it was dropped or failed, or when the end cut it off.
+    /// When its result was ready, or when it was dropped, failed or cut off.
     pub finished: Stamp,
-    /// How far after `released` the tenant, which was waiting for it, woke; zero if it was busy.
+    /// How late the waiting tenant woke for the release; zero if it was busy then.
     pub lateness: Nanos,
-    /// Time in each stage, by position in [`Stage::ALL`].
+    /// Time in each stage, indexed as [`Stage::ALL`].
     pub stages: [Option<Nanos>; 8],
-    /// The promise that held for it.
+    /// Its deadline for the response time, if any.
     pub deadline: Option<Nanos>,
     /// How many objects the detector reported; 0 where it did not complete.
     pub detections: u32,
     /// Points or pixels that entered preprocessing.
     pub input_size: u32,
-    /// How its work was put on a device; `None` where it used none, and in files before version 1.5.
+    /// The submission of its work to a device; `None` if it used none, and in files before version 1.5.
     pub submission: Option<Submission>,
 }
 
-/// How the host put a frame's work on a device.
+/// How the host submitted a frame's work to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// Host time from the first call that enqueues the frame's work (copies in, networks, copies out) to the return of the
-    /// last. Of a frame with host steps between its networks, the sum over the stretches between them.
+    /// Host time from the first call that enqueues the frame's work (copies in, networks, copies out) to the return of
+    /// the last. If host steps come between networks, the sum over the stretches between them.
     pub took: Nanos,
-    /// The part of the stage *compute* in which the host was still submitting; `None` without that stage.
+    /// The time of *compute* in which the host was still submitting; `None` without that stage.
     pub in_compute: Option<Nanos>,
 }
 
 impl Submission {
-    /// That of two stretches of one frame.
+    /// The sum for two stretches of one frame.
     #[must_use]
     pub fn and(self, other: Submission) -> Submission {
         Submission {
@@ -134,7 +134,7 @@ impl FrameRecord {
     pub fn queueing(&self) -> Nanos {
         self.started - self.released
     }
-    /// Whether the promise was broken: late, cut off when it was late already, failed under a deadline, or dropped at all.
+    /// Whether it missed: finished late, was cut off when already late, failed under a deadline, or was dropped.
     pub fn missed(&self) -> bool {
         match self.outcome {
             Outcome::Completed | Outcome::Unfinished => self.deadline.is_some_and(|d| self.response() > d),

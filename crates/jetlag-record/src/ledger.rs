@@ -5,16 +5,16 @@ use mcap::records::Statistics;
 
 use crate::container::Damage;
 
-/// The messages of each channel so far.
+/// Counts the messages of each channel.
 #[derive(Default)]
 pub(super) struct Ledger {
-    /// By channel number.
+    /// Number of messages, indexed by channel number.
     channels: Vec<u64>,
 }
 
 impl Ledger {
-    /// Counts a message of a channel. Its messages are numbered from 0; where it is not the next one, the error is the number
-    /// that was due.
+    /// Counts a message of a channel. Messages are numbered from 0; if this is not the next one, the error is the
+    /// number that was due.
     pub(super) fn count(&mut self, channel: u16, sequence: u32) -> Result<(), u32> {
         let place = usize::from(channel);
         if self.channels.len() <= place {
@@ -29,7 +29,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Compares with the file's own statistics; without any, nothing tells whether all is there.
+    /// Compares the counts with the file's own statistics; without these, completeness cannot be verified.
     pub(super) fn compare(&self, chunks: u64, statistics: Option<&Statistics>) -> Result<(), Damage> {
         let statistics = statistics.ok_or(Damage::NoStatistics)?;
         let same = |what, wanted, found| match wanted == found {

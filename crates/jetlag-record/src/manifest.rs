@@ -9,19 +9,19 @@ use crate::scenario::Scenario;
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
 
-/// The backend of a tenant that is an application's own code, marked with `jetlag::range`.
+/// Backend of a tenant that is an application's own code, marked with `jetlag::range`.
 pub const APPLICATION_BACKEND: &str = "application";
 
-/// What is needed to understand and to repeat a run; written before anything starts.
+/// Everything needed to understand and to repeat a run; written before anything starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// A reader refuses a larger one. [`Subject::schema_major`] says which it is.
+    /// Major version of the format; a reader refuses a larger one. [`Subject::schema_major`] says which it is.
     pub schema_major: u32,
-    /// Larger where fields were added.
+    /// Minor version of the format; larger if fields were added.
     pub schema_minor: u32,
     /// Version of jetlag that wrote it.
     pub jetlag_version: String,
-    /// The command as it was given.
+    /// The command line.
     pub command_line: Vec<String>,
     /// The scenario that was run, or a name where there was none.
     #[serde(flatten)]
@@ -30,7 +30,7 @@ pub struct Manifest {
     pub tenants: Vec<TenantManifest>,
     /// Facts of the machine by name: `cpu`, `cores`, `memory`, `kernel`, `os`, `gpu`, ….
     pub machine: BTreeMap<String, String>,
-    /// A moment of the run's clock …
+    /// A moment in the run's clock …
     pub anchor: Stamp,
     /// … and the same moment in nanoseconds since 1970 (0 under the virtual clock).
     pub anchor_unix_ns: i64,
@@ -89,22 +89,22 @@ impl Manifest {
     }
 }
 
-/// The fact of [`Manifest::machine`] that tells how tenants in processes of their own shared the GPU: `time-sliced`, or
+/// The key of [`Manifest::machine`] that says how tenants in their own processes shared the GPU: `time-sliced`, or
 /// `under MPS` with the daemon's folder.
 pub const PROCESSES_FACT: &str = "processes";
 
-/// The machine's fact that says how many hardware queues the GPU's driver was asked for.
+/// The key of [`Manifest::machine`] with the number of hardware queues that the GPU's driver was asked for.
 pub const QUEUES_FACT: &str = "gpu_hardware_queues";
 
-/// What a tenant ran.
+/// The setup of one tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantManifest {
     /// The tenant's name in the scenario.
     pub name: String,
-    /// The backend that executed it.
+    /// Name of the backend that executed its networks.
     pub backend: String,
-    /// What that executed on, as it said itself; files of earlier versions do not have it. [`Manifest::devices`] knows it of
-    /// all.
+    /// The device, as the backend stated it; `None` in files of earlier versions. [`Manifest::devices`] gives it for
+    /// all files.
     #[serde(
         default,
         deserialize_with = "device::read",
@@ -115,12 +115,12 @@ pub struct TenantManifest {
     pub detector: Option<String>,
     /// The detector's class names by index.
     pub classes: Vec<String>,
-    /// The networks that it runs; none where its backend runs none.
+    /// The networks that it runs; empty if its backend runs none.
     pub networks: Vec<NetworkManifest>,
     /// Its source in words.
     pub source: String,
-    /// Whether its backend may wait for the device while it submits, so that the duration of submission has waits in it;
-    /// `None` where nothing is submitted, and in files before version 1.5.
+    /// Whether its backend may wait for the device while it submits, so that the submission time includes waits;
+    /// `None` if nothing is submitted, and in files before version 1.5.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub submission_may_wait: Option<bool>,
     /// What an application said about it; `None` for tenants of a scenario, which says more.
@@ -137,13 +137,13 @@ pub struct ApplicationTenant {
     pub deadline: Option<Nanos>,
 }
 
-/// One network file, so that another run can be told to be of the same.
+/// One network file, with its hash, to tell whether two runs used the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkManifest {
-    /// File or embedded name.
+    /// Name of the file, or of the built-in network.
     pub name: String,
     /// BLAKE3 of its bytes, in hexadecimal.
     pub blake3: String,
-    /// The file's length.
+    /// Length of the file in bytes.
     pub bytes: u64,
 }

@@ -25,11 +25,11 @@ pub enum Quantity {
     PowerLimit = 2,
     /// Energy, as a counter.
     Energy = 3,
-    /// Voltage.
+    /// Voltage of a rail or supply.
     Voltage = 4,
-    /// Current.
+    /// Current through a rail.
     Current = 5,
-    /// A clock's frequency.
+    /// The frequency at which a clock runs.
     Clock = 6,
     /// The share of time in which it was busy.
     Load = 7,
@@ -37,7 +37,7 @@ pub enum Quantity {
     ShallowIdle = 8,
     /// The share of time in an idle state that takes longer to leave.
     DeepIdle = 9,
-    /// A temperature.
+    /// Temperature of a sensor or thermal zone.
     Temperature = 10,
     /// How hard a fan is driven, of its most.
     FanDrive = 11,
@@ -55,11 +55,11 @@ pub enum Quantity {
     OverCurrentEvents = 17,
     /// The number of the power mode.
     PowerMode = 18,
-    /// Memory in use.
+    /// Memory in use, by everyone or by one program.
     MemoryUsed = 19,
     /// Memory that can still be had.
     MemoryAvailable = 20,
-    /// All memory.
+    /// The size of the memory.
     MemoryTotal = 21,
     /// Whether it is switched on.
     On = 22,
@@ -79,13 +79,13 @@ pub enum Part {
     Unknown,
     /// The board or the module as a whole, or a line of it that has no part here; the signal's name says which.
     Board,
-    /// All processors together.
+    /// All processors (CPU cores) together.
     Processors,
     /// One processor, by the kernel's number.
     Processor(u32),
     /// A GPU by NVML's number; `None` for a board's own.
     Gpu(Option<u32>),
-    /// A GPU's memory.
+    /// The memory of a GPU; numbered as for `Gpu`.
     GpuMemory(Option<u32>),
     /// A board's memory controller.
     MemoryController,
@@ -101,7 +101,7 @@ pub enum Part {
     Jetlag,
     /// A sampler of jetlag's; the signal's name says which.
     Sampler,
-    /// Swap space.
+    /// Swap space on disk or in compressed memory.
     Swap,
 }
 

@@ -1,7 +1,7 @@
 //! The known name that a person most likely meant. Pure, and shared by everything that reads what people write.
 
-/// The one of `known` that `found` was probably meant to be: a few slips of the finger away, in whatever case,
-/// or the beginning of it.
+/// The entry of `known` that was probably meant by `found`: within a few typing errors, in any case, or starting with
+/// it.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Names are short; a long text is no slip, and the distance costs the product of the lengths.
     if found.len() > 64 {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::Stamp;
 
-/// In which part of the run a frame was.
+/// The phase of a run that a frame belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// All tenants together, as the scenario has them: the measurement.
@@ -13,12 +13,13 @@ pub enum Phase {
     Alone,
     /// A null tenant that measures jetlag's own cost.
     Overhead,
-    /// Any other: a pair, another way of sharing, a step of a sweep. The [`PhaseSpec`] of this number tells what it is.
+    /// Any other phase: a pair, another sharing mode, a step of a sweep. The [`PhaseSpec`] with this number describes
+    /// it.
     Other(u16),
 }
 
 impl Phase {
-    /// Its value in the run file; all of [`Phase::Other`] have the same, and their number beside it.
+    /// Its value in the run file; all of [`Phase::Other`] have the same value, followed by their number.
     pub const fn code(self) -> u8 {
         match self {
             Phase::Together => 0,
@@ -28,9 +29,9 @@ impl Phase {
         }
     }
 
-    /// A tenant's seed in this phase: its own in the measurement, and another in each other phase. With one seed for all, a
-    /// simulated tenant would draw the same latencies alone as beside others, and a comparison of the two would know
-    /// nothing of chance.
+    /// A tenant's random seed in this phase: its own in the measurement, another one in each other phase. With one
+    /// seed for all, a simulated tenant would draw the same latencies alone as with others, and a comparison of the
+    /// two would show no random variation.
     pub const fn seed(self, tenants: u64) -> u64 {
         let number = match self {
             Phase::Together => return tenants,
@@ -42,8 +43,8 @@ impl Phase {
     }
 }
 
-/// The finaliser of SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, 2014): neighbours come to lie far apart, and no two
-/// together.
+/// The finaliser of SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, 2014): a bijection that maps neighbouring
+/// numbers to unrelated ones.
 const fn scattered(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -51,21 +52,21 @@ const fn scattered(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// What a phase is; recorded once, when it begins. Together, and each tenant's Alone, have one too; files older than
-/// version 1.3 have none.
+/// The description of a phase; recorded once, when it begins. Together, and each tenant's Alone, have one too; files
+/// before version 1.3 have none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSpec {
     /// When the phase began.
     pub at: Stamp,
-    /// What its frames refer to it by. Of [`Phase::Alone`] there is one for each tenant, told apart by `members`.
+    /// The phase, as its frames refer to it. There is one [`Phase::Alone`] for each tenant, told apart by `members`.
     pub phase: Phase,
     /// In words: `camera + lidar`.
     pub label: String,
-    /// The way of sharing in it, as a scenario writes it: `Streams`.
+    /// Its sharing mode, as a scenario writes it: `Streams`.
     pub sharing: String,
-    /// Positions of the tenants that run in it, ascending.
+    /// Positions of the tenants that run in it, in ascending order.
     pub members: Vec<u16>,
-    /// For a step of a sweep, whose rate is not its own.
+    /// The changed rate, for a step of a sweep.
     pub rate: Option<SweptRate>,
 }
 
@@ -87,17 +88,17 @@ pub const OVERHEAD_TENANT: u16 = u16::MAX;
 pub enum EndReason {
     /// The planned time was over.
     Duration = 0,
-    /// It had served the frames that it was asked for.
+    /// It had served the requested number of frames.
     Count = 1,
     /// A tenant's source had no more frames.
     EndOfSource = 2,
-    /// Somebody pressed Ctrl-C, or sent SIGTERM.
+    /// Interrupted by Ctrl-C or SIGTERM.
     Interrupted = 3,
-    /// It could not go on; see the log.
+    /// It gave up after failures; see the log.
     Failed = 4,
 }
 
-/// How one tenant's part of one phase went; written when it ends, so that rates have their time base.
+/// The end of one tenant's part of a phase; it gives rates their time base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhaseRecord {
     /// Position of the tenant in the scenario, or [`OVERHEAD_TENANT`].
@@ -110,8 +111,8 @@ pub struct PhaseRecord {
     pub measured_from: Stamp,
     /// When releases stopped: end of the measured window.
     pub measured_to: Stamp,
-    /// What ended it.
+    /// Why the tenant's phase ended.
     pub reason: EndReason,
-    /// Frame records that found the queue to the recorder full.
+    /// Frame records that were lost because the queue to the recorder was full.
     pub lost_records: u64,
 }

@@ -21,7 +21,7 @@ use crate::{Event, Manifest, message, strings};
 /// Message records start with channel (2), sequence (4), log time (8) and publish time (8).
 const MESSAGE_HEADER: usize = 22;
 
-/// Why a run file could not be read, or not further.
+/// Why a run file could not be read, or not completely.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The system refused to open or to read the file.
@@ -38,7 +38,7 @@ pub enum ReadError {
         /// The file that was to be read.
         path: PathBuf,
     },
-    /// Some other kind of file.
+    /// The file is not an MCAP file.
     #[error(
         "{} is not a run file: it is not an MCAP file. Name a file that `jetlag run` wrote (*.mcap)",
         path.display()
@@ -47,7 +47,7 @@ pub enum ReadError {
         /// The file that was to be read.
         path: PathBuf,
     },
-    /// MCAP, and not ours.
+    /// The file is an MCAP file of another program.
     #[error(
         "{} is an MCAP file from another program: it has no jetlag manifest. Name a file that `jetlag run` wrote",
         path.display()
@@ -56,7 +56,7 @@ pub enum ReadError {
         /// The file that was to be read.
         path: PathBuf,
     },
-    /// Cut off too early to be of use.
+    /// The file ends within its manifest.
     #[error(
         "{} ends after {} within its manifest: nothing of the run was recorded; run it again",
         path.display(),
@@ -68,7 +68,7 @@ pub enum ReadError {
         /// The length of the file.
         bytes: u64,
     },
-    /// The manifest is not what its version says.
+    /// The manifest cannot be parsed.
     #[error("the manifest of {} cannot be parsed: {problem}", path.display())]
     BadManifest {
         /// The file that was to be read.
@@ -76,7 +76,7 @@ pub enum ReadError {
         /// The field, and what is wrong with it.
         problem: String,
     },
-    /// Written by a later jetlag.
+    /// The file was written by a later, incompatible version.
     #[error(
         "{} is a run file of version {found}, but this jetlag reads only up to version {known}: update jetlag",
         path.display()
@@ -89,7 +89,7 @@ pub enum ReadError {
         /// The newest major version that this jetlag reads.
         known: u32,
     },
-    /// The content makes no sense; what came before it is good.
+    /// The content is damaged; everything before is valid.
     #[error(
         "{} is damaged after {}: {error}. The data before is good; copy the file again if you have the original",
         path.display(),
@@ -98,27 +98,27 @@ pub enum ReadError {
     Damaged {
         /// The file that was to be read.
         path: PathBuf,
-        /// End of the last whole record before.
+        /// Offset of the end of the last valid record.
         offset: u64,
-        /// What was found behind that offset.
+        /// What was found after that offset.
         error: Damage,
     },
 }
 
-/// How much of a run file there was.
+/// How much of a run file could be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completeness {
-    /// All, up to its closing index.
+    /// All of it, up to its closing index.
     Whole,
     /// It was cut off or damaged, or has not been read to its end.
     Truncated {
-        /// Up to the end of the last whole record.
+        /// Offset of the end of the last complete record.
         bytes_read: u64,
         /// Length of the file.
         bytes_total: u64,
-        /// How many chunks were read whole.
+        /// Number of complete chunks that were read.
         chunks: u64,
-        /// Latest stamp of any event.
+        /// Latest timestamp of any event.
         last: Option<Stamp>,
     },
 }
@@ -206,7 +206,7 @@ impl<R: Read> RunReader<R> {
         &self.manifest
     }
 
-    /// How much of the file there was; to be asked after the last event.
+    /// How much of the file could be read; to be asked after the last event.
     pub fn completeness(&self) -> Completeness {
         match self.state {
             State::Whole => Completeness::Whole,
@@ -219,7 +219,7 @@ impl<R: Read> RunReader<R> {
         }
     }
 
-    /// Messages that were passed over, because a newer jetlag or another program added them.
+    /// Number of messages that were skipped, because a newer jetlag or another program added them.
     pub fn skipped(&self) -> u64 {
         self.skipped
     }

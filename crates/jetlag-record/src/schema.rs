@@ -125,12 +125,12 @@ impl MessageKind {
     }
 }
 
-/// `/jetlag/<tenant>/<what>`
+/// A tenant's topic: `/jetlag/<tenant>/<what>`.
 pub(super) fn tenant_topic(tenant: &str, what: &str) -> String {
     format!("/jetlag/{}/{what}", topic_part(tenant))
 }
 
-/// `/jetlag/telemetry/<source>/<signal>`
+/// A signal's topic: `/jetlag/telemetry/<source>/<signal>`.
 pub(super) fn telemetry_topic(source: &str, signal: &str) -> String {
     format!("/jetlag/telemetry/{}/{}", topic_part(source), topic_part(signal))
 }

@@ -10,15 +10,15 @@ use crate::units::{Nanos, Stamp};
 /// One reading of one signal.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleRecord {
-    /// When it was taken.
+    /// When the reading was taken.
     pub at: Stamp,
     /// The sampler that read it: `host`, `rails`, ….
     pub source: String,
-    /// What was sampled: `cpu_load`, `memory_used`.
+    /// Name of the signal: `cpu_load`, `memory_used`, ….
     pub signal: String,
-    /// In the unit that the signal's schema states; `None` if it could not be read.
+    /// The value in `unit`; `None` if it could not be read.
     pub value: Option<f64>,
-    /// `percent`, `bytes`, `mhz`, ….
+    /// Unit of the value: `percent`, `bytes`, `mhz`, ….
     pub unit: String,
 }
 
@@ -26,37 +26,37 @@ pub struct SampleRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Averaging {
-    /// The sensor does not say.
+    /// Unknown: the sensor does not say.
     #[default]
     Unknown = 0,
     /// The value at one moment.
     Instant = 1,
-    /// A mean over a window before it.
+    /// A mean over a window before the reading.
     Mean = 2,
-    /// A sum that only grows.
+    /// A counter, which only grows.
     Counter = 3,
-    /// A filter of the first order, whose time constant is the window.
+    /// A first-order filter, whose time constant is the window.
     Filter = 4,
 }
 
-/// What a power line is to the whole; decides what may be added to what.
+/// The relation of a power line to the total; decides which lines may be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RailRole {
-    /// The signal is no power line.
+    /// The signal is not a power line.
     #[default]
     None = 0,
-    /// All that the module, the card or the processor takes.
+    /// The total of the module, the card or the processor.
     Total = 1,
-    /// One of those that together are all.
+    /// One of the lines that together are the total.
     Summand = 2,
-    /// It is a part of the total, so both must not be added.
+    /// A part of the total; the two must not be added.
     Part = 3,
-    /// Within another line, so that adding it counts twice.
+    /// A line fed by another line, so that adding both counts it twice.
     Within = 4,
-    /// Before the module: carrier and fan are in it.
+    /// The input of the board: it includes carrier and fan.
     Input = 5,
-    /// A power line whose place is not known.
+    /// A power line of unknown relation.
     Unknown = 6,
 }
 
@@ -81,7 +81,7 @@ impl Serialize for RailRole {
     }
 }
 
-/// What the readings of one signal mean; recorded once, beside the first of them.
+/// The description of one signal; recorded once, before the first of its readings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SignalRecord {
     /// The sampler, as in [`SampleRecord::source`].
@@ -92,28 +92,28 @@ pub struct SignalRecord {
     pub unit: String,
     /// What it measures, and of what.
     pub measurand: Measurand,
-    /// The file, the field or the program that it is read from.
+    /// The file, the field or the program from which it is read.
     pub origin: String,
-    /// Between two readings, as planned.
+    /// Planned time between two readings.
     pub period: Option<Nanos>,
-    /// How often the sensor renews its value, as it says.
+    /// Refresh interval of the sensor, if it is stated.
     pub refresh: Option<Nanos>,
-    /// Whether it is of one moment, or a mean, or a sum.
+    /// Whether a reading is a moment's value, a mean, or a counter.
     pub averaging: Averaging,
-    /// What a mean is over; a filter's time constant.
+    /// Averaging window of a mean; time constant of a filter.
     pub window: Option<Nanos>,
-    /// Smallest difference that the sensor tells, in the signal's unit.
+    /// Resolution of the sensor, in the signal's unit.
     pub step: Option<f64>,
-    /// For a power line, its place in the whole.
+    /// For a power line, its relation to the total.
     pub role: RailRole,
-    /// The line that it hangs off, for [`RailRole::Within`].
+    /// The line that feeds it, for [`RailRole::Within`].
     pub within: Option<String>,
 }
 
-/// A stretch of time with a name, beside the tenants' phases.
+/// A named stretch of time that is not a phase of the tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowRecord {
-    /// [`IDLE_WINDOW`] or [`RECORDING_WINDOW`].
+    /// The kind of window: [`IDLE_WINDOW`] or [`RECORDING_WINDOW`].
     pub name: String,
     /// The beginning of the window.
     pub from: Stamp,

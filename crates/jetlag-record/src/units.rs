@@ -26,15 +26,15 @@ impl Nanos {
     /// The longest duration that can be held (292 years).
     pub const MAX: Nanos = Nanos(i64::MAX);
 
-    /// From whole microseconds.
+    /// A duration of whole microseconds.
     pub const fn from_micros(us: i64) -> Self {
         Nanos(us * 1_000)
     }
-    /// From whole milliseconds.
+    /// A duration of whole milliseconds.
     pub const fn from_millis(ms: i64) -> Self {
         Nanos(ms * 1_000_000)
     }
-    /// From whole seconds.
+    /// A duration of whole seconds.
     pub const fn from_secs(s: i64) -> Self {
         Nanos(s * 1_000_000_000)
     }

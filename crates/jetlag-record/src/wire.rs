@@ -9,16 +9,16 @@ use crate::cdr::CdrError;
 use crate::schema::MessageKind;
 use crate::{DetectionsRecord, Event, FrameRecord, message};
 
-/// Stands where a record's kind stands, for text of the two ends' own.
+/// Stands in place of a record's kind for text between the two ends.
 const TEXT: u8 = u8::MAX;
 /// Bytes before a message's body: its length (4) and its kind (1).
 const HEAD: usize = 5;
-/// More than the detections of any frame take.
+/// Limit of a message's length: more than the detections of any frame need.
 const LONGEST: usize = 64 << 20;
-/// Set aside at once for a message that is still to come.
+/// Memory that is allocated at once for a message that is still to come.
 const STEP: usize = 1 << 20;
 
-/// What comes over the wire.
+/// A message on the wire.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(
     clippy::large_enum_variant,
@@ -27,7 +27,7 @@ const STEP: usize = 1 << 20;
 pub enum Message {
     /// An event of the run, as the run file has it.
     Event(Event),
-    /// Words of the two ends' own.
+    /// Text between the two ends.
     Text(String),
 }
 
@@ -40,7 +40,7 @@ pub enum WireError {
     /// The system refused to read from the socket.
     #[error("cannot read from the other process: {0}")]
     Read(#[from] std::io::Error),
-    /// What came is no message.
+    /// A message that cannot be parsed.
     #[error("a message of the other process cannot be parsed: {0}")]
     Record(#[from] CdrError),
     /// No message has this kind or this length.
@@ -74,7 +74,7 @@ impl Outbox {
         self.put(MessageKind::Frame as u8);
     }
 
-    /// What was found in a frame.
+    /// Adds the detections of a frame.
     pub fn detections(&mut self, found: &DetectionsRecord) {
         message::encode_detections(&mut self.body, 0, found);
         self.put(MessageKind::Detections as u8);
@@ -126,17 +126,17 @@ impl Outbox {
         self.put(kind as u8);
     }
 
-    /// Words of the two ends' own.
+    /// Adds text between the two ends.
     pub fn text(&mut self, text: &str) {
         self.body.clear();
         self.body.extend_from_slice(text.as_bytes());
         self.put(TEXT);
     }
 
-    /// Sends everything gathered; it is forgotten even where that fails.
+    /// Sends everything that was collected; it is discarded even if sending fails.
     ///
     /// # Errors
-    /// The other end is gone.
+    /// The other end has closed.
     pub fn send(&mut self, to: &mut impl Write) -> std::io::Result<()> {
         let sent = to.write_all(&self.bytes);
         self.bytes.clear();
@@ -163,7 +163,7 @@ impl<R: Read> Inbox<R> {
     /// The next message; none where the other end closed after its last.
     ///
     /// # Errors
-    /// It was cut off, or is none of ours; nothing can be read after that.
+    /// The message was cut off, or is not one of ours; nothing can be read after it.
     pub fn receive(&mut self) -> Result<Option<Message>, WireError> {
         let mut head = [0; HEAD];
         match fill(&mut self.from, &mut head)? {

@@ -22,18 +22,18 @@ use crate::{
 
 /// Longest time between two chunks.
 const FLUSH_INTERVAL: Nanos = Nanos::from_secs(1);
-/// Uncompressed size at which a chunk is closed before its time: some 6 000 frame records.
+/// Uncompressed size at which a chunk is closed early: some 6 000 frame records.
 const CHUNK_BYTES: u64 = 1 << 20;
 /// zstd's level. The first below zero takes three quarters of the time of level 1 both ways, for files 1.5 % larger. The
 /// library's own type has no sign; it casts the number back.
 const LEVEL: i32 = -1;
-/// The name under which the null tenant's frames are filed.
+/// Name of the null tenant in topics.
 const OVERHEAD_NAME: &str = "overhead";
 
 /// Why a run could not be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// The file could not be made.
+    /// The file could not be created.
     #[error("cannot create the run file {}: {error}.{}", path.display(), advice(error))]
     Create {
         /// The run file that was to be made.
@@ -48,7 +48,7 @@ pub enum RecordError {
         advice(error)
     )]
     Write {
-        /// The run file.
+        /// The run file that was being written.
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,
@@ -56,38 +56,38 @@ pub enum RecordError {
     /// An earlier write failed; nothing more is recorded.
     #[error("recording to {} has stopped because an earlier write failed", path.display())]
     Stopped {
-        /// The run file.
+        /// The run file, which is readable up to that write.
         path: PathBuf,
     },
     /// A record names a tenant that the manifest does not have.
-    #[error("a record is of tenant {tenant}, but the manifest of {} lists {known} tenants", path.display())]
+    #[error("a record belongs to tenant {tenant}, but the manifest of {} lists {known} tenants", path.display())]
     UnknownTenant {
-        /// The run file.
+        /// The run file whose manifest does not list the tenant.
         path: PathBuf,
-        /// Its number in the record.
+        /// The tenant's number in the record.
         tenant: u16,
-        /// How many there are.
+        /// Number of tenants in the manifest.
         known: usize,
     },
     /// The manifest cannot be written as JSON.
     #[error("the manifest of {} cannot be written as JSON: {error}", path.display())]
     Manifest {
-        /// The run file.
+        /// The run file that was to be created.
         path: PathBuf,
         /// What cannot be written as JSON.
         error: serde_json::Error,
     },
-    /// The format's own limits.
+    /// The file format does not allow it.
     #[error("cannot record to {}: {error}", path.display())]
     Format {
-        /// The run file.
+        /// The run file that was to be written.
         path: PathBuf,
         /// What the library said.
         error: McapError,
     },
 }
 
-/// What to do, with a blank before; nothing where the error does not say that the disk or the folder is to blame.
+/// Advice after the error, with a leading blank; empty if the error does not point to the disk or the folder.
 fn advice(error: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::*;
     match error.kind() {
@@ -105,8 +105,8 @@ fn advice(error: &std::io::Error) -> &'static str {
     }
 }
 
-/// A run file in the making. [`finish`](RunWriter::finish) it; a writer that is only dropped closes the
-/// file as well, and keeps to itself what went wrong.
+/// A run file while it is written. Call [`finish`](RunWriter::finish) at the end; a writer that is only dropped closes
+/// the file too, but hides errors.
 pub struct RunWriter<W: Write + Seek = BufWriter<File>> {
     mcap: mcap::Writer<W>,
     path: PathBuf,
@@ -295,7 +295,7 @@ impl<W: Write + Seek> RunWriter<W> {
         self.put_tenant(record.tenant, MessageKind::Detections, record.at)
     }
 
-    /// Records how one tenant's part of a phase went.
+    /// Records the end of one tenant's part of a phase.
     pub fn phase(&mut self, record: &PhaseRecord) -> Result<(), RecordError> {
         let at = record.measured_to;
         message::encode_phase(&mut self.encoded, self.wall.unix_ns(at), record);
@@ -306,7 +306,7 @@ impl<W: Write + Seek> RunWriter<W> {
         self.put_tenant(record.tenant, kind, at)
     }
 
-    /// Records what a phase is.
+    /// Records the description of a phase.
     pub fn phase_spec(&mut self, record: &PhaseSpec) -> Result<(), RecordError> {
         message::encode_phase_spec(&mut self.encoded, self.wall.unix_ns(record.at), record);
         let channel = match self.phases {
@@ -317,7 +317,7 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(())
     }
 
-    /// Records what one node took in a phase, at the time of the latest record before it.
+    /// Records the time of one node in a phase, at the time of the latest record before it.
     pub fn node(&mut self, record: &NodeRecord) -> Result<(), RecordError> {
         let at = self.latest;
         message::encode_node(&mut self.encoded, self.wall.unix_ns(at), record);
@@ -380,7 +380,7 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(())
     }
 
-    /// Records what a signal's readings mean, at the time of the latest record before it.
+    /// Records the description of a signal, at the time of the latest record before it.
     pub fn signal(&mut self, record: &SignalRecord) -> Result<(), RecordError> {
         let at = self.latest;
         message::encode_signal(&mut self.encoded, self.wall.unix_ns(at), record);
@@ -403,7 +403,7 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(())
     }
 
-    /// Tells the time when no record does, so that what is pending goes out within its second.
+    /// Advances the time when no record does, so that pending data is written within its second.
     pub fn tick(&mut self, now: Stamp) -> Result<(), RecordError> {
         match self.flushed {
             Some(flushed) if self.pending && now - flushed >= FLUSH_INTERVAL => {
@@ -414,7 +414,7 @@ impl<W: Write + Seek> RunWriter<W> {
         }
     }
 
-    /// Closes the chunk and hands everything to the system.
+    /// Closes the chunk and hands everything to the operating system.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         self.ensure_working()?;
         self.pending = false;
@@ -422,8 +422,8 @@ impl<W: Write + Seek> RunWriter<W> {
         self.checked(flushed)
     }
 
-    /// Writes the index and hands back what was written to, flushed. Needless for reading: it makes
-    /// seeking fast in other programs, and tells a whole record from one that was cut off.
+    /// Writes the index and returns the flushed output. The index is not needed for reading: it makes seeking fast in
+    /// other programs, and shows that the file is complete.
     pub fn finish(mut self) -> Result<W, RecordError> {
         self.ensure_working()?;
         let finished = self.mcap.finish().map(drop);
@@ -533,7 +533,7 @@ impl<W: Write + Seek> RunWriter<W> {
         Ok(())
     }
 
-    /// Remembers a failure: after one, the library's writer accepts nothing any more.
+    /// Remembers a failure: after one, the library's writer accepts nothing more.
     fn checked<T>(&mut self, result: Result<T, McapError>) -> Result<T, RecordError> {
         result.map_err(|e| {
             self.failed = true;

@@ -1,4 +1,4 @@
-//! A comparison for people: what may be said first, then the figures, then what else differs.
+//! The text of a comparison: first the conclusions, then the figures, then what else differs.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use super::Style;
 use super::table::{Align, Grid, Ink};
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
 
-/// Writes the comparison of two sides as tables for a terminal.
+/// Writes the comparison as tables for a terminal.
 pub fn write(comparison: &Comparison, out: &mut dyn Write, style: &Style) -> io::Result<()> {
     let mut sections = vec![sides(comparison, style)];
     for candidate in &comparison.candidates {
@@ -138,7 +138,7 @@ fn short_name(figure: &str) -> &str {
     }
 }
 
-/// A change without its sign: per cent, or points where it is one of shares.
+/// A change without its sign: in percent, or in percentage points for a share.
 fn amount(change: f64, share: bool) -> String {
     format!(
         "{} {}",
@@ -147,7 +147,7 @@ fn amount(change: f64, share: bool) -> String {
     )
 }
 
-/// Two digits that mean something, however small the figure is.
+/// Two significant digits, however small the figure is.
 fn digits(x: f64) -> String {
     match x.abs() {
         size if size >= 9.95 => format!("{x:.0}"),

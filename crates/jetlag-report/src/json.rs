@@ -1,4 +1,4 @@
-//! The machine form: the summary as JSON, field by field as docs/json.md has it.
+//! The summary as JSON, field by field as docs/json.md describes it.
 
 use std::io::{self, Write};
 

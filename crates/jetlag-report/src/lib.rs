@@ -1,9 +1,9 @@
-//! The offline half of jetlag: from a run file to numbers, and from numbers to what people and programs read.
+//! The offline half of jetlag: from a run file to numbers, and from numbers to reports for people and programs.
 //!
-//! [`analysis`] turns the records of a run into one [`Summary`](analysis::Summary); every other module is a format over it, and
-//! computes nothing: each figure shown is a field of the summary, rounded for the eye. Formats write to any writer; which
-//! one, and whether it is a terminal, is for the caller to know. No module opens a device or reads a clock, so a run made on
-//! a board is read on any laptop.
+//! [`analysis`] turns the records of a run into one [`Summary`](analysis::Summary). Every other module writes it in
+//! one format and computes nothing: each figure shown is a field of the summary, rounded for display. Formats write
+//! to any writer; the caller knows which one it is, and whether it is a terminal. No module opens a device or reads a
+//! clock, so a run made on a board can be read on any laptop.
 
 pub mod analysis;
 pub mod compare;
@@ -23,7 +23,7 @@ use jetlag_record::{self as record, nearest, scenario, units};
 pub struct Style {
     /// Whether escape sequences may be used: a terminal, and no NO_COLOR.
     pub colour: bool,
-    /// Columns; down to 80, nothing but the path of the run file is wider.
+    /// Width in columns; from 80 on, only the path of the run file is wider.
     pub width: u16,
 }
 

@@ -1,7 +1,7 @@
-//! The run's log, each distinct line once: what findings mean when they say that the log has the reason.
+//! The run's log with each distinct line once. Findings refer to it where they say that the log shows the reason.
 //!
-//! The same line may come with every frame, so lines are counted as they are read and shown in the order in
-//! which they first came.
+//! The same line may come with every frame, so lines are counted as they are read and shown in the order in which
+//! they first came.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::Style;
 use super::table::{Align, Grid, Ink};
 use crate::record::LogRecord;
 
-/// Distinct lines kept: a log that names a different frame in every line must not fill the memory.
+/// Distinct lines kept: a log with a different frame number in every line must not fill the memory.
 const MOST_KEPT: usize = 10_000;
 /// Distinct lines shown as text; JSON has all that were kept.
 const MOST_SHOWN: usize = 40;
@@ -21,7 +21,7 @@ const MOST_SHOWN: usize = 40;
 pub struct LogLine {
     /// `error`, `warn` or `info`, in lower case.
     pub level: String,
-    /// The text that all these lines have.
+    /// The text of the line.
     pub message: String,
     /// How often it was logged.
     pub count: u64,
@@ -33,12 +33,12 @@ pub struct LogTally {
     lines: Vec<LogLine>,
     /// Position in `lines` by level and text.
     known: HashMap<(String, String), usize>,
-    /// Lines that were new when no more were kept.
+    /// Number of new lines that came when no more were kept.
     beyond: u64,
 }
 
 impl LogTally {
-    /// Takes in one line.
+    /// Counts a line of the log.
     pub fn push(&mut self, record: &LogRecord) {
         let key = (record.level.clone(), record.message.clone());
         if let Some(line) = self.known.get(&key).and_then(|&at| self.lines.get_mut(at)) {

@@ -1,4 +1,4 @@
-//! What a run was, from its manifest: enough to say whether another was of the same.
+//! A run's setup as its manifest has it: enough to tell whether another run had the same.
 
 use std::io::{self, Write};
 

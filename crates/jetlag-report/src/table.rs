@@ -1,4 +1,4 @@
-//! Tables without lines: aligned columns that give way, last first, where the terminal is narrow.
+//! Tables without lines: aligned columns that are shortened, the last first, where the terminal is narrow.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Tab
 
 use crate::Style;
 
-/// How a piece of text stands out. Colour never says what the words do not.
+/// How a piece of text stands out. Colour only repeats what the words say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Ink {
@@ -52,7 +52,7 @@ impl Ink {
 /// Text in a cell.
 pub type Text = (String, Ink);
 
-/// Where a column's text stands.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Align {
@@ -68,7 +68,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A table with a line of column names.
+    /// A table with a header.
     pub fn headed() -> Self {
         Grid {
             columns: Vec::new(),
@@ -77,7 +77,7 @@ impl Grid {
         }
     }
 
-    /// A table without one.
+    /// A table without a header.
     pub fn headless() -> Self {
         Grid {
             header: false,
@@ -91,7 +91,7 @@ impl Grid {
         self
     }
 
-    /// Adds a column that is left out where there is no room; the last of these goes first.
+    /// Adds a column that is dropped if there is no room; the last of these goes first.
     pub fn optional(mut self, name: impl Into<Cow<'static, str>>, align: Align) -> Self {
         self.columns.push((name.into(), align, false));
         self
@@ -103,8 +103,8 @@ impl Grid {
         self.rows.push(row);
     }
 
-    /// The lines, each indented by two and ended by a newline, none wider than the style allows as long as
-    /// leaving out columns and, at last, wrapping can help.
+    /// The lines, each indented by two and ended by a newline. They are no wider than the style allows, as far as
+    /// dropping columns and, finally, wrapping can achieve it.
     pub fn render(mut self, style: &Style) -> String {
         let room = style.width.max(60) - INDENT.len() as u16;
         while self.width() > usize::from(room) {
@@ -167,5 +167,5 @@ impl Grid {
 }
 
 const INDENT: &str = "  ";
-/// Blanks between columns.
+/// Width of the gap between two columns.
 const GAP: u16 = 2;

@@ -1,5 +1,6 @@
-//! trtexec's performance summary, line by line as trtexec prints it (without the date before each), so that what
-//! reads its log reads this. Above it stands whose it is; below it, what it does not tell. None of our own figures is in it.
+//! trtexec's performance summary, line by line as trtexec prints it (without the date before each), so that programs
+//! that parse its log can parse this. The text above says whose figures these are, the text below what they lack.
+//! None of our own figures is in it.
 
 use std::io::{self, Write};
 
@@ -92,7 +93,7 @@ fn warning_lines(warning: Warning) -> [String; 2] {
     }
 }
 
-/// A number as C++ streams print it by default (`%g`): six digits, without zeros at the end, in powers of ten where it
+/// A number as C++ streams print it by default (`%g`): six digits without trailing zeros, in exponent notation if it
 /// is very small or very large.
 pub fn number(x: f32) -> String {
     if x == 0.0 || !x.is_finite() {

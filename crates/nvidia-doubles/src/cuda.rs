@@ -93,7 +93,7 @@ impl Control {
         self.set("INTEGRATED", "1")
     }
 
-    /// At most 1024.
+    /// The number of multiprocessors, at most 1024.
     pub fn multiprocessors(self, count: u32) -> Self {
         self.set("SMS", count.to_string())
     }

@@ -99,7 +99,7 @@ pub fn target() -> PathBuf {
         .map_or_else(std::env::temp_dir, Path::to_owned)
 }
 
-/// The repository's root.
+/// Root folder of the repository's checkout.
 pub fn repository() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = package.ancestors().nth(2);

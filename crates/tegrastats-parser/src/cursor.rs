@@ -175,7 +175,7 @@ pub(crate) struct Name<'a> {
 }
 
 impl Name<'_> {
-    /// Not a number.
+    /// Whether it holds a letter, so that it is not a number.
     #[inline]
     pub(crate) fn has_letter(&self) -> bool {
         self.seen & (CAPITAL | SMALL) != 0

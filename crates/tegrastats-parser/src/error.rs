@@ -89,11 +89,12 @@ impl fmt::Display for LineError {
             ),
             LineErrorKind::Malformed { field, expected } => write!(
                 f,
-                "column {column}: {field} wants {expected}, found `{token}`: the line is cut, garbled or mixed with another; skip it"
+                "column {column}: {field} expects {expected}, found `{token}`: the line is cut, garbled or mixed \
+                 with another; skip it"
             ),
             LineErrorKind::Repeated { field } => write!(
                 f,
-                "column {column}: {field} comes a second time at `{token}`: two lines run into each other; skip both"
+                "column {column}: {field} appears a second time at `{token}`: two lines were mixed; skip both"
             ),
         }
     }

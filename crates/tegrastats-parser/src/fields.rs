@@ -237,7 +237,7 @@ pub(crate) fn mts(cur: &mut Cursor<'_>) -> Option<Mts> {
     })
 }
 
-/// `limit N`.
+/// The limit of `limit N`, if that is next.
 pub(crate) fn edp_limit(cur: &mut Cursor<'_>) -> Option<u32> {
     cur.eat_text("limit")?;
     cur.skip_blanks();

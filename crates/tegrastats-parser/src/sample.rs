@@ -80,9 +80,9 @@ pub struct Timestamp {
     pub month: u8,
     /// The day of the month, 1 to 31.
     pub day: u8,
-    /// 0 to 23.
+    /// The hour, 0 to 23.
     pub hour: u8,
-    /// 0 to 59.
+    /// The minute, 0 to 59.
     pub minute: u8,
     /// 0 to 60 (a leap second).
     pub second: u8,
@@ -108,7 +108,7 @@ impl fmt::Display for Timestamp {
 /// `RAM used/totalMB (lfb NxZMB)`. The kernel counts in powers of two: 1 MB here is 1024 kB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ram {
-    /// In use, MB.
+    /// Memory in use, MB.
     pub used_mb: u32,
     /// Seen by the kernel, MB (less than the module holds: carve-outs are taken off).
     pub total_mb: u32,
@@ -128,20 +128,20 @@ pub struct FreeBlocks {
 /// `SWAP used/totalMB (cached cMB)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swap {
-    /// In use, MB.
+    /// Swap space in use, MB.
     pub used_mb: u32,
-    /// Configured, MB.
+    /// Swap space that is configured, MB.
     pub total_mb: u32,
     /// Held in memory and on the device, MB; `None` where the line does not say.
     pub cached_mb: Option<u32>,
 }
 
-/// `IRAM used/totalkB(lfb ZkB)`.
+/// `IRAM used/totalkB(lfb ZkB)`: on-chip memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Iram {
-    /// In use, kB.
+    /// On-chip memory in use, kB.
     pub used_kb: u32,
-    /// Present, kB.
+    /// Size of the on-chip memory, kB.
     pub total_kb: u32,
     /// Largest free block, kB; `None` where the line does not say.
     pub largest_free_kb: Option<u32>,

@@ -20,7 +20,7 @@ pub enum Error {
     /// The dynamic loader refuses the file.
     #[error("cannot load {}: {reason}", path.display())]
     Open {
-        /// The library's file.
+        /// The library file that was to be loaded.
         path: PathBuf,
         /// What the dynamic loader said.
         reason: String,
@@ -29,7 +29,7 @@ pub enum Error {
     /// A library that loads and is not what its name says.
     #[error("{} is not a {wanted}: it has no function {symbol}", path.display())]
     WrongLibrary {
-        /// The library's file.
+        /// The library file that was loaded.
         path: PathBuf,
         /// What was wanted of it.
         wanted: &'static str,
@@ -40,7 +40,7 @@ pub enum Error {
     /// A release whose layout this build does not know.
     #[error("{} says version {number}: {why}", path.display())]
     UnsupportedVersion {
-        /// The library's file.
+        /// The library file whose version was read.
         path: PathBuf,
         /// What it calls its version.
         number: i32,
@@ -71,7 +71,7 @@ pub enum Error {
     /// A library without the half that is needed (lean and dispatch runtimes have no builder).
     #[error("{} has no {missing}: {hint}", path.display())]
     MissingHalf {
-        /// The library's file.
+        /// The library file that lacks it.
         path: PathBuf,
         /// The half that it lacks, as `builder`.
         missing: &'static str,
@@ -80,7 +80,8 @@ pub enum Error {
     },
 
     /// The ONNX parser that belongs to the library is not there.
-    #[error("the ONNX parser of {} is not there; tried {}; install it (Debian: libnvonnxparsers, pip: the same package as TensorRT)", library.display(), tried.join("; "))]
+    #[error("the ONNX parser of {} was not found; tried {}; install it (Debian: libnvonnxparsers, pip: the same \
+        package as TensorRT)", library.display(), tried.join("; "))]
     ParserLibrary {
         /// The file of TensorRT that the parser should lie beside.
         library: PathBuf,
@@ -102,9 +103,9 @@ pub enum Error {
     /// A call that failed because memory is full, the device's or the host's.
     #[error("{call} failed in {version}{}", said(messages))]
     OutOfMemory {
-        /// `class::method` in C++.
+        /// The C++ method, as `class::method`.
         call: String,
-        /// The release.
+        /// The version of the library that was called.
         version: Version,
         /// What it logged and recorded since the call began.
         messages: Messages,
@@ -147,9 +148,9 @@ pub enum Error {
     },
 
     /// An object of one library given to another, which would take it for one of its own.
-    #[error("{what} of {} cannot be given to {}: make both with one library", theirs.display(), ours.display())]
+    #[error("{what} of {} cannot be given to {}: create both with the same library", theirs.display(), ours.display())]
     OtherLibrary {
-        /// Kind of thing.
+        /// The kind of object, such as `an engine`.
         what: &'static str,
         /// The library that made it.
         theirs: PathBuf,
@@ -220,7 +221,7 @@ pub(crate) fn call_name(row: &Row) -> String {
 
 fn said(messages: &Messages) -> String {
     if messages.0.is_empty() {
-        ", without a word in its log".to_owned()
+        ", and its log says nothing".to_owned()
     } else {
         format!(": {messages}")
     }

@@ -197,7 +197,7 @@ impl Library {
         let object = self.create(
             "createInferRuntime_INTERNAL",
             "runtime",
-            "it is not a whole TensorRT library",
+            "it is not a complete TensorRT library",
         )?;
         crate::object::call!(
             object,

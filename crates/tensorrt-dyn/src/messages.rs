@@ -17,7 +17,7 @@ use crate::sys::values::ErrorCode;
 pub enum Severity {
     /// An internal error of the library.
     InternalError,
-    /// A call failed.
+    /// A call that failed.
     Error,
     /// The library went on, but not quite as asked.
     Warning,
@@ -105,7 +105,6 @@ pub(crate) enum Source {
     Recorder,
 }
 
-/// One kept line.
 #[derive(Debug)]
 struct Line {
     number: u64,

@@ -85,7 +85,7 @@ impl Era {
 /// The version of a library, which decides where its methods lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
-    /// TensorRT or TensorRT-RTX.
+    /// Which of the two libraries it is: TensorRT or TensorRT-RTX.
     pub flavour: Flavour,
     /// The major version: 10 of 10.3.0.
     pub major: u16,
@@ -115,7 +115,7 @@ pub enum UnsupportedVersion {
     )]
     UnknownMajor,
     /// Not a version number at all.
-    #[error("that is no TensorRT version number")]
+    #[error("that is not a TensorRT version number")]
     Nonsense,
 }
 

@@ -11,7 +11,7 @@ use tensorrt_dyn::sys::method::Row;
 use tensorrt_dyn::sys::{rows, value_rows};
 use tensorrt_dyn::{Flavour, Version};
 
-/// One release's table.
+/// The recorded table of one release.
 struct Release {
     version: Version,
     table: Value,

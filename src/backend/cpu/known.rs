@@ -63,7 +63,7 @@ impl Known<'_> {
         own.or_else(|| self.outer?.value(name))
     }
 
-    /// Its element type.
+    /// The element type of a value, where it is known before the run.
     pub(super) fn element(&self, name: &str) -> Option<DataType> {
         self.value(name)?.element
     }

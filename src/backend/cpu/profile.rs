@@ -54,7 +54,7 @@ pub enum NoNodes {
     /// Its file cannot be opened.
     #[error("{}: {error}", path.display())]
     Unreadable {
-        /// The file.
+        /// The ONNX file that was read.
         path: PathBuf,
         /// What the system said.
         error: std::io::Error,

@@ -20,7 +20,7 @@ pub(super) struct Unsupported {
     pub(super) node: String,
     /// Its operator, with the domain where that is not the standard one.
     pub(super) operator: String,
-    /// What about it.
+    /// Why it would not be executed, or not correctly.
     pub(super) problem: String,
 }
 

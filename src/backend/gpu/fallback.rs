@@ -5,7 +5,7 @@ use super::KernelError;
 use crate::backend::BackendError;
 use crate::record::Finding;
 
-/// Something that a device does in another way than it was asked to, or that the host does for it.
+/// Something that a device does differently than requested, or that the host does instead.
 #[derive(Debug)]
 pub(super) enum Fallback<'a> {
     /// What executes cannot be captured as a CUDA graph.
@@ -32,20 +32,20 @@ impl Fallback<'_> {
     fn message(&self) -> String {
         match self {
             Fallback::NeverCaptured { backend } => format!(
-                "{backend}'s work is not captured as a CUDA graph, not at all or not while layers are timed, and is enqueued frame \
-                 by frame."
+                "{backend} cannot capture its work as a CUDA graph (never, or not while layers are timed), so the work \
+                 is enqueued anew for each frame."
             ),
             Fallback::NotCaptured { error } => {
                 format!(
-                    "its work could not be captured as a CUDA graph, and is enqueued frame by frame: {error}."
+                    "its work could not be captured as a CUDA graph and is enqueued anew for each frame: {error}."
                 )
             }
             Fallback::StepsOnHost { steps, error } => format!(
-                "`preprocess: Gpu` was asked for, and the host does the {}: {error}.",
+                "`preprocess: Gpu` was requested, but the host does the {}: {error}.",
                 steps.join(" and the ")
             ),
             Fallback::NoStepHasAKernel => {
-                "`preprocess: Gpu` was asked for, and no step of its detector has a kernel.".to_owned()
+                "`preprocess: Gpu` was requested, but no step of its detector has a kernel.".to_owned()
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::scenario::Sharing;
 pub struct Lanes {
     /// Copies to the device.
     pub h2d: Arc<Stream>,
-    /// Execution.
+    /// Execution of the networks.
     pub compute: Arc<Stream>,
     /// Copies from the device.
     pub d2h: Arc<Stream>,
@@ -40,7 +40,7 @@ pub struct Wanted {
     pub depth: usize,
     /// Whether graphs may be captured.
     pub captures: bool,
-    /// Streams for branches.
+    /// Number of additional streams for branches of the work that may run side by side.
     pub branches: usize,
 }
 
@@ -65,7 +65,7 @@ impl Lender {
         })
     }
 
-    /// The device.
+    /// The GPU that the streams belong to.
     pub fn shared(&self) -> &Arc<SharedGpu> {
         &self.shared
     }

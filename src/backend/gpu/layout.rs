@@ -15,11 +15,11 @@ use crate::tensor::{ElementType, Shape};
 /// A tensor of a frame, in its largest shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Name.
+    /// Name of the tensor in the detector.
     pub name: String,
     /// Type of its elements.
     pub element: ElementType,
-    /// Largest shape.
+    /// The largest shape that a frame may give it.
     pub max_shape: Shape,
     /// Whether an engine reads or writes it in device memory.
     pub is_on_device: bool,
@@ -73,7 +73,7 @@ impl Location {
             .ok_or_else(|| self.lacking("a tensor on the device"))
     }
 
-    /// Its largest shape.
+    /// The largest shape that a frame may give it.
     pub fn max_shape(&self) -> Shape {
         self.max_shape
     }
@@ -103,7 +103,7 @@ pub struct EngineUse {
 /// Engines that follow each other on the stream.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Segment {
-    /// In order.
+    /// The engines, in order of execution.
     pub engines: Vec<EngineUse>,
     /// Tensors copied to the device before the first.
     pub uploads: Vec<usize>,
@@ -114,7 +114,7 @@ pub struct Segment {
 /// One piece of a frame's work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// On the device.
+    /// Engines and copies on the device.
     Segment(Segment),
     /// On the host: a step of the program, by position.
     Host(usize),
@@ -123,9 +123,9 @@ pub enum Work {
 /// A frame's tensors and its work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// By position.
+    /// All tensors of a frame; everything else refers to them by index.
     pub tensors: Vec<Tensor>,
-    /// In order.
+    /// What is done for a frame, in order.
     pub work: Vec<Work>,
 }
 

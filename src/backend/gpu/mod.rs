@@ -54,7 +54,7 @@ pub struct Port {
 /// What an engine reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ports {
-    /// Shown in messages.
+    /// The network's name, for messages.
     pub network: String,
     /// Inputs, in the engine's order.
     pub inputs: Vec<Port>,
@@ -129,7 +129,7 @@ pub struct OnDevice {
 }
 
 impl OnDevice {
-    /// Which it is.
+    /// The GPU that it runs on.
     pub fn device(&self) -> crate::record::Device {
         crate::record::Device::Gpu(self.options.gpu.gpu)
     }

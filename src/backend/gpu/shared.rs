@@ -55,7 +55,7 @@ impl SharedGpu {
         })
     }
 
-    /// The device.
+    /// The GPU that the tenants share.
     pub fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
     }

@@ -431,7 +431,7 @@ impl Slot for GpuSlot {
         }
     }
 
-    /// As [`Slot::tensors`].
+    /// The tensors of [`Slot::tensors`], to be filled.
     fn tensors_mut(&mut self) -> &mut TensorSet {
         self.look_for_end();
         match self.is_under_way {

@@ -22,7 +22,7 @@ const NAME: &str = "onnxruntime-cpu";
 
 /// Executes ONNX on the processor through ONNX Runtime.
 pub struct CpuProvider {
-    /// The library.
+    /// The loaded ONNX Runtime.
     pub library: &'static Library,
     /// Threads for one inference, of each network.
     pub threads: usize,

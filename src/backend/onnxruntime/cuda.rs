@@ -34,7 +34,7 @@ const NAME: &str = "onnxruntime-cuda";
 
 /// Executes ONNX on a GPU through ONNX Runtime.
 pub struct CudaProvider {
-    /// The library.
+    /// The loaded ONNX Runtime.
     pub library: &'static Library,
     /// The device, as all tenants of the run share it.
     pub shared: Arc<SharedGpu>,
@@ -169,7 +169,7 @@ impl OnStream {
 
 /// A network on every stream of the tenant.
 struct Loaded {
-    /// At least one.
+    /// One session for each stream; never empty.
     sessions: Arc<[OnStream]>,
     device: i32,
 }
@@ -290,7 +290,7 @@ struct Running {
     /// It holds addresses within `memory`.
     call: Call,
     sessions: Arc<[OnStream]>,
-    /// Inputs, then outputs.
+    /// Device memory of the inputs, followed by that of the outputs.
     memory: Vec<Span>,
     options: RunOptions<NoSelectedOutputs>,
 }
@@ -314,7 +314,7 @@ impl Running {
                     shape: *shape,
                 }),
                 false => Err(ort::Error::new(format!(
-                    "a tensor of shape {shape} takes {needed} bytes, and {} were set aside",
+                    "a tensor of shape {shape} needs {needed} bytes, but only {} were allocated",
                     span.bytes()
                 ))),
             }

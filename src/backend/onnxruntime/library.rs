@@ -31,7 +31,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Its file.
+    /// The library file that was loaded.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -27,7 +27,7 @@ enum Dim {
 
 /// Tensors by position, with their names as the C API takes them.
 struct Names {
-    /// Into `_owned`.
+    /// Point into `_owned`, in the same order.
     pointers: Vec<*const c_char>,
     _owned: Vec<CString>,
 }

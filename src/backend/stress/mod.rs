@@ -19,7 +19,7 @@ use crate::units::Nanos;
 /// The backend's word in results.
 pub const NAME: &str = "stress";
 
-/// Loads one resource.
+/// A backend that runs no network and puts a load on one resource.
 pub struct StressBackend {
     /// What, and how much.
     pub stress: Stress,

@@ -5,11 +5,11 @@ use crate::record::Device;
 use crate::scenario::Resource;
 use crate::units::Nanos;
 
-/// There is none.
+/// A device that does not exist: this build has no GPU support.
 pub enum OnDevice {}
 
 impl OnDevice {
-    /// Never called.
+    /// Never called, since there is no value of this type.
     pub(super) fn device(&self) -> Device {
         match *self {}
     }

@@ -25,17 +25,17 @@ pub type OnProgress = Box<dyn Fn(&BuildProgress) + Send + Sync>;
 
 /// What is to be built, and for whom.
 pub struct Request<'a> {
-    /// The network.
+    /// The network from which the plan is built.
     pub network: &'a NetworkSource,
     /// Its name and content.
     pub identity: NetworkIdentity,
     /// What its file says.
     pub facts: &'a NetworkFacts,
-    /// How.
+    /// The options of `jetlag build`.
     pub options: BuildOptions,
     /// The command line's arguments, for the manifest.
     pub arguments: Vec<String>,
-    /// For which GPU.
+    /// The GPU that the plan is to run on.
     pub target: Target,
     /// Which of this machine's GPUs is built on; none where there is none.
     pub gpu: Option<u16>,
@@ -52,7 +52,7 @@ pub struct Request<'a> {
 /// A plan with its manifest.
 #[derive(Debug)]
 pub struct Built {
-    /// The plan.
+    /// The plan as TensorRT serialised it.
     pub plan: Plan,
     /// How it was made.
     pub manifest: PlanManifest,
@@ -66,7 +66,7 @@ pub enum BuildError {
     /// Options that this release, network or machine cannot do.
     #[error("cannot build {network} with these options:{}", bullets(problems))]
     Refused {
-        /// The network.
+        /// Name of the network.
         network: String,
         /// Each in a sentence.
         problems: Vec<String>,
@@ -74,7 +74,7 @@ pub enum BuildError {
     /// The network's file is damaged, or made to harm.
     #[error("cannot build {network}: {problem}")]
     Network {
-        /// The network.
+        /// Name of the network.
         network: String,
         /// What is wrong with it.
         problem: String,
@@ -82,13 +82,13 @@ pub enum BuildError {
     /// Stopped by the user.
     #[error("the build of {network} was stopped; nothing was written")]
     Stopped {
-        /// The network.
+        /// Name of the network.
         network: String,
     },
-    /// The library failed.
+    /// A call of the TensorRT library failed.
     #[error("cannot build {network}: {error}")]
     Library {
-        /// The network.
+        /// Name of the network.
         network: String,
         /// With the library's own words.
         error: Box<Error>,

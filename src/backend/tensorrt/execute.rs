@@ -29,7 +29,7 @@ const NAME: &str = "tensorrt";
 
 /// Executes plans on a GPU. The program's engines are plan files.
 pub struct TensorRtBackend {
-    /// The library.
+    /// The loaded TensorRT library.
     pub library: Library,
     /// The device, as all tenants of the run share it.
     pub shared: Arc<SharedGpu>,
@@ -165,7 +165,7 @@ fn of_library(network: &str, error: &Error) -> BackendError {
     }
 }
 
-/// A loaded plan.
+/// A plan that was loaded, and what it reads and writes.
 struct Loaded {
     engine: Engine,
     ports: Ports,
@@ -347,7 +347,7 @@ impl Network for Loaded {
         self.choose_profile(&mut context, self.profiles.next_slot())?;
         if memory.len() != self.names.len() {
             let problem = format!(
-                "it has {} tensors, and was given {}",
+                "it has {} tensors, but was given {}",
                 self.names.len(),
                 memory.len()
             );
@@ -477,7 +477,7 @@ impl Profiler for Times {
 
 /// More or fewer plans than a detector has networks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{plans} plans are given, and the detector has {} networks, in this order: {}", networks.len(), networks.join(", "))]
+#[error("{plans} plans are given, but the detector has {} networks, in this order: {}", networks.len(), networks.join(", "))]
 pub struct WrongPlans {
     /// How many are given.
     pub plans: usize,

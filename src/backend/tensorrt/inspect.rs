@@ -14,7 +14,7 @@ use crate::engine::plan::{PlanFacts, PlanPort};
 /// What a plan needs besides itself.
 #[derive(Clone, Debug, Default)]
 pub struct Needs {
-    /// Libraries of plugins.
+    /// Paths of the plugin libraries.
     pub plugins: Vec<PathBuf>,
     /// The deep-learning accelerator that it was built for.
     pub dla_core: Option<i32>,

@@ -211,7 +211,7 @@ fn pool_of(pool: Pool) -> MemoryPool {
     }
 }
 
-/// The network's kind.
+/// Whether the network is created strongly typed.
 pub(super) fn network_options(options: &BuildOptions) -> NetworkOptions {
     NetworkOptions {
         strongly_typed: options.precision == Precision::StronglyTyped,

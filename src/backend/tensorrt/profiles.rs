@@ -17,7 +17,7 @@ pub(super) struct Profiles {
 }
 
 impl Profiles {
-    /// Asks the plan.
+    /// The profiles that the plan has.
     pub(super) fn of(engine: &Engine, inputs: &[&TensorInfo]) -> Result<Self> {
         let is_dynamic =
             |input: &&&TensorInfo| input.is_shape || input.shape.iter().any(|extent| *extent < 0);

@@ -36,9 +36,9 @@ const LINES_WITHIN: Duration = Duration::from_millis(300);
 
 /// What a process's reader tells the run.
 pub(super) enum News {
-    /// Its phase ended.
+    /// The tenant's phase ended.
     Ended(PhaseRecord),
-    /// Nothing more comes.
+    /// The process's output has ended; nothing more comes.
     Gone {
         /// Records that are known to be lost.
         lost: u64,
@@ -72,7 +72,7 @@ pub(super) enum BadEnd {
     Killed,
 }
 
-/// A tenant's process.
+/// The process of one tenant, seen from the run.
 pub(super) struct TenantProcess {
     /// Position of its tenant.
     pub(super) number: usize,
@@ -188,10 +188,10 @@ impl TenantProcess {
         match serde_json::to_string(order) {
             Ok(line) => {
                 if let Err(error) = self.say(&line) {
-                    log::debug!("tenant {}: its process accepts no orders: {error}", self.name);
+                    log::debug!("tenant {}: its process accepts no commands: {error}", self.name);
                 }
             }
-            Err(error) => log::error!("tenant {}: an order cannot be written: {error}", self.name),
+            Err(error) => log::error!("tenant {}: a command cannot be sent to it: {error}", self.name),
         }
     }
 
@@ -205,7 +205,7 @@ impl TenantProcess {
     pub(super) fn last_words(&mut self) -> String {
         let ended = match self.wait(ENDS_WITHIN) {
             Some(Ok(status)) => status.to_string(),
-            Some(Err(error)) => format!("its status is not known: {error}"),
+            Some(Err(error)) => format!("its exit status is unknown: {error}"),
             None => {
                 self.kill();
                 let _ = self.process.wait();

@@ -14,7 +14,7 @@ pub(in crate::commands) struct Setup {
     pub(in crate::commands) tenant: usize,
 }
 
-/// A process's answer.
+/// What a tenant's process answers to its parent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::commands) enum Answer {
     /// It is ready and waits for orders.

@@ -30,7 +30,7 @@ const PLAINEST: &str = "at depth 1, copied, without a graph";
 /// Runs that others are compared with, and why there are none.
 pub(super) struct Known {
     pub(super) base: Result<Base, NoBase>,
-    /// The cpu backend's.
+    /// The run on the embedded cpu backend; none before it was tried.
     cpu: Option<Result<Run, Verdict>>,
     /// Whether TensorRT runs the tenants here; none where it was not tried.
     pub(super) plans: Option<bool>,

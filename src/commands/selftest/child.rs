@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Between two looks.
+/// Time between two looks at whether the process has ended.
 const LOOK: Duration = Duration::from_millis(10);
 /// From being asked to end to being ended: a run that was asked saves what it has.
 const SAVES_WITHIN: Duration = Duration::from_secs(5);
@@ -28,10 +28,10 @@ pub(super) struct Ended {
     err: String,
 }
 
-/// Why it did.
+/// Why the process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Why {
-    /// By itself.
+    /// It ended by itself.
     Itself,
     /// It was not done in its time.
     Late(Duration),

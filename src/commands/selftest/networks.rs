@@ -80,11 +80,11 @@ struct Tenant {
     name: String,
     /// The scenario gives plans, which are executed as they are.
     has_plans: bool,
-    /// Of the demo.
+    /// The sensor of a demo tenant; none for a scenario of the user's.
     sensor: Option<Sensor>,
 }
 
-/// What is run.
+/// The scenario that the checks run, and its tenants.
 pub(super) struct Base {
     /// None for the demo.
     scenario: Option<PathBuf>,

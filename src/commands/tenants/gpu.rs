@@ -83,7 +83,7 @@ impl Devices {
         }
     }
 
-    /// A tenant's device.
+    /// The GPU that a tenant runs on, or why it could not be opened.
     fn of(&self, tenant: &Tenant) -> Result<Arc<SharedGpu>, NotUsable> {
         match self.opened.get(&tenant.gpu.gpu) {
             Some(Ok(shared)) => Ok(Arc::clone(shared)),

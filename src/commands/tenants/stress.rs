@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::backend::stress::{NAME, StressBackend};
 use crate::scenario::{Scenario, Stress};
 
-/// A stressor's backend.
+/// Makes the backend of a stressor.
 pub(super) fn backend(
     scenario: &Scenario,
     number: usize,

@@ -73,7 +73,7 @@ pub enum Labels {
 /// One box that a head found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// Confidence in 0..=1.
+    /// Confidence, from 0 to 1.
     pub score: f32,
     /// Index into the class names.
     pub class: u16,

@@ -7,7 +7,7 @@ use crate::tensor::TensorSet;
 
 /// [`Postprocess`] of every camera detector.
 pub struct CameraPostprocess {
-    /// Shown in messages.
+    /// The detector spec's name, for messages.
     spec: String,
     geometry: Geometry,
     head: Head,

@@ -30,7 +30,7 @@ pub enum Layout {
 /// Order of the input's channels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 pub enum Colour {
-    /// Red, green, blue.
+    /// Red first, then green and blue.
     #[default]
     Rgb,
     /// Blue first, as OpenCV reads files.
@@ -370,9 +370,9 @@ pub enum FillError {
     /// It has no pixels.
     #[error("the image is {width} × {height}: it must have at least one pixel")]
     NoPixels {
-        /// Its width.
+        /// Width of the image in pixels.
         width: usize,
-        /// Its height.
+        /// Height of the image in pixels.
         height: usize,
     },
     /// Its buffer is not of its size.
@@ -380,9 +380,9 @@ pub enum FillError {
         "the image is {width} × {height} and holds {bytes} bytes; RGB of that size has width × height × 3"
     )]
     WrongBytes {
-        /// Its width.
+        /// Width of the image in pixels.
         width: usize,
-        /// Its height.
+        /// Height of the image in pixels.
         height: usize,
         /// Bytes that it holds.
         bytes: usize,
@@ -392,7 +392,7 @@ pub enum FillError {
     WrongInput {
         /// Values that it holds.
         found: usize,
-        /// The format's shape.
+        /// The shape that the input format needs.
         wanted: Shape,
     },
     /// The block for a device is too small, or not the host's.

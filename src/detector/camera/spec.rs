@@ -42,7 +42,7 @@ pub struct CameraSpec {
 pub enum Classes {
     /// A set that many networks share.
     Known(KnownClasses),
-    /// Names by index.
+    /// Names of the classes; the index is the network's class number.
     Names(Vec<String>),
 }
 
@@ -68,13 +68,13 @@ impl Classes {
 pub struct InputSpec {
     /// Name of the input.
     pub tensor: String,
-    /// In pixels.
+    /// Width of the input in pixels.
     pub width: usize,
-    /// In pixels.
+    /// Height of the input in pixels.
     pub height: usize,
-    /// Order of dimensions.
+    /// Order of the input's dimensions.
     pub layout: Layout,
-    /// Order of channels.
+    /// Order of the input's colour channels.
     pub colour: Colour,
     /// How the image is brought to that size.
     pub fit: FitSpec,

@@ -38,9 +38,9 @@ pub enum DirectionRule {
     /// Bring the rotation less `offset` into [−`limit_offset`·π, (1−`limit_offset`)·π), then add `offset`,
     /// and π if the second class is the larger (OpenPCDet).
     Bins {
-        /// In radians.
+        /// Angle that is subtracted before and added afterwards, in radians.
         offset: f64,
-        /// Share of π.
+        /// Share of π by which the range starts below 0.
         limit_offset: f64,
     },
 }
@@ -124,7 +124,7 @@ pub struct Head {
     /// Lower corner of the range in metres, x and y, and the sides of a pillar. In double precision, as
     /// written: bounds of anchors often fall on edges of pillars, and rounding decides which side they take.
     pub min: [f64; 2],
-    /// See `min`.
+    /// Sides of a pillar in metres, x and y.
     pub pillar: [f64; 2],
     /// Pillars per cell along x and along y.
     pub stride: u32,

@@ -7,9 +7,9 @@ use serde::Deserialize;
 pub enum CellColumn {
     /// 0: the index in a batch of one, or along z.
     Zero,
-    /// Along x.
+    /// Index of the pillar along x.
     X,
-    /// Along y.
+    /// Index of the pillar along y.
     Y,
 }
 

@@ -194,7 +194,7 @@ impl Encoder {
     }
 }
 
-/// One frame's writing.
+/// What is needed to write the encoder's inputs for one frame.
 struct Plan<'a> {
     encoder: &'a Encoder,
     pillars: &'a Voxeliser,

@@ -37,7 +37,7 @@ use super::voxelise::WhenFull;
 /// A LiDAR detector as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LidarSpec {
-    /// Shown in reports.
+    /// Name of the detector in reports.
     pub name: String,
     /// Class names by index.
     pub classes: Vec<String>,
@@ -81,9 +81,9 @@ pub struct RangeSpec {
 pub struct EncoderSpec {
     /// ONNX file, relative to the spec.
     pub network: String,
-    /// Its inputs.
+    /// Names and order of its input tensors.
     pub layout: LayoutSpec,
-    /// Its output.
+    /// Name of its output tensor.
     pub output: String,
     /// How that is laid out.
     pub output_layout: FeatureLayout,
@@ -119,9 +119,9 @@ pub enum LayoutSpec {
     },
     /// One tensor `[1, P, N, F]`.
     PillarsPointsFeatures {
-        /// Its name.
+        /// Name of the tensor.
         tensor: String,
-        /// The last dimension.
+        /// Features of a point, in the order of dimension F.
         features: Vec<Feature>,
         /// A tensor `[1, P, N, 1]` of 1 for a point and 0 for padding.
         mask: Option<String>,
@@ -130,9 +130,9 @@ pub enum LayoutSpec {
     },
     /// One tensor `[1, F, P, N]`.
     FeaturesPillarsPoints {
-        /// Its name.
+        /// Name of the tensor.
         tensor: String,
-        /// The second dimension.
+        /// Features of a point, in the order of dimension F.
         features: Vec<Feature>,
     },
 }
@@ -156,7 +156,7 @@ pub struct BackboneSpec {
 pub struct WholeSpec {
     /// ONNX file, relative to the spec.
     pub network: String,
-    /// What it takes.
+    /// The input that it takes: pillars or points.
     pub input: WholeInput,
 }
 
@@ -169,11 +169,11 @@ pub struct WholeSpec {
 pub enum WholeInput {
     /// Pillars, and the cells that they belong to.
     Pillars {
-        /// Of the points.
+        /// Tensors of the points within the pillars.
         layout: LayoutSpec,
         /// Tensor `i32 [P, columns]` of cells.
         cells: String,
-        /// Its columns.
+        /// The columns of `cells`, in order.
         cell_columns: Vec<CellColumn>,
         /// Tensor `i32 [1]` of the number of pillars.
         count: Option<String>,
@@ -182,9 +182,9 @@ pub enum WholeInput {
     },
     /// Points, `[1, N, columns]`.
     Points {
-        /// The tensor.
+        /// Name of the input tensor.
         tensor: String,
-        /// Its columns.
+        /// The columns of the tensor, in order.
         columns: Vec<PointColumn>,
         /// Most points of a sweep.
         max: usize,
@@ -196,17 +196,17 @@ pub enum WholeInput {
 /// How a network's outputs are read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HeadSpec {
-    /// Corrections of anchors.
+    /// Boxes as corrections of fixed anchors.
     Anchors {
         /// Tensor of seven corrections an anchor: x, y, z, three sides, rotation.
         boxes: String,
-        /// Tensor of scores.
+        /// Name of the tensor with a score for each anchor and class.
         classes: String,
         /// Tensor of two direction classes an anchor.
         directions: Option<String>,
         /// How they are used.
         direction_rule: DirectionRule,
-        /// Of all three.
+        /// Order of the dimensions of these tensors.
         layout: HeadLayout,
         /// What the scores are of.
         scores: Scores,

@@ -25,13 +25,13 @@ const PIXELS_PER_BYTE: u64 = 64 * 8;
 
 /// How a JPEG file begins: start of image, and the first byte of the marker that follows.
 const JPEG_START: [u8; 3] = [0xFF, 0xD8, 0xFF];
-/// How it ends.
+/// How a JPEG file ends: the end-of-image marker.
 const JPEG_END: [u8; 2] = [0xFF, 0xD9];
 
 /// Why bytes are no image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
-    /// There are none.
+    /// The file has no bytes.
     #[error("the file is empty")]
     Empty,
     /// A JPEG that ends too early.
@@ -43,15 +43,15 @@ pub enum ImageError {
     /// The decoder refuses it.
     #[error("the image cannot be decoded: {problem}")]
     Damaged {
-        /// Its words.
+        /// What the decoder said.
         problem: String,
     },
     /// More pixels than the bytes can stand for.
     #[error("the JPEG claims {width} × {height} pixels, too many for its {bytes} bytes: it is damaged")]
     Claims {
-        /// Its width.
+        /// Width of the image in pixels, by its header.
         width: u64,
-        /// Its height.
+        /// Height of the image in pixels, by its header.
         height: u64,
         /// How many bytes there are.
         bytes: usize,
@@ -59,7 +59,7 @@ pub enum ImageError {
     /// Finer levels than are read.
     #[error("the JPEG has {bits} bits per channel; only 8 are supported")]
     Bits {
-        /// How many.
+        /// Bits per channel in the file.
         bits: u8,
     },
     /// Another kind of file.
@@ -68,9 +68,9 @@ pub enum ImageError {
     /// A width or height of 0.
     #[error("the image is {width} × {height}: it has no pixels")]
     NoPixels {
-        /// Its width.
+        /// Width of the image in pixels.
         width: u64,
-        /// Its height.
+        /// Height of the image in pixels.
         height: u64,
     },
     /// More pixels than are taken.
@@ -78,9 +78,9 @@ pub enum ImageError {
         "the image is {width} × {height}, more than {megapixels} megapixels: if it is right, raise the source's `max_megapixels`"
     )]
     TooLarge {
-        /// Its width.
+        /// Width of the image in pixels.
         width: u64,
-        /// Its height.
+        /// Height of the image in pixels.
         height: u64,
         /// The most that are taken.
         megapixels: u64,

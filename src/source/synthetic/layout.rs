@@ -16,7 +16,7 @@ pub(super) const GROUND: f32 = -1.73;
 /// Something that stands on the ground: its solids are `first..last` of the layout's.
 #[derive(Clone, Debug)]
 pub(super) struct Thing {
-    /// `None` for clutter.
+    /// Its class; `None` for clutter, which no detector looks for.
     pub(super) class: Option<Class>,
     pub(super) place: Box3d,
     pub(super) pose: Pose,
@@ -38,7 +38,7 @@ pub(super) struct Street {
 /// The light and the air.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Light {
-    /// Towards the sun.
+    /// Unit vector towards the sun.
     pub(super) sun: Vec3,
     pub(super) ambient: f32,
     pub(super) direct: f32,
@@ -245,7 +245,7 @@ impl Layout {
     }
 }
 
-/// `angle` in −π..π.
+/// The same angle within −π to π.
 pub(super) fn wrap(angle: f32) -> f32 {
     let turn = 2.0 * PI;
     angle - turn * ((angle + PI) / turn).floor()

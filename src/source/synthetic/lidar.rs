@@ -6,7 +6,7 @@ use crate::record::detection::Box3d;
 use crate::source::PointCloud;
 use crate::source::calibration::holds;
 
-/// Rings, lowest first.
+/// Number of rings; ring 0 is the lowest.
 pub const RINGS: usize = 32;
 /// Steps over the front half turn, from the left to the right.
 pub const STEPS: usize = 1000;

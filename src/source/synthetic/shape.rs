@@ -11,7 +11,7 @@ pub(super) type Colour = [f32; 3];
 /// How a surface varies over its extent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Texture {
-    /// One colour.
+    /// The same colour everywhere.
     Plain,
     /// Rows of dark windows.
     Windows,
@@ -26,7 +26,7 @@ enum Form {
     Convex(Vec<(Vec3, f32)>),
     /// An upright cylinder standing on `base`.
     Column { base: Vec3, radius: f32, height: f32 },
-    /// A sphere.
+    /// A sphere around `centre`.
     Ball { centre: Vec3, radius: f32 },
     /// A flat ring in the plane through `centre` with this normal: a wheel.
     Ring {
@@ -42,7 +42,7 @@ enum Form {
 pub(super) struct Hit {
     /// Distance in lengths of the ray's direction.
     pub(super) t: f32,
-    /// Outward normal.
+    /// Normal of the surface there, pointing outwards.
     pub(super) normal: Vec3,
     /// Which plane of a convex solid was met; 0 for the others.
     pub(super) face: usize,

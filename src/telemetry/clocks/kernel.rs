@@ -20,7 +20,7 @@ pub struct ClockRow {
     pub of: String,
     /// The lowest that it may take.
     pub min_mhz: Option<f64>,
-    /// The highest.
+    /// The highest frequency that it may take.
     pub max_mhz: Option<f64>,
     /// What it is now.
     pub current_mhz: Option<f64>,
@@ -200,7 +200,7 @@ pub(super) fn plan(roots: &Roots) -> Vec<Change> {
     changes
 }
 
-/// Writes a setting.
+/// Writes the value of one setting below /sys.
 pub(super) fn write(roots: &Roots, path: &str, value: &str) -> Result<(), ClockError> {
     let file = roots.file(path);
     files::overwrite(&file, value).map_err(|why| ClockError::Set { path: file, why })

@@ -73,7 +73,7 @@ pub enum ClockError {
         "this machine's clocks cannot be set (as usual in virtual machines and containers); leave `clocks` out"
     )]
     Nothing,
-    /// NVIDIA's library refused.
+    /// NVML refused to lock the card's clock.
     #[error("cannot lock the clock of GPU {index}: {problem}")]
     Card {
         /// The card's number, as NVML counts.
@@ -84,9 +84,9 @@ pub enum ClockError {
     /// nvpmodel refused to set a power mode.
     #[error("cannot set power mode {id}: {problem}")]
     Mode {
-        /// The mode's number.
+        /// Number of the power mode, nvpmodel's id.
         id: u32,
-        /// What nvpmodel said.
+        /// The message that nvpmodel printed.
         problem: String,
     },
     /// Not everything could be given back; the state file stays.

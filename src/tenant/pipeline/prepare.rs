@@ -33,7 +33,7 @@ pub(super) enum Next {
     Frame(FrameRecord),
     /// A frame that failed; it has been recorded.
     Skipped,
-    /// No more frames.
+    /// There are no more frames, for this reason.
     End(EndReason),
 }
 

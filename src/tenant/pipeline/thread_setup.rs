@@ -8,7 +8,7 @@ pub enum ThreadError {
     /// The processors asked for.
     #[error("cannot run on cpus {cpus:?}: {error}")]
     Cpus {
-        /// Their numbers.
+        /// Numbers of the processors.
         cpus: Vec<usize>,
         /// What the system said.
         error: rustix::io::Errno,

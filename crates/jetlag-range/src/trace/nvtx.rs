@@ -46,7 +46,7 @@ fn attach() -> Option<Tool> {
     }
     if let Some(path) = std::env::var_os(TOOL).filter(|path| !path.is_empty()) {
         let shown = std::path::Path::new(&path).display();
-        log::warn!("{TOOL} names {shown}, which cannot be loaded or is no NVTX tool: nothing is traced");
+        log::warn!("{TOOL} names {shown}, which cannot be loaded or is not an NVTX tool: nothing is traced");
     }
     None
 }

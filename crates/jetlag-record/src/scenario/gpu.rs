@@ -2,37 +2,37 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a tenant uses the GPU; of no account on other backends.
+/// How a tenant uses the GPU; ignored on other backends.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GpuUse {
-    /// How inputs and outputs get across.
+    /// How inputs and outputs get to and from the device.
     pub transfer: Transfer,
-    /// Whether the work of a frame is captured once and launched again.
+    /// Whether the work of a frame is captured as a CUDA graph.
     pub graph: Graph,
     /// How its threads wait for the device.
     pub sync: Sync,
     /// Whether the frames in flight have working memory of their own.
     pub context_memory: ContextMemory,
-    /// Under `Partition`, its share of the multiprocessors; what is left is divided evenly where it is not said.
+    /// Under `Partition`, its share of the multiprocessors; tenants without one divide the rest evenly.
     pub share: Option<f64>,
     /// The device's number, as CUDA counts: 0 is the first.
     pub gpu: u16,
-    /// Where steps between and before engines are done.
+    /// Where the steps before and between engines are done.
     pub preprocess: Preprocess,
 }
 
-/// Where steps are done that a device could do as well.
+/// Where the steps are done that a device can do as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preprocess {
-    /// The host prepares each frame.
+    /// The host does them.
     #[default]
     Host,
-    /// On the GPU, those that there are kernels for: the resize of images, voxelisation, PointPillars' scatter.
+    /// The GPU does those that there are kernels for: the resize of images, voxelisation, PointPillars' scatter.
     Gpu,
 }
 
-/// How inputs and outputs get across.
+/// How inputs and outputs get to and from the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Transfer {
     /// As `Copy`. A Jetson's GPU does not cache pinned memory, so that a copy is the safe choice there too; `jetlag doctor
@@ -43,7 +43,7 @@ pub enum Transfer {
     Copy,
     /// Kernels read and write the pinned host memory.
     ZeroCopy,
-    /// Kernels and host read and write managed memory, which is the one's or the other's at a time.
+    /// Kernels and host read and write managed memory, which belongs to one of them at a time.
     Managed,
 }
 
@@ -62,12 +62,12 @@ pub enum Graph {
 /// How a thread waits for the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sync {
-    /// Asleep until the driver wakes it.
+    /// It sleeps until the driver wakes it.
     #[default]
     Block,
-    /// Asking all the time.
+    /// It polls all the time.
     Spin,
-    /// Asking, and letting others run in between.
+    /// It polls, and yields the processor in between.
     Yield,
 }
 

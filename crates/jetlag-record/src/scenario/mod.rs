@@ -21,13 +21,13 @@ pub use tenant::{Arrival, BackendChoice, DetectorRef, LatencyModel, Overload, Te
 /// A scenario with every default filled in, as it is run and recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// Names the run and its file.
+    /// Name of the run, and part of its file's name.
     pub name: String,
     /// Measured time, after warm-up.
     pub duration: Nanos,
-    /// Time before it whose frames are marked.
+    /// Time before the measured time; its frames are marked as warm-up.
     pub warmup: Nanos,
-    /// Seeds every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
     /// Real or virtual time.
     pub clock: ClockKind,
@@ -40,10 +40,10 @@ pub struct Scenario {
     pub release: Release,
     /// What is measured before the tenants run together.
     pub baseline: Baseline,
-    /// Each tenant alone, every pair and all, under several ways of sharing; none where it is not asked for.
+    /// Each tenant alone, every pair and all together, under several sharing modes; none if not requested.
     #[serde(default)]
     pub matrix: Option<Matrix>,
-    /// One tenant at several rates; none where it is not asked for.
+    /// One tenant at several rates; none if not requested.
     #[serde(default)]
     pub sweep: Option<Sweep>,
     /// Sampling beside the tenants.
@@ -53,22 +53,22 @@ pub struct Scenario {
     pub clocks: Clocks,
     /// How the `sim` backend's tenants slow each other down: with `k` busy, each runs `1 + contention × (k − 1)` times slower.
     pub sim_contention: f64,
-    /// A frame that the device holds for longer ends its tenant.
+    /// Time limit (`watchdog`): a frame that the device holds for longer ends its tenant.
     #[serde(default = "default_watchdog")]
     pub watchdog: Nanos,
-    /// Promises that the exit code reports on.
+    /// The expectations that the exit code reports on.
     pub expect: Vec<String>,
     /// The tenants, in the order of the file; a record names one by its index here.
     pub tenants: Vec<Tenant>,
 }
 
-/// Long after any deadline, and soon enough that nobody thinks the program hangs.
+/// Default of the watchdog: far beyond any deadline, and short enough that nobody thinks the program hangs.
 pub const fn default_watchdog() -> Nanos {
     Nanos::from_secs(10)
 }
 
 impl Scenario {
-    /// One in which nothing runs: no tenants, no time, no promises.
+    /// An empty scenario: no tenants, no time, no expectations.
     pub fn empty(name: &str) -> Self {
         Scenario {
             name: name.to_owned(),
@@ -94,7 +94,7 @@ impl Scenario {
         }
     }
 
-    /// The ways of sharing that its phases go through, its own first.
+    /// The sharing modes that its phases use, its own first.
     pub fn ways_of_sharing(&self) -> Vec<Sharing> {
         let mut ways = vec![self.sharing];
         for way in self.matrix.iter().flat_map(|matrix| &matrix.sharing) {
@@ -116,7 +116,7 @@ pub enum ClockKind {
     Virtual,
 }
 
-/// Ways of sharing one device.
+/// Modes of sharing one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "defined in docs/scenarios.md")]
 pub enum Sharing {
@@ -131,15 +131,15 @@ pub enum Sharing {
     Processes,
 }
 
-/// Whether tenants in processes of their own share the GPU through NVIDIA's Multi-Process Service.
+/// Whether tenants in their own processes share the GPU through NVIDIA's Multi-Process Service (MPS).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mps {
-    /// Where its daemon runs; time-sliced elsewhere.
+    /// MPS if its daemon runs, else time slicing.
     #[default]
     Auto,
-    /// Without its daemon the run does not start.
+    /// MPS; without its daemon the run does not start.
     Required,
-    /// Time-sliced, with a daemon or without.
+    /// Time slicing, even if the daemon runs.
     Off,
 }
 
@@ -149,21 +149,21 @@ pub enum Release {
     /// Sleep on an absolute timer.
     #[default]
     Sleep,
-    /// Sleep, then burn the last stretch: more punctual, and costs the processor.
+    /// Sleep, then spin for the last stretch: more precise, at the cost of processor time.
     Spin,
 }
 
-/// What is done with the machine's clocks while a run goes on.
+/// What is done with the machine's clocks during a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Clocks {
-    /// Clocks stay as they are found.
+    /// Clocks are left as they are.
     #[default]
     AsIs,
-    /// They are held at their highest, and given back afterwards. It takes root.
+    /// Clocks are locked at their maximum, and restored afterwards. Needs root.
     Max,
 }
 
-/// What is measured first.
+/// What is measured before the tenants run together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
     /// How long to sample idle power.
@@ -172,18 +172,18 @@ pub struct Baseline {
     pub alone: bool,
 }
 
-/// Each tenant alone, every pair and all together: how much each slows each other down.
+/// Each tenant alone, every pair and all together: how much each slows down each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Matrix {
-    /// Under which ways of sharing; the scenario's own is the first.
+    /// The sharing modes; the scenario's own comes first.
     pub sharing: Vec<Sharing>,
-    /// Tenants that are one detector under several inputs, a list for each detector: they make no pairs among
-    /// themselves, and the effects of their inputs are told.
+    /// Tenants that are one detector with several inputs, a list for each detector: they form no pairs among
+    /// themselves, and the effects of their inputs are reported.
     pub inputs: Vec<Vec<String>>,
 }
 
 impl Matrix {
-    /// Under these ways of sharing, without choices of input.
+    /// A matrix under these sharing modes, without crossed inputs.
     pub fn of(sharing: Vec<Sharing>) -> Matrix {
         Matrix {
             sharing,

@@ -9,15 +9,15 @@ use crate::units::Nanos;
 /// below 1 spaces the bursts out, so that over a few milliseconds the load is steady.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stress {
-    /// What it loads: one resource of the machine.
+    /// The resource that it loads.
     pub resource: Resource,
-    /// Part of what the resource does alone, above 0 and at most 1.
+    /// Share of what the resource does alone, above 0 and at most 1.
     pub level: f64,
     /// How long one burst takes alone.
     pub burst: Nanos,
 }
 
-/// What a stressor loads.
+/// The resources that a stressor can load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resource {
     /// The GPU's multiprocessors, with arithmetic.
@@ -35,7 +35,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// Whether it is the GPU's.
+    /// Whether it is a resource of the GPU.
     pub fn is_on_gpu(self) -> bool {
         !matches!(self, Resource::HostCpu | Resource::HostMemory)
     }

@@ -12,23 +12,23 @@ use crate::units::Nanos;
 /// One detector fed by one source under one arrival process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tenant {
-    /// Unique in the scenario.
+    /// Name of the tenant, unique in the scenario.
     pub name: String,
-    /// What it runs; none for tenants that only simulate.
+    /// The detector that it runs; none for tenants that only simulate.
     pub detector: Option<DetectorRef>,
     /// What executes its networks.
     pub backend: BackendChoice,
-    /// Why that backend, where `Auto` chose.
+    /// Why `Auto` chose that backend; none if the backend was given.
     pub backend_reason: Option<String>,
     /// Where its frames come from.
     pub source: SourceSpec,
-    /// When they are due.
+    /// When its frames are due.
     pub arrival: Arrival,
-    /// The promise: response time at most this.
+    /// Deadline for the response time, if any.
     pub deadline: Option<Nanos>,
     /// What happens when frames come faster than they are served.
     pub overload: Overload,
-    /// Larger is more urgent.
+    /// Priority; larger is more urgent.
     pub priority: i32,
     /// Frames in flight; 1 is the serial pipeline.
     pub depth: usize,
@@ -95,7 +95,7 @@ pub enum BackendChoice {
     },
     /// Microsoft's ONNX Runtime, from a library that is found at run time.
     OnnxRuntime {
-        /// On the GPU or the processor.
+        /// Whether it runs on the GPU or the processor.
         provider: Provider,
         /// Threads for one inference on the processor.
         threads: usize,
@@ -104,12 +104,12 @@ pub enum BackendChoice {
     Stress(Stress),
     /// A seeded latency model.
     Sim(LatencyModel),
-    /// Returns at once, with no detection: what jetlag itself costs.
+    /// A backend that returns at once without a detection; it measures jetlag's own cost.
     Null,
 }
 
 impl BackendChoice {
-    /// What a run file calls it.
+    /// Its name in run files.
     pub fn name(&self) -> &'static str {
         match self {
             BackendChoice::Cpu { .. } => "cpu",
@@ -165,11 +165,11 @@ pub enum LatencyModel {
     },
     /// One of two values.
     Bimodal {
-        /// What most frames take.
+        /// Time of most frames.
         fast: Nanos,
-        /// What the slow share of them takes.
+        /// Time of the slow frames.
         slow: Nanos,
-        /// Share of frames, 0..=1, that take the other.
+        /// Share of slow frames, from 0 to 1.
         slow_share: f64,
     },
     /// A list, used in order and again from its start.
@@ -179,11 +179,11 @@ pub enum LatencyModel {
 /// When frames are due.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrival {
-    /// The next as soon as there is room: released = started, no queueing is seen.
+    /// A closed loop: the next frame as soon as there is room, so released = started and no queueing shows.
     Closed,
     /// Every `1/hz`, from `phase` on, each moved by a uniform ±`jitter`.
     Periodic {
-        /// Releases a second.
+        /// Releases per second.
         hz: f64,
         /// Offset of the first release from the common epoch.
         phase: Nanos,
@@ -197,7 +197,7 @@ pub enum Arrival {
     },
     /// At the source's capture times.
     Replay {
-        /// 2.0 is twice as fast.
+        /// Speed of the replay; 2.0 is twice as fast.
         speed: f64,
     },
 }
@@ -205,17 +205,17 @@ pub enum Arrival {
 /// What happens when frames come faster than they are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Overload {
-    /// Wait in line; when `capacity` wait already, the newest is dropped and a finding says so.
+    /// Wait in a queue; if `capacity` frames wait already, the newest is dropped and a finding says so.
     Queue {
         /// Frames that may wait.
         capacity: usize,
     },
-    /// The frame that has waited longest goes.
+    /// Drop the frame that has waited longest.
     DropOldest {
         /// Frames that may wait.
         queue: usize,
     },
-    /// The frame that comes last goes.
+    /// Drop the newest frame.
     DropNewest {
         /// Frames that may wait.
         queue: usize,

@@ -1,25 +1,25 @@
-//! Energy divided among tenants: each line of the whole goes to the tenants that used what it feeds.
+//! Divides energy among tenants: the energy of each power line goes to the tenants that used what the line feeds.
 //!
-//! A sensor knows no tenants, so wherever several used what it measures this is an attribution. Energy of what no
-//! tenant used is charged to none. Definitions are in docs/measurement.md.
+//! A sensor cannot tell tenants apart, so where several used what it measures, their shares are an attribution and
+//! not a measurement. Energy that no tenant used is charged to none. Definitions are in docs/measurement.md.
 
 use super::stats::six_decimals;
 use super::summary::{Energy, EnergySummary};
 use super::tenant::{Measured, Used};
 use crate::record::Device;
 
-/// What lines of power feed.
+/// What a power line feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Feeds {
-    /// All of a board: its processors, its GPU and what is around them.
+    /// The whole board: processors, GPU and everything around them.
     Module,
-    /// GPUs alone.
+    /// Only GPUs, such as NVML's power of a card.
     Gpus,
-    /// Processors alone.
+    /// Only processors, such as RAPL's package power.
     Processors,
 }
 
-/// The lines of the whole that feed the same.
+/// The lines of the total that feed the same parts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) feeds: Feeds,
@@ -27,7 +27,7 @@ pub(super) struct Part {
     pub(super) above_idle_mj: Option<f64>,
     /// Half of the 95 % interval of `mj`.
     pub(super) half_mj: Option<f64>,
-    /// Half of that of `above_idle_mj`: what the baseline may be off by is in it.
+    /// Half of the 95 % interval of `above_idle_mj`; it includes the error of the idle baseline.
     pub(super) above_idle_half_mj: Option<f64>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn attribute(energy: &mut EnergySummary, parts: &[Part], tenants: &mu
         };
         let total: f64 = charged.iter().map(|(part, share, _)| part.mj * share).sum();
         let per_frame = |mj: f64| six_decimals(mj / frames);
-        // What the parts' sensors are off by may go the same way: it is added up.
+        // The errors of the parts' sensors may have the same sign, so they are added up.
         let half = sum(&|part| part.half_mj);
         summary.energy_mj_per_frame = Some(Energy {
             total: per_frame(total),
@@ -91,7 +91,7 @@ pub(super) fn attribute(energy: &mut EnergySummary, parts: &[Part], tenants: &mu
     };
 }
 
-/// What part of a line each tenant is charged with; nothing where none used what it feeds.
+/// The share of a line that each tenant is charged with; none where no tenant used what it feeds.
 fn shares(feeds: Feeds, tenants: &[(Device, Used)]) -> Vec<f64> {
     let weigh = |weight: &dyn Fn(Device, Used) -> i128| -> Option<Vec<f64>> {
         let weights: Vec<i128> = tenants
@@ -106,7 +106,7 @@ fn shares(feeds: Feeds, tenants: &[(Device, Used)]) -> Vec<f64> {
     };
     let found = match feeds {
         Feeds::Gpus => compute_of(&Device::is_gpu),
-        // A simulated tenant takes nothing of its own: beside one that executes it is charged with nothing.
+        // A simulated tenant draws no power of its own: next to one that executes, it is charged with nothing.
         Feeds::Module => compute_of(&|device| device != Device::None).or_else(|| compute_of(&|_| true)),
         Feeds::Processors => weigh(&|device, used| match device {
             Device::Host => used.compute + used.around,

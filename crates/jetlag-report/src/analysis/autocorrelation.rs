@@ -1,25 +1,26 @@
-//! How much consecutive frames repeat each other, and what a sample is worth because of it.
+//! Autocorrelation of consecutive frames, and the effective sample size that follows from it.
 //!
-//! The interval of a quantile q rests on how many frames do not exceed q. Where frames are independent that number
-//! is binomial; where slow frames follow slow frames it varies more, by the factor
+//! The interval of a quantile q depends on the number of frames that do not exceed q. For independent frames that
+//! number is binomial; if slow frames follow slow frames, its variance is larger by the factor
 //!
 //! > τ = 1 + 2 Σ ρ(k), k = 1, 2, …
 //!
-//! with ρ(k) the autocorrelation at lag k of "this frame does not exceed q". So n frames say as much of q as n ÷ τ
-//! independent ones. ρ is taken of the indicator and not of the latencies, because the tail of a series may come in
-//! bursts where its middle does not, and the other way round; and because an indicator has all its moments.
+//! the autocorrelation time, with ρ(k) the autocorrelation at lag k of the indicator "this frame does not exceed q".
+//! So n frames have an effective sample size of n ÷ τ. ρ is computed from the indicator and not from the latencies,
+//! because the tail of a series may come in bursts where its middle does not, and the other way round; and because an
+//! indicator has all its moments.
 //!
 //! The sum ends where C. J. Geyer's initial monotone sequence ends ("Practical Markov Chain Monte Carlo",
-//! *Statistical Science* 7, 1992, section 3.3): ρ(2j) + ρ(2j+1) is added while it is above zero, and never counted
-//! larger than the one before. The data choose how many lags that takes; nothing has to be set.
+//! *Statistical Science* 7, 1992, section 3.3): ρ(2j) + ρ(2j+1) is added as long as it is positive, and never more
+//! than the one before. The data decide how many lags that takes; there is nothing to tune.
 //!
-//! τ is estimated, and a short run knows it badly: see [`Correlation::error`].
+//! τ is an estimate, and imprecise in a short run: see [`Correlation::error`].
 
-/// Lags looked at. Whoever is correlated over more frames than these has an effective sample of next to nothing,
-/// and a finding of `steady` says why.
+/// Largest lag. A series that is correlated over more frames than this has almost no effective sample, and a finding
+/// of `steady` says why.
 const MOST_LAGS: usize = 4096;
 
-/// How "does not exceed `at_most`" repeats itself within each of these runs, all of one kind.
+/// Autocorrelation time of "does not exceed `at_most`" within these runs of the same kind.
 pub(super) fn correlation(runs: &[&[i64]], at_most: i64) -> Correlation {
     let bits = runs
         .iter()
@@ -27,35 +28,35 @@ pub(super) fn correlation(runs: &[&[i64]], at_most: i64) -> Correlation {
     of_bits(&bits.collect::<Vec<Bits>>())
 }
 
-/// The same of events that happen or do not.
+/// The same for events that happen or do not.
 pub(super) fn correlation_of_events(runs: &[Vec<bool>]) -> Correlation {
     let bits = runs.iter().map(|run| Bits::new(run.iter().copied()));
     of_bits(&bits.collect::<Vec<Bits>>())
 }
 
-/// τ as a run shows it.
+/// An estimate of τ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Correlation {
     /// The estimate of τ, at least 1.
     pub(super) time: f64,
-    /// Its standard error, as a share of it.
+    /// Its relative standard error.
     pub(super) error: f64,
 }
 
 impl Correlation {
-    /// Of values that are taken as independent.
+    /// For values that are taken as independent.
     pub(super) const NONE: Correlation = Correlation {
         time: 1.0,
         error: 0.0,
     };
-    /// Standard errors that the true τ may be away from its estimate.
+    /// Standard errors between the estimate of τ and its bounds.
     const ERRORS: f64 = 2.0;
 
     /// `lags` were added up over `n` values, of which the share `tail` is on the rarer side.
     ///
-    /// The first part is A. D. Sokal's ("Monte Carlo Methods in Statistical Mechanics", 1989, section 3) for a normal
-    /// series. The second is that of bursts: n·tail ÷ τ of them were seen, and what is counted is uncertain by one
-    /// over the root of the count.
+    /// The first part is A. D. Sokal's error of τ for a normal series ("Monte Carlo Methods in Statistical
+    /// Mechanics", 1989, section 3). The second comes from the number of bursts: n·tail ÷ τ of them were seen, and a
+    /// count has a relative error of one over its root.
     fn new(time: f64, lags: usize, n: f64, tail: f64) -> Correlation {
         let lagged = 2.0 * (2.0 * lags as f64 + 1.0) / n;
         Correlation {
@@ -64,25 +65,26 @@ impl Correlation {
         }
     }
 
-    /// As little as τ may be.
+    /// Lower bound of τ, two standard errors down.
     pub(super) fn least(self) -> f64 {
         self.time / (1.0 + Self::ERRORS * self.error)
     }
 
-    /// As much as τ may be: its estimate and two standard errors.
+    /// Upper bound of τ: the estimate plus two standard errors.
     pub(super) fn most(self) -> f64 {
         self.time * (1.0 + Self::ERRORS * self.error)
     }
 
-    /// As much as τ may be, where what is shown hangs on it: the τ whose estimate would come out two standard errors too low to be
-    /// this one. Of runs that are alike, those that underestimate τ are the ones that show a quantile, so the errors count
-    /// at the size that they have there. Where the estimate is hardly better than its error: ten times as much.
+    /// Upper bound of τ if the decision to show a quantile depends on the estimate: the τ whose estimate would be
+    /// this one if it came out two standard errors too low. Among similar runs, those that underestimate τ are the
+    /// ones that show the quantile, so the error is taken at the size that it has for the true τ. If the relative
+    /// error is large, the bound is ten times the estimate.
     pub(super) fn most_where_chosen(self) -> f64 {
         self.time / (1.0 - Self::ERRORS * self.error).max(0.1)
     }
 }
 
-/// The correlation of each value with the one after it; `None` below three values, or where all are equal.
+/// The correlation of each value with the next one; `None` below three values, or if all are equal.
 pub(super) fn with_the_next(in_order: &[i64]) -> Option<f64> {
     let n = in_order.len();
     if n < 3 {
@@ -98,7 +100,7 @@ pub(super) fn with_the_next(in_order: &[i64]) -> Option<f64> {
     (squares > 0.0).then(|| products / squares)
 }
 
-/// Events of a series, a bit each: products of indicators are then counts of bits, 64 at a time.
+/// Events of a series, one bit each: sums of products of indicators are then bit counts, 64 at a time.
 struct Bits {
     words: Vec<u64>,
     len: usize,
@@ -131,7 +133,7 @@ impl Bits {
             .is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
-    /// How often an event is followed by another `lag` places later.
+    /// How often an event is followed by another one `lag` positions later.
     fn pairs(&self, lag: usize) -> u32 {
         let (skip, shift) = (lag / 64, lag % 64);
         let later = &self.words[skip.min(self.words.len())..];
@@ -157,16 +159,16 @@ impl Bits {
     }
 }
 
-/// Sums of products of a run's deviations, lag after lag.
+/// Sums of products of a run's deviations, lag by lag.
 struct Products<'a> {
     bits: &'a Bits,
-    /// Events among the first and the last `lag` places, kept up as the lag grows.
+    /// Events among the first and the last `lag` positions, updated as the lag grows.
     head: f64,
     tail: f64,
 }
 
 impl Products<'_> {
-    /// At this lag; to be asked for 1, 2, 3, ….
+    /// The sum at this lag; must be called with 1, 2, 3, ….
     fn at(&mut self, lag: usize) -> f64 {
         let (bits, len) = (self.bits, self.bits.len);
         if lag >= len {

@@ -1,12 +1,12 @@
-//! The binomial distribution, exactly: what sample sizes and order-statistic intervals rest on.
+//! The exact binomial distribution, from which sample sizes and the intervals of order statistics are computed.
 //!
-//! Probabilities are built outwards from the mode by the ratio of neighbours and normalised by their own
-//! sum, so no factorial, no gamma function and no normal approximation is needed, at any sample size.
-//! Terms below 10⁻²⁰ of the mode are left out; what remains is right to about 10⁻¹³.
+//! Probabilities are computed outwards from the mode, by the ratio of neighbours, and normalised by their own sum.
+//! This needs no factorial, no gamma function and no normal approximation at any sample size. Terms below 10⁻²⁰ of
+//! the mode are left out; the remaining relative error is about 10⁻¹³.
 
 /// The number of successes in `n` independent trials.
 pub(super) struct Binomial {
-    /// Successes at `below[0]`.
+    /// The number of successes to which `below[0]` belongs.
     first: u64,
     /// `below[i]` is the probability of fewer than `first + i` successes.
     below: Vec<f64>,
@@ -61,8 +61,8 @@ impl Binomial {
     }
 }
 
-/// Whether `hits` of `n` are more than a true share of `share` would give in all but one of a hundred
-/// samples: evidence that the share is exceeded, rather than the luck of a short run.
+/// Whether `hits` of `n` exceed what a true share of `share` would give in 99 of 100 samples: evidence that the share
+/// is exceeded, and not just chance in a short run.
 pub(super) fn exceeds_share(hits: u64, n: u64, share: f64) -> bool {
     1.0 - Binomial::new(n, share).below(hits) < 0.01
 }

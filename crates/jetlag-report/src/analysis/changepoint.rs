@@ -1,22 +1,22 @@
-//! Where the level of a series changes for good.
+//! Finds the points where the level of a series changes permanently.
 //!
-//! [`levels`] finds the division into stretches of constant level that explains the series best for its number of
+//! [`levels`] finds the segmentation into stretches of constant level that fits the series best for its number of
 //! stretches: optimal partitioning with pruning, PELT (R. Killick, P. Fearnhead and I. A. Eckley, "Optimal Detection
 //! of Changepoints With a Linear Computational Cost", *JASA* 107, 2012). Its cost is squared deviation, over values
-//! that the caller has made robust (medians of many frames each).
+//! that the caller has made robust (each is the median of many frames).
 //!
-//! Latencies are correlated, and correlated noise looks like many small changes. So deviations are measured by the
-//! long-run deviation of the noise: its correlation φ and its scale are estimated from differences over one and two
-//! places, which hardly see a change of level, as S. Chakar et al. do ("A robust approach for estimating
-//! change-points in the mean of an AR(1) process", *Bernoulli* 23, 2017).
+//! Latencies are autocorrelated, and autocorrelated noise looks like many small changes. So deviations are measured
+//! in units of the noise's long-run standard deviation: its correlation φ and its scale are estimated from
+//! differences over one and two positions, which a change of level hardly affects, as S. Chakar et al. do ("A robust
+//! approach for estimating change-points in the mean of an AR(1) process", *Bernoulli* 23, 2017).
 
-/// Shortest stretch, in values.
+/// Length of the shortest stretch, in values.
 pub(super) const SHORTEST: usize = 5;
-/// The price of a change, times the logarithm of the length: twice that of Schwarz's criterion for a level and a
-/// place, so that noise buys a change in about one run of a thousand (a test counts them).
+/// The penalty for a change, in units of the logarithm of the length: twice that of Schwarz's criterion for a level
+/// and a position, so that noise alone gives a change in about one run of a thousand (a test counts them).
 pub(super) const PRICE: f64 = 6.0;
 
-/// First places of all stretches but the first; empty where the level never changes.
+/// Start positions of all stretches but the first; empty where the level never changes.
 pub(super) fn levels(values: &[f64]) -> Vec<usize> {
     let n = values.len();
     let price = price(values);
@@ -36,7 +36,8 @@ pub(super) fn levels(values: &[f64]) -> Vec<usize> {
         if let Some(&(cost, start)) = costs.iter().min_by(|a, b| a.0.total_cmp(&b.0)) {
             best[end] = (cost + price, start);
         }
-        // What is dearer now than the best with another change can never become the best.
+        // A candidate that costs more than the best one plus another change can never become the best (PELT's
+        // pruning).
         let limit = best[end].0;
         starts = costs
             .into_iter()
@@ -59,12 +60,12 @@ pub(super) fn levels(values: &[f64]) -> Vec<usize> {
     changes
 }
 
-/// What a change must save in squared deviations.
+/// By how much a change must reduce the squared deviations.
 fn price(values: &[f64]) -> f64 {
     PRICE * (values.len().max(1) as f64).ln() * noise(values).powi(2)
 }
 
-/// The deviation of the noise as its sum over many places shows it: σ √((1 + φ) ÷ (1 − φ)).
+/// The long-run standard deviation of the noise: σ √((1 + φ) ÷ (1 − φ)).
 fn noise(values: &[f64]) -> f64 {
     let (one, two) = (step_variance(values, 1), step_variance(values, 2));
     if one <= 0.0 {
@@ -76,8 +77,9 @@ fn noise(values: &[f64]) -> f64 {
     (variance * (1.0 + phi) / (1.0 - phi)).sqrt()
 }
 
-/// Variance of the steps over `lag` places, where steps beyond four deviations count as four: those are the changes
-/// themselves. Medians alone would be more robust still, and too coarse for φ in a hundred values.
+/// Variance of the differences over `lag` positions, with differences beyond four standard deviations counted as four:
+/// those are the changes themselves. Medians alone would be more robust still, but too coarse to estimate φ from a
+/// hundred values.
 fn step_variance(values: &[f64], lag: usize) -> f64 {
     let steps = || {
         values
@@ -90,9 +92,9 @@ fn step_variance(values: &[f64], lag: usize) -> f64 {
     let Some(middle) = median(&mut sorted) else {
         return 0.0;
     };
-    // A normal value is within 0.6745 deviations as often as not.
+    // Half of normal values are within 0.6745 standard deviations.
     let limit = match 4.0 * middle / 0.674_489_75 {
-        // More than half of the steps are none at all: what there is of others is the scatter.
+        // More than half of the differences are zero: use the scatter of the others.
         limit if limit <= 0.0 => f64::INFINITY,
         limit => limit,
     };
@@ -113,7 +115,7 @@ pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// Sums from which the cost of any stretch is two differences.
+/// Prefix sums: the cost of any stretch is the difference of two of them.
 pub(super) struct Sums {
     centre: f64,
     values: Vec<f64>,
@@ -122,7 +124,7 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn new(values: &[f64]) -> Self {
-        // Around the middle, what is subtracted later is small.
+        // Values are taken relative to the median, so that the later subtraction loses no precision.
         let centre = values.iter().sum::<f64>() / values.len() as f64;
         let running = |of: fn(f64) -> f64| {
             let mut sum = 0.0;

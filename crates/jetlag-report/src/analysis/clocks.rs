@@ -1,7 +1,7 @@
-//! Clocks that moved or fell while tenants executed on what they drive.
+//! Finds clocks that moved or fell while tenants executed on the unit that they drive.
 //!
-//! GPUs and their memory count where a tenant used one, processors where a tenant executed on them: elsewhere a governor
-//! may do as it likes.
+//! The clocks of GPUs and their memory count only where a tenant used the GPU, those of processors only where a
+//! tenant executed on them. What a governor does with other clocks does not matter.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::track::{Track, Tracks};
 use crate::record::{Device, Part, Quantity};
 use crate::units::Stamp;
 
-/// By how much a clock may move.
+/// Largest movement of a clock that is not a finding.
 const CLOCK_SHARE: f64 = 0.05;
 
-/// What tenants executed on.
+/// The devices that tenants executed on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
     pub(super) gpu: bool,
@@ -30,7 +30,7 @@ impl Used {
     }
 }
 
-/// A limit for each clock that did not stay.
+/// A finding for each clock that moved or fell.
 pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Limit> {
     let mut limits = Vec::new();
     if used.gpu {
@@ -47,7 +47,7 @@ pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec
     limits
 }
 
-/// Whose clock a signal is; none where it is not of a GPU.
+/// The unit whose clock a signal is; none if it is not a GPU's clock.
 fn of_gpu(track: &Track) -> Option<ClockOf> {
     match (track.quantity(), track.part()) {
         (Quantity::Clock, Part::Gpu(number)) => Some(ClockOf::Gpu(number)),
@@ -57,9 +57,9 @@ fn of_gpu(track: &Track) -> Option<ClockOf> {
     }
 }
 
-/// The highest of all processors' clocks at each reading: what has work runs at that, and what idles falls.
+/// The highest clock of all processors at each reading: a busy processor runs at it, an idle one falls below it.
 fn of_processors(tracks: &Tracks, window: (Stamp, Stamp)) -> Vec<f64> {
-    // By source: two that read the same clocks do so at moments of their own, and not always all of them.
+    // Grouped by source: two sources that read the same clocks do so at different times, and not always all of them.
     let mut highest: BTreeMap<&str, BTreeMap<Stamp, f64>> = BTreeMap::new();
     for track in tracks.iter().filter(|track| track.is_processor_clock()) {
         let of_source = highest.entry(track.signal.source.as_str()).or_default();
@@ -75,9 +75,9 @@ fn of_processors(tracks: &Tracks, window: (Stamp, Stamp)) -> Vec<f64> {
     longest.into_values().collect()
 }
 
-/// What a clock's readings, in order, say.
+/// What a clock's readings, in order of time, show.
 fn judged(of: ClockOf, values: &[f64]) -> Option<Limit> {
-    // Zero is what is switched off between frames, and no clock.
+    // Zero is a unit that is switched off between frames, and not a clock.
     let running: Vec<f64> = values.iter().copied().filter(|mhz| *mhz > 0.0).collect();
     let (low, high) = (
         running.iter().copied().reduce(f64::min)?,

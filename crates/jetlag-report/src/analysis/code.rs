@@ -1,4 +1,4 @@
-//! The codes of all findings that the analysis makes: what programs tell them apart by.
+//! The codes of all findings that the analysis makes; programs tell findings apart by them.
 
 /// A finding's code. Findings that the run itself recorded have others besides (docs/measurement.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
-//! Whether the machine stayed the same while it was measured: throttling, clocks, power mode, temperature.
+//! Checks whether the machine's state stayed the same during the measurement: throttling, clocks, power mode,
+//! temperature.
 //!
-//! One small rule a finding, over the readings of the measured window. Thresholds are in docs/measurement.md.
+//! One small rule per finding, over the readings of the measured window. Thresholds are in docs/measurement.md.
 
 use super::clocks::{self, Used};
 use super::limit::{Guard, Limit, MachineLimit, SlowedBy};
@@ -12,16 +13,16 @@ use crate::units::{Nanos, Stamp};
 const THERMAL: u64 = 0x20 | 0x40;
 const POWER: u64 = 0x04 | 0x80;
 const HARDWARE: u64 = 0x08;
-/// Share of readings from which a limit of power is said; one of temperature always is.
+/// Share of readings from which power limiting is a finding; thermal throttling always is.
 const LIMITED_SHARE: f64 = 0.01;
 /// How much a temperature may rise over the window, and over its last half, in °C.
 const RISE_C: (f64, f64) = (3.0, 1.0);
 /// How much a fan's drive may rise over the last half, in percent.
 const RISE_FAN: f64 = 5.0;
 
-/// Everything that the readings of a window say against it, on what tenants executed on.
+/// Every finding about the machine's state in the window, for the devices that tenants executed on.
 pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec<Limit> {
-    // What slows a board down without any temperature or load that would tell comes first.
+    // First what slows a board down without a sign in temperature or load.
     let mut limits: Vec<MachineLimit> = tracks
         .iter()
         .filter_map(|track| over_current_events(track, window))
@@ -40,13 +41,13 @@ pub(super) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used: Used) -> Vec
     limits
 }
 
-/// The programs that took most of the processors in a window, with the mean of each in processors.
+/// The programs that used most processor time in a window, with their means in processors.
 pub(super) fn busiest(tracks: &Tracks, (from, to): (Stamp, Stamp)) -> Vec<(String, f64)> {
     let of_programs = tracks.iter().filter(|track| track.part() == Part::Program);
     let mut programs: Vec<(String, f64)> = of_programs
         .filter_map(|track| {
             let sum: f64 = track.within((from, to)).iter().map(|p| p.value).sum();
-            // A program is recorded only while it is busy: its readings are of one period each.
+            // A program is recorded only while it is busy: each of its readings covers one period.
             let period = track.signal.period.unwrap_or(Nanos::from_secs(2)).as_secs_f64();
             let seconds = (to - from).as_secs_f64().max(period);
             (sum > 0.0).then(|| (track.signal.signal.clone(), sum * period / seconds / 100.0))
@@ -57,13 +58,13 @@ pub(super) fn busiest(tracks: &Tracks, (from, to): (Stamp, Stamp)) -> Vec<(Strin
     programs
 }
 
-/// Share of readings that fulfil something.
+/// Share of readings that meet a condition.
 fn share(points: &[Point], fulfils: impl Fn(f64) -> bool) -> f64 {
     let count = points.iter().filter(|point| fulfils(point.value)).count();
     count as f64 / points.len().max(1) as f64
 }
 
-/// Whether a signal tells that something was slowed down.
+/// Whether a signal shows throttling.
 pub(super) fn tells_throttling(track: &Track) -> bool {
     matches!(
         track.quantity(),
@@ -71,7 +72,7 @@ pub(super) fn tells_throttling(track: &Track) -> bool {
     )
 }
 
-/// Whether a reading of such a signal says that it was.
+/// Whether a reading of such a signal means that it was throttled.
 pub(super) fn is_throttled(track: &Track, value: f64) -> bool {
     match track.quantity() == Quantity::ThrottleReasons {
         true => value as u64 & (THERMAL | POWER | HARDWARE) != 0,
@@ -98,7 +99,7 @@ fn throttled(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     Some(MachineLimit::Throttled { gpu, by, share })
 }
 
-/// What a cooling device slowed down, and in which share of the readings.
+/// What a cooling device throttled, and in what share of the readings.
 fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<(String, f64)> {
     if track.quantity() != Quantity::Slowdown {
         return None;
@@ -112,7 +113,7 @@ fn cooled(track: &Track, window: (Stamp, Stamp)) -> Option<(String, f64)> {
     (share > 0.0).then_some((part, share))
 }
 
-/// A processor has a device for each of its cores: they are told once, by the one that was used most.
+/// A processor has one cooling device per core: only the one that was used most is reported.
 fn add_cooled(limits: &mut Vec<MachineLimit>, name: String, used: f64) {
     let known = limits.iter_mut().find_map(|limit| match limit {
         MachineLimit::Cooled { part, share } if *part == name => Some(share),
@@ -137,7 +138,7 @@ fn over_current(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     (share > 0.0).then_some(MachineLimit::RailOverCurrent { rail, share })
 }
 
-/// Events of the guard that the board's firmware counts: it slows processors and GPU down at once, for a moment each.
+/// Events that the firmware's over-current guard counts: each throttles processors and GPU for a moment.
 fn over_current_events(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     let (Quantity::OverCurrentEvents, Part::Guard(guard)) = (track.quantity(), track.part()) else {
         return None;
@@ -154,8 +155,8 @@ fn over_current_events(track: &Track, window: (Stamp, Stamp)) -> Option<MachineL
     })
 }
 
-/// By how much a counter grew: from its last reading before a window, or the first in it, to the first after it, or the
-/// last in it. A counter that goes back was reset.
+/// The growth of a counter, from its last reading before the window (or the first in it) to the first after it (or the
+/// last in it). A counter that goes backwards was reset.
 fn counted(track: &Track, (from, to): (Stamp, Stamp)) -> Option<f64> {
     let points = track.points();
     let first = points.partition_point(|point| point.at <= from).max(1) - 1;
@@ -182,7 +183,7 @@ fn power_mode(track: &Track, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     Some(MachineLimit::PowerModeChanged { from, to })
 }
 
-/// The signal that rises most, if it had not settled.
+/// The temperature that rises most, if it had not settled.
 fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<MachineLimit> {
     let length = (window.1 - window.0).0;
     let quarter = |track: &Track, n: i64| -> Option<f64> {
@@ -348,7 +349,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].code, "over-current");
         assert!(
-            found[0].message.contains("27 times (2.7 a second)"),
+            found[0].message.contains("27 times (2.7 per second)"),
             "{}",
             found[0].message
         );
@@ -453,11 +454,11 @@ mod tests {
         };
         assert_eq!(
             said("cpufreq-cpu0_cooling", "state", 31),
-            ["The kernel slowed cpufreq-cpu0 down because of heat in 31 % of the readings."]
+            ["The kernel throttled cpufreq-cpu0 because of heat in 31 % of the readings."]
         );
         assert_eq!(
             said("VDD_IN_over_current", "flag", 7),
-            ["VDD_IN drew more current than its limit: the alarm was up in 7 % of the readings."]
+            ["VDD_IN drew more current than its limit: its alarm was active in 7 % of the readings."]
         );
         assert_eq!(
             said("power_mode", "id", 70),

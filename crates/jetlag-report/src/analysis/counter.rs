@@ -1,57 +1,57 @@
-//! Energy of a window by a counter, with the power of the same line beside it: pure arithmetic.
+//! Energy of a window from an energy counter and the power of the same line: pure arithmetic.
 //!
-//! A counter that is read as often as power is taken as it is. One that is read more seldom counts between its first
-//! and its last reading in the window, and power is integrated over the two edges. Definitions are in
+//! A counter that is read as often as power is used alone. One that is read less often gives the energy between its
+//! first and its last reading in the window, and power is integrated over the two ends. Definitions are in
 //! docs/measurement.md.
 
 use super::energy::{area, longest};
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
-/// A counter is read as often as power where its readings are at most this many times as far apart.
+/// A counter is read as often as power if its readings are at most this many times as far apart.
 const AS_OFTEN: i64 = 2;
-/// Of a normal distribution, this many standard deviations on either side hold 95 %.
+/// 95 % of a normal distribution are within this many standard deviations.
 const Z95: f64 = 1.96;
 
-/// What a counter, and power beside it, say of a window.
+/// What a counter and the power of the same line show for a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Counted {
-    /// An energy.
+    /// The energy that the counter measured.
     By(Metered),
-    /// It went back within the window: it was reset, or wrapped.
+    /// It went backwards within the window: it was reset, or it wrapped.
     WentBack,
     /// It did not move, though there was power.
     StoodStill,
-    /// Nothing that power alone would not say better.
+    /// Nothing that power alone would not show better.
     Unknown,
 }
 
 /// Energy of a window that was counted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Metered {
-    /// Energy, mJ.
+    /// Energy of the window, mJ.
     pub(super) mj: f64,
     /// Half of its 95 % interval, mJ.
     pub(super) half: f64,
-    /// By what share integrated power is off the counter, over the time that the counter counted.
+    /// Relative difference of integrated power from the counter, over the time that the counter covers.
     pub(super) power_off: Option<f64>,
 }
 
 /// The power of the same line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside<'a> {
-    /// Its readings.
+    /// Its power readings in order of time.
     pub(super) points: &'a [Point],
-    /// The usual time between two of them.
+    /// Usual time between two of these readings.
     pub(super) spacing: Nanos,
-    /// How long it may take until a change of the load is in a reading: the longest of refresh, window of the sensor's
-    /// mean and distance of readings.
+    /// How long a change of the load may take until a reading shows it: the longest of refresh interval, averaging
+    /// window and reading interval.
     pub(super) lag: Nanos,
-    /// The sensor's smallest difference, mW.
+    /// The sensor's resolution, mW.
     pub(super) step: f64,
 }
 
-/// Energy over a part of the window by power.
+/// Energy over a part of the window, integrated from power.
 struct Part {
     /// Where power was read, mJ.
     mj: f64,
@@ -73,13 +73,13 @@ pub(super) fn counted(
     }
     match with_edges(counter, power, window) {
         Some(found) => found,
-        // A line between readings far outside of the window says less than power within it.
+        // Interpolating between readings far outside of the window is worse than power within it.
         None if power.missing(window) <= longest(power.spacing) => Counted::Unknown,
         None => alone(counter, every, power, window),
     }
 }
 
-/// By the counter alone. Between two of its moves it says nothing of when what it counts was drawn.
+/// By the counter alone. Between two of its steps the counter does not show when energy was drawn.
 fn alone(counter: &[Point], every: Nanos, power: &Beside<'_>, (from, to): (Stamp, Stamp)) -> Counted {
     let mj = match growth(counter, (from, to)) {
         Growth::By(mj) if mj == 0.0 && power.is_on((from, to)) => return Counted::StoodStill,
@@ -139,8 +139,8 @@ fn with_edges(counter: &[Point], power: &Beside<'_>, (from, to): (Stamp, Stamp))
     }))
 }
 
-/// By what share of itself integrated power may miss the truth, where it is off the counter by this share of the counter:
-/// what shows too little shows less than it misses.
+/// The relative error of integrated power, from its difference relative to the counter: a value that is too small
+/// understates its own error.
 fn beyond(off: f64) -> f64 {
     off.abs().max((off / (1.0 + off).max(0.01)).abs())
 }
@@ -166,7 +166,7 @@ impl<'a> Beside<'a> {
         let mut last: Option<Point> = None;
         for point in within(self.points, (from - self.lag, to + self.lag)) {
             match last {
-                // Readings that are closer than renewals repeat each other.
+                // Readings that are closer than the refresh interval repeat the same value.
                 Some(before) if (point.at - before.at).0 < self.lag.0 - self.spacing.0 / 2 => {}
                 Some(before) => {
                     squares += (point.value - before.value).powi(2) / 2.0;
@@ -179,8 +179,8 @@ impl<'a> Beside<'a> {
         Z95 * stands_for * squares.sqrt() + self.step / 2.0 * seconds(from, to)
     }
 
-    /// By how much power may be off over a stretch, mJ: by the mean power that it was off most between two moves of the
-    /// counter, anywhere in the recording. Of what is off at random a shorter stretch is off by more, as the root of its length.
+    /// The possible error of power over a stretch, mJ: from the largest error of mean power between two steps of the
+    /// counter, anywhere in the recording. A random error is larger for a shorter stretch, by the root of its length.
     fn off_for_a_while(&self, counter: &[Point], stretch: Nanos) -> f64 {
         let stretch = stretch.as_secs_f64();
         let off = |pair: &[(Stamp, f64)]| -> Option<f64> {
@@ -194,13 +194,13 @@ impl<'a> Beside<'a> {
         moves(counter).windows(2).filter_map(off).fold(0.0, f64::max)
     }
 
-    /// By what share the mean power is off another; none where there is neither.
+    /// Relative difference of one mean power from another; none where both are zero.
     fn off(&self, mean_mw: f64, window: (Stamp, Stamp)) -> Option<f64> {
         let (area, covered) = area(self.points, self.spacing, window);
         (covered > Nanos::ZERO && mean_mw > 0.0).then(|| area / covered.0 as f64 / mean_mw - 1.0)
     }
 
-    /// For how long of a window power was not read.
+    /// How much of a window was not covered by power readings.
     fn missing(&self, (from, to): (Stamp, Stamp)) -> Nanos {
         to - from - area(self.points, self.spacing, (from, to)).1
     }
@@ -213,14 +213,14 @@ impl<'a> Beside<'a> {
             .map(|point| point.value)
     }
 
-    /// Whether most readings of a window show power.
+    /// Whether most power readings of a window are above zero.
     fn is_on(&self, window: (Stamp, Stamp)) -> bool {
         let readings = within(self.points, window);
         readings.iter().filter(|point| point.value > 0.0).count() * 2 > readings.len()
     }
 }
 
-/// The longest time in which a counter's readings were the same.
+/// The longest time for which a counter's readings did not change.
 fn stood_still(readings: &[Point]) -> Nanos {
     let runs = readings.chunk_by(|a, b| a.value == b.value);
     let length = |run: &[Point]| Some(run.last()?.at - run.first()?.at);
@@ -272,7 +272,7 @@ fn growth(points: &[Point], (from, to): (Stamp, Stamp)) -> Growth {
     }
 }
 
-/// The readings at which a counter was seen to have moved.
+/// The readings at which a counter had moved.
 fn moves(points: &[Point]) -> Vec<(Stamp, f64)> {
     let mut moves: Vec<(Stamp, f64)> = Vec::new();
     for point in points {

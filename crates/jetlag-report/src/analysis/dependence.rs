@@ -1,23 +1,24 @@
-//! What frames that repeat each other are worth to each quantile: one answer for a series, made of several.
+//! The autocorrelation time τ of a series for each quantile, from several indicators.
 //!
-//! In a queue slow frames come in bursts, and a run that by luck has no burst sees no correlation where it would
-//! matter most, at p99. The middle of the same run shows it: the backlog that makes bursts moves p50 and p75 all the
-//! time. So τ of a quantile is the largest of those of several indicators ("does not exceed p50, p75, p90, …"), of the
-//! middle for a quantile of the middle, of all up to p99 for the others.
+//! In a queue slow frames come in bursts, and a run that has no burst by chance shows no autocorrelation where it
+//! matters most, at p99. The middle of the same run shows it: the backlog that causes bursts moves p50 and p75 all
+//! the time. So τ of a quantile is the largest τ of several indicators ("does not exceed p50, p75, p90, …"): those of
+//! the middle for a quantile of the middle, all up to p99 for the others.
 //!
-//! τ is itself estimated (see [`Correlation`]). Where its lower end, two standard errors down, shows that frames repeat
-//! each other, its upper end counts ([`Correlation::most_where_chosen`] of the quantile's own indicator and of more central
-//! ones, [`Correlation::most`] of those further out); for the interval, and for whether the sample supports the quantile: n ÷ τ must
-//! be what the quantile needs, and at least [`Dependence::LEAST`], below which τ cannot be told. Where it does not,
-//! frames are independent as far as anybody can tell, and n must be what the quantile needs: noise in τ withholds
-//! nothing. Frames that wait for each other are never taken as independent, and their τ is at least what their line
-//! predicts ([`Waiting`]). `docs/measurement.md` has what intervals hold because of it.
+//! τ itself is an estimate (see [`Correlation`]). If its lower bound, two standard errors down, is above 1,
+//! autocorrelation is detected, and its upper bound is used ([`Correlation::most_where_chosen`] of the quantile's own
+//! indicator and of more central ones, [`Correlation::most`] of those further out): for the interval, and for whether
+//! the sample supports the quantile. The effective sample size n ÷ τ must then be what the quantile needs, and at
+//! least [`Dependence::LEAST`], below which τ cannot be estimated. If no autocorrelation is detected, n itself must
+//! be what the quantile needs: noise in τ withholds nothing. Frames that wait for each other are never taken as independent,
+//! and their τ is at least what their queue predicts ([`Waiting`]). `docs/measurement.md` has the coverage of the resulting
+//! intervals.
 
 use super::autocorrelation::{Correlation, correlation};
 use super::quantile::{Quantile, Wanting};
 use super::waiting::Waiting;
 
-/// Whose indicators are looked at.
+/// The quantiles whose indicators are used.
 const AT: [Quantile; 6] = [
     Quantile::P50,
     Quantile::P75,
@@ -27,26 +28,26 @@ const AT: [Quantile; 6] = [
     Quantile::P99_9,
 ];
 
-/// How much the frames of a series, of one run or of several, repeat each other.
+/// The autocorrelation of a series of frames, from one run or several.
 #[derive(Clone, Debug)]
 pub(super) struct Dependence {
-    /// At each of [`AT`].
+    /// The estimate for each quantile of [`AT`].
     at: [Correlation; AT.len()],
     waiting: Waiting,
 }
 
 impl Dependence {
-    /// Effective frames below which τ of frames that repeat each other is too uncertain: for a quantile of the middle,
+    /// Effective sample size below which τ of autocorrelated frames is too imprecise: for a quantile of the middle,
     /// and for the others.
     const LEAST: (u64, u64) = (64, 100);
 
-    /// Of values that are taken as independent.
+    /// For values that are taken as independent.
     pub(super) const NONE: Dependence = Dependence {
         at: [Correlation::NONE; AT.len()],
         waiting: Waiting::NONE,
     };
 
-    /// Of runs in order of time; `value_of` answers with the estimate of a quantile over all of them.
+    /// From runs in order of time; `value_of` returns the estimate of a quantile over all of them.
     pub(super) fn of(runs: &[&[i64]], value_of: impl Fn(Quantile) -> Option<i64>) -> Dependence {
         Dependence {
             at: AT.map(|quantile| {
@@ -56,12 +57,12 @@ impl Dependence {
         }
     }
 
-    /// The same of frames that stood in line like this.
+    /// The same for frames that waited in a line like this.
     pub(super) fn waiting(self, waiting: Waiting) -> Dependence {
         Dependence { waiting, ..self }
     }
 
-    /// τ to be used for a quantile, and whether frames are seen to repeat each other.
+    /// The τ to be used for a quantile, and whether frames are taken as autocorrelated.
     pub(super) fn inflation(&self, quantile: Quantile) -> (f64, bool) {
         let looked_at = match quantile {
             middle if middle <= Quantile::P75 => 3,
@@ -72,14 +73,14 @@ impl Dependence {
         if !self.waiting.dependent && !are_dependent(indicators) {
             return (largest(indicators, |known| known.time), false);
         }
-        // Few frames exceed a quantile further out than this one, so how they come together is known too badly to hang on.
+        // Few frames exceed a quantile further out than this one, so its τ is too imprecise to depend on.
         let central = AT.iter().take_while(|at| **at <= quantile).count();
         let (chosen, outer) = indicators.split_at(central.min(looked_at));
         let seen = largest(chosen, Correlation::most_where_chosen).max(largest(outer, Correlation::most));
         (seen.max(self.waiting.least(quantile)), true)
     }
 
-    /// The τ with which `n` frames support a quantile; else what it would take.
+    /// The τ with which `n` frames support a quantile; else the number of frames that it needs.
     pub(super) fn supports(&self, quantile: Quantile, n: u64) -> Result<f64, Wanting> {
         let (inflation, repeats) = self.inflation(quantile);
         let least = if quantile <= Quantile::P75 {
@@ -101,14 +102,14 @@ impl Dependence {
         })
     }
 
-    /// Independent frames that would say as much of a quantile as these `n` do.
+    /// The effective sample size of `n` frames for a quantile.
     pub(super) fn worth(&self, quantile: Quantile, n: u64) -> u64 {
         ((n as f64 / self.inflation(quantile).0) as u64).max(1)
     }
 }
 
-/// τ of a series of which several indicators are known: the largest upper end where frames are seen to repeat each
-/// other, else the largest estimate; and whether they are.
+/// τ of a series from several indicators: the largest upper bound if autocorrelation is detected, else the largest
+/// estimate; and whether it is detected.
 pub(super) fn of_several(indicators: &[Correlation]) -> (f64, bool) {
     if are_dependent(indicators) {
         (largest(indicators, Correlation::most), true)
@@ -117,7 +118,7 @@ pub(super) fn of_several(indicators: &[Correlation]) -> (f64, bool) {
     }
 }
 
-/// Whether one of these shows that frames repeat each other.
+/// Whether one of these detects autocorrelation.
 fn are_dependent(indicators: &[Correlation]) -> bool {
     indicators.iter().any(|known| known.least() > 1.0)
 }
@@ -127,7 +128,7 @@ fn largest(indicators: &[Correlation], time: impl Fn(Correlation) -> f64) -> f64
     indicators.iter().map(|&known| time(known)).fold(1.0, f64::max)
 }
 
-/// Rounded up to two digits: more would pretend that τ is known better than it is.
+/// Rounds up to two digits: more would suggest that τ is known precisely.
 pub(super) fn about(frames: f64) -> u64 {
     let unit = 10f64.powf((frames.max(1.0).log10().floor() - 1.0).max(0.0));
     ((frames / unit).ceil() * unit) as u64
@@ -156,12 +157,12 @@ mod tests {
         Poisson,
     }
 
-    /// Of mean 1.
+    /// Service times with mean 1.
     #[derive(Clone, Copy, Debug)]
     enum Service {
         Normal,
         LogNormal,
-        /// With σ 1.
+        /// A lognormal distribution with σ = 1.
         LogNormalWide,
         /// One in ten takes three times as long as the others.
         Bimodal,

@@ -1,7 +1,7 @@
-//! A tenant at several rates: how its response time changes with idle gaps, beside the clocks that were seen.
+//! One tenant at several rates: how its response time changes with idle gaps, next to the clocks that were sampled.
 //!
-//! Between frames that come seldom, clocks fall and caches cool; a closed loop never lets them. Each step of the sweep
-//! is a phase; whether the clocks explain the difference is left to the reader.
+//! While frames arrive seldom, clocks fall and caches cool; a closed loop never lets them. Each step of the sweep is
+//! a phase. Whether the clocks explain the difference is left to the reader.
 
 use super::interference::Phases;
 use super::stats::{six_decimals, stats};

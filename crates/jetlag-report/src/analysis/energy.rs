@@ -1,32 +1,32 @@
-//! From readings of power to energy: pure arithmetic on stamps and values.
+//! Integrates power readings to energy: pure arithmetic on timestamps and values.
 //!
-//! mW × s = mJ. What counters say is in `counter`, how far an energy may be off in `uncertainty`; which line is what, and
-//! what is added to what, is `power`'s affair; definitions are in docs/measurement.md.
+//! mW × s = mJ. `counter` handles energy counters, `uncertainty` the interval of an energy, and `power` decides which
+//! lines there are and which are added. Definitions are in docs/measurement.md.
 
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
-/// A gap is longer than this many times the usual distance of readings.
+/// A gap is a distance between readings of more than this many times the usual one.
 const GAP: f64 = 3.5;
-/// How many distances on either side say what is usual.
+/// How many distances on either side define the usual one.
 const AROUND: usize = 5;
 
 /// Power over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Integral {
-    /// Mean over the time that is covered, mW.
+    /// Mean over the covered time, mW.
     pub(super) mean_mw: f64,
     /// The highest reading, mW.
     pub(super) peak_mw: f64,
-    /// Time in which readings followed one another without a gap.
+    /// Time in which readings followed one another without a gap (covered time).
     pub(super) covered: Nanos,
     /// Readings in the window.
     pub(super) count: usize,
 }
 
-/// Power integrated from `from` to `to` by the trapezoidal rule; readings further apart than is usual around them, and
-/// than `period` says that they are to be, leave a gap, which is in neither the mean nor the covered time. `None` where
-/// nothing is covered.
+/// Power integrated from `from` to `to` by the trapezoidal rule. Readings that are further apart than is usual around
+/// them, and than `period`, leave a gap, which counts neither for the mean nor for the covered time. `None` if nothing
+/// is covered.
 pub(super) fn integrate(points: &[Point], period: Nanos, (from, to): (Stamp, Stamp)) -> Option<Integral> {
     let (area, covered) = area(points, period, (from, to));
     let inside = points.iter().filter(|point| (from..=to).contains(&point.at));
@@ -39,13 +39,13 @@ pub(super) fn integrate(points: &[Point], period: Nanos, (from, to): (Stamp, Sta
     })
 }
 
-/// The longest time between two readings that leaves no gap, where they usually are `spacing` apart.
+/// The longest distance of two readings that is not a gap, where they usually are `spacing` apart.
 pub(super) fn longest(spacing: Nanos) -> Nanos {
     Nanos((spacing.0 as f64 * GAP) as i64)
 }
 
-/// The usual time between two readings around the n-th and the one after it: the median of their distance and of the
-/// five before and after it. It is that of the neighbourhood and not of the run, since a rate may change.
+/// The usual distance around reading n: the median of the distances to the next reading and of the five before and
+/// after. It is local to a place in the run, since the rate may change.
 pub(super) fn usual(points: &[Point], n: usize) -> Nanos {
     let first = n.saturating_sub(AROUND);
     let last = (n + AROUND + 2).min(points.len());
@@ -63,13 +63,13 @@ pub(super) fn usual(points: &[Point], n: usize) -> Nanos {
     }
 }
 
-/// Whether nothing is missing between the n-th reading and the one after it.
+/// Whether there is no gap between reading n and the next.
 pub(super) fn is_linked(points: &[Point], n: usize, period: Nanos) -> bool {
     let (Some(a), Some(b)) = (points.get(n), points.get(n + 1)) else {
         return false;
     };
     let length = b.at - a.at;
-    // Cheap for almost all.
+    // A quick answer for almost all readings.
     length <= longest(period) || length <= longest(usual(points, n))
 }
 
@@ -109,8 +109,8 @@ pub(super) fn area(points: &[Point], period: Nanos, (from, to): (Stamp, Stamp)) 
     (area, covered)
 }
 
-/// How often a sensor is seen to renew its value: the median time between two changes. Where readings are rarer
-/// than changes this is the distance of readings, and the true refresh is shorter.
+/// The sensor's observed refresh interval: the median time between two changes of its value. If readings are less
+/// frequent than changes, this is the reading interval, and the true refresh interval is shorter.
 pub(super) fn observed_refresh(points: &[Point]) -> Option<Nanos> {
     let mut changes = Vec::new();
     let mut last: Option<Point> = None;
@@ -124,7 +124,7 @@ pub(super) fn observed_refresh(points: &[Point]) -> Option<Nanos> {
             None => last = Some(*point),
         }
     }
-    // The first change is seen from somewhere within a value's life.
+    // The first value had been there for an unknown time before.
     let mut changes: Vec<i64> = changes.into_iter().skip(1).collect();
     let middle = changes.len() / 2;
     (changes.len() >= 5).then(|| Nanos(*changes.select_nth_unstable(middle).1))

@@ -1,17 +1,16 @@
-//! Promises about a run, such as `camera.response.p99 < 33ms`: read when the scenario is resolved, judged
-//! when the run is over.
+//! Expectations such as `camera.response.p99 < 33ms`: parsed when the scenario is resolved, judged when the run is
+//! over.
 //!
-//! A line is `TENANT.METRIC OPERATOR LIMIT`. A promise is judged by the estimate; whether its interval lies
-//! wholly on the same side of the limit is said beside it. A figure that the run does not support cannot
-//! keep a promise: the line does not hold, its value is unknown, and a finding says what is missing. Nor can a
-//! tenant that completed no frame.
+//! A line is `TENANT.METRIC OPERATOR LIMIT`. It is judged by the estimate; the result also says whether the whole
+//! interval lies on the same side of the limit. A line whose figure the run does not support does not hold: its value
+//! is unknown, and a finding says what is missing. The same is true for a tenant that completed no frame.
 
 use super::metric::{Metric, Reading};
 use super::summary::{ExpectationResult, TenantSummary, Unit};
 use crate::nearest::nearest;
 use crate::units::{QuantityError, parse_duration};
 
-/// A promise, understood.
+/// One line of `expect`: a metric of a tenant, a comparison and a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     text: String,
@@ -40,45 +39,45 @@ const COMPARISONS: [(&str, Comparison); 5] = [
     (">", Comparison::Greater),
 ];
 
-/// Why a line could not be understood.
+/// Why a line could not be parsed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExpectationError {
-    /// Nothing to compare with.
+    /// There is no comparison in it.
     #[error(
         "`{text}` compares nothing: write TENANT.METRIC, one of < <= > >= ==, and a limit, such as \"camera.response.p99 < 33ms\""
     )]
     NoComparison {
-        /// The line.
+        /// The line of `expect`, as written.
         text: String,
     },
     /// It starts with no tenant of the scenario.
     #[error("`{text}`: no tenant is named `{tenant}`{}; the tenants are {tenants}", did_you_mean(.nearest.as_deref()))]
     UnknownTenant {
-        /// The line.
+        /// The line of `expect`, as written.
         text: String,
         /// What stands where the tenant should.
         tenant: String,
         /// The tenant whose name is nearest.
         nearest: Option<String>,
-        /// All tenants.
+        /// The names of all tenants, separated by commas.
         tenants: String,
     },
-    /// A metric alone.
-    #[error("`{text}` does not say whose: write `{example}`; the tenants are {tenants}")]
+    /// A metric without a tenant before it.
+    #[error("`{text}` does not name a tenant: write `{example}`; the tenants are {tenants}")]
     NoTenant {
-        /// The line.
+        /// The line of `expect`, as written.
         text: String,
-        /// With a tenant before it.
+        /// The line with a tenant before the metric.
         example: String,
-        /// All tenants.
+        /// The names of all tenants, separated by commas.
         tenants: String,
     },
-    /// No such figure.
+    /// A tenant of the scenario, but a metric that does not exist.
     #[error("`{text}`: there is no metric `{metric}`{}; the metrics are {}", did_you_mean(.nearest.as_deref()), metric_list())]
     UnknownMetric {
-        /// The line.
+        /// The line of `expect`, as written.
         text: String,
-        /// What was written.
+        /// The word that stands where the metric should.
         metric: String,
         /// The metric whose name is nearest.
         nearest: Option<String>,
@@ -86,7 +85,7 @@ pub enum ExpectationError {
     /// A limit that is not a time, for a metric that is.
     #[error("`{text}`: {problem}")]
     BadDuration {
-        /// The line.
+        /// The line of `expect`, as written.
         text: String,
         /// What is wrong with the limit.
         problem: QuantityError,
@@ -94,16 +93,16 @@ pub enum ExpectationError {
     /// A limit that is not a number of the metric's kind.
     #[error("`{text}`: `{limit}` is not {wanted}")]
     BadLimit {
-        /// The line.
+        /// The line of `expect`, as written.
         text: String,
-        /// What was written.
+        /// The text that stands where the limit should.
         limit: String,
         /// What the metric is compared with.
         wanted: &'static str,
     },
 }
 
-/// Reads a line against the names of the scenario's tenants.
+/// Parses a line; tenants are known by name.
 pub fn parse(text: &str, tenants: &[&str]) -> Result<Expectation, ExpectationError> {
     let (path, comparison, limit) = split(text).ok_or_else(|| ExpectationError::NoComparison {
         text: text.to_owned(),
@@ -137,11 +136,11 @@ impl Expectation {
         &self.text
     }
 
-    /// Judges it by what its tenant did.
+    /// Judges it by the figures of its tenant.
     pub fn evaluate(&self, tenant: &TenantSummary) -> ExpectationResult {
         let Reading { value, ci95 } = self.metric.read(tenant);
-        // That a tenant dropped nothing, or that nothing failed, is no promise kept where it completed no frame: it may
-        // be broken, and otherwise nothing is known.
+        // A tenant that completed no frame does not meet an expectation such as "nothing dropped": it may be broken,
+        // and otherwise nothing is known.
         let completed = tenant.frames.completed > 0;
         let value = value.filter(|&value| completed || !self.holds_for(value));
         self.judge(Reading { value, ci95 })
@@ -150,7 +149,7 @@ impl Expectation {
     fn judge(&self, Reading { value, ci95 }: Reading) -> ExpectationResult {
         let holds = value.is_some_and(|value| self.holds_for(value));
         let is_certain = |[low, high]: [f64; 2]| {
-            // An interval around the limit of `==` has neither bound on it.
+            // For `==`, an interval around the limit has no end exactly on it.
             let is_around = self.comparison == Comparison::Equal && low < self.limit && self.limit < high;
             !is_around && [low, high].iter().all(|&bound| self.holds_for(bound) == holds)
         };
@@ -370,7 +369,7 @@ mod tests {
         );
         assert_eq!(
             error("response.p99 < 33ms"),
-            "`response.p99 < 33ms` does not say whose: write `camera.response.p99 < 33ms`; \
+            "`response.p99 < 33ms` does not name a tenant: write `camera.response.p99 < 33ms`; \
              the tenants are camera, lidar"
         );
     }

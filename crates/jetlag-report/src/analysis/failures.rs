@@ -1,22 +1,22 @@
-//! Why a tenant's frames failed: the line of the run's log that was written at the moment when a frame failed.
+//! Finds out why a tenant's frames failed: the line of the run's log with the timestamp of a failed frame.
 //!
-//! The log knows no frames; but a failed frame is stamped with the moment at which its failure was told.
+//! Log lines do not name frames, but a failed frame has the timestamp at which its failure was logged.
 
 use std::collections::HashMap;
 
 use crate::record::{EndReason, FrameRecord, LogRecord, Outcome, Phase, PhaseRecord};
 use crate::units::{Nanos, Stamp};
 
-/// Failed frames of a tenant in a phase that are looked for in the log: of more, only their number is told there.
+/// Failed frames per tenant and phase that are looked up in the log; beyond this only their number is known.
 const MOST_FAILED: usize = 8;
 /// Lines of the log that are kept.
 const MOST_LINES: usize = 4096;
-/// What is told of a line.
+/// Characters of a line that are quoted.
 const MOST_CHARACTERS: usize = 240;
-/// After the end of a phase its last words may still come.
+/// Time after the end of a phase in which its last log lines may still come.
 const LAST_WORDS: Nanos = Nanos::from_secs(1);
 
-/// Failed frames, and what the log says of tenants.
+/// Failed frames, and the log lines about tenants.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     failed: HashMap<(Phase, u16), Vec<Stamp>>,
@@ -24,7 +24,7 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// Takes in a frame.
+    /// Adds a frame; remembers it if it failed.
     pub(super) fn frame(&mut self, frame: &FrameRecord) {
         if frame.outcome != Outcome::Failed {
             return;
@@ -35,15 +35,15 @@ impl Failures {
         }
     }
 
-    /// Takes in a line of the log.
+    /// Adds a line of the log.
     pub(super) fn log(&mut self, line: &LogRecord) {
         if self.lines.len() < MOST_LINES && line.message.starts_with("tenant ") {
             self.lines.push((line.at, line.message.clone()));
         }
     }
 
-    /// What the first failed frame of a tenant in a phase failed of; of a tenant that ended without one, the last that
-    /// was said of it.
+    /// Why the first failed frame of a tenant in a phase failed; for a tenant that ended without a failed frame, the
+    /// last line about it.
     pub(super) fn cause(
         &self,
         phase: Phase,
@@ -75,7 +75,7 @@ impl Failures {
     }
 }
 
-/// The first line, and no more of it than a sentence can hold.
+/// The first line, cut to what fits into a sentence.
 fn shortened(said: &str) -> String {
     let line = said.lines().next().unwrap_or_default().trim_end();
     if line.chars().count() <= MOST_CHARACTERS {

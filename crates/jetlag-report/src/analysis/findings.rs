@@ -1,8 +1,8 @@
-//! What the figures themselves say of their limits: one small rule a finding. A rule decides, and gathers the facts;
-//! `limit` makes the text of them.
+//! The findings that follow from the figures themselves: one small rule per finding. A rule decides and collects the
+//! facts; `limit` turns them into text.
 //!
-//! Only what limits the meaning of a number is a finding, because one finding makes the verdict *limited*.
-//! That a promise was broken is a result, not a finding. Thresholds are listed in docs/measurement.md.
+//! A finding is only what limits the meaning of a number, because one finding makes the verdict *limited*. A broken
+//! expectation is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
 use super::binomial::exceeds_share;
 use super::idle::HostIdle;
@@ -19,15 +19,15 @@ use crate::record::{APPLICATION_BACKEND, EndReason, Finding, Manifest, NOT_START
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Tenant};
 use crate::units::Nanos;
 
-/// Share of releases that may be later than the budget.
+/// Share of releases that may be late by more than the budget.
 pub(super) const LATE_SHARE: f64 = 0.001;
-/// Share of frames dropped above which p99 of the served ones says little about those offered.
+/// Share of dropped frames above which p99 of the served ones says little about all offered ones.
 const DROPPED_SHARE: f64 = 0.01;
 /// Demand on a serial tenant below which drops come from stalls and not from the rate.
 const KEEPS_UP: f64 = 0.8;
-/// Completed frames from which on a demand is told from a chance.
+/// Completed frames from which a demand can be distinguished from chance.
 const DEMAND_FRAMES: u64 = 11;
-/// Standard errors that a mean is beyond its estimate on one side in one case of twenty.
+/// Standard errors of a one-sided 95 % bound of a mean.
 const ONE_SIDED_95: f64 = 1.645;
 /// Measured time below this share of the duration is a short run.
 pub(super) const SHORT_SHARE: f64 = 0.99;
@@ -36,21 +36,21 @@ const OTHERS_PERCENT: f64 = 20.0;
 /// jetlag's own cost as a share of the shortest median response time.
 const OWN_SHARE: f64 = 0.01;
 
-/// All that the rules look at.
+/// Everything that the rules look at.
 pub(super) struct Evidence<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) plan: &'a Scenario,
     pub(super) tenants: &'a [Measured<'a>],
     pub(super) overhead: Option<Overhead>,
     pub(super) host: Option<HostSummary>,
-    /// Programs that took most of the processors, in processors.
+    /// The programs that used most processor time, with their means in processors.
     pub(super) busiest: Vec<(String, f64)>,
     /// How awake the processors were.
     pub(super) idle: Option<HostIdle>,
     pub(super) incomplete: Option<String>,
     pub(super) late_after: Nanos,
     pub(super) undecided: Vec<Undecided>,
-    /// What the run itself noticed.
+    /// Findings that were recorded during the run.
     pub(super) recorded: &'a [Finding],
 }
 
@@ -79,7 +79,7 @@ impl Case<'_> {
     }
 }
 
-/// Every limit that the evidence supports: the run's first, then each tenant's.
+/// Every finding that the evidence supports: the run's first, then each tenant's.
 pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
     let mut findings = Vec::new();
     findings.extend(truncated_file(evidence));
@@ -133,7 +133,7 @@ fn truncated_file(evidence: &Evidence<'_>) -> Option<Limit> {
     Some(Limit::Run(RunLimit::TruncatedFile(how_much)))
 }
 
-/// Each tenant ends a moment before or after the others; that the run was interrupted is said once.
+/// Tenants end at slightly different times; that the run was interrupted is reported once.
 fn interrupted(evidence: &Evidence<'_>) -> Option<Limit> {
     let planned = evidence.plan.duration;
     let was_interrupted = |facts: &&TenantFacts| {
@@ -202,8 +202,8 @@ fn short_run(case: &Case<'_>, truncated: bool) -> Option<Limit> {
     Some(case.frames(limit))
 }
 
-/// A tenant that produced nothing: no figure is known of it, and the run is not done. A run that was cut short may only
-/// have lacked the time.
+/// A tenant that completed nothing: none of its figures is known, and the run has failed. In a run that was cut short,
+/// it may only have lacked the time.
 fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Limit> {
     let name = &case.scenario.name;
     let not_started = |known: &Finding| known.code == NOT_STARTED && known.tenant.as_ref() == Some(name);
@@ -281,33 +281,34 @@ fn overload(case: &Case<'_>) -> Option<Limit> {
     }))
 }
 
-/// Whether so many frames were dropped that quantiles of the others say little of all.
+/// Whether so many frames were dropped that quantiles of the others say little about all of them.
 pub(super) fn drops_matter(counts: &FrameCounts) -> bool {
     counts.dropped as f64 > counts.offered as f64 * DROPPED_SHARE
 }
 
-/// Frames in flight at the end are usual; a line of them is a tenant that does not keep up.
+/// A few frames in flight at the end are normal; a queue of them shows a tenant that does not keep up.
 pub(super) fn line_at_end(counts: &FrameCounts, depth: usize) -> bool {
     let waiting = counts.unfinished + counts.overdue;
     waiting > (depth as u64).saturating_mul(2).saturating_add(2)
         && waiting as f64 > counts.offered as f64 * 0.01
 }
 
-/// What a serial tenant's frames ask for.
+/// The load that a serial tenant's frames put on it.
 #[derive(Clone, Copy)]
 struct Demand {
-    /// As a share of its time: rate × mean service time.
+    /// Utilisation, as a share of its time: rate × mean service time.
     share: f64,
-    /// Whether it is above one by more than chance gives in one run of twenty, at most.
+    /// Whether it is above one with one-sided 95 % confidence.
     surely_too_much: bool,
 }
 
-/// The demand of a serial tenant. Where stages overlap, service times overlap too and the product says nothing.
+/// The demand of a serial tenant. Where stages overlap, service times overlap too, and the product means nothing.
 fn demand(case: &Case<'_>) -> Option<Demand> {
     let service = &case.summary.service_ms;
     let mean = service.mean.filter(|_| case.scenario.depth == 1)?;
     let rate = rate(case)?;
-    // Of service times and not of response times: those of a line that grows all repeat each other.
+    // From service times and not from response times: the response times of a growing queue are strongly
+    // autocorrelated.
     let error = service.sd.unwrap_or_default() / (case.facts.service_worth.max(1) as f64).sqrt();
     Some(Demand {
         share: rate * mean / 1e3,
@@ -315,7 +316,7 @@ fn demand(case: &Case<'_>) -> Option<Demand> {
     })
 }
 
-/// Frames a second: as the scenario has them, else as they came.
+/// Frames per second: by the scenario, else as they arrived.
 fn rate(case: &Case<'_>) -> Option<f64> {
     let seconds = case.facts.measured.as_secs_f64();
     match case.scenario.arrival {
@@ -328,8 +329,8 @@ fn rate(case: &Case<'_>) -> Option<f64> {
     }
 }
 
-/// What one thread or one stream does for each frame, where that alone would take a tenant's whole time: its stages, and the
-/// share. However deep the ring, it does one frame at a time.
+/// The stages that one thread or stream does for each frame, if these alone take a tenant's whole time, and their
+/// share of it. At any depth of the ring, a thread or stream works on one frame at a time.
 fn too_long(case: &Case<'_>) -> Option<(Vec<Stage>, f64)> {
     const STEPS: [&[Stage]; 3] = [
         &[Stage::Acquire, Stage::Decode, Stage::Preprocess],
@@ -380,8 +381,8 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Limit> {
         expectation.metric.sample(case.summary)
     });
     let wanting = asked.filter(|sample| sample.needs.is_some());
-    // A quantile that is withheld says so where it would stand. What limits a run is to lack what an
-    // expectation asks for, or even the frames for p90.
+    // A withheld quantile says so in its own place. A finding is due only if an expectation needs it, or if there are
+    // too few frames even for p90.
     let headline = super::metric::Sample {
         quantile: Quantile::P90,
         count: completed,
@@ -398,7 +399,7 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Limit> {
     }))
 }
 
-/// What makes `has` frames into `needs`: more of them where their number was set, else more time.
+/// What increases `has` frames to `needs`: a higher limit where their number was limited, else more time.
 fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
     let scenario = case.plan;
     let planned = scenario.duration.as_secs_f64();
@@ -418,7 +419,7 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
         Some(seconds) if seconds <= planned && is_short(case.facts.measured, scenario.duration) => {
             More::Patience { seconds }
         }
-        // It lasted as long as planned and did not have them.
+        // It lasted as long as planned and still had too few.
         Some(enough) => More::Seconds {
             seconds: enough.max((planned + 1.0).ceil()),
             alone,
@@ -431,7 +432,7 @@ fn no_baseline(case: &Case<'_>) -> Option<Limit> {
     (wanted && case.facts.alone == 0).then(|| case.frames(FramesLimit::NoBaseline))
 }
 
-/// Also where the record has no nodes (it was cut off before they were written): frames were slower all the same.
+/// Also if the record has no nodes (it was cut off before they were written): frames were slower all the same.
 fn profiled(case: &Case<'_>) -> Option<Limit> {
     let asked = matches!(case.scenario.backend, BackendChoice::Cpu { profile: true, .. });
     (asked || !case.summary.nodes.is_empty()).then(|| {
@@ -441,7 +442,7 @@ fn profiled(case: &Case<'_>) -> Option<Limit> {
     })
 }
 
-/// Expectations that nothing above explains: unreadable ones, and figures that this run does not have.
+/// Expectations that no other finding explains: lines that cannot be parsed, and figures that this run does not have.
 fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
     let unexplained = evidence.undecided.iter().filter_map(|line| {
         let expectation = match &line.expectation {

@@ -1,9 +1,9 @@
-//! Counts of durations in bins of at most 1/8 192 of their value: the form that a series takes when a run
-//! is too long to keep every duration.
+//! Counts durations in bins whose width is at most 1/8 192 of their value. A series takes this form when the run is
+//! too long to keep every duration.
 //!
-//! Durations below 16 µs fall into bins of one nanosecond. Each octave above has 8 192 bins, so that the
-//! middle of a bin is within 0.0062 % of what fell into it. An octave takes 32 KiB once it is used: those of all series
-//! of a few tenants stay in the processor's near memory, on which the time that a long run takes depends.
+//! Durations below 16 µs fall into bins of one nanosecond. Each octave above has 8 192 bins, so that the middle of a
+//! bin is within 0.0062 % of every value in it. An octave takes 32 KiB once it is used: the histograms of a few
+//! tenants fit into the processor's cache, which decides how long a long run takes to analyse.
 
 /// Bins in an octave, as a power of two.
 const BITS: u32 = 13;

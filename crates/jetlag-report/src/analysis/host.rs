@@ -1,13 +1,13 @@
-//! The machine beside the tenants: how busy it was, and how much of that was somebody else's work.
+//! How busy the machine was besides the tenants, and how much of that was other programs' work.
 //!
-//! Reads what the host sampler writes: load of the processors and jetlag's own, in percent of all processors together
-//! (0 to 100), and memory in use, in bytes.
+//! Reads the host sampler's signals: load of the processors and jetlag's own load, in percent of all processors
+//! together (0 to 100), and memory in use, in bytes.
 
 use super::summary::HostSummary;
 use crate::record::{Measurand, Part, Quantity, SampleRecord};
 use crate::units::Stamp;
 
-/// The sampler of the host; tegrastats tells the same, and not as exactly.
+/// Name of the host sampler. tegrastats reports the same, less exactly.
 const SOURCE: &str = "host";
 
 /// Readings as they come.
@@ -19,7 +19,7 @@ pub(super) struct HostReadings {
 }
 
 impl HostReadings {
-    /// Takes in one reading; others than the host's are left alone.
+    /// Adds a reading; ignores those of other samplers.
     pub(super) fn sample(&mut self, measurand: Measurand, sample: &SampleRecord) {
         let Some(value) = sample.value.filter(|value| value.is_finite()) else {
             return;
@@ -36,7 +36,7 @@ impl HostReadings {
         readings.push((sample.at, value));
     }
 
-    /// What they say of the window from `from` to `to`; `None` where nothing was read in it.
+    /// The figures of the window from `from` to `to`; `None` if nothing was read in it.
     pub(super) fn finish(&self, from: Stamp, to: Stamp) -> Option<HostSummary> {
         let within = |readings: &[(Stamp, f64)]| -> Vec<f64> {
             let inside = readings.iter().filter(|(at, _)| (from..=to).contains(at));

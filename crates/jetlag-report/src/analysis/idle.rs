@@ -1,7 +1,7 @@
 //! How awake the host's processors were: their share of time in deep idle states, and their mean clock.
 //!
-//! Reads what the host sampler writes: deep idle states in percent of all sampled processors' time, the shallowest first, and
-//! each processor's clock in MHz. A state is called by the end of its signal's name.
+//! Reads the host sampler's signals: time in deep idle states, in percent of all sampled processors' time, shallowest
+//! state first, and each processor's clock in MHz. A state's name is the end of its signal's name.
 
 use std::fmt;
 
@@ -12,17 +12,17 @@ use crate::units::Stamp;
 /// The prefix of a deep state's signal.
 const DEEP: &str = "cpu_deep_idle_";
 
-/// Of a window; at least one of the two is known.
+/// The figures of a window; at least one of the two is known.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct HostIdle {
-    /// The shallowest deep state, and percent of time in it or a deeper one.
+    /// Name of the shallowest deep state, and percent of time in it or a deeper one.
     deep: Option<(String, f64)>,
-    /// Mean over readings and processors.
+    /// Mean clock over readings and processors, MHz.
     mhz: Option<f64>,
 }
 
 impl HostIdle {
-    /// Of this window; none where nothing tells.
+    /// The figures of this window; none if no signal shows them.
     pub(super) fn of(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Self> {
         let means = |is_it: &dyn Fn(&Track) -> bool| -> Vec<(String, f64)> {
             let of_host = tracks.iter().filter(|track| track.signal.source == "host");
@@ -47,7 +47,7 @@ impl HostIdle {
     }
 }
 
-/// A sentence.
+/// Writes a whole sentence, which findings append to their message.
 impl fmt::Display for HostIdle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("The host's processors ")?;

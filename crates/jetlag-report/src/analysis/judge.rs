@@ -1,10 +1,10 @@
-//! The expectations of a run, each judged by its tenant's figures.
+//! Judges the expectations of a run by the figures of their tenants.
 
 use super::expectation::{Expectation, ExpectationError, parse};
 use super::summary::ExpectationResult;
 use super::tenant::Measured;
 
-/// An expectation that could not be decided, with the line's reading where it could be read.
+/// An expectation that could not be decided, and its parsed form if it could be parsed.
 pub(super) struct Undecided {
     pub(super) text: String,
     pub(super) expectation: Result<Expectation, ExpectationError>,

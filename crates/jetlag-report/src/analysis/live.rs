@@ -1,7 +1,7 @@
-//! What a dashboard shows, gathered from events as they come: pure, with no clock and no terminal.
+//! The state that the dashboard shows, updated by events as they arrive: pure, without clock or terminal.
 //!
-//! Of each signal the latest reading, the highest, and the last two minutes or so; of each tenant its rate, and
-//! quantiles of its latest frames. The figures of a run are not made here: they come from its record, whole.
+//! For each signal: the latest reading, the highest, and about the last two minutes. For each tenant: its rate, and
+//! quantiles of its latest frames. The figures of a run are not made here; they are computed from its whole record.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,17 +15,17 @@ use crate::units::{Nanos, Stamp};
 const HISTORY: usize = 160;
 /// Responses that quantiles are taken over.
 const RECENT: usize = 2048;
-/// Time over which a rate is counted.
+/// Time over which the rate is counted.
 const RATE_WINDOW: Nanos = Nanos::from_secs(3);
-/// A reading older than this many seconds is shown no longer.
+/// A reading older than this many seconds is no longer shown.
 const STALE: Nanos = Nanos::from_secs(15);
 
-/// Everything that is shown.
+/// Everything that the dashboard shows.
 #[derive(Clone, Debug, Default)]
 pub struct LiveView {
-    /// What is watched, in words.
+    /// What is watched, for the title.
     pub title: String,
-    /// Whether it is this machine now, and no recording.
+    /// Whether it shows this machine now, and not a recording.
     pub live: bool,
     /// Each signal by source and name.
     pub signals: BTreeMap<(String, String), LiveSignal>,
@@ -35,39 +35,39 @@ pub struct LiveView {
     pub phase: Option<Phase>,
     /// The latest findings and errors.
     pub notes: VecDeque<String>,
-    /// Stamp of the first and of the latest event.
+    /// Timestamps of the first and of the latest event.
     pub span: Option<(Stamp, Stamp)>,
 }
 
-/// One signal.
+/// The latest readings of one signal.
 #[derive(Clone, Debug, Default)]
 pub struct LiveSignal {
     /// What it measures, and of what.
     pub measurand: Measurand,
-    /// `mw`, `percent`, ….
+    /// Unit of the values: `mw`, `percent`, ….
     pub unit: String,
     /// Its place in the whole, for a power line.
     pub role: RailRole,
     /// The latest reading; none if it had no value.
     pub value: Option<f64>,
-    /// When that was.
+    /// When the latest reading was taken.
     pub at: Stamp,
-    /// The highest.
+    /// The highest reading so far; none before the first value.
     pub peak: Option<f64>,
     /// The latest ones, the oldest first; none where a reading had no value.
     pub history: VecDeque<Option<f64>>,
 }
 
-/// One tenant.
+/// The frames of one tenant so far.
 #[derive(Clone, Debug, Default)]
 pub struct LiveTenant {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
-    /// Frames that ended.
+    /// Frames that ended: completed, dropped or failed.
     pub ended: u64,
     /// Of these, those after their deadline, dropped, or failed under one.
     pub missed: u64,
-    /// Of these, dropped.
+    /// Of the frames that ended, those that were dropped.
     pub dropped: u64,
     responses: VecDeque<i64>,
     completed_at: VecDeque<Stamp>,
@@ -89,7 +89,7 @@ impl LiveView {
         }
     }
 
-    /// Takes in one event.
+    /// Updates the state by an event.
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::Sample(sample) => {
@@ -97,7 +97,7 @@ impl LiveView {
                 let key = (sample.source.clone(), sample.signal.clone());
                 let signal = self.signals.entry(key).or_default();
                 if signal.unit.is_empty() {
-                    // Nothing described it: its names have to do.
+                    // No record described it: its names have to do.
                     signal.measurand = Measurand::of_names(&sample.source, &sample.signal, &sample.unit);
                 }
                 signal.unit.clone_from(&sample.unit);
@@ -137,7 +137,7 @@ impl LiveView {
         }
     }
 
-    /// Signals that were read lately; what has gone quiet is not shown as if it still were so.
+    /// Signals with a recent reading; a signal that went silent is not shown with its old value.
     pub fn current(&self) -> impl Iterator<Item = (&str, &str, &LiveSignal)> {
         let now = self.span.map_or(Stamp(0), |(_, last)| last);
         self.signals
@@ -148,7 +148,7 @@ impl LiveView {
             .map(|((source, name), signal)| (source.as_str(), name.as_str(), signal))
     }
 
-    /// The mean load of the processors that are on, where each is told and their sum is not.
+    /// Mean load of the processors that are on, for boards that report each load but not their sum.
     pub fn mean_of_cores(&self) -> Option<f64> {
         let is_core = |signal: &LiveSignal| {
             let Measurand { quantity, part } = signal.measurand;

@@ -1,4 +1,4 @@
-//! The figures of a tenant that an expectation may name, and how each is looked up in its summary.
+//! The figures of a tenant that an expectation may name, and where each is found in its summary.
 
 use super::quantile::Quantile;
 use super::summary::{Stage, Stats, TenantSummary, Unit};
@@ -87,24 +87,24 @@ const FIGURES: [(&str, Figure); 8] = [
     ("slowdown.p99", Figure::SlowdownP99),
 ];
 
-/// What a metric is in a run: its value and interval in its unit.
+/// A metric's value in a run, with its interval, in its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reading {
     pub(super) value: Option<f64>,
     pub(super) ci95: Option<[f64; 2]>,
 }
 
-/// The quantile and the sample behind a reading, for saying what is missing.
+/// The quantile and the sample behind a value, to say what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
     pub(super) quantile: Quantile,
     pub(super) count: u64,
-    /// Frames that it takes, where it is withheld.
+    /// Frames that it needs, if it is withheld.
     pub(super) needs: Option<u64>,
 }
 
 impl Sample {
-    /// Whether it is withheld because frames repeat each other, and not because there are few.
+    /// Whether it is withheld because of autocorrelation, and not because independent frames would be too few.
     pub(super) fn repeats(self) -> bool {
         self.needs.is_some_and(|needs| needs > self.quantile.needs())
     }
@@ -170,7 +170,7 @@ impl Metric {
         matches!(self, Metric::Figure(Figure::SlowdownP50 | Figure::SlowdownP99))
     }
 
-    /// The quantile that it needs and the frames that there are for it, where it is made of a quantile.
+    /// The quantile that it is made of, and the number of frames for it; none if it is not made of a quantile.
     pub(super) fn sample(self, tenant: &TenantSummary) -> Option<Sample> {
         let response = tenant.response_ms.count;
         let with_alone = |slowdown: &super::summary::Slowdown| response.min(slowdown.alone_count);
@@ -184,7 +184,7 @@ impl Metric {
             }
             Metric::Figure(Figure::Jitter) => of_response(Quantile::P99),
             Metric::Figure(Figure::InterquartileRange) => {
-                // It takes what the median takes, and independent frames of the quartiles besides.
+                // It needs what the median needs, and in addition enough independent frames for the quartiles.
                 let needs = tenant
                     .response_ms
                     .needs
@@ -225,7 +225,7 @@ fn series_of(series: TimeSeries, tenant: &TenantSummary) -> Option<&Stats> {
     }
 }
 
-/// The frames that a quantile takes, where it is withheld.
+/// The number of frames that a quantile needs, if it is withheld.
 fn needed(stats: &Stats, quantile: Quantile) -> Option<u64> {
     match quantile {
         Quantile::P50 => stats.needs.p50,

@@ -1,9 +1,18 @@
 //! From records to numbers: pure, with no clock, no device and no file.
 //!
-//! [`Summarizer`] takes a run's manifest and then its events, one by one in any order, and ends in a
-//! [`Summary`]: counts, rates, quantiles with their intervals, slowdown, findings, expectations and the
-//! verdict. It is the one path from record to number, for `run` and `report` alike. Reading the file is
-//! `record`'s affair, showing the summary `report`'s. Every definition is in docs/measurement.md.
+//! [`Summarizer`] takes a run's manifest and then its events, one by one in any order, and returns a [`Summary`]:
+//! counts, rates, quantiles with their intervals, slowdown, findings, expectations and the verdict. `run` and
+//! `report` both get every number from it. `record` reads the file, and the report modules show the summary. Every
+//! definition is in docs/measurement.md.
+//!
+//! Terms that the modules share:
+//!
+//! - *autocorrelation time* τ: the factor by which autocorrelation increases the variance of an estimate
+//!   (`autocorrelation`);
+//! - *effective sample size*: n ÷ τ, the number of independent frames that would give the same precision
+//!   (`dependence`);
+//! - a quantile is *supported* if the effective sample is large enough for it (`quantile`); otherwise it is
+//!   *withheld*, and the summary says how many frames it needs.
 
 mod attribution;
 mod autocorrelation;

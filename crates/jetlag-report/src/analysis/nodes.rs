@@ -1,24 +1,23 @@
-//! Time per node: from what the run recorded of each to its share of them all, and to its part in how the response time
-//! varies.
+//! Time per node of a network: each node's share of the total, and its contribution to the variance of the response
+//! time.
 
 use super::stats::six_decimals;
 use super::student::normal_quantile;
 use super::summary::{NodeResponse, NodeSummary, OperatorSummary};
 use crate::record::NodeRecord;
 
-/// Part of the response time's variance from which on a node may stand out …
+/// Share of the response time's variance from which a node may stand out …
 const STANDS_OUT: f64 = 0.25;
-/// … if it is surely this much more than its part in the time: what stretches all nodes alike gives each of them its
-/// share of the time as its part in the variance, and the largest the largest.
+/// … if it exceeds its share of the time by this much with confidence: a slowdown of all nodes alike gives each node
+/// its share of the time as its share of the variance, and the largest node the largest.
 const BEYOND_ITS_TIME: f64 = 1.1;
-/// Independent frames below which a correlation has no interval.
+/// Effective sample size below which a correlation has no interval.
 const FEWEST: f64 = 10.0;
 
 /// The nodes of one tenant in one phase, largest mean first; those of equal mean in the order of execution.
 ///
-/// Shares are of the time of all nodes together, and add up to one. They are not shares of the compute
-/// stage, which also holds what lies between the nodes. `effective` is the number of independent frames that the response
-/// times are worth.
+/// Shares are of the total time of all nodes and add up to one. They are not shares of the compute stage, which also
+/// includes the time between nodes. `effective` is the effective sample size of the response times.
 pub(super) fn summarize(mut nodes: Vec<NodeRecord>, effective: Option<u64>) -> Vec<NodeSummary> {
     let among = nodes.len();
     let time = |node: &NodeRecord| node.mean.0 as f64 * node.count as f64;
@@ -37,12 +36,12 @@ pub(super) fn summarize(mut nodes: Vec<NodeRecord>, effective: Option<u64>) -> V
     nodes.into_iter().map(summary).collect()
 }
 
-/// How a node, one of so many, that has such a share of their time goes with the response time.
+/// How one of several nodes, with a given share of their time, relates to the response time.
 ///
-/// The response time is the sum of the nodes and of everything else, so its variance is the sum of their covariances
-/// with it: that is a node's share. The interval of the correlation is Fisher's, atanh r ± z ÷ √(n − 3), over as many frames
-/// as the response times are worth. A node stands out where its share of the variance is a quarter or more, and beyond its
-/// share of the time also in an interval that holds for all nodes at once (Bonferroni's).
+/// The response time is the sum of the nodes and everything else, so its variance is the sum of their covariances with
+/// it: that is a node's share of the variance. The interval of the correlation is Fisher's, atanh r ± z ÷ √(n − 3),
+/// with n the effective sample size of the response times. A node stands out if its share of the variance is a quarter
+/// or more, and also exceeds its share of the time in a joint interval for all nodes (Bonferroni).
 fn with_response(
     node: &NodeRecord,
     time_share: f64,
@@ -61,7 +60,7 @@ fn with_response(
     };
     let enough = frames >= FEWEST;
     let share = with.covariance / with.response_variance;
-    // A share is the correlation times the ratio of deviations.
+    // A share is the correlation times the ratio of standard deviations.
     let ratio = (with.variance / with.response_variance).sqrt();
     let least_share = || interval(0.05 / among.max(1) as f64)[0] * ratio;
     Some(NodeResponse {
@@ -103,20 +102,20 @@ pub(super) fn by_operator(nodes: &[NodeSummary]) -> Vec<OperatorSummary> {
 /// A layer of two runs, side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerPair {
-    /// Its name; of those that only one run has, that one's.
+    /// Name of the layer, of the run that has it.
     pub name: String,
-    /// Its operator.
+    /// Its operator: `Conv`, or `Conv+Relu` where the runtime fused the two.
     pub operator: String,
     /// Mean time in the first run and in the second; `None` where it has no layer of that name.
     pub mean_ms: [Option<f64>; 2],
-    /// Second over first, less one.
+    /// Relative change: second over first, less one.
     pub change: Option<f64>,
 }
 
-/// The layers of two runs by name: those of which the time differs most come first, then those that one run alone has.
+/// The layers of two runs by name: those whose time differs most come first, then those that only one run has.
 ///
-/// Fused layers are named for all that is in them, so that an engine built otherwise shares few names: then the time
-/// by operator, from [`operators_beside`], says more.
+/// Fused layers are named after everything in them, so engines with different fusions share few names; then the time
+/// by operator, from [`operators_beside`], shows more.
 pub fn layers_beside(first: &[NodeSummary], second: &[NodeSummary]) -> Vec<LayerPair> {
     let keys = |nodes: &[NodeSummary]| -> Vec<(String, String, f64)> {
         let all = nodes.iter().filter(|node| !node.name.is_empty());
@@ -437,7 +436,7 @@ mod tests {
         for (time_share, stands_out) in [(0.25, true), (0.29, true), (0.30, false), (0.5, false)] {
             assert_eq!(of(time_share, None).stands_out, stands_out, "{time_share}");
         }
-        // Frames that repeat each other say less, and few say nothing.
+        // Autocorrelated frames widen the interval, and few frames have none.
         let [low, high] = of(0.25, Some(28)).ci95.unwrap();
         assert!(low < 0.650958 && 0.823936 < high, "{low} {high}");
         assert_eq!(

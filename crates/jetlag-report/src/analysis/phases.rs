@@ -1,8 +1,8 @@
-//! What became of the frames of each phase of a run, and what that limits.
+//! What became of the frames in each phase of a run, and which findings follow from it.
 //!
-//! What is said of the measurement is in `findings`, tenant by tenant. The other phases are what it is compared with, or
-//! steps that are compared with each other: where they give up frames, fail, or release late, the comparison is of what
-//! was left. A finding names the phases.
+//! `findings` covers the measurement, tenant by tenant. The other phases are what the measurement is compared with,
+//! or steps that are compared with each other: where they drop frames, fail or release late, the comparison covers
+//! only the frames that were served. The finding names these phases.
 
 use super::binomial::exceeds_share;
 use super::findings::{LATE_SHARE, SHORT_SHARE, drops_matter, line_at_end};
@@ -104,8 +104,8 @@ fn too_late(late: u64, offered: u64) -> bool {
     exceeds_share(late, offered, LATE_SHARE)
 }
 
-/// What limits the phases that the measurement is compared with. `cause` is why a tenant's first failed frame of a phase
-/// failed.
+/// Findings about the phases that the measurement is compared with. `cause` tells why a tenant's first failed frame of
+/// a phase failed.
 pub(super) fn limits(
     scenario: &Scenario,
     phases: &[PhaseSummary],
@@ -179,7 +179,7 @@ fn late(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
     Some(PhasesLimit::LateReleases(phases))
 }
 
-/// That a source ended, or a tenant failed, in the measurement is said elsewhere.
+/// In the measurement itself, an ended source or a failed tenant is reported elsewhere.
 fn ended_early(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
     let said = |phase: &PhaseSummary, reason| phase.phase == Phase::Together && reason != EndReason::Count;
     let early: Vec<(&PhaseSummary, &PhaseTenant)> = parts
@@ -197,7 +197,7 @@ fn ended_early(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
     })
 }
 
-/// The phases in which something is, and what; none where there are none.
+/// The phases to which something applies, and what; none if there are none.
 fn where_it_is<T>(
     parts: &[(&PhaseSummary, &PhaseTenant)],
     what: impl Fn(&PhaseTenant) -> Option<T>,

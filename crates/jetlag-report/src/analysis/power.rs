@@ -1,8 +1,9 @@
-//! Power lines over the measured window: which there are, which of them are the whole, and what that comes to.
+//! The power lines of the measured window: which there are, which of them make up the total, and how much energy that
+//! is.
 //!
-//! Lines are added only where the run file says what they are to the whole: a rail that hangs off another is
-//! never counted twice, and a board whose total cannot be had has none. The arithmetic is in `energy`;
-//! thresholds and definitions are in docs/measurement.md.
+//! Lines are added only where the run file says how they relate to the total: a rail that is fed by another is never
+//! counted twice, and a board whose total is unknown has none. The arithmetic is in `energy`; thresholds and
+//! definitions are in docs/measurement.md.
 
 use std::borrow::Cow;
 
@@ -17,30 +18,30 @@ use super::uncertainty::{Line, Sight, UNSEEN, Withheld, half_mw};
 use crate::record::{Averaging, Quantity, RailRole};
 use crate::units::{Nanos, Stamp};
 
-/// Sources of a board's rails, the best first.
+/// Sources of a board's rails, the preferred first.
 const BOARD_SOURCES: [&str; 4] = ["ina3221", "ina238", "ina3221x", "tegrastats"];
-/// Renewals of a sensor's value that a window must hold: on a board, and on a desktop.
+/// Sensor updates that a window must contain: on a board, and on a desktop.
 const RENEWALS: (f64, f64) = (10.0, 50.0);
-/// By how much a counter and integrated power may differ.
+/// Largest relative difference between a counter and integrated power that is not a finding.
 const COUNTER_SHARE: f64 = 0.05;
-/// By how much the named rails may miss the total.
+/// Largest relative difference between the named rails and the total that is not a finding.
 const RAILS_SHARE: f64 = 0.10;
 
-/// What power comes to.
+/// The results on power and energy.
 #[derive(Debug, Default)]
 pub(super) struct Power {
     /// Each line that has readings in the window.
     pub(super) rails: Vec<RailSummary>,
-    /// The whole, where it can be had.
+    /// The total energy, where it is known.
     pub(super) energy: Option<EnergySummary>,
-    /// That, by what it feeds.
+    /// The total, divided by what the lines feed.
     pub(super) parts: Vec<Part>,
-    /// What limits it.
+    /// Findings about the measurement of power and energy.
     pub(super) limits: Vec<Limit>,
 }
 
-/// Everything from the readings of power; `idle` is the window of the baseline, `asked_idle` whether one was
-/// wanted.
+/// Computes everything from the power readings; `idle` is the window of the baseline, `asked_idle` whether one was
+/// requested.
 pub(super) fn summarize(
     tracks: &Tracks,
     window: (Stamp, Stamp),
@@ -56,7 +57,7 @@ pub(super) fn summarize(
             None => silent.push(track),
         }
     }
-    // What cannot be part of the figures is said, where it matters: lines of the whole.
+    // A line of the total that cannot be used is a finding.
     for track in &silent {
         let within_run = track.unread_within(window) > 0 || !track.points().is_empty();
         if within_run && matters(track.signal.role) {
@@ -114,7 +115,7 @@ fn order(role: RailRole) -> u8 {
 }
 
 fn is_rail(track: &Track) -> bool {
-    // Readings in mW that nothing describes are of a rail that is not known.
+    // A line in mW that no record describes is an unknown rail.
     track.quantity() == Quantity::Power
         && (track.signal.role != RailRole::None || track.signal.origin.is_empty())
 }
@@ -134,16 +135,16 @@ fn counter_of<'t>(tracks: &'t Tracks, rail: &Track) -> Option<&'t Track> {
     })
 }
 
-/// What an interval of a line's energy is made from.
+/// The inputs of a line's energy interval.
 struct Behind<'t> {
     line: Line<'t>,
-    /// Where the energy is by a counter: half of its interval, mJ.
+    /// If the energy is a counter's: half of its interval, mJ.
     counted: Option<f64>,
     /// The same of the idle baseline, as a mean power.
     idle_counted: Option<f64>,
 }
 
-/// A line's readings and its sensor.
+/// A line's readings and the properties of its sensor.
 fn line(track: &Track, renewed: Option<Nanos>) -> Line<'_> {
     let signal = &track.signal;
     Line {
@@ -275,7 +276,7 @@ fn around(middle: f64, half: f64) -> [f64; 2] {
     [six_decimals(middle - half), six_decimals(middle + half)]
 }
 
-/// What is to be said of a line's counter, and of power beside it.
+/// Findings about a line's counter and the power next to it.
 fn counter_is_off(rail: &str, said: &Counted) -> Option<PowerLimit> {
     let rail = rail.to_owned();
     match said {
@@ -289,7 +290,7 @@ fn counter_is_off(rail: &str, said: &Counted) -> Option<PowerLimit> {
     }
 }
 
-/// The lines that together are the whole, and what that whole is.
+/// The lines that together are the total, and what the total covers.
 struct Basis {
     rails: Vec<usize>,
     what: &'static str,
@@ -347,7 +348,7 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
     })
 }
 
-/// What a line of the whole feeds.
+/// What a line of the total feeds.
 fn feeds(rail: &RailSummary, basis: &Basis) -> Feeds {
     match rail.source.as_str() {
         _ if basis.board => Feeds::Module,
@@ -358,7 +359,7 @@ fn feeds(rail: &RailSummary, basis: &Basis) -> Feeds {
 
 type Member<'a> = (&'a RailSummary, &'a Behind<'a>);
 
-/// The lines of the whole, by what they feed.
+/// The lines of the total, grouped by what they feed.
 fn members<'a>(
     rails: &'a [RailSummary],
     behind: &'a [Behind<'a>],
@@ -378,7 +379,7 @@ fn members<'a>(
         .collect()
 }
 
-/// What lines that feed the same come to, and why that has no interval, where it has none.
+/// The energy of lines that feed the same, and why it has no interval, if it has none.
 fn part(
     feeds: Feeds,
     members: &[Member<'_>],
@@ -480,7 +481,7 @@ fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos
             // known, it is renewed no more often than it is read.
             let read = length.as_millis_f64() / rail.readings.max(1) as f64;
             let refresh = rail.refresh_ms.map_or(read, |refresh| refresh.max(read));
-            // A filter's value is a new one when it has forgotten the one before.
+            // A filter's value counts as new when the one before has decayed.
             let lag = rail.window_ms.filter(|_| rail.averaging == "filter");
             (rail.readings > 0).then(|| (rail, refresh.max(lag.unwrap_or(0.0))))
         })

@@ -1,9 +1,9 @@
-//! How predictable a tenant's response time and each of its stages are: the measures that are published for co-running
-//! detectors, what the frames are worth where they repeat each other, streaks of misses.
+//! How predictable a tenant's response time and each of its stages are: the measures that are published for
+//! co-running detectors, the effective sample size, and streaks of misses.
 //!
 //! The published measures (P0–P99 range, relative spread, the P1–P99 policy) are defined over percentiles that are
-//! interpolated between neighbours, definition 7 of Hyndman and Fan. They are kept apart from our own quantiles, which
-//! are latencies that occurred: see docs/measurement.md, and [`Interpolated`].
+//! interpolated between neighbours, definition 7 of Hyndman and Fan. They are kept apart from our own quantiles,
+//! which are latencies that occurred: see docs/measurement.md, and [`Interpolated`].
 
 use super::autocorrelation::with_the_next;
 use super::dependence::Dependence;
@@ -13,12 +13,12 @@ use super::stats::{difference_ms, interquartile_range, quotient, six_decimals};
 use super::summary::StagePredictability;
 use super::summary::{EffectiveFrames, Interpolated, Predictability, Stats, Steady, Trimmed};
 
-/// Frames below which the published measures of a tail are withheld.
+/// Frames below which the published tail measures are withheld.
 const TAIL: u64 = 100;
 /// Frames below which they are marked as sparse.
 const SPARSE: u64 = 1000;
 
-/// Of one stage, from its times as a whole and in order of time.
+/// The figures of one stage, from its complete times and its times in order.
 pub(super) fn of_stage(
     times: &Distribution,
     figures: &Stats,
@@ -37,7 +37,7 @@ pub(super) fn of_stage(
     }
 }
 
-/// All of it, from a tenant's response times as a whole and in order of time.
+/// All figures of a tenant, from its complete response times and its response times in order.
 pub(super) fn predictability(
     response: &Distribution,
     figures: &Stats,
@@ -60,7 +60,7 @@ fn relative_spread(figures: &Stats) -> Option<f64> {
     (p50 > 0.0).then(|| six_decimals((p99 - p50) / p50))
 }
 
-/// Also of a quantile that is withheld because frames repeat each other: then it says how far they are from enough.
+/// Also for a quantile that is withheld because of autocorrelation: then it shows how far the sample is from enough.
 fn effective_frames(times: &Distribution, dependence: &Dependence) -> EffectiveFrames {
     let n = times.count();
     let worth = |quantile: Quantile| quantile.supported_by(n).then(|| dependence.worth(quantile, n));
@@ -98,7 +98,7 @@ fn interpolated(response: &Distribution) -> Option<Interpolated> {
     })
 }
 
-/// The P1–P99 policy: bounds from all frames, inclusive; percentiles anew from those that remain.
+/// The P1–P99 policy: bounds from all frames, inclusive; percentiles computed again from the remaining frames.
 fn trimmed(response: &Distribution, whole: Ranks) -> Option<Trimmed> {
     let (low, high) = (whole.at(response, 0.01)?, whole.at(response, 0.99)?);
     let rest = whole.within(response, low, high)?;

@@ -1,6 +1,7 @@
-//! Whether a way of sharing that is chosen to protect a tenant did: `Priority` the most urgent one, `Partition` all.
+//! Checks whether a sharing mode that promises to protect a tenant did so: `Priority` for the tenant with the highest
+//! priority, `Partition` for every tenant.
 //!
-//! A pure rule over slowdowns; how these are made is `stats`'s.
+//! A pure rule over slowdowns; `stats` computes these.
 
 use super::limit::{Limit, Promise, ServingLimit};
 use super::quantile::Quantile;
@@ -10,7 +11,7 @@ use crate::scenario::{Scenario, Sharing, Tenant};
 /// A tenant counts as protected unless the whole interval of its slowdown is above this.
 const PROTECTED: f64 = 1.1;
 
-/// A limit where the scenario's way of sharing promises this tenant something that it did not get.
+/// A finding if the scenario's sharing mode promises this tenant something that it did not get.
 pub(super) fn not_protected(
     scenario: &Scenario,
     tenant: &Tenant,
@@ -25,7 +26,7 @@ pub(super) fn not_protected(
         _ => return None,
     };
     let Slowdown { p50, p99, ci95, .. } = slowdown?;
-    // The tail is what protection is for; where the sample does not support it, the median speaks.
+    // Protection is about the tail; if the sample does not support p99, the median is used.
     let (statistic, slowdown, interval) = match (p99, ci95.p99, p50, ci95.p50) {
         (Some(p99), Some(interval), ..) => (Quantile::P99, *p99, interval),
         (.., Some(p50), Some(interval)) => (Quantile::P50, *p50, interval),
@@ -86,7 +87,7 @@ mod tests {
         let mut priority = scenario(Sharing::Priority);
         let message = said(&priority, 0, &grown).unwrap();
         assert!(
-            message.starts_with("urgent: its p99 is 1.50 (1.30–1.70) times that alone"),
+            message.starts_with("urgent: its p99 is 1.50 (1.30–1.70) times its value alone"),
             "{message}"
         );
         assert_eq!(said(&priority, 1, &grown), None, "nothing was promised to it");

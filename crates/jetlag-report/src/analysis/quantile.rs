@@ -1,21 +1,21 @@
-//! Which quantiles are shown, which value each is, and how many frames it takes to show it.
+//! Which quantiles are shown, how each is estimated, and how many frames it needs.
 //!
-//! The estimate is the nearest rank, definition 1 of Hyndman and Fan (*The American Statistician* 50, 1996):
-//! the smallest observed value that at least the share `p` of all values does not exceed. It is a latency
-//! that really occurred, it is never a blend of the two modes of a bimodal detector, it reads as a promise
-//! is read ("99 % of frames took at most this"), and it is one of the order statistics that its own interval
-//! is made of. docs/measurement.md has the comparison with other definitions.
+//! The estimate is the nearest rank, definition 1 of Hyndman and Fan (*The American Statistician* 50, 1996): the
+//! smallest observed value that at least the share `p` of all values does not exceed. It is a latency that really
+//! occurred, never a mixture of the two modes of a bimodal detector. It means what it says ("99 % of frames took at
+//! most this"), and it is one of the order statistics from which its own interval is made. docs/measurement.md
+//! compares it with other definitions.
 
 use super::binomial;
 
-/// A quantile by its thousandths; exact, so that ranks are computed in whole numbers.
+/// A quantile in thousandths, so that ranks are computed with integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantile(u16);
 
 impl Quantile {
     /// Lower quartile, used for the interquartile range.
     pub(super) const P25: Quantile = Quantile(250);
-    /// The median.
+    /// The median: half of the values do not exceed it.
     pub const P50: Quantile = Quantile(500);
     /// Upper quartile, used for the interquartile range.
     pub(super) const P75: Quantile = Quantile(750);
@@ -28,7 +28,7 @@ impl Quantile {
     /// 99.9 % of values do not exceed it.
     pub const P99_9: Quantile = Quantile(999);
 
-    /// As a share.
+    /// The share of values that do not exceed it, from 0 to 1.
     pub fn share(self) -> f64 {
         f64::from(self.0) / 1000.0
     }
@@ -39,12 +39,12 @@ impl Quantile {
         u64::try_from(thousandths.div_ceil(1000)).unwrap_or(n)
     }
 
-    /// The sample that supports it: the smallest in which, with 99 % confidence, at least two values lie
-    /// beyond the quantile, so that even one exceedance more than allowed would have been seen. This is the
-    /// rule of MLPerf's LoadGen: 64 for p90, 662 for p99, 6 636 for p99.9.
+    /// The sample size that supports it: the smallest with which, with 99 % confidence, at least two values lie beyond
+    /// the quantile, so that even one exceedance too many would have been seen. This is the rule of MLPerf's LoadGen:
+    /// 64 for p90, 662 for p99, 6 636 for p99.9.
     pub fn needs(self) -> u64 {
         let tail = self.share().min(1.0 - self.share());
-        // P(at most one of n lies in the tail) falls with n: double until it is low enough, then bisect.
+        // P(at most one of n values lies in the tail) falls with n: double n until it is low enough, then bisect.
         let at_most_one = |n: u64| {
             let (n, inside) = (n as f64, 1.0 - tail);
             inside.powf(n) + n * tail * inside.powf(n - 1.0)
@@ -70,7 +70,7 @@ impl Quantile {
         n >= self.needs()
     }
 
-    /// The frames that it takes to have an interval of this confidence; at 95 % those that support it.
+    /// The number of frames that an interval of this confidence needs; at 95 % the number that supports the quantile.
     pub(super) fn needs_at(self, confidence: f64) -> u64 {
         let mut n = self.needs();
         // Few steps: even 99.99 % takes no more than twice the frames.
@@ -80,9 +80,9 @@ impl Quantile {
         n
     }
 
-    /// Ranks of the order statistics that enclose it with the given confidence, where `n` values say as much as
-    /// `n ÷ inflation` independent ones: the exact ranks of so many, in their places among `n`. So the interval keeps
-    /// the skew that few exceedances give it, and never ends at the largest value for want of another.
+    /// Ranks of the order statistics that enclose it with the given confidence, where `n` values have an effective
+    /// sample size of `n ÷ inflation`: the exact ranks for that size, scaled to `n`. So the interval keeps the skew
+    /// that few exceedances cause, and never ends at the largest value for lack of another.
     pub(super) fn interval_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
         let rank = self.rank(n);
         let inflation = inflation.max(1.0);
@@ -95,12 +95,12 @@ impl Quantile {
     }
 }
 
-/// Why a quantile is withheld: the frames that it would take.
+/// Why a quantile is withheld, and how many frames it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wanting {
-    /// So many, at the dependence that the frames show.
+    /// Number of frames, at the autocorrelation that the frames show.
     pub(super) needs: u64,
-    /// Whether that is more than independent frames would take.
+    /// Whether that is more than independent frames would need.
     pub(super) repeats: bool,
 }
 

@@ -7,7 +7,7 @@ use super::timeline::Placed;
 use super::waiting::{Line, Waiting};
 use crate::units::{Nanos, Stamp};
 
-/// A tenant's response times in one phase: as a whole, and in order of time.
+/// A tenant's response times in one phase: the complete distribution, and the values in order of time.
 pub(super) struct Sample {
     pub(super) distribution: Distribution,
     pub(super) in_order: Vec<i64>,
@@ -23,7 +23,7 @@ impl Default for Sample {
 }
 
 impl Sample {
-    /// Of a whole series, and its frames in order, which stood in this line.
+    /// From a complete series and its frames in order, with the line that they waited in.
     pub(super) fn new(distribution: Distribution, placed: impl Iterator<Item = Placed>, line: Line) -> Self {
         let placed: Vec<Placed> = placed.collect();
         Sample {
@@ -34,13 +34,13 @@ impl Sample {
         }
     }
 
-    /// How much its frames repeat each other.
+    /// How strongly its frames are autocorrelated, with what the line predicts.
     pub(super) fn dependence(&self) -> Dependence {
         let waiting = Waiting::of(&self.placed, self.line);
         self.distribution.dependence(&self.in_order).waiting(waiting)
     }
 
-    /// Frames that were released and finished in a stretch of time; of very long runs, those of them that are kept in
+    /// Frames that were released and finished within a time window; for very long runs, those of them that are kept in
     /// order.
     pub(super) fn within(&self, from: Stamp, to: Stamp) -> Sample {
         let inside = self

@@ -1,4 +1,5 @@
-//! What sampling cost while the tenants ran, from the readings that the samplers' thread leaves of itself.
+//! The CPU time that sampling took while the tenants ran, from the readings that the samplers' thread records of
+//! itself.
 
 use super::stats::six_decimals;
 use super::summary::{SamplerCost, Sampling};
@@ -6,10 +7,10 @@ use super::track::{Track, Tracks};
 use crate::record::Part;
 use crate::units::Stamp;
 
-/// The signal of the whole thread.
+/// The signal for the whole thread.
 const ALL: &str = "all";
 
-/// The means over the window, the costliest sampler first; none where the whole was not read in it.
+/// Means over the window, the costliest sampler first; none if the thread's cost was not read in it.
 pub(super) fn summarize(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<Sampling> {
     let mean = |track: &Track| {
         let points = track.within(window);

@@ -1,19 +1,19 @@
-//! One series of durations, gathered one by one, and what is known of it at the end.
+//! One series of durations: collected one by one, then turned into a distribution.
 //!
-//! Sums are whole numbers of 128 bits, so that mean and standard deviation are exact before their last
-//! rounding and do not depend on the order of frames. Durations are kept as they are; a run that is too
-//! long for that hands them to a [`Histogram`].
+//! Sums are 128-bit integers, so that mean and standard deviation are exact up to their last rounding and do not
+//! depend on the order of frames. Durations are kept as they are; a run that is too long for that counts them in a
+//! [`Histogram`].
 
 use super::dependence::Dependence;
 use super::histogram::{self, Histogram};
 use super::quantile::{Quantile, Wanting};
 use crate::units::Nanos;
 
-/// Durations that go into their bins together: one by one, each would wait for its bin to come from far memory, because
-/// the bins of all series together are larger than the near one.
+/// Durations that are put into bins together. One at a time, each would wait for a cache miss, because the bins of all
+/// series together are larger than the cache.
 const TOGETHER: usize = 4096;
 
-/// Durations as they come.
+/// Durations while they are collected.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
     /// All of them; of a series with bins, those that are not counted yet.
@@ -21,14 +21,14 @@ pub(super) struct Series {
     binned: Option<Binned>,
 }
 
-/// Durations that are counted and gone.
+/// Durations that are already counted in bins.
 #[derive(Clone, Debug, Default)]
 struct Binned {
     totals: Totals,
     histogram: Histogram,
 }
 
-/// What is kept exactly of any number of durations.
+/// Exact totals of any number of durations.
 #[derive(Clone, Copy, Debug, Default)]
 struct Totals {
     count: u64,
@@ -61,7 +61,7 @@ impl Totals {
 fn sums(values: &[i64]) -> (i128, i128) {
     values.iter().fold((0, 0), |(sum, squares): (i128, i128), &ns| {
         let wide = i128::from(ns);
-        // Stamps of a damaged file may be absurd: saturate rather than wrap.
+        // Timestamps of a damaged file may be absurd: saturate rather than wrap.
         (sum.saturating_add(wide), squares.saturating_add(wide * wide))
     })
 }
@@ -81,7 +81,7 @@ fn short_sums(values: &[i64]) -> (i128, i128) {
 }
 
 impl Series {
-    /// Adds one; from the first call that is not `exact`, the series keeps bins.
+    /// Adds a duration; from the first call with `exact` false, the series keeps bins.
     #[inline]
     pub(super) fn push(&mut self, value: Nanos, exact: bool) {
         self.values.push(value.0);
@@ -94,7 +94,7 @@ impl Series {
         }
     }
 
-    /// Counts the durations at hand.
+    /// Counts the pending durations in bins.
     fn bin(&mut self) {
         // The memory of all that was exact is given back here.
         let values = std::mem::replace(&mut self.values, Vec::with_capacity(TOGETHER));
@@ -119,7 +119,7 @@ impl Series {
         self.totals().sum
     }
 
-    /// Sorts, and answers questions from then on.
+    /// Sorts the durations into a distribution.
     pub(super) fn finish(mut self) -> Distribution {
         let totals = self.totals();
         let values = match self.binned {
@@ -145,7 +145,7 @@ pub(super) struct Distribution {
 
 #[derive(Clone, Debug)]
 enum Values {
-    /// In ascending order.
+    /// All values, in ascending order.
     Exact(Vec<i64>),
     Binned(Histogram),
 }
@@ -167,7 +167,7 @@ impl Distribution {
             return None;
         }
         let n = i128::from(self.totals.count);
-        // Around a whole number near the mean, what is subtracted is small: no cancellation.
+        // Relative to a whole number near the mean, so that no precision is lost.
         let centre = self.totals.sum.div_euclid(n);
         let rest = self.totals.sum - centre.saturating_mul(n);
         let spread = self
@@ -178,18 +178,18 @@ impl Distribution {
         Some((squares.max(0.0) / (n - 1) as f64).sqrt())
     }
 
-    /// The smallest.
+    /// The smallest value; none of an empty series.
     pub(super) fn min(&self) -> Option<Nanos> {
         (self.totals.count > 0).then_some(Nanos(self.totals.least))
     }
 
-    /// The largest.
+    /// The largest value; none of an empty series.
     pub(super) fn max(&self) -> Option<Nanos> {
         (self.totals.count > 0).then_some(Nanos(self.totals.most))
     }
 
-    /// How much these values repeat each other, `in_order` being they, or stretches of them, in order of time. None
-    /// are taken as independent.
+    /// The autocorrelation of these values, `in_order` being the values, or stretches of them, in order of time. None:
+    /// they are taken as independent.
     pub(super) fn dependence(&self, in_order: &[i64]) -> Dependence {
         let n = self.count();
         Dependence::of(&[in_order], |quantile| {
@@ -197,7 +197,7 @@ impl Distribution {
         })
     }
 
-    /// The estimate of each quantile with its interval, as wide as dependence asks for; or what it would take, where
+    /// The estimate of each quantile with its interval, widened for autocorrelation; or the frames that it needs, if
     /// the sample does not support it.
     pub(super) fn quantiles<const N: usize>(
         &self,
@@ -233,7 +233,7 @@ impl Distribution {
         })
     }
 
-    /// How far a value that stands for its bin may be off.
+    /// Largest possible error of a value that stands for its bin.
     fn error(&self, value: Nanos) -> i64 {
         match &self.values {
             Values::Exact(_) => 0,
@@ -268,7 +268,7 @@ impl Distribution {
             Values::Exact(values) => ranks.iter().map(|&rank| values[rank as usize - 1]).collect(),
             Values::Binned(histogram) => {
                 let mut found = histogram.at_ranks(ranks);
-                // The extremes are known better than their bins.
+                // The extremes are kept exactly, so they replace the middles of their bins.
                 for ns in &mut found {
                     *ns = (*ns).clamp(self.totals.least, self.totals.most);
                 }
@@ -281,11 +281,11 @@ impl Distribution {
 /// A quantile and the bounds of its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Estimate {
-    /// Lower bound.
+    /// Lower end of the interval.
     pub(super) low: Nanos,
-    /// The estimate.
+    /// The quantile of the sample.
     pub(super) value: Nanos,
-    /// Upper bound.
+    /// Upper end of the interval.
     pub(super) high: Nanos,
 }
 

@@ -1,9 +1,10 @@
-//! Clocks and temperatures as they were sampled, and which of them changed when a tenant's response time did.
+//! Clocks and temperatures as they were sampled, and which of them changed at the same time as a tenant's response
+//! time.
 //!
-//! That a signal differs before and after a shift says nothing: a temperature that rises all through the run does so
-//! around any moment. So the moments are looked for at which a signal's own level changed, and the question is how many
-//! moments of the run are as near to such a change, of any signal, as the shift is. Where these are few, the two came
-//! together by more than chance.
+//! A signal that differs before and after a shift proves nothing: a temperature that rises during the whole run
+//! differs around any moment. So this module finds the moments at which the level of a signal itself changed, and
+//! asks what share of the run's moments are as close to such a change, of any signal, as the shift is. If the share
+//! is small, signal and shift changed together by more than chance.
 
 use super::changepoint::{SHORTEST, levels, median};
 use super::summary::SignalChange;
@@ -11,25 +12,25 @@ use super::track::{Point, Track, Tracks};
 use crate::record::Quantity;
 use crate::units::{Nanos, Stamp};
 
-/// Signals looked at: boards have some tens.
+/// Signals that are examined; boards have a few dozen.
 const MOST_SIGNALS: usize = 256;
-/// Stretches that a signal's readings are grouped into at most.
+/// Stretches that a signal's readings are grouped into, at most.
 const MOST_STRETCHES: usize = 400;
-/// Chance of naming any signal beside any shift of a tenant where none has to do with any.
+/// Probability of naming any signal for any shift of a tenant if none is related to any.
 const LEVEL: f64 = 0.05;
-/// A clock that changes by this share has changed, and a temperature by so many degrees.
+/// Smallest change that matters: of a clock as a share, of a temperature in degrees.
 const CLOCK: f64 = 0.02;
 const DEGREES: f64 = 2.0;
-/// Signals told of a shift.
+/// Signals named per shift.
 const MOST_TOLD: usize = 4;
 
-/// A change of a tenant's level, and between which others it lies.
+/// A change of a tenant's level, with the changes before and after it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     pub(super) from: Stamp,
     pub(super) at: Stamp,
     pub(super) to: Stamp,
-    /// How exactly `at` is known.
+    /// Uncertainty of the moment `at`.
     pub(super) blur: Nanos,
     /// Whether frames take longer from then on.
     pub(super) slower: bool,
@@ -74,7 +75,7 @@ pub(super) fn changed(
         .collect()
 }
 
-/// How much of a run, in nanoseconds, is at most `off` away from any of these moments, which are in order.
+/// How much of a run, in nanoseconds, is within `off` of any of these moments, which are in order.
 fn as_near(moments: &[Stamp], off: Nanos, (start, end): (Stamp, Stamp)) -> f64 {
     let mut covered = start;
     let mut sum = 0i64;
@@ -93,7 +94,7 @@ fn before(track: &Track, from: Stamp, to: Stamp) -> &[Point] {
     track.within((from, to - Nanos(1)))
 }
 
-/// How far apart its readings are on average.
+/// Mean distance of its readings.
 fn mean_spacing(track: &Track) -> i64 {
     let points = track.points();
     match (points.first(), points.last()) {
@@ -102,8 +103,8 @@ fn mean_spacing(track: &Track) -> i64 {
     }
 }
 
-/// The moments of a run at which its level changed for good, at once, and by as much as matters. What rises evenly
-/// changes at no moment.
+/// The moments at which its level changed permanently and abruptly, by an amount that matters. A signal that rises
+/// evenly has none.
 fn changes(track: &Track, (start, end): (Stamp, Stamp)) -> Vec<Stamp> {
     let readings = before(track, start, end);
     let each = readings.len().div_ceil(MOST_STRETCHES).max(1);
@@ -125,7 +126,7 @@ fn changes(track: &Track, (start, end): (Stamp, Stamp)) -> Vec<Stamp> {
     places.filter_map(|place| Some(stretches.get(place)?.0)).collect()
 }
 
-/// A change over what is one.
+/// The smallest change that counts as one.
 fn size(track: &Track, before: f64, after: f64) -> f64 {
     match track.quantity() {
         Quantity::Clock if before > 0.0 => (after / before - 1.0).abs() / CLOCK,
@@ -134,7 +135,7 @@ fn size(track: &Track, before: f64, after: f64) -> f64 {
     }
 }
 
-/// How it changed over a shift, if that could have to do with it.
+/// How it changed over a shift, if that could be related to it.
 fn change(track: &Track, shift: &Moment) -> Option<(f64, SignalChange)> {
     let between = |from: Stamp, to: Stamp| {
         let mut values: Vec<f64> = before(track, from, to).iter().map(|point| point.value).collect();
@@ -142,7 +143,7 @@ fn change(track: &Track, shift: &Moment) -> Option<(f64, SignalChange)> {
     };
     let (before, after) = (between(shift.from, shift.at)?, between(shift.at, shift.to)?);
     let size = size(track, before, after);
-    // A slower clock makes frames slower; a faster one beside slower frames has another reason.
+    // A slower clock makes frames slower; a faster clock with slower frames is unrelated.
     let rose = after > before;
     let fits = match track.quantity() {
         Quantity::Clock => rose != shift.slower,

@@ -1,39 +1,40 @@
-//! Between which states a series moved whose values repeat each other: latencies that queue wander for a long time
-//! without any change, and look as if they moved.
+//! Changes of level and drift in an autocorrelated series. Latencies that queue wander for a long time and look as if
+//! their level changed, although nothing did.
 //!
-//! For each number of changes, up to [`MOST_CHANGES`], the division with the least squared deviation is found by dynamic
-//! programming. A division is taken where it saves [`PRICE`] ln n times the variance of the noise for each change more. That
-//! noise is the one that remains within the division itself, by its long-run variance: the variance of the residuals times
-//! their correlation time τ = 1 + 2 Σ ρ(k), both read high, since a short series shows too little of them. So a division
-//! into stretches that still wander pays the price of wandering. Two things more are asked of it: each stretch lasts
-//! [`LASTS`] correlation times, and the whole series [`LEAST_TIMES`]. A straight line is judged in the same way.
+//! For each number of changes, up to [`MOST_CHANGES`], dynamic programming finds the segmentation with the least
+//! squared deviation. Each further change must reduce that deviation by at least [`PRICE`] ln n times the variance of
+//! the noise. The noise is what remains within the segmentation itself, by its long-run variance: the variance of the
+//! residuals times their autocorrelation time τ = 1 + 2 Σ ρ(k), both corrected upwards, since a short series shows
+//! too little of them. So a segmentation into stretches that still wander has to pay for their wandering. In
+//! addition, each stretch must last [`LASTS`] autocorrelation times, and the whole series [`LEAST_TIMES`]. A straight
+//! line is judged in the same way.
 
 use super::changepoint::{PRICE, SHORTEST, Sums};
 
-/// Changes looked for at most.
+/// Largest number of changes that is tried.
 const MOST_CHANGES: usize = 6;
-/// Correlation times that each stretch lasts at least, where values repeat each other.
+/// Shortest stretch in autocorrelation times, where values are autocorrelated.
 const LASTS: f64 = 12.0;
-/// Correlation times that a series lasts at least: in fewer, what repeats itself cannot be told from what changed.
+/// Shortest series in autocorrelation times: in a shorter one, correlation and change cannot be told apart.
 const LEAST_TIMES: f64 = 40.0;
-/// Standard errors by which correlation is read high.
+/// Standard errors by which the correlation is corrected upwards.
 const ERRORS: f64 = 2.5;
-/// Standard errors from which on correlation counts at all.
+/// Standard errors from which a correlation counts as seen.
 const SEEN: f64 = 1.5;
-/// A line that rises or falls by less, on the scale of the values, is of no consequence.
+/// A line that rises or falls by less, in the units of the values, does not matter.
 const LEAST_RISE: f64 = 0.02;
 
-/// What a series did.
+/// The changes in a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct States {
-    /// First places of all stretches but the first.
+    /// Start positions of all stretches but the first.
     pub(super) changes: Vec<usize>,
-    /// Whether a straight line explains it better than these changes.
+    /// Whether a straight line fits better than these changes.
     pub(super) is_line: bool,
 }
 
-/// The states of a series, such as logarithms of medians; `None` where nothing is found in it, and it is too short for how
-/// much it repeats itself to say that there is nothing.
+/// The states of a series, such as logarithms of medians; `None` if nothing is found and the series is too short, for
+/// its autocorrelation, to exclude changes.
 pub(super) fn states(values: &[f64]) -> Option<States> {
     let n = values.len();
     let sums = Sums::new(values);
@@ -57,7 +58,7 @@ pub(super) fn states(values: &[f64]) -> Option<States> {
     }
     let line = Line::through(values);
     let is_line = noise(&line.residuals, 2, ERRORS).is_some_and(|noise| {
-        // Its slope costs what a change costs.
+        // A slope costs as much as a change.
         let of_steps = price * noise.variance * (taken as f64 - 1.0);
         line.rise.abs() >= LEAST_RISE && line.cost <= divisions[taken].cost + of_steps
     });
@@ -67,13 +68,13 @@ pub(super) fn states(values: &[f64]) -> Option<States> {
     })
 }
 
-/// A division of the series, and its squared deviations.
+/// A segmentation of the series, and its squared deviations.
 struct Division {
     cost: f64,
     changes: Vec<usize>,
 }
 
-/// The best division with no change, with one, with two, ….
+/// The best segmentation with no change, with one, with two, ….
 #[allow(
     clippy::needless_range_loop,
     reason = "places of a series, at which several things are looked up"
@@ -162,17 +163,17 @@ impl Line {
     }
 }
 
-/// Noise that repeats itself.
+/// The noise of an autocorrelated series.
 #[derive(Clone, Copy, Debug)]
 struct Noise {
-    /// Its long-run variance.
+    /// Its long-run variance: variance times correlation time.
     variance: f64,
-    /// Its correlation time, in values; 1 where they do not repeat each other.
+    /// Its autocorrelation time, in values; 1 for independent values.
     time: f64,
 }
 
-/// The noise that residuals of a fit with so many parameters show, its correlation read high by so many standard errors; `None`
-/// where they are too few to know it.
+/// The noise of the residuals of a fit with this many parameters, with the correlation corrected upwards by this many
+/// standard errors; `None` if the residuals are too few to estimate it.
 fn noise(residuals: &[f64], parameters: usize, errors: f64) -> Option<Noise> {
     let n = residuals.len() as f64;
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
@@ -182,7 +183,7 @@ fn noise(residuals: &[f64], parameters: usize, errors: f64) -> Option<Noise> {
             let pairs = residuals.iter().zip(&residuals[lag..]);
             pairs.map(|(a, b)| a * b).sum::<f64>() / squares
         };
-        // The fit takes a part of the correlation with it.
+        // The fit removes a part of the correlation.
         let with_next = correlated(1) + (parameters as f64 + 1.0) / n;
         if with_next > SEEN / n.sqrt() {
             let error = ((1.0 - with_next * with_next).max(0.0) / n).sqrt();
@@ -199,7 +200,7 @@ fn noise(residuals: &[f64], parameters: usize, errors: f64) -> Option<Noise> {
     })
 }
 
-/// 1 + 2 Σ ρ(k) by Geyer's initial monotone sequence (see `autocorrelation`), and the lags that it took.
+/// 1 + 2 Σ ρ(k) by Geyer's initial monotone sequence (see `autocorrelation`), and the number of lags used.
 fn correlation_time(n: usize, correlated: impl Fn(usize) -> f64) -> (f64, usize) {
     let (mut time, mut least, mut even, mut lag) = (-1.0, f64::INFINITY, 1.0, 1);
     while lag + 1 < n {

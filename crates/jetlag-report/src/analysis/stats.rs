@@ -1,4 +1,4 @@
-//! From a complete series to the figures of the summary: milliseconds with all their nanoseconds.
+//! Turns a complete series into the figures of the summary, in milliseconds with nanosecond resolution.
 
 use super::dependence::Dependence;
 use super::quantile::{Quantile, Wanting};
@@ -7,8 +7,8 @@ use super::series::{Distribution, Estimate};
 use super::summary::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
 use crate::units::Nanos;
 
-/// All that is said of one series; how much its values repeat each other tells how wide its intervals must be, and
-/// which quantiles it supports.
+/// All statistics of one series; its autocorrelation decides how wide the intervals must be, and which quantiles it
+/// supports.
 pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Stats {
     let [p50, p90, p95, p99, p99_9] = distribution.quantiles(
         [
@@ -49,8 +49,8 @@ pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Sta
     }
 }
 
-/// Together over alone. The interval of each ratio divides bounds of 97.5 % each, so that it holds the true
-/// ratio with at least 95 % whatever the distributions are (Bonferroni).
+/// The ratio together ÷ alone. The interval of each ratio divides bounds of 97.5 % each, so that it holds the true
+/// ratio with at least 95 % confidence, whatever the distributions are (Bonferroni).
 pub(super) fn slowdown(together: &Sample, alone: &Sample) -> Slowdown {
     const EACH: f64 = 0.975;
     let quantiles = [Quantile::P50, Quantile::P99];
@@ -86,7 +86,7 @@ pub(super) fn difference_ms(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     Some(six_decimals(a? - b?))
 }
 
-/// a ÷ b, where that means something.
+/// a ÷ b, where the ratio is defined.
 pub(super) fn quotient(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     let (a, b) = (a?, b?);
     (b > 0.0).then(|| six_decimals(a / b))
@@ -97,7 +97,7 @@ pub(super) fn ns_to_ms(ns: f64) -> f64 {
     ns.round() / 1e6
 }
 
-/// Rounds what is shown as a rate or a ratio to six decimals, beyond which it says nothing.
+/// Rounds a rate or a ratio to six decimals; further digits carry no information.
 pub(super) fn six_decimals(x: f64) -> f64 {
     (x * 1e6).round() / 1e6
 }
@@ -105,8 +105,9 @@ pub(super) fn six_decimals(x: f64) -> f64 {
 /// A quantile, or why it is withheld.
 type Found = Result<Estimate, Wanting>;
 
-/// The estimate that is shown. Where frames repeat each other too much for an interval, a quantile up to p95 is still that of
-/// this run's frames, as their mean is; what lies beyond it is made of few bursts, and says nothing without one.
+/// The estimate that is shown. Where autocorrelation is too strong for an interval, a quantile up to p95 is still
+/// shown as a statistic of this run's frames, like their mean; a quantile beyond that depends on a few bursts, and
+/// means nothing without an interval.
 fn shown(distribution: &Distribution, quantile: Quantile, found: Found) -> Option<f64> {
     let n = distribution.count();
     let value = match found {

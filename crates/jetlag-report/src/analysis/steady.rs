@@ -1,13 +1,13 @@
-//! Whether a tenant was in its steady state while it was measured: was the warm-up enough, did its response time
-//! drift, did its level change, and what changed with it.
+//! Whether a tenant was in a steady state while it was measured: whether the warm-up was long enough, whether its
+//! response time drifted or changed its level, and what changed at the same time.
 //!
-//! Response times are grouped into stretches of consecutive frames, and the median of each stretch stands for it: it
-//! does not see the slow frames that every run has. `states` looks for changes of level in the medians. What the
-//! changes mean is decided here, by where they are:
+//! Response times are grouped into stretches of consecutive frames, each represented by its median, which the slow
+//! frames of every run do not affect. `states` looks for changes of level in these medians. This module decides what
+//! the changes mean, by where they are:
 //!
-//! - a straight line explains the medians as well, at the price of one change: a drift;
-//! - all within the first quarter: the tenant had not settled, and the warm-up was too short;
-//! - otherwise: shifts, each set against the clocks and temperatures that were sampled (`signals`).
+//! - a straight line fits the medians as well, at the price of one change: a drift;
+//! - all changes are within the first quarter: the tenant had not settled, and the warm-up was too short;
+//! - otherwise: shifts, each compared with the clocks and temperatures that were sampled (`signals`).
 
 use super::changepoint::median;
 use super::limit::{Limit, SteadyLimit};
@@ -18,20 +18,20 @@ use super::summary::{Shift, Steady};
 use super::track::Tracks;
 use crate::units::{Nanos, Stamp};
 
-/// Stretches that a run is divided into at most.
+/// Stretches that a run is divided into, at most.
 const MOST_STRETCHES: usize = 400;
-/// Frames in a stretch at least: the median of fewer sees single slow frames.
+/// Frames per stretch, at least: the median of fewer frames is affected by single slow ones.
 const LEAST_FRAMES: usize = 8;
-/// A change or drift of less, as a share of the median, is of no consequence.
+/// A smaller change or drift, as a share of the median, does not matter.
 const MATERIAL: f64 = 0.02;
-/// A change or drift of at least this share limits what the figures mean.
+/// A change or drift of at least this share is a finding.
 const LIMITING: f64 = 0.05;
-/// Changes that all lie within this share of the window are a warm-up that went on.
+/// If all changes lie within this share of the window, the warm-up was too short.
 const SETTLING: f64 = 0.25;
-/// Shifts told at most, the largest.
+/// Shifts reported at most, the largest ones.
 const MOST_SHIFTS: usize = 8;
 
-/// Judges the response times of a tenant, each with its release, in order.
+/// Judges the response times of a tenant, in order, each with its release.
 pub(super) fn judge(responses: &[(Stamp, i64)], tracks: &Tracks) -> Steady {
     let frames = LEAST_FRAMES.max(responses.len().div_ceil(MOST_STRETCHES));
     let stretches: Vec<(Stamp, f64)> = responses
@@ -45,7 +45,7 @@ pub(super) fn judge(responses: &[(Stamp, i64)], tracks: &Tracks) -> Steady {
     let (Some(&(start, _)), Some(&(end, _))) = (responses.first(), responses.last()) else {
         return Steady::default();
     };
-    // By their logarithms: what matters is a share, and a queue's long tail weighs less.
+    // On a logarithmic scale: relative changes matter, and a queue's long tail weighs less.
     let logarithms: Vec<f64> = medians.iter().map(|ms| ms.max(1e-9).ln()).collect();
     let Some(found) = states(&logarithms) else {
         return Steady::default();
@@ -85,7 +85,7 @@ pub(super) fn judge(responses: &[(Stamp, i64)], tracks: &Tracks) -> Steady {
     }
 }
 
-/// The changes whose two sides differ by a share that matters.
+/// The changes whose relative size matters.
 fn material(medians: &[f64], mut changes: Vec<usize>) -> Vec<usize> {
     loop {
         let sides = level_of_each(medians, &changes);
@@ -96,7 +96,7 @@ fn material(medians: &[f64], mut changes: Vec<usize>) -> Vec<usize> {
             .filter(|&(_, change)| change < MATERIAL || !change.is_finite())
             .min_by(|a, b| a.1.total_cmp(&b.1));
         match small {
-            // The two stretches become one, whose level is another.
+            // The two stretches are merged into one, which has another level.
             Some((which, _)) => drop(changes.remove(which)),
             None => return changes,
         }
@@ -113,7 +113,7 @@ fn level_of_each(medians: &[f64], changes: &[usize]) -> Vec<f64> {
         .collect()
 }
 
-/// The change from the start of the straight line to its end over its start, where that matters.
+/// The relative change from the start of the straight line to its end, if that matters.
 fn drift(medians: &[f64]) -> Option<f64> {
     let n = medians.len() as f64;
     let (middle, mean) = ((n - 1.0) / 2.0, medians.iter().sum::<f64>() / n);
@@ -124,7 +124,7 @@ fn drift(medians: &[f64]) -> Option<f64> {
         .map(|(value, i)| (f64::from(i) - middle) * (value - mean))
         .sum();
     let rise = products / squares * (n - 1.0);
-    // A line that starts or ends at nothing is none that response times follow.
+    // Response times cannot follow a line that starts or ends at or below zero.
     let start = mean - rise / 2.0;
     if start <= 0.0 || start + rise <= 0.0 {
         return None;
@@ -142,7 +142,7 @@ fn shifts(
     let medians: Vec<f64> = stretches.iter().map(|&(_, ms)| ms).collect();
     let levels = level_of_each(&medians, changes);
     let stamp = |at: usize| stretches.get(at).map_or(end, |&(stamp, _)| stamp);
-    // A change is seen no more exactly than a stretch is long.
+    // The position of a change is known to one stretch.
     let blur = Nanos((end - start).0 / stretches.len().max(1) as i64);
     let moments: Vec<Moment> = changes
         .iter()
@@ -180,7 +180,7 @@ fn seconds(from: Stamp, to: Stamp) -> f64 {
     ((to - from).as_secs_f64() * 1e3).round() / 1e3
 }
 
-/// What limits the meaning of a tenant's figures, at most one: they are of a state that did not last.
+/// The finding about an unsteady tenant, at most one.
 pub(super) fn limit(tenant: &str, steady: &Steady, warmup: Nanos) -> Option<Limit> {
     let (settled, settling) = (steady.settled_after_s, steady.settling);
     let not_settled = settled
@@ -371,9 +371,9 @@ mod tests {
                 50.0,
                 60.0,
                 "sensor went from 50.0 to 60.0 °C",
-                "a temperature slows nothing down",
+                "temperature affects response times only through them",
             ),
-            ("percent", 50.0, 60.0, "after", "Look for what started or ended"),
+            ("percent", 50.0, 60.0, "after", "Find out what changed then"),
         ] {
             let found = beside(unit, before, after);
             assert_eq!(found.code, "latency-shift", "{found:?}");

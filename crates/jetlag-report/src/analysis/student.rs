@@ -1,7 +1,8 @@
-//! Quantiles of the normal distribution and of Student's, by bisection of their distribution functions.
+//! Quantiles of the normal distribution and of Student's t, by bisection of their distribution functions.
 //!
-//! Student's is the regularised incomplete beta function, here by its continued fraction (*Numerical Recipes*, third
-//! edition, section 6.4, evaluated by Lentz's method). A test holds both against SciPy.
+//! The distribution function of Student's t is a regularised incomplete beta function, computed by its continued
+//! fraction (*Numerical Recipes*, third edition, section 6.4, evaluated by Lentz's method). A test compares both with
+//! SciPy.
 
 /// The value that a standard normal variable does not exceed with probability `p`, 0 < `p` < 1.
 pub(super) fn normal_quantile(p: f64) -> f64 {
@@ -17,10 +18,10 @@ pub(super) fn t_quantile(p: f64, freedom: f64) -> f64 {
     bisect(below, p)
 }
 
-/// Where a rising function takes the value `p`.
+/// Where an increasing function takes the value `p`.
 fn bisect(function: impl Fn(f64) -> f64, p: f64) -> f64 {
     let (mut low, mut high) = (-1e6, 1e6);
-    // Until neighbouring numbers are left.
+    // Until the bounds are neighbouring floating-point numbers.
     for _ in 0..128 {
         let middle = f64::midpoint(low, high);
         if function(middle) < p {

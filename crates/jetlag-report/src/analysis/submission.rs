@@ -1,16 +1,17 @@
-//! How long the host took to put frames on a device, and whether that is what their *compute* lasts.
+//! How long the host took to submit the work of a frame to a device, and whether that limits its *compute*.
 //!
-//! *Compute* lies between two stamps of the device. Kernels that the host launches more slowly than the device executes them
-//! leave it idle in between, and no stamp says so. What is known is when the host had submitted everything. Three cases:
+//! *Compute* lies between two timestamps of the device. If the host launches kernels more slowly than the device
+//! executes them, the device is idle in between, and no timestamp shows it. What is known is when the host had
+//! submitted everything. There are three cases:
 //!
-//! - the host is done early in *compute*: the device had its work in line, and *compute* is the device's;
-//! - the host is still submitting nearly until the end: *compute* cannot be shorter than the host takes, and what the device
-//!   would take by itself does not show. That is the finding `host-bound`;
-//! - the same on a backend that may wait for the device while it submits: launches and waits are not told apart
+//! - the host is done early in *compute*: the device had its work queued, and *compute* is the device's own time;
+//! - the host is still submitting almost until the end: *compute* cannot be shorter than the submission, and the time
+//!   of the device alone is unknown. That is the finding `host-bound`;
+//! - the same on a backend that may wait for the device while it submits: launches and waits cannot be told apart
 //!   (`compute-unclear`).
 //!
-//! A queue of launches that is full makes the host wait too, at any depth of the ring. Then the device still has a whole queue
-//! of them when the host is done, which takes it far longer than half a millisecond.
+//! A full launch queue makes the host wait too, at any depth of the ring. Then the device still has a whole queue of
+//! launches to execute when the host is done, which takes it far longer than half a millisecond.
 
 use super::dependence::Dependence;
 use super::idle::HostIdle;
@@ -24,18 +25,19 @@ use crate::record::{FrameRecord, Stage};
 use crate::scenario::{BackendChoice, Tenant};
 use crate::units::Nanos;
 
-/// From which share of its *compute* on a frame is bound by the host: the rest is no more than the last launches take to
-/// begin, the last kernels to execute, and what device moments are placed wrongly by.
+/// Share of *compute* from which a frame is host-bound. The rest is time for the last launches to start and the last
+/// kernels to execute, and the error of mapping device time to host time.
 const NEARLY_ALL: f64 = 0.9;
-/// What the device may have left when the host is done. A full queue, of some thousand launches, lasts a millisecond and more.
+/// Work that may be left when the host is done. A full queue, of a few thousand launches, takes a millisecond and
+/// more.
 const LEFT: Nanos = Nanos::from_micros(500);
-/// Shorter *compute* is not judged: the calls that copy results out, which are in the submission and after the network, and
-/// the error of placing device moments on the host's line take some 10 µs each.
+/// Shorter *compute* is not judged: the calls that copy results back are part of the submission and come after the
+/// network, and mapping device time to host time has an error; both are some 10 µs.
 const SHORTEST: Nanos = Nanos::from_micros(200);
-/// Shares are gathered as whole parts of this.
+/// Shares are collected in units of one over this.
 const WHOLE: f64 = 1e9;
 
-/// What is kept of one tenant's completed frames while they go by.
+/// What is collected of one tenant's completed frames.
 #[derive(Debug, Default)]
 pub(super) struct SubmissionSeries {
     took: Series,
@@ -46,7 +48,7 @@ pub(super) struct SubmissionSeries {
 }
 
 impl SubmissionSeries {
-    /// Takes in a completed frame; answers how many durations were kept of it.
+    /// Adds a completed frame; returns how many durations were kept of it.
     pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) -> u64 {
         let Some(submission) = frame.submission else {
             return 0;
@@ -56,7 +58,7 @@ impl SubmissionSeries {
         let (Some(compute), Some(shared)) = (compute, submission.in_compute) else {
             return 1;
         };
-        // What a damaged file says may be absurd.
+        // Values of a damaged file may be absurd.
         let shared = shared.clamp(Nanos::ZERO, compute);
         let share = shared.0 as f64 / compute.0 as f64;
         self.compute.push(compute, exact);
@@ -66,8 +68,8 @@ impl SubmissionSeries {
         4
     }
 
-    /// The figures of submission, whose values `in_order` of time tell how wide intervals must be, and how it lies to
-    /// *compute*; none of files that do not tell, and of backends without a device.
+    /// The statistics of submission, with its values `in_order` of time for autocorrelation, and its relation to
+    /// *compute*; none for files and backends without this information.
     pub(super) fn finish(
         self,
         in_order: &[i64],
@@ -83,7 +85,7 @@ impl SubmissionSeries {
             .compute
             .finish()
             .quantiles([Quantile::P50], 0.95, &Dependence::NONE);
-        // Too few frames to know how long *compute* usually is are too few to say more of it.
+        // With too few frames to know how long *compute* usually is, nothing more is reported.
         if usual.ok().is_none_or(|usual| usual.value < SHORTEST) {
             return (Some(took), None);
         }
@@ -114,7 +116,7 @@ impl SubmissionSeries {
     }
 }
 
-/// What that means for the tenant's figures.
+/// The finding that follows from it.
 pub(super) fn limit(scenario: &Tenant, summary: &TenantSummary, host: Option<&HostIdle>) -> Option<Limit> {
     let submitting = summary
         .submitting
@@ -123,7 +125,7 @@ pub(super) fn limit(scenario: &Tenant, summary: &TenantSummary, host: Option<&Ho
     let compute = stages.find(|(stage, _)| *stage == Stage::Compute.name());
     let submitted = Submitted {
         bound_frames: submitting.bound_frames,
-        // Means: a median is withheld where frames repeat each other.
+        // Means, because a median may be withheld for autocorrelation.
         compute_ms: compute?.1.mean?,
         submission_ms: summary.submission_ms.as_ref()?.mean?,
         host: host.cloned(),

@@ -1,4 +1,4 @@
-//! A run's events, gathered one by one, and the steps that make the [`Summary`] of them.
+//! Collects a run's events one by one and computes the [`Summary`] from them.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ use crate::units::{Nanos, Stamp};
 /// frames, which is a night at 30 Hz.
 const EXACT_DURATIONS: u64 = 8 << 20;
 
-/// Gathers a run's events into its [`Summary`].
+/// Collects a run's events and computes its [`Summary`].
 ///
 /// Memory does not grow with the run: up to eight million durations are kept exactly, and beyond that each
 /// series holds bins (at most 1/8 192 of their value wide) of some hundred kilobytes.
@@ -48,7 +48,7 @@ pub struct Summarizer {
 }
 
 impl Summarizer {
-    /// A run of which nothing but its manifest is known yet.
+    /// A summarizer for a run of this manifest.
     pub fn new(manifest: &Manifest) -> Self {
         let plan = plan::of(manifest);
         Summarizer {
@@ -69,7 +69,7 @@ impl Summarizer {
         }
     }
 
-    /// Takes in one event. Events of tenants that the manifest does not know are left alone.
+    /// Adds an event. Events of tenants that the manifest does not list are ignored.
     pub fn push(&mut self, event: &Event) {
         match event {
             Event::Frame(frame) => {
@@ -110,7 +110,7 @@ impl Summarizer {
         }
     }
 
-    /// The summary. `incomplete` is the reader's sentence on how much it got, where the file was cut short.
+    /// The summary. `incomplete` is the reader's sentence on how much it could read, if the file was cut short.
     pub fn finish(mut self, incomplete: Option<String>) -> Summary {
         let exact = self.kept <= self.exact_limit;
         let scenario = &self.plan;
@@ -133,7 +133,7 @@ impl Summarizer {
             facts.cause = failures.cause(Phase::Together, number, &summary.name, facts.together.as_ref());
         }
         let windows = Windows(&self.windows);
-        // A run that was killed has no record of its end: then what there is says how long it was.
+        // A run that was killed has no record of its end: the last timestamps show how long it was.
         let window = measured_window(&tenants)
             .or_else(|| windows.named(RECORDING_WINDOW))
             .or_else(|| seen(&tenants))
@@ -231,7 +231,7 @@ impl Windows<'_> {
     }
 }
 
-/// jetlag's own cost, by its own tenant's response times.
+/// jetlag's own cost, from the response times of the null tenant.
 fn overhead(own: Series) -> Option<Overhead> {
     let own = tenant::overhead(own)?;
     let figures = stats::stats(&own, &own.dependence(&[]));
@@ -242,7 +242,7 @@ fn overhead(own: Series) -> Option<Overhead> {
     })
 }
 
-/// How late a release may be: what an absolute timer does on a quiet machine, and what spinning does.
+/// How late a release may be: what an absolute timer achieves on a quiet machine, and what spinning achieves.
 fn release_budget(release: Release) -> Nanos {
     match release {
         Release::Sleep => Nanos::from_micros(200),
@@ -258,7 +258,7 @@ fn measured_window(tenants: &[Measured<'_>]) -> Option<(Stamp, Stamp)> {
     Some((from, to))
 }
 
-/// From the first release of all tenants to the last stamp.
+/// From the first release of any tenant to the last timestamp.
 fn seen(tenants: &[Measured<'_>]) -> Option<(Stamp, Stamp)> {
     let spans = || tenants.iter().filter_map(|tenant| tenant.facts.seen);
     let from = spans().map(|(from, _)| from).min()?;
@@ -266,7 +266,7 @@ fn seen(tenants: &[Measured<'_>]) -> Option<(Stamp, Stamp)> {
     Some((from, to))
 }
 
-/// What the run recorded, and what its figures show besides; each once.
+/// The findings of the run's record and of the analysis, each once.
 fn merge(recorded: Vec<Finding>, derived: impl Iterator<Item = Finding>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     let mut findings: Vec<Finding> = recorded

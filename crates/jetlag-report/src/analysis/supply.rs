@@ -1,25 +1,25 @@
-//! How many frames a tenant completes in a stretch of time, so that it can be said how long a run has to be.
+//! Predicts how many frames a tenant completes in a given time, so that a finding can say how long to run.
 
 use super::summary::TenantSummary;
 use crate::scenario::{Arrival, Tenant};
 use crate::units::Nanos;
 
-/// How many completed frames come of a stretch of time.
+/// How many frames a tenant completes per time.
 pub(super) struct Supply {
-    /// Released in a second.
+    /// Released frames per second.
     rate: Option<f64>,
-    /// Share of the released that is completed.
+    /// Share of released frames that are completed.
     completed: f64,
-    /// Variance of their number over their mean: 0 for a schedule that is kept, 1 for chance.
+    /// Index of dispersion of the count, variance over mean: 0 for a fixed schedule, 1 for a Poisson process.
     scatter: f64,
-    /// Frames that the scatter, or the rate, was seen on; `None` where both are the scenario's.
+    /// Frames from which dispersion or rate was estimated; `None` if both come from the scenario.
     seen: Option<f64>,
-    /// Frames that the end of a run cuts off.
+    /// Frames that are cut off at the end of a run.
     cut_off: f64,
 }
 
 impl Supply {
-    /// Of a tenant that was measured for so long; `has` are the frames that count, of the time alone where `alone`.
+    /// For a tenant that was measured for this long; `has` are the frames that count, of the phase alone if `alone`.
     pub(super) fn of(
         scenario: &Tenant,
         summary: &TenantSummary,
@@ -37,12 +37,12 @@ impl Supply {
             false => (seen / released.max(seen)).min(1.0),
         };
         let (rate, scatter) = match scenario.arrival {
-            // How many are dropped varies, and more than if each was dropped by a chance of its own.
+            // The number of dropped frames varies more than if each were dropped independently.
             Arrival::Periodic { hz, .. } if !alone => (Some(hz), 2.0 * (1.0 - completed)),
             Arrival::Poisson { hz } if !alone => (Some(hz), 1.0 + (1.0 - completed)),
             Arrival::Periodic { .. } => (as_it_came, 0.0),
             Arrival::Poisson { .. } | Arrival::Replay { .. } => (as_it_came, 1.0),
-            // Few frames show little of a long tail: twice what was seen.
+            // Few frames show little of a long tail: use twice the observed value.
             Arrival::Closed => (as_it_came, 2.0 * summary.cv.unwrap_or(1.0).powi(2)),
         };
         let states_it = matches!(
@@ -63,7 +63,7 @@ impl Supply {
         }
     }
 
-    /// Frames to be expected so that `needs` are there in all but one of two hundred runs.
+    /// Expected frames such that at least `needs` are completed in 199 of 200 runs.
     fn frames_for(&self, needs: u64) -> f64 {
         const DEVIATIONS: f64 = 2.6;
         let needs = needs as f64;
@@ -75,12 +75,12 @@ impl Supply {
         needs + half * spread + DEVIATIONS * (spread * needs + half / 2.0 * spread * spread).sqrt()
     }
 
-    /// Frames to be released for them.
+    /// Number of frames that must be released for that.
     pub(super) fn released_for(&self, needs: u64) -> f64 {
         (self.frames_for(needs) / self.completed).ceil()
     }
 
-    /// Whole seconds. One frame at each end may fall beside the measured time.
+    /// Whole seconds. One frame at each end may fall outside of the measured time.
     pub(super) fn seconds_for(&self, needs: u64) -> Option<f64> {
         let frames = self.frames_for(needs) + 2.0 + self.cut_off;
         Some((frames / (self.rate? * self.completed)).ceil())

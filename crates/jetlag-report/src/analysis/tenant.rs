@@ -1,4 +1,4 @@
-//! One tenant's frames (and nodes, where they were timed), gathered as they come and turned into its part of the summary.
+//! Collects one tenant's frames (and nodes, where they were timed) and computes its part of the summary.
 
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
@@ -18,7 +18,7 @@ use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
 
-/// What is kept of one tenant while its records go by.
+/// What is collected of one tenant from its records.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     frames: FrameCounts,
@@ -45,32 +45,32 @@ pub(super) struct Gathered {
 
 /// What is compared between phases.
 pub(super) struct Samples {
-    /// With all others.
+    /// The measurement, in which all tenants run.
     pub(super) together: Sample,
-    /// By itself.
+    /// The baseline, in which it runs alone.
     pub(super) alone: Sample,
 }
 
-/// Places in [`Gathered::timeline`].
+/// Indices into the values of [`Gathered::timeline`].
 const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
 const LATENESS: usize = 2;
 const STAGES: usize = 3;
 const SUBMISSION: usize = 11;
 
-/// One tenant on its way into the summary.
+/// One tenant while the summary is computed.
 pub(super) struct Measured<'a> {
-    /// As the scenario has it.
+    /// The tenant in the scenario.
     pub(super) scenario: &'a Tenant,
-    /// What is told of it.
+    /// Its part of the summary.
     pub(super) summary: TenantSummary,
-    /// What findings want to know besides.
+    /// Facts that only findings need.
     pub(super) facts: TenantFacts,
-    /// What is drawn of it.
+    /// Data for its plots.
     pub(super) drawn: Drawn,
 }
 
-/// How long a tenant's completed frames used what there is, in nanoseconds.
+/// How long a tenant's completed frames used devices and processors, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Used {
     /// Compute time, wherever it was executed.
@@ -79,33 +79,33 @@ pub(super) struct Used {
     pub(super) around: i128,
 }
 
-/// What findings want to know of a tenant beyond its summary.
+/// Facts about a tenant that findings need beyond its summary.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TenantFacts {
-    /// Releases later than the budget.
+    /// Releases that were late by more than the budget.
     pub(super) late_releases: u64,
     /// Releases whose lateness is known.
     pub(super) releases: u64,
-    /// The record of its measurement's end, if it was reached.
+    /// The record of the end of its measurement, if it was reached.
     pub(super) together: Option<PhaseRecord>,
-    /// From its first release to its last stamp.
+    /// From its first release to its last timestamp.
     pub(super) seen: Option<(Stamp, Stamp)>,
-    /// Measured time.
+    /// Length of the measured window.
     pub(super) measured: Nanos,
-    /// Records lost in other phases than the measurement.
+    /// Records lost in phases other than the measurement.
     pub(super) lost_elsewhere: u64,
     /// How long its completed frames used the devices.
     pub(super) used: Used,
-    /// Independent frames that would say as much of the mean service time as its frames do.
+    /// Effective sample size for the mean service time.
     pub(super) service_worth: u64,
     /// Frames that it completed alone.
     pub(super) alone: u64,
-    /// Why its first failed frame failed, or why it could not go on, as the log has it.
+    /// Why its first failed frame failed, or why it gave up, from the log.
     pub(super) cause: Option<String>,
 }
 
 impl Gathered {
-    /// Takes in one frame; returns how many durations were kept of it.
+    /// Adds a frame; returns how many durations were kept of it.
     pub(super) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
         if frame.phase == Phase::Together {
             self.frames.note(frame);
@@ -125,7 +125,7 @@ impl Gathered {
         }
     }
 
-    /// Takes in the end of a phase.
+    /// Adds the end of a phase.
     pub(super) fn phase(&mut self, phase: &PhaseRecord) {
         match phase.phase {
             Phase::Together => {
@@ -137,7 +137,7 @@ impl Gathered {
         }
     }
 
-    /// Takes in what one node took in a phase.
+    /// Adds the time of one node in a phase.
     pub(super) fn node(&mut self, node: &NodeRecord) {
         if node.phase == Phase::Together {
             self.nodes.push(node.clone());
@@ -179,8 +179,7 @@ impl Gathered {
         kept
     }
 
-    /// Measured time: as the run recorded it, or from the first release to the last stamp where its end was
-    /// never written.
+    /// Measured time: as recorded, or from the first release to the last timestamp if the end was never written.
     fn measured(&self) -> Nanos {
         match (self.together, self.first_released, self.last_stamp) {
             (Some(phase), _, _) => phase.measured_to - phase.measured_from,
@@ -189,7 +188,7 @@ impl Gathered {
         }
     }
 
-    /// The tenant as it was measured, and its response times for comparisons between phases.
+    /// The tenant's part of the summary, and its response times for comparisons between phases.
     pub(super) fn finish<'a>(
         mut self,
         scenario: &'a Tenant,
@@ -218,7 +217,7 @@ impl Gathered {
                     .iter()
                     .sum(),
             },
-            // The mean moves with the tail as well: rows of rare long frames count.
+            // The mean depends on the tail as well: bursts of rare long frames count.
             service_worth: service_dependence.worth(Quantile::P99, service.count()),
             alone: self.alone.count(),
             cause: None,
@@ -282,7 +281,7 @@ impl Gathered {
             stages_ms,
             jitter_ms: difference_ms(response_ms.p99, response_ms.p50),
             cv: quotient(response.sd(), response.mean()),
-            // Made when it is known in which time all ran.
+            // Computed once it is known in which time all tenants ran.
             slowdown: None,
             energy_mj_per_frame: None,
             iqr_ms: interquartile_range(response, &dependence),
@@ -314,7 +313,7 @@ impl Gathered {
     }
 }
 
-/// All that is said of a series, whose values in order of time tell how much they repeat each other.
+/// All statistics of a series, with its values in order of time for autocorrelation.
 fn of_series(series: Series, in_order: &[i64]) -> Stats {
     let times = series.finish();
     stats(&times, &times.dependence(in_order))
@@ -335,7 +334,7 @@ fn durations(frame: &FrameRecord) -> [Option<i64>; 12] {
     values
 }
 
-/// The figures of the null tenant, in the same way as any other response time.
+/// The figures of the null tenant, computed like any other response time.
 pub(super) fn overhead(own: Series) -> Option<Distribution> {
     (own.count() > 0).then(|| own.finish())
 }

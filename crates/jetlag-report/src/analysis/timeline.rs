@@ -1,15 +1,16 @@
-//! A tenant's frames in order of time, as far as that is needed: what depends on the order (autocorrelation, drift,
-//! changes) is computed from here, everything else from the whole [`Series`](super::series::Series).
+//! A tenant's frames in order of time, for everything that depends on the order (autocorrelation, drift, changes).
+//! All other figures come from the complete [`Series`](super::series::Series).
 //!
-//! Memory is bounded: when more than [`MOST`] frames have come, every second stretch of [`STRETCH`] consecutive frames
-//! is let go, and so on. What remains are whole stretches spread evenly over the run, so that neighbours stay
-//! neighbours. Which frames remain depends on their numbers alone, not on the order of their coming.
+//! Memory is bounded: when more than [`MOST`] frames have come, every second stretch of [`STRETCH`] consecutive
+//! frames is discarded, and so on. What remains are whole stretches spread evenly over the run, in which neighbouring
+//! frames are still neighbours. Which frames remain depends only on their sequence numbers, not on the order of
+//! arrival.
 
 use crate::units::Stamp;
 
-/// Frames kept at most: 36 minutes at 30 Hz without a gap.
+/// Frames kept at most: 36 minutes at 30 Hz without thinning.
 const MOST: usize = 1 << 16;
-/// Consecutive frames that are kept or let go together; far longer than a usual correlation.
+/// Consecutive frames that are kept or discarded together; far longer than a usual autocorrelation time.
 const STRETCH: u64 = 4096;
 /// Stands for a duration that the frame does not have.
 const ABSENT: i64 = i64::MIN;
@@ -18,7 +19,7 @@ const ABSENT: i64 = i64::MIN;
 #[derive(Clone, Debug)]
 pub(super) struct Timeline<const N: usize> {
     kept: Vec<Entry<N>>,
-    /// Of so many stretches one is kept.
+    /// One of this many stretches is kept.
     every: u64,
 }
 
@@ -49,7 +50,7 @@ impl Placed {
     }
 }
 
-/// One frame.
+/// The values of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry<const N: usize> {
     sequence: u64,
@@ -58,7 +59,7 @@ struct Entry<const N: usize> {
 }
 
 impl<const N: usize> Timeline<N> {
-    /// Adds a frame by its number in its phase; of most frames of a long run, `values` are never asked for.
+    /// Adds a frame by its number in its phase; `values` is called only for frames that are kept.
     #[inline]
     pub(super) fn push(&mut self, sequence: u64, released: Stamp, values: impl FnOnce() -> [Option<i64>; N]) {
         if (sequence / STRETCH).is_multiple_of(self.every) {
@@ -81,7 +82,7 @@ impl<const N: usize> Timeline<N> {
     }
 
     fn thin(&mut self) {
-        // The limit on doubling is for files whose frame numbers make no sense.
+        // The limit on doubling is for files with absurd frame numbers.
         while self.kept.len() >= MOST && self.every < 1 << 40 {
             self.every *= 2;
             let every = self.every;
@@ -90,7 +91,7 @@ impl<const N: usize> Timeline<N> {
         }
     }
 
-    /// How many frames are kept, where some were let go.
+    /// How many frames are kept, if some were discarded.
     pub(super) fn thinned_to(&self) -> Option<usize> {
         (self.every > 1).then_some(self.kept.len())
     }
@@ -132,17 +133,17 @@ impl<const N: usize> Timeline<N> {
     }
 }
 
-/// Whether each of a series of frames broke its promise, one bit a frame: for streaks, which must not have gaps.
+/// Whether each frame missed, as one bit per frame: for streaks, which must have no gaps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Misses {
     words: Vec<u64>,
 }
 
-/// Frame numbers beyond this are those of a damaged file (16 MiB of bits, 50 days at 30 Hz).
+/// Larger frame numbers are those of a damaged file (16 MiB of bits, 50 days at 30 Hz).
 const MOST_FRAMES: u64 = 1 << 27;
 
 impl Misses {
-    /// Notes that a frame broke its promise.
+    /// Notes a frame that missed.
     pub(super) fn note(&mut self, sequence: u64) {
         if sequence >= MOST_FRAMES {
             return;
@@ -154,7 +155,7 @@ impl Misses {
         self.words[place] |= 1 << (sequence % 64);
     }
 
-    /// Most frames in a row that broke it.
+    /// The longest run of consecutive misses.
     pub(super) fn longest_streak(&self) -> u64 {
         let (mut longest, mut current) = (0, 0);
         for &word in &self.words {

@@ -1,8 +1,8 @@
-//! Where a frame and its stages lie on a time line, for formats that draw slices.
+//! The position of a frame and its stages on a time line, for formats that draw slices.
 //!
-//! The record has the stamps of a frame and the durations of its stages. Stages are laid end to end in their
-//! order, from the start of the work; postprocessing ends where the frame does. What is left between the two is
-//! time that no stage claims. Frames of one tenant may overlap: each is given the first lane that is free.
+//! The record has the timestamps of a frame and the durations of its stages. Stages are laid end to end in their
+//! order, from the start of service; postprocessing ends where the frame ends. The gap between the two is time that
+//! belongs to no stage. Frames of one tenant may overlap: each goes to the first free lane.
 
 use crate::record::{FrameRecord, RangeRecord, Stage};
 use crate::units::{Nanos, Stamp};
@@ -10,7 +10,7 @@ use crate::units::{Nanos, Stamp};
 /// A stretch of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its beginning.
+    /// Beginning of the stretch.
     pub from: Stamp,
     /// Its end, not before its beginning.
     pub to: Stamp,
@@ -57,7 +57,7 @@ impl Lanes {
 /// One end of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge<'a> {
-    /// It begins.
+    /// The beginning of this range.
     Begin(&'a RangeRecord),
     /// The range that began last ends.
     End(Stamp),

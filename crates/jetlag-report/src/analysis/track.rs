@@ -1,36 +1,36 @@
-//! Readings of one signal over time, in bounded memory.
+//! The readings of one signal over time, in bounded memory.
 //!
-//! A signal's readings are kept as they are up to a limit; beyond it neighbours are drawn together two by two,
-//! which halves the resolution in time and keeps means, the highest value and counters what they are.
+//! All readings are kept up to a limit; beyond it neighbours are merged in pairs, which halves the resolution in time
+//! and preserves means, maxima and counters.
 
 use std::collections::HashMap;
 
 use crate::record::{Averaging, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
-/// Readings kept of one signal: 1.8 hours at 10 Hz before the first drawing together; 1.5 MiB.
+/// Readings kept of one signal: 1.8 hours at 10 Hz before the first merge; 1.5 MiB.
 const MOST: usize = 1 << 16;
 
-/// One reading, or several that were drawn together.
+/// One reading, or several that were merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
     /// When it was taken.
     pub(super) at: Stamp,
-    /// What it said, or the mean of what they said.
+    /// Its value, or the mean of the merged values.
     pub(super) value: f64,
-    /// The highest of them.
+    /// The highest value among them.
     pub(super) high: f64,
 }
 
 /// The readings of one signal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Track {
-    /// What they mean; as far as the run file says.
+    /// What it measures, as far as the run file says.
     pub(super) signal: SignalRecord,
     points: Vec<Point>,
-    /// Of how many readings a point is made, so that all points are equally far apart; 0 as long as it is one.
+    /// How many readings each point stands for, so that all points are equally far apart; 0 as long as it is one.
     each: u32,
-    /// Of how many the last is.
+    /// How many readings the last point stands for.
     last: u32,
     /// Readings that had no value.
     unread: Vec<Stamp>,
@@ -163,19 +163,19 @@ impl Track {
 }
 
 impl Tracks {
-    /// Takes in one reading; says what it measures.
+    /// Adds a reading; returns what it measures.
     pub(super) fn sample(&mut self, sample: &SampleRecord) -> Measurand {
         let track = self.track(&sample.source, &sample.signal);
         if track.signal.unit.is_empty() {
             track.signal.unit.clone_from(&sample.unit);
-            // Nothing described it: its names have to do.
+            // No record described it: its names have to do.
             track.signal.measurand = Measurand::of_names(&sample.source, &sample.signal, &sample.unit);
         }
         track.push(sample.at, sample.value);
         track.signal.measurand
     }
 
-    /// Takes in what a signal means.
+    /// Adds the description of a signal.
     pub(super) fn signal(&mut self, signal: &SignalRecord) {
         self.track(&signal.source, &signal.signal).signal = signal.clone();
     }
@@ -198,7 +198,7 @@ impl Tracks {
         &mut self.all[position]
     }
 
-    /// Ready to be asked.
+    /// Closes the collection for reading.
     pub(super) fn finish(mut self) -> Tracks {
         self.all.iter_mut().for_each(Track::sort);
         self
@@ -216,7 +216,7 @@ impl Tracks {
         self.all.iter().filter_map(ends).reduce(both)
     }
 
-    /// One signal.
+    /// The track of one signal, if it was sampled.
     #[cfg(test)]
     pub(super) fn get(&self, source: &str, signal: &str) -> Option<&Track> {
         let key = (source.to_owned(), signal.to_owned());

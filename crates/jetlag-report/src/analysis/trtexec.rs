@@ -1,16 +1,16 @@
-//! trtexec's own figures: its definitions, its single precision, its way of finding a percentile.
+//! trtexec's own figures: by its definitions, in single precision, with its percentiles.
 //!
-//! They are not ours, and are never shown in one table with ours: trtexec's latency is a *sum* of three durations
-//! (copy in, compute, copy out) and leaves out whatever lies between them, and it counts no wait before the first.
-//! This module computes them of a run, or of a file that `trtexec --exportTimes` wrote, so that old results can be
-//! set beside new ones. docs/measurement.md has the definitions.
+//! They differ from ours and are never shown in one table with them. trtexec's latency is the *sum* of three
+//! durations (copy in, compute, copy out): it leaves out the time between them and all waiting before the first. This
+//! module computes the figures of a run, or of a file that `trtexec --exportTimes` wrote, so that old results can be
+//! compared with new ones. docs/measurement.md has the definitions.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Device, Event, FrameRecord, Outcome, Phase, Stage};
 use crate::units::{Nanos, Stamp};
 
-/// Whose defaults hold.
+/// The trtexec release whose defaults are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Version {
@@ -32,7 +32,7 @@ impl Version {
 
 /// Percentiles that are printed.
 pub const PERCENTILES: [f32; 3] = [90.0, 95.0, 99.0];
-/// Share of the median compute time above which the time to enqueue is called the limit.
+/// Share of the median compute time above which the enqueue time is reported as the limit.
 const ENQUEUE_BOUND: f32 = 0.8;
 
 /// One inference, in milliseconds and in single precision, as trtexec keeps it.
@@ -45,14 +45,14 @@ struct Query {
     enqueue: Option<f32>,
 }
 
-/// trtexec's performance summary.
+/// The figures of trtexec's performance summary.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Performance {
     /// How its latency is counted.
     pub definition: &'static str,
-    /// Whose defaults hold.
+    /// The trtexec release whose defaults were used.
     pub version: Version,
-    /// Inferences.
+    /// Number of inferences that were timed.
     pub queries: u64,
     /// Inferences over the wall time.
     pub throughput_qps: Option<f32>,
@@ -60,19 +60,19 @@ pub struct Performance {
     pub latency_ms: Figures,
     /// Host time of the launch; `None` where it was not recorded.
     pub enqueue_ms: Option<Figures>,
-    /// Copy in.
+    /// Time to copy inputs to the device.
     pub h2d_ms: Figures,
-    /// Compute.
+    /// Compute time on the device.
     pub compute_ms: Figures,
-    /// Copy out.
+    /// Time to copy outputs to the host.
     pub d2h_ms: Figures,
     /// From the first query's beginning to the last one's end.
     pub walltime_s: Option<f32>,
     /// Mean compute time × queries.
     pub total_compute_s: f32,
-    /// What trtexec would warn of.
+    /// The warnings that trtexec would print.
     pub warnings: Vec<Warning>,
-    /// What this source does not tell, or not exactly.
+    /// What this source does not provide, or not exactly.
     pub notes: Vec<String>,
 }
 
@@ -84,13 +84,13 @@ pub struct Figures {
     pub max: f32,
     pub mean: f32,
     pub median: f32,
-    /// At [`PERCENTILES`].
+    /// The percentiles of [`PERCENTILES`], in that order.
     pub percentiles: [f32; 3],
     /// Population's standard deviation over the mean, in percent.
     pub cv_percent: f32,
 }
 
-/// trtexec's warnings.
+/// Warnings that trtexec prints below its summary.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warning {
@@ -98,7 +98,7 @@ pub enum Warning {
     EnqueueBound,
     /// Copying in takes at least as long as computing.
     H2dBound,
-    /// Copying out does.
+    /// Copying out takes at least as long as computing.
     D2hBound,
     /// Compute time varies by this many percent.
     Unstable(f32),
@@ -107,28 +107,28 @@ pub enum Warning {
 /// Why there is no summary.
 #[derive(Debug, thiserror::Error)]
 pub enum TrtexecError {
-    /// Nothing to sum up.
-    #[error("there is no {what} to sum up")]
+    /// There was nothing to summarise.
+    #[error("there is no {what} to summarise")]
     NoQueries {
         /// `completed frame with a compute time`, or `query`.
         what: &'static str,
     },
-    /// Not JSON.
+    /// The file is not JSON, or JSON of something else.
     #[error("it is not JSON as `trtexec --exportTimes` writes it, an array of objects: {0}")]
     NotTimes(serde_json::Error),
-    /// An entry with nonsense in it.
-    #[error("entry {index} says {key} = {ms}, which is no time")]
+    /// An entry has a value that is not a time.
+    #[error("entry {index} says {key} = {ms}, which is not a time")]
     NotATime {
-        /// Counted from 0.
+        /// Position of the entry in the array, from 0.
         index: usize,
-        /// Which key.
+        /// The entry's key, such as `computeMs`.
         key: &'static str,
-        /// What it says.
+        /// The value in the file.
         ms: f64,
     },
 }
 
-/// Gathers one tenant's frames.
+/// Collects one tenant's frames.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     queries: Vec<Query>,
@@ -138,7 +138,7 @@ pub struct Gatherer {
 }
 
 impl Gatherer {
-    /// Takes in an event; only completed frames of `tenant` in the measured time that have a compute time count.
+    /// Adds an event; only completed frames of `tenant` in the measured time that have a compute time count.
     pub fn push(&mut self, event: &Event, tenant: u16) {
         let Event::Frame(frame) = event else { return };
         let counts = frame.tenant == tenant
@@ -165,13 +165,13 @@ impl Gatherer {
             enqueue: None,
         });
         let (from, to) = self.span.unwrap_or((frame.started, frame.finished));
-        // trtexec takes the end of the query that began last, not the latest end.
+        // trtexec uses the end of the query that began last, not the latest end.
         let last = self.latest_start.is_none_or(|latest| frame.started >= latest);
         self.latest_start = self.latest_start.max(Some(frame.started));
         self.span = Some((from.min(frame.started), if last { frame.finished } else { to }));
     }
 
-    /// The summary under a version's defaults, of a tenant on this backend, which executed on this device.
+    /// The summary with a version's defaults, for a tenant of this backend on this device.
     pub fn finish(
         mut self,
         version: Version,
@@ -179,14 +179,14 @@ impl Gatherer {
         device: Device,
     ) -> Result<Performance, TrtexecError> {
         let mut notes = vec![
-            "The run has no time of the launch alone: Enqueue Time is not recorded.".to_owned(),
-            "Wall time and throughput are of the host's stamps, with preprocessing, postprocessing and the gaps \
-             between frames: trtexec has none of these."
+            "The run did not record the launch time by itself, so there is no Enqueue Time.".to_owned(),
+            "Wall time and throughput come from host timestamps and include preprocessing, postprocessing and the \
+             gaps between frames; trtexec has none of these."
                 .to_owned(),
         ];
         if !device.is_gpu() {
             notes.push(format!(
-                "GPU Compute Time is the stage `compute` of the backend `{backend}`, which is no GPU."
+                "GPU Compute Time is the stage `compute` of the backend `{backend}`, which does not run on a GPU."
             ));
         }
         if !self.copies {
@@ -195,7 +195,8 @@ impl Gatherer {
             );
         } else if version == Version::Trtexec11 {
             notes.push(
-                "Copies were measured and are left out, as trtexec 11 does by default; --compat trtexec10 has them."
+                "Copies were measured but are left out, as trtexec 11 does by default; --compat trtexec10 includes \
+                 them."
                     .to_owned(),
             );
         }
@@ -211,7 +212,7 @@ impl Gatherer {
     }
 }
 
-/// An entry of `--exportTimes`. Its stamps have six digits; its durations are exact enough.
+/// An entry of `--exportTimes`. Its timestamps have six digits; its durations are exact enough.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Times {
@@ -262,14 +263,14 @@ pub fn of_times(json: &str, version: Version) -> Result<Performance, TrtexecErro
         .map(|(first, last)| ((last.end_d2h_ms - first.start_h2d_ms) / 1000.0) as f32);
     let latest = times.iter().map(|entry| entry.end_d2h_ms).fold(0.0, f64::max);
     let notes = vec![format!(
-        "Stamps in the file have six digits, in steps of {} µs by its end: Enqueue Time, wall time and throughput are \
-         no finer than that. The other lines are exact.",
+        "Timestamps in the file have six digits, a resolution of {} µs at its end: Enqueue Time, wall time and \
+         throughput are no more precise than that. The other lines are exact.",
         step_us(latest)
     )];
     summarize(&queries, walltime, version, notes).ok_or(TrtexecError::NoQueries { what: "query" })
 }
 
-/// The last of six digits of a stamp in milliseconds, in microseconds.
+/// The value of the last of six digits of a timestamp in milliseconds, in microseconds.
 fn step_us(ms: f64) -> f64 {
     let digits = ms.max(1.0).log10().floor() as i32;
     10f64.powi((digits - 2).max(-2))
@@ -472,7 +473,7 @@ mod tests {
             );
             let eleven = notes(copies, Version::Trtexec11, gpu);
             assert!(
-                eleven.contains("Copies were measured and are left out"),
+                eleven.contains("Copies were measured but are left out"),
                 "{copies:?}: {eleven}"
             );
         }
@@ -480,10 +481,13 @@ mod tests {
             let without = notes(&[], version, gpu);
             assert!(without.contains("reports no copies"), "{without}");
             assert!(!without.contains("left out"), "{without}");
-            assert!(!without.contains("no GPU"), "{without}");
+            assert!(!without.contains("does not run on a GPU"), "{without}");
         }
         let host = notes(&[], Version::Trtexec10, Device::Host);
-        assert!(host.contains("`a backend`, which is no GPU"), "{host}");
+        assert!(
+            host.contains("`a backend`, which does not run on a GPU"),
+            "{host}"
+        );
     }
 
     #[test]

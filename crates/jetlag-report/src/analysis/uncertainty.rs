@@ -1,9 +1,9 @@
-//! How far the energy of a window may be off, as its sensors and readings have it: a 95 % interval, or why there is none.
+//! The 95 % interval of the energy of a window, from its sensors and readings, or the reason why there is none.
 //!
-//! Readings are a sample of the power, and a sample says how far it may be off only where it was taken at random, or where
-//! nothing is left out of it. A sensor that looks for a part of the time, always at the same distance, sees a load that
-//! repeats in step with it always at the same point: its readings agree with each other and are wrong. Then there is no
-//! interval. Definitions, and how often intervals hold, are in docs/measurement.md.
+//! Readings are a sample of the power. A sample has a known error only if it was taken at random times, or if it
+//! covers the whole time. A sensor that looks only part of the time, at a fixed interval, sees a load that repeats in
+//! step with it always at the same point of its cycle: its readings agree with each other and are all wrong. In that
+//! case there is no interval. Definitions, and the measured coverage of the intervals, are in docs/measurement.md.
 
 use std::borrow::Cow;
 
@@ -12,46 +12,46 @@ use super::student::t_quantile;
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
-/// Blocks that a mean's interval is made from, and the least that it takes.
+/// Number of blocks for the interval of a mean, and the smallest number.
 const BLOCKS: (usize, usize) = (20, 5);
-/// Renewals of the slowest sensor in a block, at least.
+/// Updates of the slowest sensor per block, at least.
 const IN_BLOCK: i64 = 10;
-/// Part of the window that may lie in gaps.
+/// Share of the window that may lie in gaps.
 pub(super) const UNSEEN: f64 = 0.01;
-/// A sensor that averages over this part of the time between its readings sees all of it.
+/// A sensor whose averaging window covers this share of the reading interval counts as covering all of it.
 const ALL: f64 = 0.95;
-/// Coefficient of variation of the distances between readings from which these are taken at random: it is 0.41 where each
-/// lies anywhere within a period of its own.
+/// Coefficient of variation of the reading intervals from which readings count as taken at random times: it is 0.41 if
+/// each is uniformly distributed within its own period.
 const AT_RANDOM: f64 = 0.3;
-/// Of `n` readings that all miss something, it fills at most this ÷ n of the time, with 95 % confidence.
+/// Rule of three: something that all of `n` readings missed fills at most this ÷ n of the time, with 95 % confidence.
 const RULE_OF_THREE: f64 = 3.0;
-/// Readings that a window must hold where they are a sample in time: fewer say too little of short bursts.
+/// Readings that a window must hold if they are a sample in time: fewer say too little about short bursts.
 const SAMPLE: usize = 300;
 
 /// Why there is no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Withheld {
-    /// For too long there were no readings.
+    /// There were no readings for too long.
     Gaps,
-    /// Readings at equal distances see a part of the time.
+    /// Evenly spaced readings cover only part of the time.
     Blind,
-    /// What a reading averages over is not known.
+    /// The averaging window of a reading is unknown.
     Window,
-    /// A sensor whose step is not known always said the same.
+    /// A sensor of unknown resolution always returned the same value.
     Step,
-    /// The window holds too few blocks.
+    /// The window contains too few blocks.
     Short,
 }
 
 impl Withheld {
-    /// The end of "no interval: ".
+    /// The text that follows "no interval: ".
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Withheld::Gaps => "power was not read for more than 1 % of the time",
-            Withheld::Blind => "readings at equal distances see a part of the time only",
-            Withheld::Window => "what a reading averages over is not known",
-            Withheld::Step => "the readings never change, and the sensor's step is not known",
-            Withheld::Short => "the measured time is too short for one",
+            Withheld::Blind => "evenly spaced readings cover only part of the time",
+            Withheld::Window => "the averaging time of a reading is unknown",
+            Withheld::Step => "the readings never change, and the sensor's resolution is unknown",
+            Withheld::Short => "the measured time is too short",
         }
     }
 }
@@ -61,33 +61,33 @@ impl Withheld {
 pub(super) enum Sight {
     /// The mean over this time before it.
     Mean(Nanos),
-    /// A mean over all of the past, in which what lies a time back counts exp(−time ÷ this): a filter of the first order.
+    /// An exponentially weighted mean of all of the past with this time constant: a first-order filter.
     Filter(Nanos),
-    /// The moment at which it was taken.
+    /// The value at the moment of the reading.
     Moment,
-    /// Not known.
+    /// The source does not say.
     Unknown,
 }
 
-/// The readings of one line, and what its sensor is like.
+/// The readings of one line, and the properties of its sensor.
 #[derive(Clone, Debug)]
 pub(super) struct Line<'a> {
     pub(super) points: Cow<'a, [Point]>,
-    /// Between two readings, as planned; zero where that is not known.
+    /// Planned reading interval; zero if unknown.
     pub(super) period: Nanos,
     /// Readings that each point is made of.
     pub(super) each: u32,
-    /// Between two renewals of the sensor's value, as it is stated; zero where it is not.
+    /// Stated refresh interval of the sensor; zero if unknown.
     pub(super) refresh: Nanos,
-    /// The same, or as it was seen.
+    /// Stated refresh interval, else the observed one.
     pub(super) renewed: Nanos,
     pub(super) sight: Sight,
-    /// The sensor's smallest difference, mW.
+    /// The sensor's resolution, mW.
     pub(super) step: Option<f64>,
 }
 
 impl Line<'_> {
-    /// The longest usual time between two readings of a window.
+    /// The longest usual distance of two readings in a window.
     pub(super) fn spacing(&self, (from, to): (Stamp, Stamp)) -> Nanos {
         let inside = |n: &usize| {
             let (a, b) = (self.points[*n].at, self.points[*n + 1].at);
@@ -110,31 +110,31 @@ impl Line<'_> {
             if a < from || b > to || usual <= Nanos::ZERO || !is_linked(&self.points, n, self.period) {
                 continue;
             }
-            // Against what is usual there, for a rate may change.
+            // Compared with the usual distance nearby, since the rate may change.
             let gap = (b - a).0 as f64 / usual.0 as f64;
             count += 1.0;
             sum += gap;
             squares += gap * gap;
         }
         let mean = sum / count;
-        // Of k readings that were drawn together the distances vary by less.
+        // Distances of points that stand for k merged readings vary less.
         let least = AT_RANDOM / f64::from(self.each).powf(1.5);
         count > 2.0 && (squares / count - mean * mean).max(0.0).sqrt() >= least * mean
     }
 
-    /// Whether means over this time leave nothing out between two readings.
+    /// Whether means over this time leave no gap between two readings.
     fn covers(&self, over: Nanos, window: (Stamp, Stamp)) -> bool {
         over.0 as f64 * f64::from(self.each) >= self.spacing(window).0 as f64 * ALL
     }
 
-    /// Whether nothing of a load can hide from the readings of a window for good.
+    /// Whether no part of a load can stay hidden from the readings of a window.
     fn sees(&self, window: (Stamp, Stamp)) -> Result<(), Withheld> {
         let over = match self.sight {
             Sight::Mean(over) | Sight::Filter(over) => over,
             Sight::Moment => Nanos::ZERO,
             Sight::Unknown => return Err(Withheld::Window),
         };
-        // A sensor's own rhythm is nobody's to change.
+        // The sensor's own rhythm cannot be changed by sampling.
         let by_itself = self.sight == Sight::Moment || over.0 as f64 >= self.refresh.0 as f64 * ALL;
         match by_itself && (self.covers(over, window) || self.at_random(window)) {
             true => Ok(()),
@@ -142,7 +142,7 @@ impl Line<'_> {
         }
     }
 
-    /// The smallest difference that the sensor tells: as it is stated, else as it was seen.
+    /// The sensor's resolution: as stated, else as observed.
     fn resolution(&self) -> Result<f64, Withheld> {
         let seen = || {
             let steps = self
@@ -157,7 +157,7 @@ impl Line<'_> {
             .ok_or(Withheld::Step)
     }
 
-    /// Power at a moment, on the line between two readings; none in a gap.
+    /// Power at a moment, interpolated between two readings; none in a gap.
     fn at(&self, at: Stamp) -> Option<f64> {
         let after = self.points.partition_point(|point| point.at < at);
         let b = self.points.get(after)?;
@@ -171,9 +171,9 @@ impl Line<'_> {
     }
 }
 
-/// What a filter's lag leaves out of a window's energy or brings into it, mW × ns. Of power P it shows y, and
-/// lag × y′ = P − y, so that ∫ P = ∫ y + lag × (y at the end − y at the start). How long the lag is, is known as a bound only:
-/// the whole of it is an uncertainty, and no correction.
+/// What a filter's lag removes from a window's energy or adds to it, mW × ns. For power P the filter shows y, with lag
+/// × y′ = P − y, so ∫ P = ∫ y + lag × (y at the end − y at the start). Only an upper bound of the lag is known, so all
+/// of this is an uncertainty and not a correction.
 fn lagged(line: &Line<'_>, (from, to): (Stamp, Stamp)) -> f64 {
     let Sight::Filter(lag) = line.sight else {
         return 0.0;
@@ -188,8 +188,8 @@ fn lagged(line: &Line<'_>, (from, to): (Stamp, Stamp)) -> f64 {
     }
 }
 
-/// Lines added up at the moments of the one that is read most seldom. What they do together is in their sum as it is: a
-/// load that all of them follow moves it by as much as all of them.
+/// Sum of the lines at the reading times of the one that is read least often. The sum keeps what they have in common:
+/// a load that all of them follow moves it by the sum of their changes.
 fn added<'a>(lines: &'a [Line<'a>]) -> Option<Cow<'a, [Point]>> {
     let (first, others) = lines.split_first()?;
     if others.is_empty() {
@@ -262,11 +262,11 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
         + step / 2.0
         + unseen.max(0.0) * (2.0 * highest - mean).max(mean)
         + unmet * (highest - mean).max(0.0);
-    // Readings of nonsense.
+    // Absurd readings.
     half.is_finite().then_some(half).ok_or(Withheld::Step)
 }
 
-/// By how much the readings of a window differ.
+/// Range of the readings of a window.
 fn range(points: &[Point], (from, to): (Stamp, Stamp)) -> f64 {
     let first = points.partition_point(|point| point.at < from);
     let last = points.partition_point(|point| point.at <= to);
@@ -281,7 +281,7 @@ fn range(points: &[Point], (from, to): (Stamp, Stamp)) -> f64 {
     (high - low).max(0.0)
 }
 
-/// Half of the interval of a mean by the means over blocks.
+/// Half of the interval of a mean, from block means.
 fn scatter(
     points: &[Point],
     period: Nanos,

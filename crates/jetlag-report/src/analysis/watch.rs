@@ -1,26 +1,27 @@
-//! The frames that are kept whole while all others go by: the slowest of each tenant, and a sample of its usual ones
-//! to hold them against. What they have in common and what not is judged in `outliers`.
+//! Keeps some frames whole while the run goes by: the slowest of each tenant, and a sample of its usual frames to
+//! compare them with. `outliers` decides what distinguishes them.
 //!
-//! Of each kept frame it is also known which frames of the other tenants were in service at the same time, whether
-//! these were recorded before it or after, and which frames of its own tenant it waited for. Memory and time per frame
-//! are bounded: [`SLOWEST`] and at most [`USUAL`] frames a tenant, the latest [`RECENT`] frames of each, and at most
-//! [`MOST_BESIDE`] frames of another tenant beside a kept one.
+//! For each kept frame it also records which frames of other tenants were in service at the same time, whether these
+//! were recorded before or after it, and which frames of its own tenant it waited for. Memory and time per frame are
+//! bounded: [`SLOWEST`] and at most [`USUAL`] frames per tenant, the latest [`RECENT`] frames of each, and at most
+//! [`MOST_BESIDE`] frames of another tenant for each kept one.
 
 use std::collections::VecDeque;
 
 use crate::record::{FrameRecord, Outcome, Phase, Stage};
 use crate::units::{Nanos, Stamp};
 
-/// Slowest frames kept of a tenant.
+/// Slowest frames kept per tenant.
 pub(super) const SLOWEST: usize = 256;
-/// Usual frames kept of a tenant at most: every one, then one of two, one of four, …, drawn by their numbers. Every
-/// second would always be the same half where a co-runner is released with every second.
+/// Usual frames kept per tenant at most: every frame, then one of two, one of four, …, chosen pseudo-randomly by
+/// number. A regular choice would always be the same half where a co-runner is released with every second frame.
 const USUAL: usize = 1024;
-/// Latest frames of a tenant that are remembered for those of others: records of one tenant may come this much ahead.
+/// Latest frames of a tenant that are remembered for those of others: one tenant's records may come this much ahead.
 const RECENT: usize = 1024;
-/// Frames of another tenant that are noted beside a kept one, the earliest.
+/// Frames of another tenant that are noted for a kept one; the earliest.
 const MOST_BESIDE: usize = 8;
-/// A frame that started so long after its release, while its tenant did not wait for it, was not held up by another.
+/// A frame that started this long after its release without waiting for its own tenant was not held up by another
+/// frame.
 const WAITED: Nanos = Nanos::from_micros(50);
 
 /// A stretch of time in which a frame was in service.
@@ -38,7 +39,7 @@ impl Span {
         }
     }
 
-    /// Without the time in which it waited for its turn on the device: that takes nothing from others.
+    /// Without the time in which it waited for its turn on the device, which takes nothing from others.
     pub(super) fn at_work(frame: &FrameRecord) -> Span {
         let queue = frame.stages[Stage::Queue as usize].unwrap_or(Nanos::ZERO);
         Span {
@@ -56,9 +57,9 @@ impl Span {
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     pub(super) frame: FrameRecord,
-    /// The first frame of the stretch in which the tenant was busy without a pause, this one included.
+    /// The first frame of the busy period (without a gap) that includes this one.
     pub(super) head: u64,
-    /// Those of that stretch before this one.
+    /// The frames of that busy period before this one.
     pub(super) behind: Option<Behind>,
     /// When frames of each other tenant were at work meanwhile.
     pub(super) beside: Vec<Vec<Span>>,
@@ -70,7 +71,7 @@ pub(super) struct Behind {
     /// The one that took longest.
     pub(super) sequence: u64,
     pub(super) service: Nanos,
-    /// All of them.
+    /// Number of frames that it waited for.
     pub(super) frames: u64,
     pub(super) work: Nanos,
 }
@@ -78,28 +79,28 @@ pub(super) struct Behind {
 /// What is kept of one tenant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watched {
-    /// The slowest, in no order.
+    /// The slowest frames, in no order.
     pub(super) slowest: Vec<Kept>,
-    /// The shortest response among them, once there are as many as are kept.
+    /// The shortest response time among them, once as many as possible are kept.
     to_beat: Option<Nanos>,
-    /// Every so many-th, in the order of their coming.
+    /// A sample of the completed frames, in order of arrival.
     pub(super) usual: Vec<Kept>,
     seen: u64,
     every: u64,
     recent: VecDeque<Span>,
     busy: Option<Busy>,
-    /// For each other tenant: the latest moment at which one of its frames may still be beside a kept one.
+    /// For each other tenant: the latest moment at which one of its frames may still overlap a kept one.
     open_until: Vec<Option<Stamp>>,
 }
 
-/// A stretch without a pause between frames.
+/// A busy period: consecutive frames without a gap.
 #[derive(Clone, Copy, Debug)]
 struct Busy {
     head: u64,
     so_far: Behind,
 }
 
-/// All tenants.
+/// The watched frames of all tenants.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     tenants: Vec<Watched>,
@@ -117,7 +118,7 @@ impl Watch {
         }
     }
 
-    /// Takes in a frame; only those that were completed in the measured time can be kept.
+    /// Adds a frame; only frames completed in the measured time can be kept.
     pub(super) fn frame(&mut self, frame: &FrameRecord) {
         let number = usize::from(frame.tenant);
         let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
@@ -161,7 +162,7 @@ impl Watch {
         self.tenants
     }
 
-    /// Notes a frame beside those kept ones of other tenants that it meets.
+    /// Adds a frame to the kept frames of other tenants that it overlaps.
     fn note_beside(&mut self, number: usize, span: Span) {
         for (other, tenant) in self.tenants.iter_mut().enumerate() {
             let awaited = tenant.open_until.get(number).copied().flatten();
@@ -186,7 +187,7 @@ impl Watch {
         }
     }
 
-    /// The frames of other tenants, of those recorded already, that meet a span.
+    /// The frames of other tenants, recorded so far, that overlap a span.
     fn beside(&self, number: usize, span: Span) -> Vec<Vec<Span>> {
         let all = self.tenants.iter().enumerate();
         all.map(|(other, tenant)| {
@@ -209,7 +210,7 @@ impl Watch {
 }
 
 impl Watched {
-    /// The stretch of service without a pause that a frame belongs to: its head, and the longest before this one.
+    /// The busy period that a frame belongs to: its first frame, and the longest before this one.
     fn stretch(&mut self, frame: &FrameRecord) -> (u64, Option<Behind>) {
         let this = Behind {
             sequence: frame.sequence,
@@ -239,7 +240,7 @@ impl Watched {
         self.seen
     }
 
-    /// Whether the frame that comes now is one of the sample.
+    /// Whether the next frame belongs to the sample.
     fn is_sampled(&mut self, sequence: u64) -> bool {
         self.seen += 1;
         let drawn = |sequence: u64, every: u64| scrambled(sequence).is_multiple_of(every);
@@ -286,7 +287,7 @@ impl Behind {
     }
 }
 
-/// A number in which neighbours have nothing in common any more (the last step of SplitMix64).
+/// A hash of a number (the last step of SplitMix64): neighbouring numbers give unrelated results.
 fn scrambled(number: u64) -> u64 {
     let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

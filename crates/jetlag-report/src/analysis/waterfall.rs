@@ -1,8 +1,8 @@
-//! From release to result: what each part of a tenant's response time takes, so that the parts add up.
+//! From release to result: the duration of each part of a tenant's response time; the parts add up.
 //!
-//! The parts are lateness, the wait for a free slot, the stages, and the *wakeup*: the service time that is in no
-//! stage, mostly from the moment the device is done until the waiting thread wakes up. Means add up to the
-//! mean response time; quantiles do not, so that the slowest hundredth of frames is taken apart by means as well.
+//! The parts are lateness, the wait for a free slot, the stages, and *wakeup*: the service time that is in no stage,
+//! mostly from the moment the device is done until the waiting thread wakes up. Means add up to the mean response
+//! time; quantiles do not, so the slowest 1 % of frames is also divided by means.
 
 use super::quantile::Quantile;
 use super::series::Series;
@@ -12,10 +12,10 @@ use super::timeline::Timeline;
 use crate::record::{FrameRecord, Stage};
 use crate::units::Nanos;
 
-/// How many parts there are: lateness, wait, eight stages, wakeup.
+/// Number of parts: lateness, wait, eight stages, wakeup.
 pub(super) const PARTS: usize = Stage::ALL.len() + 3;
 
-/// Their names, in the order of a frame's way.
+/// Their names, in the order of a frame's response.
 pub(super) const NAMES: [&str; PARTS] = [
     "lateness",
     "wait",
@@ -30,7 +30,7 @@ pub(super) const NAMES: [&str; PARTS] = [
     "postprocess",
 ];
 
-/// Where the parts stand that are no stage.
+/// Indices of the parts that are not stages.
 pub(super) const LATENESS: usize = 0;
 pub(super) const WAIT: usize = 1;
 const WAKEUP: usize = PARTS - 2;
@@ -40,7 +40,7 @@ const WAKEUP: usize = PARTS - 2;
 pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
     let [acquire, decode, preprocess, h2d, queue, compute, d2h, postprocess] =
         frame.stages.map(|stage| stage.map(|took| took.0));
-    // Stamps of a damaged file may be absurd: wrap, and still add up.
+    // Timestamps of a damaged file may be absurd: wrap, so that the parts still add up.
     let staged = frame
         .stages
         .iter()
@@ -63,7 +63,7 @@ pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
     ]
 }
 
-/// What is kept of one tenant's completed frames while they go by.
+/// What is collected of one tenant's completed frames.
 #[derive(Debug, Default)]
 pub(super) struct WaterfallSeries {
     lateness: Series,
@@ -72,11 +72,11 @@ pub(super) struct WaterfallSeries {
     timeline: Timeline<PARTS>,
 }
 
-/// How many durations are kept of a frame.
+/// How many durations are kept per frame.
 pub(super) const KEPT: u64 = 3;
 
 impl WaterfallSeries {
-    /// Takes in a completed frame.
+    /// Adds a completed frame.
     pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) {
         let parts = parts_of(frame);
         for (series, part) in [
@@ -90,7 +90,7 @@ impl WaterfallSeries {
             .push(frame.sequence, frame.released, || parts_of(frame));
     }
 
-    /// The waterfall, with what is known of the stages already: each stage's sum and its p99.
+    /// The waterfall, from each stage's sum and p99.
     pub(super) fn finish(mut self, stages: &[(i128, Option<f64>); 8]) -> Waterfall {
         let count = self.wait.count();
         if count == 0 {

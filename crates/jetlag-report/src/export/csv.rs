@@ -1,5 +1,5 @@
-//! Comma-separated values: a file for each of [`TABLES`], in the form of RFC 4180 and in UTF-8. What was not measured is
-//! empty.
+//! Comma-separated values: one file for each of [`TABLES`], by RFC 4180 and in UTF-8. A value that was not measured
+//! is empty.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use super::tables::{self, Cell, TABLES};
 use super::{Export, Names};
 use crate::record::{Event, Manifest};
 
-/// The tables in the making.
+/// The tables while they are written.
 pub struct CsvExport<W: Write> {
     tables: [Writer<W>; TABLES.len()],
     names: Names,

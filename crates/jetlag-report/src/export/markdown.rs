@@ -89,7 +89,7 @@ fn tenants(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The quantile, or how many frames it takes to have one.
+/// The quantile, or the number of frames that it needs.
 fn p99(of: &Stats) -> String {
     match (of.p99, of.count) {
         (None, 1..) => format!("{UNKNOWN} (too few frames)"),
@@ -127,7 +127,7 @@ fn expectations(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Text that Markdown leaves as it is: within a table, and not taken for markup.
+/// Escapes text for use in a Markdown table.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,7 +1,7 @@
-//! Runs in the formats of other programs: one file a format. docs/export.md says what each is for and what is in it.
+//! Runs in the formats of other programs, one file per format. docs/export.md describes each format and its use.
 //!
-//! JSON and Markdown are written from the summary, as text is. Tables and Perfetto traces are written event by event,
-//! through [`Export`], so that memory does not grow with the run.
+//! JSON and Markdown are written from the summary, like the text report. Tables and Perfetto traces are written event
+//! by event, through [`Export`], so that memory does not grow with the run.
 
 pub mod csv;
 pub mod cvcuda;
@@ -19,13 +19,13 @@ use crate::record::{Event, Manifest, OVERHEAD_TENANT, Outcome, Phase};
 
 /// A format that is written while a run is read.
 pub trait Export {
-    /// Takes in one event.
+    /// Writes the rows or packets of an event.
     fn event(&mut self, event: &Event) -> io::Result<()>;
-    /// Writes what is left; returns how many files there are.
+    /// Writes the rest; returns the number of files.
     fn finish(&mut self) -> io::Result<usize>;
 }
 
-/// What tenants are called, by their number in the records.
+/// Names of the tenants, by their number in the records.
 #[derive(Clone, Debug)]
 pub(super) struct Names(Vec<String>);
 
@@ -40,7 +40,8 @@ impl Names {
         )
     }
 
-    /// `overhead` for the null tenant that measures jetlag's own cost; none for what the manifest does not know.
+    /// `overhead` for the null tenant that measures jetlag's own cost; none for tenants that the manifest does not
+    /// list.
     pub(super) fn of(&self, tenant: u16) -> Option<&str> {
         match tenant {
             OVERHEAD_TENANT => Some("overhead"),
@@ -49,7 +50,7 @@ impl Names {
     }
 }
 
-/// `phase-7` for one that the run file describes by its number.
+/// `phase-7` for a phase that the run file describes by number.
 pub(super) fn phase_name(phase: Phase) -> Cow<'static, str> {
     match phase {
         Phase::Together => "together".into(),

@@ -1,6 +1,7 @@
-//! Apache Parquet: a file for each of [`TABLES`], with typed columns, compressed by zstd. What was not measured is null.
+//! Apache Parquet: one file for each of [`TABLES`], with typed columns, compressed by zstd. A value that was not
+//! measured is null.
 //!
-//! Rows are gathered into groups and written column by column, so that memory does not grow with the run.
+//! Rows are collected into groups and written column by column, so that memory does not grow with the run.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -16,10 +17,10 @@ use super::tables::{self, Cell, Column, TABLES, Table, ValueKind};
 use super::{Export, Names};
 use crate::record::{Event, Manifest};
 
-/// Rows of a group: some 15 MB of frames.
+/// Rows per group: some 15 MB of frames.
 const GROUP: usize = 1 << 16;
 
-/// The tables in the making.
+/// The tables while they are written.
 pub struct ParquetExport<W: Write + Send> {
     tables: Vec<TableWriter<W>>,
     names: Names,
@@ -57,7 +58,7 @@ impl<W: Write + Send> Export for ParquetExport<W> {
     }
 }
 
-/// The disk's own error where there is one.
+/// Returns the disk's own error where there is one.
 fn cause(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {
@@ -74,10 +75,10 @@ struct TableWriter<W: Write + Send> {
     rows: usize,
 }
 
-/// Values of a column that are not yet written.
+/// Values of a column that are not written yet.
 struct PendingValues {
     values: Values,
-    /// For each row 1 where it has a value, else 0; empty where each must have one.
+    /// For each row 1 if it has a value, else 0; empty if the column has no missing values.
     levels: Option<Vec<i16>>,
 }
 
@@ -117,7 +118,7 @@ impl<W: Write + Send> TableWriter<W> {
         self.flush()
     }
 
-    /// Writes the rows that were gathered as a group.
+    /// Writes the collected rows as a group.
     fn flush(&mut self) -> Result<(), ParquetError> {
         if self.rows == 0 {
             return Ok(());

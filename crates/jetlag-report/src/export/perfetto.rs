@@ -1,9 +1,9 @@
-//! A Perfetto trace (native protobuf): what the run did, on a time line.
+//! A Perfetto trace (native protobuf): the run on a time line.
 //!
-//! Each tenant is a group of the tracks `released`, `waiting`, `work` (a slice for each frame, its stages nested
-//! in it) and `result`; flows lead from release to result. Stages that ran on a GPU appear again under `GPU`, and each
-//! signal is a counter under `telemetry`. Frames that overlap lie on tracks of the same name, which Perfetto shows as
-//! one. Packets are written as they come; a trace that grows beyond its limit goes on in another file.
+//! Each tenant is a group of the tracks `released`, `waiting`, `work` (a slice for each frame, with its stages nested
+//! in it) and `result`; flows lead from release to result. Stages that ran on a GPU appear again under `GPU`, and
+//! each signal is a counter under `telemetry`. Frames that overlap are on tracks of the same name, which Perfetto
+//! shows as one. Packets are written as they come; a trace that exceeds its size limit continues in another file.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -19,16 +19,16 @@ use crate::analysis::trace::{self, Edge, Lanes, Nesting, Span};
 use crate::record::{Device, Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
 use crate::units::Stamp;
 
-/// Size in bytes beyond which a trace goes on in another file, where nothing else is said: what Perfetto's page opens in
-/// a browser without running out of memory.
+/// Default size limit of a trace file in bytes: what Perfetto's page opens in a browser without running out of memory.
+/// Beyond it the trace continues in another file.
 pub const SHARD_BYTES: u64 = 256 << 20;
 
-/// All packets are of one writer.
+/// All packets are written as one sequence.
 const SEQUENCE: u32 = 1;
 /// `packet` of the message `Trace`: field 1, length-delimited.
 const PACKET: u8 = 0x0a;
 
-/// A track, by what it is of.
+/// A track, identified by what it shows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Track {
     Tenant(u16),
@@ -36,7 +36,7 @@ enum Track {
     Waiting(u16, usize),
     Work(u16, usize),
     Result(u16),
-    /// Of an application's thread.
+    /// A thread of an application.
     Ranges(u16, u16),
     Gpu,
     OnGpu(u16, usize),
@@ -45,8 +45,8 @@ enum Track {
 }
 
 impl Track {
-    /// Its place among those beside it, from the top: the way of a frame within a tenant, tenants as the scenario has them
-    /// on the GPU. Groups themselves have none: the page sorts them by name.
+    /// Its rank among its siblings, from the top: within a tenant the order of a frame's events, on the GPU the order
+    /// of the tenants in the scenario. Groups have none: the page sorts them by name.
     fn rank(&self) -> Option<i32> {
         match *self {
             Track::Released(_) => Some(0),
@@ -59,7 +59,7 @@ impl Track {
         }
     }
 
-    /// How those below it are ordered.
+    /// How its children are ordered.
     fn child_ordering(&self) -> Option<i32> {
         match self {
             Track::Tenant(_) | Track::Gpu => Some(EXPLICIT),
@@ -77,17 +77,17 @@ struct TenantLanes {
     gpu: Lanes,
 }
 
-/// A trace in the making. `open` makes the file of each shard, numbered from 0.
+/// A trace while it is written. `open` creates the file of each shard, numbered from 0.
 pub struct PerfettoExport<W: Write, F: FnMut(usize) -> io::Result<W>> {
     open: F,
     out: Option<W>,
     shard: usize,
     written: u64,
     limit: u64,
-    /// Tracks that this shard has described.
+    /// Tracks that are already described in this shard.
     tracks: HashMap<Track, u64>,
     lanes: HashMap<u16, TenantLanes>,
-    /// Ranges that wait for those around them, by tenant and track.
+    /// Ranges that wait for their parents, by tenant and track.
     nesting: HashMap<(u16, u16), Nesting>,
     names: Names,
     on_gpu: Vec<bool>,
@@ -97,7 +97,7 @@ pub struct PerfettoExport<W: Write, F: FnMut(usize) -> io::Result<W>> {
 }
 
 impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
-    /// Opens the first shard; each is at most a frame larger than `limit` bytes.
+    /// Opens the first shard; each exceeds `limit` bytes by at most one frame.
     pub fn new(manifest: &Manifest, limit: u64, open: F) -> io::Result<Self> {
         let clock = |id, at: i64| Clock {
             clock_id: Some(id),
@@ -164,7 +164,7 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         }
     }
 
-    /// The number of a track, described where this shard has not done so.
+    /// The id of a track; describes the track if this shard has not done so yet.
     fn track(&mut self, track: Track) -> io::Result<u64> {
         if let Some(&uuid) = self.tracks.get(&track) {
             return Ok(uuid);
@@ -310,7 +310,7 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         Ok(())
     }
 
-    /// Takes in a range of an application, or writes those that still wait.
+    /// Adds a range of an application, or writes those that still wait.
     fn range(&mut self, range: Option<&RangeRecord>, of: (u16, u16)) -> io::Result<()> {
         if self.names.of(of.0).is_none() {
             return Ok(());

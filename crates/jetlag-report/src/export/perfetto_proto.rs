@@ -1,4 +1,4 @@
-//! The part of Perfetto's trace format that is written here: its messages, by hand, with their field numbers.
+//! The part of Perfetto's trace format that is used here: its messages, written by hand, with their field numbers.
 //!
 //! Names and numbers are those of `protos/perfetto/trace/` in Perfetto's repository, which never reuses a number.
 
@@ -7,7 +7,7 @@
 pub(super) struct TracePacket {
     #[prost(message, optional, tag = "6")]
     pub(super) clock_snapshot: Option<ClockSnapshot>,
-    /// Nanoseconds of the trace's clock.
+    /// Timestamp in nanoseconds of the trace's clock.
     #[prost(uint64, optional, tag = "8")]
     pub(super) timestamp: Option<u64>,
     #[prost(uint32, optional, tag = "10")]
@@ -18,7 +18,7 @@ pub(super) struct TracePacket {
     pub(super) track_descriptor: Option<TrackDescriptor>,
 }
 
-/// Equal moments on several clocks.
+/// The same moment on several clocks.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct ClockSnapshot {
     #[prost(message, repeated, tag = "1")]
@@ -27,7 +27,7 @@ pub(super) struct ClockSnapshot {
     pub(super) primary_trace_clock: Option<i32>,
 }
 
-/// The moment on one clock.
+/// A moment on one clock.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Clock {
     #[prost(uint32, optional, tag = "1")]
@@ -38,7 +38,7 @@ pub(super) struct Clock {
 
 /// Perfetto's number for the wall clock.
 pub(super) const REALTIME: u32 = 1;
-/// The clock that a trace without another word is on.
+/// The trace's default clock.
 pub(super) const BOOTTIME: u32 = 6;
 
 /// A row of the time line.
@@ -63,7 +63,7 @@ pub(super) const LEXICOGRAPHIC: i32 = 1;
 /// `child_ordering`: rows by their rank.
 pub(super) const EXPLICIT: i32 = 3;
 
-/// What a row of values is of.
+/// What a counter track shows.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct CounterDescriptor {
     #[prost(string, optional, tag = "6")]
@@ -91,7 +91,7 @@ pub(super) struct TrackEvent {
     pub(super) terminating_flow_ids: Vec<u64>,
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, prost::Enumeration)]
 #[repr(i32)]
 pub(super) enum EventType {

@@ -1,6 +1,6 @@
-//! The tables that CSV and Parquet hold: which there are, which columns they have, and the row of each event.
+//! The tables of the CSV and Parquet exports: their names, their columns, and the row of each event.
 //!
-//! Units are in the names of the columns. What was not measured is absent, never zero.
+//! Units are in the names of the columns. A value that was not measured is absent, never zero.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use super::{Names, outcome_name, phase_name};
 use crate::record::{Event, FrameRecord, NO_CONTENT, NodeRecord, RangeRecord, SampleRecord};
 use crate::units::Nanos;
 
-/// What the values of a column are.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// Text, in UTF-8.
+    /// Text, encoded as UTF-8.
     Text,
-    /// A whole number that may be negative: stamps and durations.
+    /// A whole number that may be negative: timestamps and durations.
     Int,
     /// A whole number from 0.
     Count,
-    /// A number that may have a fraction, as a reading has.
+    /// A number with a fraction, such as a reading.
     Real,
     /// Yes or no: `true` or `false`.
     Flag,
@@ -28,9 +28,9 @@ pub enum ValueKind {
 pub struct Column {
     /// Its heading, which ends in the unit.
     pub name: &'static str,
-    /// What its values are.
+    /// Type of its values.
     pub kind: ValueKind,
-    /// Whether a row may have none.
+    /// Whether values may be missing.
     pub optional: bool,
 }
 
@@ -133,7 +133,7 @@ pub const TABLES: [Table; 4] = [
     },
 ];
 
-/// A value in a row, of its column's kind.
+/// A value in a row, of its column's type.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell<'a> {
     Missing,
@@ -144,8 +144,8 @@ pub(super) enum Cell<'a> {
     Flag(bool),
 }
 
-/// The table and the row of an event; `None` for events that are in no table, or of a tenant that the manifest does not
-/// know.
+/// The table and the row of an event; `None` for events that belong to no table, or to a tenant that the manifest does
+/// not list.
 pub(super) fn row<'a>(event: &'a Event, names: &'a Names) -> Option<(usize, Vec<Cell<'a>>)> {
     Some(match event {
         Event::Frame(of) => (FRAMES, frame(of, names.of(of.tenant)?)),

@@ -1,4 +1,4 @@
-//! Several runs against the first: result of each, and the figures behind it.
+//! The comparison of several runs with the first: the result of each, and the figures behind it.
 
 use super::Compared;
 use super::view::{Block, Section, Table, cell, words};

@@ -1,5 +1,5 @@
-//! Who slows whom: each tenant beside others against itself alone as a map of heat, how much slower one runs while another is there, what
-//! loads on one resource, inputs and idle gaps do.
+//! How tenants slow each other down: the slowdown matrix as a heat map, overlap, load on one resource, inputs and
+//! idle gaps.
 
 use super::view::{self, Block, Section, Table, cell, tenant_cell, words};
 use crate::analysis::summary::duty::Clock;
@@ -8,7 +8,7 @@ use crate::analysis::summary::{Slowdown, Summary};
 use crate::text::interference::{or_nothing, withheld};
 use crate::text::number::{TimeUnit, or_unknown, percent, short};
 
-/// A slowdown at which a cell is as warm as it gets.
+/// The slowdown from which a cell has the warmest colour.
 const HOTTEST: f64 = 3.0;
 
 /// The section; none where no tenant was measured alone.
@@ -45,7 +45,7 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
 
 type Pick = fn(&Slowdown) -> (Option<f64>, Option<[f64; 2]>);
 
-/// One row a tenant, one column for each that it ran beside.
+/// One row per tenant, one column for each co-runner.
 fn map(summary: &Summary, way: &Way, statistic: &str, pick: Pick) -> Table {
     let mut beside: Vec<&[String]> = Vec::new();
     for found in &way.cells {
@@ -87,7 +87,7 @@ fn map(summary: &Summary, way: &Way, statistic: &str, pick: Pick) -> Table {
     table
 }
 
-/// Where no pairs were measured: each tenant with all others.
+/// If no pairs were measured: each tenant with all others.
 fn together(summary: &Summary) -> Option<Table> {
     let mut table = Table::new("With all others", &["tenant", "median", "p99", "#frames alone"]);
     for (number, tenant) in summary.tenants.iter().enumerate() {
@@ -104,7 +104,7 @@ fn together(summary: &Summary) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// A slowdown as a cell that is the warmer the slower; what it says is in its words.
+/// A slowdown as a cell, coloured by its size; the text says the same.
 fn heat(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> view::Cell {
     let warmth = slowdown.map_or(0.0, |x| ((x - 1.0) / (HOTTEST - 1.0)).clamp(0.0, 1.0) * 55.0);
     view::Cell {
@@ -117,7 +117,7 @@ fn heat(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> view::Cell {
     }
 }
 
-/// How much slower a frame runs beside each co-runner.
+/// How much slower a frame runs while each co-runner is in service.
 fn overlap(summary: &Summary) -> Option<Table> {
     let all = &summary.interference.overlap;
     let p50 = |overlap: &Overlap| overlap.without.service_p50_ms.or(overlap.beside.service_p50_ms);
@@ -153,7 +153,7 @@ fn overlap(summary: &Summary) -> Option<Table> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-/// What loads on one resource do.
+/// Slowdown under load on one resource.
 pub(super) fn sensitivity(summary: &Summary, prefix: &str) -> Option<Section> {
     let all = &summary.interference.sensitivity;
     let mut sharings: Vec<&str> = Vec::new();
@@ -187,7 +187,7 @@ pub(super) fn sensitivity(summary: &Summary, prefix: &str) -> Option<Section> {
     })
 }
 
-/// One row a tenant and resource, one column a level.
+/// One row per tenant and resource, one column per level.
 fn by_level(summary: &Summary, all: &[&Sensitivity], caption: &str, pick: Pick) -> Table {
     let mut levels: Vec<f64> = all
         .iter()
@@ -215,7 +215,7 @@ fn by_level(summary: &Summary, all: &[&Sensitivity], caption: &str, pick: Pick) 
     table
 }
 
-/// What the inputs of two detectors do to each of them.
+/// The effects of the inputs of two detectors on each of them.
 pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
     let contrasts = &summary.interference.crossed;
     let mut table = Table::new(
@@ -320,7 +320,7 @@ pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
     })
 }
 
-/// What became of the frames of each phase, where there are several.
+/// What became of the frames of each phase, if there are several.
 pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
     if summary.phases.len() < 2 {
         return None;

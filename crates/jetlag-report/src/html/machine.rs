@@ -1,4 +1,4 @@
-//! The machine of a run: what ran where, power and clocks over time, energy, and what was promised.
+//! The machine of a run: what ran where, power and clocks over time, energy; and the expectations.
 
 use super::charts::{energy, signals};
 use super::view::{Block, Chart, Key, Section, Table, cell, tenant_cell};
@@ -10,7 +10,7 @@ use crate::text::power::role;
 use crate::text::{sampling_cost, value_of};
 use crate::units::Bytes;
 
-/// Values of more characters take the whole width.
+/// Values with more characters take the full width.
 const LONG: usize = 44;
 
 /// The expectations, and whether each held; nothing where the scenario has none.
@@ -115,7 +115,7 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
     }
 }
 
-/// Power lines, clocks and temperatures over time, and what they come to.
+/// Power lines, clocks and temperatures over time, with their figures.
 pub(super) fn power(summary: &Summary, prefix: &str) -> Option<Section> {
     let of = |unit: &str| -> Vec<&SignalPlot> {
         let all = summary.plots.signals.iter().filter(|signal| signal.unit == unit);

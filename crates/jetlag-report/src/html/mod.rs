@@ -1,7 +1,7 @@
-//! Runs as one page that opens from disk: no network, no files beside it, and all of it readable without script.
+//! Runs as one HTML page that opens from disk: no network, no other files, and readable without script.
 //!
-//! The markup is in `templates/`, which askama checks when jetlag is built; charts are drawn by `charts`. Figures and
-//! their words are the summary's, rounded as on the terminal.
+//! The markup is in `templates/`, which askama checks when jetlag is built; `charts` draws the charts. Figures and
+//! texts are the summary's, rounded as on the terminal.
 
 mod charts;
 mod comparison;
@@ -20,11 +20,11 @@ use crate::analysis::summary::{Finding, Verdict};
 use crate::record::Manifest;
 use view::{Block, Section, Words, words};
 
-/// A run and what it was of.
+/// A run to be reported.
 pub struct Reported {
     /// The manifest of the run file.
     pub manifest: Manifest,
-    /// What it came to.
+    /// The figures of the run.
     pub summary: Summary,
 }
 
@@ -56,7 +56,7 @@ struct FindingView {
     advice: Words,
 }
 
-/// What is to be said of several runs against the first: their comparison, or why there is none.
+/// The comparison of several runs with the first, or why there is none.
 pub type Compared = Result<Comparison, Incomparable>;
 
 /// Writes the page of one run, or of several with their comparison first.

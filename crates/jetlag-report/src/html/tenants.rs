@@ -1,5 +1,5 @@
-//! The tenants of a run: at a glance, over time, by distribution, by stage, alone against together, their slowest
-//! frames and their layers.
+//! The tenants of a run: at a glance, over time, by distribution, by stage, alone and together, their slowest frames
+//! and their layers.
 
 use super::charts::{mark, over_time, spread};
 use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
@@ -159,7 +159,7 @@ pub(super) fn over_time(summary: &Summary, prefix: &str) -> Option<Section> {
     })
 }
 
-/// How response times are spread.
+/// The distribution of response times.
 pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
     let all = summary.tenants.iter().zip(&summary.plots.tenants).enumerate();
     let blocks: Vec<Block> = all

@@ -1,9 +1,9 @@
-//! What the page's template is filled with: text that is ready to be read, in the order in which it is shown.
+//! The data of the page's template: text ready for display, in the order in which it is shown.
 
-/// Text in pieces, each with whether it is to be typed as it stands.
+/// Text in pieces, each with whether it is code.
 pub(super) type Words = Vec<(bool, String)>;
 
-/// The pieces of a text whose commands and fields stand between backticks.
+/// Splits a text at its backticks; what stands between them is code.
 pub(super) fn words(text: &str) -> Words {
     let pieces = text.split('`').enumerate();
     pieces
@@ -23,10 +23,10 @@ pub(super) struct Section {
 /// What a section is made of.
 pub(super) enum Block {
     Text(Words),
-    /// Names and values; of a long value that it is.
+    /// Names and values, each with whether the value is long.
     Facts(Vec<(String, String, bool)>),
     Cards(Vec<Card>),
-    /// Charts that stand beside one another where there is room.
+    /// Charts side by side, where there is room.
     Charts(Vec<Chart>),
     Table(Table),
 }
@@ -48,14 +48,14 @@ pub(super) struct Glance {
     pub(super) alarm: bool,
 }
 
-/// A chart with its title and what its lines are.
+/// A chart with its title and legend.
 pub(super) struct Chart {
     pub(super) title: String,
     pub(super) keys: Vec<Key>,
     pub(super) svg: String,
 }
 
-/// One line of a chart: the number of its colour or `other` or `alarm`, and what it is.
+/// An entry of a legend: the number of its colour, or `other` or `alarm`, and its text.
 pub(super) struct Key {
     pub(super) colour: String,
     pub(super) text: String,
@@ -84,15 +84,15 @@ pub(super) struct Column {
     pub(super) number: bool,
 }
 
-/// One cell of a table, with what its colour says.
+/// One cell of a table, with its style.
 #[derive(Default)]
 pub(super) struct Cell {
     pub(super) text: String,
-    /// Small, below the text.
+    /// Small text below the main text.
     pub(super) note: String,
     pub(super) class: String,
     pub(super) style: String,
-    /// Whether a bar stands above the text; `style` says from where to where.
+    /// Whether a bar stands above the text; `style` has its position and length.
     pub(super) bar: bool,
 }
 
@@ -128,7 +128,7 @@ pub(super) fn cell(text: impl Into<String>) -> Cell {
     }
 }
 
-/// The name of a tenant, which a row is about.
+/// A cell with a tenant's name, which the row is about.
 pub(super) fn tenant_cell(name: &str, number: usize) -> Cell {
     cell(name).class(&format!("name t{}", number % 8))
 }
@@ -144,7 +144,7 @@ impl Cell {
         self
     }
 
-    /// A bar from one share of the cell's width, as long as another, in a tenant's colour.
+    /// A bar in a tenant's colour; start and length are shares of the cell's width.
     pub(super) fn bar(from: f64, share: f64, colour: usize) -> Cell {
         let percent = |share: f64| format!("{:.2}%", share.clamp(0.0, 1.0) * 100.0);
         Cell {

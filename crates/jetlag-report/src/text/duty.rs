@@ -1,4 +1,4 @@
-//! A tenant at several rates: response time beside idle gaps and clocks.
+//! One tenant at several rates: response time, idle gaps and clocks.
 
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::{cut, dim, heading, plain};

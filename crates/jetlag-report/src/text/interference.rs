@@ -1,4 +1,4 @@
-//! How tenants slow each other down: the slowdown matrix, overlap, the effects of inputs, loads on one resource.
+//! How tenants slow each other down: slowdown matrix, overlap, effects of inputs, and load on one resource.
 
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::{cut, dim, heading, plain, wrapped};
@@ -8,7 +8,7 @@ use crate::analysis::summary::Slowdown;
 use crate::analysis::summary::interference::{Cell, Contrast, Effect, Overlap, Way};
 use crate::table::{Align, Grid, Ink, Text};
 
-/// A table for each way of sharing; empty where no matrix was run.
+/// A table for each sharing mode; empty if no matrix was run.
 pub(super) fn matrix(summary: &Summary, style: &Style) -> String {
     let mut text = String::new();
     for way in &summary.interference.matrix {
@@ -90,10 +90,10 @@ fn way_of(way: &Way, style: &Style) -> String {
     grid.render(style)
 }
 
-/// An interval, or the frames that it takes.
+/// An interval, and the number of frames that it needs if it is missing.
 type Bounds = (Option<[f64; 2]>, Option<u64>);
 
-/// The interval, or what it needs.
+/// The interval as text, or what it needs.
 fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Bounds) -> String {
     let Some(slowdown) = &cell.slowdown else {
         return "no frame".to_owned();
@@ -104,7 +104,7 @@ fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Bounds) -> String {
     }
 }
 
-/// How much slower a frame runs beside each co-runner; empty where one tenant ran by itself.
+/// How much slower a frame runs while each co-runner is in service; empty if one tenant ran by itself.
 pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
     let all = &summary.interference.overlap;
     if all.is_empty() {
@@ -152,7 +152,7 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
     text
 }
 
-/// An interval, which may have no upper end; nothing where there is none.
+/// An interval, which may have no upper end, as text; empty if there is none.
 pub(crate) fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
     match interval {
         Some((low, Some(high))) => format!("{}–{}", short(low), short(high)),
@@ -161,7 +161,7 @@ pub(crate) fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
     }
 }
 
-/// Why there is no estimate: a sentence for each reason, with all those for whom it holds.
+/// Why there is no estimate: a sentence for each reason, with all pairs that it applies to.
 pub(crate) fn withheld(all: &[Overlap]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for overlap in all {
@@ -184,7 +184,7 @@ fn signed(size: String, value: f64) -> String {
     format!("{}{size}", if value < 0.0 { "−" } else { "+" })
 }
 
-/// What inputs do to a detector and to its co-runner; empty where inputs were not crossed.
+/// The effects of inputs on a detector and on its co-runner; empty if inputs were not crossed.
 pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
     let contrasts = &summary.interference.crossed;
     if contrasts.is_empty() {
@@ -261,7 +261,7 @@ fn measure(contrast: &Contrast) -> &'static str {
     }
 }
 
-/// How each tenant takes a load on one resource; empty where no tenant is a stressor.
+/// The sensitivity of each tenant to load on one resource; empty if no tenant is a stressor.
 pub(super) fn sensitivity(summary: &Summary, style: &Style) -> String {
     if summary.interference.sensitivity.is_empty() {
         return String::new();

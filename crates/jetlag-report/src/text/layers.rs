@@ -1,4 +1,4 @@
-//! Time per layer and per operator: of one run in full, of two side by side.
+//! Time per layer and per operator: of one run in full, or of two side by side.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::analysis::nodes::{LayerPair, layers_beside, operators_beside};
 use crate::analysis::summary::TenantSummary;
 use crate::table::{Align, Grid, Ink};
 
-/// Layers shown side by side, the most changed.
+/// Layers shown side by side: those that changed most.
 const SHOWN: usize = 30;
 
 /// Writes the layers of every tenant that was profiled.

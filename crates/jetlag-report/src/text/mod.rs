@@ -1,7 +1,7 @@
-//! The summary for people, the verdict first, then what each tenant did, where its time
-//! went, what was promised, and what measuring cost.
+//! The text report: the verdict first, then what each tenant did, where its time went, its expectations, and the cost
+//! of measuring.
 //!
-//! Each section is a function of the summary to text, and is left out where it has nothing to say.
+//! Each section is a function from the summary to text, and is left out where it has nothing to say.
 
 mod duty;
 pub(crate) mod interference;
@@ -69,7 +69,7 @@ fn heading(title: &str, note: &str, style: &Style) -> String {
     )
 }
 
-/// The name of a tenant, cut where it would push the figures off the screen.
+/// A tenant's name, shortened if it would push figures off the screen.
 fn name_of(tenant: &TenantSummary, style: &Style) -> String {
     cut(&tenant.name, style)
 }
@@ -234,7 +234,7 @@ fn frames(summary: &Summary, style: &Style) -> String {
     heading("FRAMES", "released in the measured time", style) + &grid.render(style)
 }
 
-/// A bar of eighths of a character; what is not zero shows at least as a hair.
+/// A bar in eighths of a character; a value above zero shows at least a thin line.
 fn bar(share: f64, full: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (share.clamp(0.0, 1.0) * full as f64 * 8.0).round() as usize;
@@ -242,7 +242,7 @@ fn bar(share: f64, full: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
-/// What stands where a quantile is withheld; empty where nothing is known of it.
+/// The text for a withheld quantile; empty if nothing is known of it.
 fn frames_needed(needs: Option<u64>) -> String {
     needs.map_or_else(String::new, |needs| format!("needs {needs}"))
 }
@@ -319,7 +319,7 @@ fn expectations(summary: &Summary, style: &Style) -> String {
     heading("EXPECTATIONS", &note, style) + &grid.render(style)
 }
 
-/// What was found, with its unit.
+/// The measured value with its unit.
 pub(super) fn value_of(result: &ExpectationResult) -> String {
     or_unknown(result.value.zip(result.unit), |(value, unit)| match unit {
         Unit::Ms => format!("{} ms", short(value)),
@@ -330,7 +330,7 @@ pub(super) fn value_of(result: &ExpectationResult) -> String {
     })
 }
 
-/// What sampling took of a core, and which sampler most of it.
+/// CPU time of sampling relative to one core, and the costliest sampler.
 pub(super) fn sampling_cost(sampling: &Sampling) -> String {
     let most = sampling.samplers.first().map_or(String::new(), |sampler| {
         format!(", {} {:.2} %", sampler.name, sampler.percent_of_core)
@@ -382,7 +382,7 @@ fn footer(summary: &Summary, style: &Style) -> String {
     text
 }
 
-/// The text in lines of at most so many characters.
+/// Wraps a text into lines of at most `room` characters.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -399,7 +399,7 @@ fn wrapped(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// One unit for a table, by the longest usual duration in it; a single long one does not decide.
+/// One unit for a table, from the usual durations in it; a single long one does not decide.
 fn unit_of<'a>(series: impl Iterator<Item = &'a Stats>) -> TimeUnit {
     TimeUnit::for_millis(series.filter_map(|stats| stats.p50.or(stats.max)))
 }

@@ -1,4 +1,4 @@
-//! Time per node: the nodes that take most of each tenant, and what the others come to.
+//! Time per node: the nodes that take most of each tenant's time, and the sum of the others.
 
 use super::number::{TimeUnit, percent};
 use super::{dim, heading, name_of, plain};
@@ -66,7 +66,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     text
 }
 
-/// A node's part in the variance of the response time; bold where it stands out.
+/// A node's share of the response time's variance; bold if it stands out.
 pub(super) fn variance_share(node: &NodeSummary) -> Text {
     match node.response {
         Some(with) if with.stands_out => (percent(with.variance_share), Ink::Bold),
@@ -75,8 +75,8 @@ pub(super) fn variance_share(node: &NodeSummary) -> Text {
     }
 }
 
-/// Which layers have more of the variance of a tenant's response time than of the time, or that none stands out; `None`
-/// where it is not known.
+/// Which layers contribute more to the variance of a tenant's response time than to the time, or that none does;
+/// `None` if it is not known.
 pub(crate) fn drivers(tenant: &TenantSummary) -> Option<String> {
     let known = || {
         tenant
@@ -109,7 +109,7 @@ pub(crate) fn drivers(tenant: &TenantSummary) -> Option<String> {
     Some(named.collect::<Vec<_>>().join("; ") + ".")
 }
 
-/// At most `room` characters of a text, its end kept: nodes are named from the outside in.
+/// At most `room` characters of a text, keeping its end: the end of a node's name identifies it.
 fn ending(text: &str, room: usize) -> String {
     let length = text.chars().count();
     if length <= room {
@@ -119,7 +119,7 @@ fn ending(text: &str, room: usize) -> String {
     format!("…{kept}")
 }
 
-/// At most `room` characters of a text, its beginning kept.
+/// At most `room` characters of a text, keeping its beginning.
 fn beginning(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();

@@ -1,6 +1,6 @@
-//! Figures for the eye: few digits, the unit once a table.
+//! Formats figures for display: few digits, and the unit once per table.
 
-/// What stands for a figure that is not known.
+/// The sign for an unknown figure.
 pub(crate) const UNKNOWN: &str = "–";
 
 /// The unit in which a table shows its durations.
@@ -51,7 +51,7 @@ pub(crate) fn short(x: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 in percent; what is not zero does not read as zero.
+/// A share from 0 to 1 in percent; a value above zero never shows as zero.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 || percent >= 10.0 {
@@ -63,7 +63,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A figure, or the sign for none.
+/// A figure, or the sign for an unknown one.
 pub(crate) fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)
 }

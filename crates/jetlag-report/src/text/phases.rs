@@ -1,4 +1,4 @@
-//! What became of the frames of the other phases than the measurement, where there is anything to tell.
+//! What became of the frames in phases other than the measurement, where frames were lost or late.
 
 use super::number::or_unknown;
 use super::{cut, dim, heading, plain};

@@ -1,4 +1,4 @@
-//! Small plots: response times over time, and how they are spread, a line of blocks each.
+//! Small plots of one line of block characters each: response times over time, and their distribution.
 
 use super::number::{TimeUnit, percent};
 use super::{dim, heading, name_of, plain};
@@ -81,7 +81,7 @@ pub(super) fn over_time(summary: &Summary, style: &Style) -> String {
     heading("OVER TIME", note, style) + &rows
 }
 
-/// A slice for each column of the axis, where there is one.
+/// The slice for each column of the axis, if there is one.
 fn spread_out(slices: &[Slice], length_s: f64, columns: usize) -> Vec<Option<Slice>> {
     let mut line: Vec<Option<Slice>> = vec![None; columns];
     for slice in coarser(slices, columns) {
@@ -104,12 +104,12 @@ fn block(slice: &Option<Slice>, axis: Axis) -> char {
     BLOCKS[1 + height(axis.part(response.high), 7)]
 }
 
-/// A share of the height in steps.
+/// A share of the height, in steps.
 fn height(part: f64, steps: usize) -> usize {
     ((part.clamp(0.0, 1.0) * steps as f64).round() as usize).min(steps)
 }
 
-/// How response times are spread, sharing and alone; empty where nothing was completed.
+/// The distribution of response times, together and alone; empty if nothing was completed.
 pub(super) fn spread(summary: &Summary, style: &Style) -> String {
     let unit = unit_of(summary);
     let mut grid = Grid::headless()
@@ -145,7 +145,7 @@ pub(super) fn spread(summary: &Summary, style: &Style) -> String {
     heading("DISTRIBUTION", "histogram of response times", style) + &grid.render(style)
 }
 
-/// Two bars of a histogram a column; any frame shows.
+/// Draws two bars of the histogram per column; any frame shows.
 fn bars(shape: &Shape) -> String {
     let columns: Vec<f64> = shape.bars.chunks(2).map(|pair| pair.iter().sum()).collect();
     let most = columns.iter().copied().fold(0.0, f64::max);
@@ -159,7 +159,7 @@ fn bars(shape: &Shape) -> String {
     line.trim_end().to_owned()
 }
 
-/// Why the slowest frames were slow; empty where none is beyond its tenant's usual spread.
+/// Why the slowest frames were slow; empty if none is beyond its tenant's usual spread.
 pub(super) fn slowest(summary: &Summary, style: &Style) -> String {
     let unit = unit_of(summary);
     let several = summary.tenants.len() > 1;

@@ -1,4 +1,4 @@
-//! Power and energy: each rail over the measured time, what the whole comes to, and what of it a frame took.
+//! Power and energy: each rail over the measured time, the total, and the energy per frame.
 
 use super::number::{UNKNOWN, or_unknown, percent, short};
 use super::{dim, heading, name_of, plain};
@@ -52,7 +52,7 @@ fn rails(summary: &Summary, style: &Style) -> String {
     ) + &grid.render(style)
 }
 
-/// What a rail is to the board's total.
+/// A rail's relation to the board's total, in words.
 pub(crate) fn role(rail: &RailSummary) -> String {
     match (&rail.within, rail.role) {
         (Some(parent), _) => format!("within {parent}"),
@@ -126,12 +126,12 @@ fn energy(summary: &Summary, style: &Style) -> String {
     text + &grid.render(style)
 }
 
-/// mW as W.
+/// A power in mW, shown in W.
 fn watts(mw: f64) -> String {
     short(mw / 1e3)
 }
 
-/// mJ as J with its unit.
+/// An energy in mJ, shown in J.
 fn joules(mj: f64) -> String {
     format!("{} J", short(mj / 1e3))
 }

@@ -1,4 +1,4 @@
-//! How predictable each tenant's response time is: its spread, its worst, its streaks, its effective sample size.
+//! How predictable each tenant's response time is: spread, worst case, miss streaks, effective sample size.
 
 use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::{dim, heading, name_of, plain, wrapped};

@@ -1,4 +1,4 @@
-//! Where the time goes: each part of a frame's way from release to result, and in a sentence what it comes to.
+//! Where the time goes: each part of a frame's response time, and a sentence that sums it up.
 
 use super::number::{TimeUnit, or_unknown, percent};
 use super::{bar, dim, heading, name_of, plain, wrapped};
@@ -91,7 +91,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     text
 }
 
-/// The largest part by name, and what makes the slowest frames slow.
+/// A sentence about the largest part, and about what makes the slowest frames slow.
 pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
     let waterfall = &tenant.waterfall;
     let largest = waterfall
@@ -137,7 +137,7 @@ pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
     text + "."
 }
 
-/// What the host's launches have of *compute*, where they are its limit or may be.
+/// How much of *compute* the host was still submitting, if its launches are or may be the limit.
 fn submitting(tenant: &TenantSummary, unit: TimeUnit) -> String {
     let Some(submitting) = tenant.submitting else {
         return String::new();

@@ -26,18 +26,18 @@ pub use control::Control;
 use crate::compile::{self, ASKED_BY, Compiler};
 use crate::machine;
 
-/// One compiled double.
+/// The double of one TensorRT release, compiled.
 #[derive(Debug, Clone)]
 pub struct Double {
     /// Era of the ABI: A 8.5 to 9, B 10, C 11, D RTX 1.3 and 1.4, E RTX 1.5 on.
     pub era: char,
     /// As `trt 11.4.0.106` or `rtx 1.7.1.116`; headers made from tables end in ` (tables)`.
     pub version: String,
-    /// What `getInferLibVersion` answers.
+    /// The version number that its `getInferLibVersion` returns.
     pub number: i32,
     /// Where both libraries lie, and nothing else.
     pub folder: PathBuf,
-    /// libnvinfer's double.
+    /// Path of the double of libnvinfer.
     pub infer: PathBuf,
     /// The ONNX parser's double.
     pub parser: PathBuf,

@@ -150,7 +150,7 @@ pub(crate) unsafe fn text<'a>(text: *const c_char) -> Cow<'a, str> {
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
-/// `IVersionedInterface::getAPILanguage`: C++.
+/// `IVersionedInterface::getAPILanguage`: 0, which is C++.
 pub(crate) extern "C" fn api_language(_this: This) -> i32 {
     0
 }

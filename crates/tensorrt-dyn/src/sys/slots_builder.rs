@@ -10,7 +10,7 @@ use super::method::{Method, Row, Slot, Stream, This, methods};
 use crate::version::Era;
 
 methods! {
-    /// `IBuilder`.
+    /// `IBuilder`: builds plans from networks.
     builder "VBuilder" {
         PLATFORM_HAS_FAST_FP16: fn() -> bool = "platformHasFastFp16" [A 4, B 2, D 2];
         PLATFORM_HAS_FAST_INT8: fn() -> bool = "platformHasFastInt8" [A 5, B 3, D 3];
@@ -28,7 +28,7 @@ methods! {
         GET_MAX_THREADS: fn() -> i32 = "getMaxThreads" [A 21, B 18, C 15, D 18, E 15];
     }
 
-    /// `IBuilderConfig`.
+    /// `IBuilderConfig`: the options of a build.
     config "VBuilderConfig" {
         SET_AVG_TIMING_ITERATIONS: fn(i32) = "setAvgTimingIterations" [A 4, B 2, C 2, D 2, E 2];
         SET_INT8_CALIBRATOR: fn(*mut c_void) = "setInt8Calibrator" [A 8, B 6];
@@ -72,7 +72,7 @@ methods! {
         GET_COMPUTE_CAPABILITY: fn(i32) -> i32 = "getComputeCapability" [D 58, E 58];
     }
 
-    /// `INetworkDefinition`.
+    /// `INetworkDefinition`: the network that is built.
     network "VNetworkDefinition" {
         MARK_OUTPUT: fn(*mut c_void) = "markOutput" [A 3, B 3, C 3, D 3, E 3];
         UNMARK_OUTPUT: fn(*mut c_void) = "unmarkOutput" [A 32, B 26, C 26, D 26, E 26];
@@ -87,7 +87,7 @@ methods! {
         GET_FLAGS: fn() -> u32 = "getFlags" [A 70 from 9 1 0, B 64, C 61, D 60, E 59];
     }
 
-    /// `ITensor`.
+    /// `ITensor`: a tensor of a network.
     tensor "VTensor" {
         SET_NAME: fn(*const c_char) = "setName" [A 2, B 2, C 2, D 2, E 2];
         GET_NAME: fn() -> *const c_char = "getName" [A 3, B 3, C 3, D 3, E 3];
@@ -105,7 +105,7 @@ methods! {
         IS_EXECUTION_TENSOR: fn() -> bool = "isExecutionTensor" [A 22, B 22, C 16, D 13, E 12];
     }
 
-    /// `ILayer`.
+    /// `ILayer`: a layer of a network.
     layer "VLayer" {
         GET_TYPE: fn() -> i32 = "getType" [A 2, B 2, C 2, D 2, E 2];
         GET_NAME: fn() -> *const c_char = "getName" [A 4, B 4, C 4, D 4, E 4];
@@ -117,7 +117,7 @@ methods! {
         SET_OUTPUT_TYPE: fn(i32, i32) = "setOutputType" [A 14, B 14, D 14];
     }
 
-    /// `IOptimizationProfile`.
+    /// `IOptimizationProfile`: the range of shapes that a plan accepts.
     profile "VOptimizationProfile" {
         SET_DIMENSIONS_8: fn(*const c_char, i32, Dims32) -> bool = "setDimensions" [A 2];
         SET_DIMENSIONS: fn(*const c_char, i32, *const Dims64) -> bool = "setDimensions" [B 2, C 2, D 2, E 2];
@@ -128,7 +128,7 @@ methods! {
         IS_VALID: fn() -> bool = "isValid" [A 9, B 9, C 7, D 9, E 7];
     }
 
-    /// `ITimingCache`.
+    /// `ITimingCache`: kernel timings of earlier builds.
     timing_cache "VTimingCache" {
         SERIALIZE: fn() -> *mut c_void = "serialize" [A 2, B 2, C 2, D 2, E 2];
         COMBINE: fn(*const c_void, bool) -> bool = "combine" [A 3, B 3, C 3, D 3, E 3];

@@ -9,7 +9,7 @@ use super::method::{Method, Row, Slot, This, methods};
 use crate::version::Era;
 
 methods! {
-    /// `nvonnxparser::IParser`.
+    /// `nvonnxparser::IParser`: reads an ONNX file into a network.
     parser "IParser" {
         PARSE: fn(*const c_void, u64, *const c_char) -> bool = "parse" [A 0, B 0, C 0, D 0, E 0];
         PARSE_FROM_FILE: fn(*const c_char, i32) -> bool = "parseFromFile" [A 1, B 1, C 1, D 1, E 1];
@@ -25,7 +25,7 @@ methods! {
         SET_BUILDER_CONFIG: fn(*const c_void) -> bool = "setBuilderConfig" [B 24 from 10 15 1, C 22, D 24, E 22];
     }
 
-    /// `nvonnxparser::IParserError`.
+    /// `nvonnxparser::IParserError`: one complaint of the parser.
     parser_error "IParserError" {
         CODE: fn() -> i32 = "code" [A 0, B 0, C 0, D 0, E 0];
         DESC: fn() -> *const c_char = "desc" [A 1, B 1, C 1, D 1, E 1];

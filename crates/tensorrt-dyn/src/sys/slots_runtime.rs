@@ -10,7 +10,7 @@ use super::method::{Event, Method, Row, Slot, Stream, This, methods};
 use crate::version::Era;
 
 methods! {
-    /// `IRuntime`.
+    /// `IRuntime`: loads plans.
     runtime "VRuntime" {
         DESERIALIZE_ENGINE_8: fn(*const c_void, u64, *mut c_void) -> *mut c_void = "deserializeCudaEngine" [A 2];
         DESERIALIZE_ENGINE: fn(*const c_void, u64) -> *mut c_void = "deserializeCudaEngine" [B 3, C 3, D 3, E 3];
@@ -27,13 +27,13 @@ methods! {
         GET_ENGINE_VALIDITY: fn(*const c_void, i64, *mut u64) -> i32 = "getEngineValidity" [D 25, E 24];
     }
 
-    /// `IHostMemory`.
+    /// `IHostMemory`: a block of bytes that the library owns.
     host_memory "VHostMemory" {
         DATA: fn() -> *mut c_void = "data" [A 2, B 2, C 2, D 2, E 2];
         SIZE: fn() -> u64 = "size" [A 3, B 3, C 3, D 3, E 3];
     }
 
-    /// `ICudaEngine`.
+    /// `ICudaEngine`: a loaded plan.
     engine "VCudaEngine" {
         GET_NB_LAYERS: fn() -> i32 = "getNbLayers" [A 9, B 3, C 3, D 3, E 3];
         SERIALIZE: fn() -> *mut c_void = "serialize" [A 10, B 4, C 4, D 4, E 4];
@@ -74,7 +74,7 @@ methods! {
         GET_PROFILE_TENSOR_VALUES_V2: fn(*const c_char, i32, i32) -> *const i64 = "getProfileTensorValuesV2" [B 54 from 10 11 0, C 46, D 52, E 46];
     }
 
-    /// `IExecutionContext`.
+    /// `IExecutionContext`: the state of one execution of an engine.
     context "VExecutionContext" {
         SET_DEBUG_SYNC: fn(bool) = "setDebugSync" [A 4, B 3, C 3, D 3, E 3];
         SET_PROFILER: fn(*mut c_void) = "setProfiler" [A 6, B 5, C 5, D 5, E 5];
@@ -110,14 +110,14 @@ methods! {
         IS_STREAM_CAPTURABLE: fn(Stream) -> bool = "isStreamCapturable" [E 52];
     }
 
-    /// `IEngineInspector`.
+    /// `IEngineInspector`: describes an engine's layers as JSON.
     inspector "VEngineInspector" {
         SET_EXECUTION_CONTEXT: fn(*const c_void) -> bool = "setExecutionContext" [A 2, B 3, C 3, D 3, E 3];
         GET_LAYER_INFORMATION: fn(i32, i32) -> *const c_char = "getLayerInformation" [A 4, B 5, C 5, D 5, E 5];
         GET_ENGINE_INFORMATION: fn(i32) -> *const c_char = "getEngineInformation" [A 5, B 6, C 6, D 6, E 6];
     }
 
-    /// `IRuntimeConfig`.
+    /// `IRuntimeConfig`: the options of an execution context.
     runtime_config "VRuntimeConfig" {
         SET_EXECUTION_CONTEXT_ALLOCATION_STRATEGY: fn(i32) = "setExecutionContextAllocationStrategy" [B 3 from 10 11 0, C 3, D 3, E 3];
         GET_EXECUTION_CONTEXT_ALLOCATION_STRATEGY: fn() -> i32 = "getExecutionContextAllocationStrategy" [B 4 from 10 11 0, C 4, D 4, E 4];
@@ -127,14 +127,14 @@ methods! {
         SET_CUDA_GRAPH_STRATEGY: fn(i32) -> bool = "setCudaGraphStrategy" [D 10, E 10];
     }
 
-    /// `IRuntimeCache`.
+    /// `IRuntimeCache`: kernels that TensorRT-RTX compiled at run time.
     runtime_cache "VRuntimeCache" {
         SERIALIZE: fn() -> *mut c_void = "serialize" [D 2, E 2];
         DESERIALIZE: fn(*const c_void, u64) -> bool = "deserialize" [D 3, E 3];
         RESET: fn() -> bool = "reset" [D 4, E 4];
     }
 
-    /// `IPluginRegistry`.
+    /// `IPluginRegistry`: the plugins that the process has loaded.
     plugin_registry "IPluginRegistry" {
         LOAD_LIBRARY: fn(*const c_char) -> *mut c_void = "loadLibrary" [A 10 from 8 6 1, B 10, C 6, D 10, E 6];
     }

@@ -33,7 +33,7 @@ pub(crate) fn rtx() -> Vec<(Library, Era, &'static str)> {
         .collect()
 }
 
-/// NVIDIA's lean runtimes.
+/// NVIDIA's lean runtimes that are installed.
 pub(crate) fn lean() -> Vec<(Library, Era)> {
     let all = [("lean-11.4", Era::C), ("lean-10.16", Era::B)];
     all.into_iter()

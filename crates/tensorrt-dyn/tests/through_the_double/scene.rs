@@ -248,7 +248,7 @@ impl Drop for Scene {
     }
 }
 
-/// `IRuntime#3::f(ILayer#4)` as `IRuntime::f(ILayer)`.
+/// Drops the objects' numbers: `IRuntime#3::f(ILayer#4)` becomes `IRuntime::f(ILayer)`.
 fn without_numbers(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

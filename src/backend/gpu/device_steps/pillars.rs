@@ -64,7 +64,7 @@ impl Network for PillarNetwork {
             return Err(BackendError::Load {
                 network: self.ports.network.clone(),
                 backend: self.backend,
-                problem: format!("it got {} tensors, and needs at least 2", memory.len()),
+                problem: format!("it got {} tensors, but needs at least 2", memory.len()),
             });
         };
         let pillars = || {

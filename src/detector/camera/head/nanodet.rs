@@ -11,7 +11,7 @@ use crate::detector::Box2d;
 use crate::tensor::TensorSet;
 use crate::written::{Fields, Node, Reader, Rules, one_of};
 
-/// The NanoDet head.
+/// The head of NanoDet: scores, and sides as distributions, one pair of outputs per stride.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NanoDet {
     /// One entry a stride.
@@ -68,7 +68,7 @@ impl NanoDetLevel {
     }
 }
 
-/// One stride.
+/// The outputs of one stride.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NanoDetLevel {
     /// Output of shape `[1, cells, classes]`.

@@ -31,7 +31,7 @@ pub struct AnchorMaps {
     pub logits: bool,
 }
 
-/// One scale.
+/// The output of one stride, with its anchors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnchorLevel {
     /// Output of shape `[1, anchors · (5 + classes), h, w]` or `[1, anchors, h, w, 5 + classes]`.

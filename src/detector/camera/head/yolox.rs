@@ -8,7 +8,7 @@ use super::{Decode, Geometry, HeadError, centred, check_strides, output};
 use crate::tensor::TensorSet;
 use crate::written::{Fields, Reader, Rules};
 
-/// The YOLOX head.
+/// The head of YOLOX: one output with the cells of all strides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YoloxGrid {
     /// Output of shape `[1, cells, 5 + classes]`.

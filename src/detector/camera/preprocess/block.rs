@@ -89,8 +89,8 @@ impl CameraPreprocess {
     fn fill_values(&mut self, image: &Image, block: &mut HostTensor) -> Result<Placement, FillError> {
         if !std::mem::replace(&mut self.tables.has_warned, true) {
             log::warn!(
-                "images of {} × {} are too large for the device's resize, which takes {WIDEST} columns: they are resized on \
-                 the host",
+                "images of {} × {} are too large for the device's resize, which takes at most {WIDEST} columns: \
+                 they are resized on the host",
                 image.width,
                 image.height
             );

@@ -107,10 +107,11 @@ impl Encoder {
 pub enum BlockError {
     /// It has too many points.
     #[error(
-        "a sweep of {points} points, and voxelisation on the device takes {MOST_POINTS}: set `preprocess: Host`"
+        "the sweep has {points} points, but voxelisation on the device takes at most {MOST_POINTS}: set \
+         `preprocess: Host`"
     )]
     TooManyPoints {
-        /// How many.
+        /// Number of points in the sweep.
         points: usize,
     },
     /// The block is too small, or not the host's.

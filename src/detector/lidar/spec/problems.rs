@@ -29,7 +29,10 @@ impl LidarSpec {
         );
         let buffer = f64::from(self.max_points) * f64::from(self.max_pillars);
         if buffer > MAX_CELLS {
-            let why = format!("with `max_points` it sets aside {buffer} points, and at most {MAX_CELLS} are");
+            let why = format!(
+                "together with `max_points` it allocates {buffer} points, but at most {MAX_CELLS} are \
+                allowed"
+            );
             rules.contradiction("max_pillars", why, "lower one of the two");
         }
         let pillars = self.check_grid(rules);
@@ -68,11 +71,12 @@ impl LidarSpec {
         }
         let [nx, ny, nz] = axes.map(|(_, (from, to), size)| ((to - from) / size).round());
         if nx * ny > MAX_CELLS {
-            let why = format!("the grid has {nx} × {ny} pillars, and at most {MAX_CELLS} are allowed");
+            let why = format!("the grid has {nx} × {ny} pillars, but at most {MAX_CELLS} are allowed");
             rules.contradiction("voxel", why, "make it larger, or the range smaller");
         }
         if nz.is_finite() && nz > 1.0 {
-            let why = format!("it divides the range into {nz} layers along z, and a pillar spans the range");
+            let why =
+                format!("it divides the range into {nz} layers along z, but a pillar spans the whole range");
             rules.contradiction("voxel", why, "give it the height of the range");
         }
         [nx, ny]
@@ -87,7 +91,7 @@ impl LidarSpec {
         if parts != [self.whole.is_none(); 3] {
             let kind = ProblemKind::Contradiction {
                 what: "a LiDAR detector".to_owned(),
-                why: "it is not clear which networks it has".to_owned(),
+                why: "it does not say which networks it has".to_owned(),
                 advice: "give either `encoder`, `scatter` and `backbone`, or `whole` alone".to_owned(),
             };
             rules.report("", kind);
@@ -188,7 +192,7 @@ impl LidarSpec {
         }
         let by_points = matches!(&self.whole, Some(w) if matches!(w.input, WholeInput::Points { .. }));
         if *drop_empty && by_points {
-            let why = "it needs pillars, and `whole.input` gives points";
+            let why = "it needs pillars, but `whole.input` gives points";
             rules.contradiction("head.drop_empty", why, "set it to false");
         }
     }

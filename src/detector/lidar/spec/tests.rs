@@ -154,7 +154,7 @@ fn numbers_without_sense_are_refused() {
             "voxel: (0.0005, 0.0005, 4.0)",
             "at most",
         ),
-        ("max_pillars: 20", "max_pillars: 4000000000", "it sets aside"),
+        ("max_pillars: 20", "max_pillars: 4000000000", "it allocates"),
         ("channels: 8", "channels: 0", "`encoder.channels` is 0"),
         (
             "(3.9, 1.6, 1.56)",
@@ -164,7 +164,7 @@ fn numbers_without_sense_are_refused() {
         (
             "backbone: (network: \"backbone.onnx\"),",
             "",
-            "it is not clear which networks it has",
+            "it does not say which networks it has",
         ),
         (
             "features: [X, Y, Z, Intensity]",
@@ -343,7 +343,7 @@ fn a_whole_network_whose_input_makes_no_sense_is_refused() {
         (
             whole(r#"Points(tensor: "points", max: 7)"#)
                 .replace("whole: (", "backbone: (network: \"b.onnx\"), whole: ("),
-            "it is not clear which networks it has",
+            "it does not say which networks it has",
         ),
     ] {
         let told = problem(&text);
@@ -489,7 +489,8 @@ fn a_range_that_makes_no_sense_is_told_once_and_a_stride_has_to_divide_both_ways
         (
             "max_points: 4, max_pillars: 20",
             "max_points: 10000, max_pillars: 10000",
-            "`max_pillars`: with `max_points` it sets aside 100000000 points, and at most 64000000 are; lower one of the two",
+            "`max_pillars`: together with `max_points` it allocates 100000000 points, but at most 64000000 are \
+             allowed; lower one of the two",
         ),
     ] {
         assert_eq!(told(from, to), [wanted]);

@@ -1,32 +1,32 @@
-//! How much a figure differs between two sides, each of one or several runs, and within which interval.
+//! The difference of a figure between two sides, each of one or several runs, with its interval.
 //!
-//! Each side's figure has an interval of its own (of a quantile: from order statistics, as wide as the correlation of
-//! its frames asks for; of a share: Wilson's). The interval of the difference is made of the two by the method of
-//! variance estimates recovery: with estimates a, b and their bounds,
+//! Each side's figure has an interval of its own (a quantile: from order statistics, widened for autocorrelation; a
+//! share: Wilson's). The interval of the difference combines the two by the method of variance estimates recovery
+//! (MOVER): with estimates a, b and their bounds,
 //!
 //! > lower = b − a − √((b − b₁)² + (a₂ − a)²),  upper = b − a + √((b₂ − b)² + (a − a₁)²)
 //!
 //! (G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures", *Statistics in Medicine* 27,
-//! 2008; of shares it is R. G. Newcombe's method 10, 1998). It needs neither normal nor symmetric figures. Quantiles
+//! 2008; for shares it is R. G. Newcombe's method 10, 1998). It needs neither normal nor symmetric figures. Quantiles
 //! are compared by their logarithms, so that the difference is a ratio.
 //!
-//! Where a side has several runs, their scatter is a second judge: if the runs of a side differ by more than their
-//! frames explain, the interval grows to what Student's t makes of the runs, with their degrees of freedom. The wider
-//! of the two counts.
+//! Where a side has several runs, the variation between them counts too: if the runs of a side differ by more than
+//! the variation within them explains, the interval is computed by Student's t over the runs, with their degrees of
+//! freedom. The wider of the two intervals is used.
 
 use crate::analysis::autocorrelation::correlation_of_events;
 use crate::analysis::dependence::{self, Dependence};
 use crate::analysis::quantile::{Quantile, Wanting};
 use crate::analysis::student::{normal_quantile, t_quantile};
 
-/// What a comparison of one figure comes to.
+/// The result of comparing one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Effect {
     /// The first side's figure: nanoseconds, a share, or millijoules.
     pub(super) baseline: f64,
-    /// The second side's.
+    /// The second side's figure, in the same unit.
     pub(super) candidate: f64,
-    /// Second over first, less one; of shares second less first.
+    /// Relative change, second over first less one; for shares the difference, second less first.
     pub(super) change: f64,
     /// The interval of `change`.
     pub(super) interval: [f64; 2],
@@ -39,11 +39,11 @@ pub(super) enum Unknown {
     NoFrame,
     /// A side has too few frames.
     Frames(Wanting),
-    /// A bound is zero or below: there is no ratio.
+    /// A bound is zero or below, so there is no ratio.
     NoRatio,
 }
 
-/// A figure of one side with its bounds, and what each run says of it.
+/// A figure of one side with its bounds, and the figure of each run.
 struct Side {
     low: f64,
     value: f64,
@@ -51,14 +51,14 @@ struct Side {
     runs: Vec<Share>,
 }
 
-/// The share of a run's frames that are on one side of a limit, and its variance as far as frames explain it.
+/// The share of a run's frames on one side of a limit, and its variance within the run.
 struct Share {
     share: f64,
     frames: f64,
     variance: f64,
 }
 
-/// Compares a quantile.
+/// The relative change of a response-time quantile from the first side to the second.
 pub(super) fn of_quantile(
     quantile: Quantile,
     [baseline, candidate]: [&[Vec<i64>]; 2],
@@ -68,7 +68,7 @@ pub(super) fn of_quantile(
         quantile_of(quantile, baseline, confidence),
         quantile_of(quantile, candidate, confidence),
     ) {
-        // The one that takes more is told.
+        // Of the two sides, the one that needs more frames is reported.
         (Err(Unknown::Frames(a)), Err(Unknown::Frames(b))) => {
             return Err(Unknown::Frames(if a.needs > b.needs { a } else { b }));
         }
@@ -88,21 +88,21 @@ pub(super) fn of_quantile(
     })
 }
 
-/// Frames of a side, in order of time: of each run whether each missed, and the response times of those completed.
+/// A side's frames in order of time, for each run: whether each missed, and the response times of the completed ones.
 pub(super) struct Promises {
-    /// Of each run.
+    /// For each run, whether each offered frame counts as missed.
     pub(super) missed: Vec<Vec<bool>>,
-    /// Of each run.
+    /// For each run, the response time of each completed frame, ns.
     pub(super) responses: Vec<Vec<i64>>,
 }
 
-/// Effective frames below which a share is not compared where frames repeat each other.
+/// Effective sample size below which a share is not compared if frames are autocorrelated.
 const LEAST: f64 = 100.0;
 
 /// Compares shares of missed frames.
 ///
-/// Misses come in bursts, and a side that by luck had none shows no burst: so both sides are as correlated as the one
-/// that is more so, and the response times have a say in it.
+/// Misses come in bursts, and a side that had none by chance shows no autocorrelation. So both sides use the larger
+/// autocorrelation of the two, and that of the response times counts too.
 pub(super) fn of_misses([baseline, candidate]: [&Promises; 2], confidence: f64) -> Result<Effect, Unknown> {
     let (of_a, of_b) = (repetition_of(baseline), repetition_of(candidate));
     let (inflation, repeats) = (of_a.0.max(of_b.0), of_a.1 || of_b.1);
@@ -130,21 +130,21 @@ pub(super) fn of_misses([baseline, candidate]: [&Promises; 2], confidence: f64) 
     })
 }
 
-/// τ of a side's misses, and whether its frames are seen to repeat each other.
+/// τ of a side's misses, and whether autocorrelation was detected.
 fn repetition_of(side: &Promises) -> (f64, bool) {
     let misses = dependence::of_several(&[correlation_of_events(&side.missed)]);
     let mut all: Vec<i64> = side.responses.iter().flatten().copied().collect();
     all.sort_unstable();
     let responses = dependence_of(&side.responses, &all).inflation(Quantile::P99);
     match (misses, responses) {
-        // What is not seen to be there has no say.
+        // Autocorrelation that was not detected does not count.
         (misses, (_, false)) => misses,
         ((_, false), responses) => responses,
         (misses, responses) => (misses.0.max(responses.0), true),
     }
 }
 
-/// How much the frames of runs repeat each other, `all` being their values in ascending order.
+/// The autocorrelation of the runs' frames, `all` being their values in ascending order.
 fn dependence_of(runs: &[Vec<i64>], all: &[i64]) -> Dependence {
     let runs: Vec<&[i64]> = runs.iter().map(Vec::as_slice).collect();
     Dependence::of(&runs, |quantile| {
@@ -153,8 +153,8 @@ fn dependence_of(runs: &[Vec<i64>], all: &[i64]) -> Dependence {
     })
 }
 
-/// Compares a figure of which each run has one, such as energy for a frame, by the logarithms of the runs (Welch's
-/// t). The interval is `None` where a side has but one run: its scatter is unknown.
+/// Compares a figure with one value per run, such as energy per frame, by the logarithms of the runs (Welch's t). The
+/// interval is `None` if a side has only one run: its variation is unknown.
 pub(super) fn of_runs(
     [baseline, candidate]: [&[f64]; 2],
     confidence: f64,
@@ -222,7 +222,7 @@ fn quantile_of(quantile: Quantile, runs: &[Vec<i64>], confidence: f64) -> Result
     })
 }
 
-/// The share of all frames of all runs of a side, with Wilson's interval for the frames that they are worth.
+/// The share of all frames of all runs of a side, with Wilson's interval for their effective sample size.
 fn share_of(runs: &[Vec<bool>], inflation: f64, confidence: f64) -> Option<Side> {
     let n: usize = runs.iter().map(Vec::len).sum();
     if n == 0 {
@@ -248,7 +248,7 @@ fn share_of(runs: &[Vec<bool>], inflation: f64, confidence: f64) -> Option<Side>
 }
 
 impl Share {
-    /// `hits` of a run's frames, one of which has this variance as part of the whole.
+    /// `hits` of a run's frames, with the variance of one frame as a part of the whole.
     fn new(hits: usize, frames: usize, of_one: f64) -> Share {
         let frames = frames as f64;
         Share {
@@ -259,8 +259,8 @@ impl Share {
     }
 }
 
-/// By which factor the interval must grow because the runs of a side differ by more than their frames explain; at
-/// least 1, and 1 where each side is one run.
+/// The factor by which the interval must grow because the runs of a side differ by more than the variation within them
+/// explains; at least 1, and 1 if each side is one run.
 fn scatter(sides: &[&Side], confidence: f64) -> f64 {
     let (mut squares, mut freedom) = (0.0, 0.0);
     for side in sides {

@@ -1,49 +1,49 @@
-//! Lines such as `camera.response.p99 +5%`: which change is too much.
+//! Parses and judges `--fail-if` texts such as `camera.response.p99 +5%`.
 
 use super::FIGURES;
 use crate::nearest::nearest;
 
-/// A change that is too much, understood.
+/// A largest allowed change, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     pub(super) text: String,
     pub(super) tenant: String,
     pub(super) figure: &'static str,
-    /// As a share; below zero for a limit on falling.
+    /// As a share; below zero for a limit on a decrease.
     pub(super) change: f64,
 }
 
-/// Why a line could not be understood.
+/// Why a `--fail-if` text could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitError {
-    /// Not of the form.
+    /// It has not the form TENANT.FIGURE ±PERCENT%.
     #[error(
         "`{text}` names no change: write TENANT.FIGURE and a signed percentage, such as \"camera.response.p99 +5%\""
     )]
     NoChange {
-        /// The line.
+        /// The whole `--fail-if` text.
         text: String,
     },
-    /// No such tenant.
+    /// No tenant of that name is in both runs.
     #[error("`{text}`: no tenant that can be compared is named `{tenant}`{}; they are {tenants}", did_you_mean(.nearest.as_deref()))]
     UnknownTenant {
-        /// The line.
+        /// The whole `--fail-if` text.
         text: String,
         /// What stands where the tenant should.
         tenant: String,
-        /// The nearest name.
+        /// The tenant whose name is most similar, if any is.
         nearest: Option<String>,
-        /// All.
+        /// The names of all tenants that can be compared, separated by commas.
         tenants: String,
     },
-    /// No such figure.
+    /// The figure is not one of [`FIGURES`].
     #[error("`{text}`: `{figure}` is not compared{}; the figures are {}", did_you_mean(.nearest.as_deref()), FIGURES.join(", "))]
     UnknownFigure {
-        /// The line.
+        /// The whole `--fail-if` text.
         text: String,
-        /// What was written.
+        /// The word that stands where the figure should.
         figure: String,
-        /// The nearest name.
+        /// The figure whose name is most similar, if any is.
         nearest: Option<String>,
     },
 }
@@ -54,7 +54,7 @@ fn did_you_mean(nearest: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// Reads a line against the names of the tenants that both sides have.
+/// Parses a text; both sides' common tenants are known by name.
 pub fn parse(text: &str, tenants: &[&str]) -> Result<Limit, LimitError> {
     let no_change = || LimitError::NoChange {
         text: text.to_owned(),
@@ -98,7 +98,7 @@ pub fn parse(text: &str, tenants: &[&str]) -> Result<Limit, LimitError> {
 impl Limit {
     /// Whether all of an interval of the change lies beyond the limit.
     pub(super) fn is_passed(&self, [low, high]: [f64; 2]) -> bool {
-        // `-0%` too: no fall is allowed.
+        // `-0%` too: no decrease is allowed.
         if self.change.is_sign_negative() {
             high < self.change
         } else {

@@ -1,4 +1,4 @@
-//! Whether two runs can be compared, and what differs between them besides what was measured.
+//! Decides whether two runs can be compared, and lists what differs between them besides the measured figures.
 
 use super::super::tenant::arrival_in_words;
 use super::RunSample;
@@ -8,9 +8,10 @@ use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
 /// Why runs cannot be compared at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
-    /// Simulated time against real time.
+    /// One run in simulated time, the other in real time.
     #[error(
-        "{virtual_run} ran under the virtual clock and {real_run} under the real one: simulated latencies say nothing of a machine; compare runs of one clock"
+        "{virtual_run} ran under the virtual clock and {real_run} under the real one: simulated latencies say \
+         nothing about a machine; compare runs under the same clock"
     )]
     Clocks {
         /// Which one was simulated.
@@ -18,33 +19,33 @@ pub enum Incomparable {
         /// Which one was not.
         real_run: String,
     },
-    /// No name in common.
+    /// The runs have no tenant name in common.
     #[error(
         "{a} and {b} have no tenant in common ({a_tenants}; {b_tenants}): tenants are compared by name; give them the same names"
     )]
     NoTenant {
-        /// The first run.
+        /// Name of the first run.
         a: String,
-        /// The second.
+        /// Name of the second run.
         b: String,
-        /// Its tenants.
+        /// Names of the first run's tenants, separated by commas.
         a_tenants: String,
-        /// The other's.
+        /// Names of the second run's tenants, separated by commas.
         b_tenants: String,
     },
-    /// Tenants in common, and none of them does the same in both.
+    /// The runs have tenants in common, but none does the same in both.
     #[error("nothing in {a} can be compared with {b}: {reasons}")]
     Nothing {
-        /// The first run.
+        /// Name of the first run.
         a: String,
-        /// The second.
+        /// Name of the second run.
         b: String,
         /// One for each tenant.
         reasons: String,
     },
 }
 
-/// Checks what holds for the runs as a whole.
+/// Checks what applies to the runs as a whole.
 pub(super) fn clocks_and_tenants(
     (a_name, a): (&str, &Scenario),
     (b_name, b): (&str, &Scenario),
@@ -80,7 +81,7 @@ fn listed(tenants: &[String]) -> String {
     }
 }
 
-/// Why a tenant of this name is not the same thing in both runs; `None` where it is.
+/// Why a tenant of this name is not the same in both runs; `None` if it is.
 pub(super) fn difference_of_kind(name: &str, a: &RunSample, b: &RunSample) -> Option<String> {
     let (Some(in_a), Some(in_b)) = (tenant(&a.plan, name), tenant(&b.plan, name)) else {
         let (has, lacks) = if tenant(&a.plan, name).is_some() {
@@ -88,7 +89,7 @@ pub(super) fn difference_of_kind(name: &str, a: &RunSample, b: &RunSample) -> Op
         } else {
             ("B", "A")
         };
-        return Some(format!("it is in {has} and not in {lacks}"));
+        return Some(format!("it is in {has} but not in {lacks}"));
     };
     let detector = |manifest: &Manifest| {
         let tenants = manifest.tenants.iter();
@@ -110,13 +111,13 @@ pub(super) fn difference_of_kind(name: &str, a: &RunSample, b: &RunSample) -> Op
     if closed(in_a) != closed(in_b) {
         let (which, other) = if closed(in_a) { ("A", "B") } else { ("B", "A") };
         return Some(format!(
-            "closed loop in {which}, where no queueing can show, and paced in {other}"
+            "closed loop in {which}, which cannot show queueing, and paced in {other}"
         ));
     }
     None
 }
 
-/// When a tenant's frames come, with all that may differ.
+/// The arrivals of a tenant's frames, with all that may differ.
 fn arrival(tenant: &Tenant) -> String {
     let words = arrival_in_words(&tenant.arrival);
     match tenant.arrival {
@@ -129,7 +130,7 @@ fn tenant<'a>(plan: &'a Scenario, name: &str) -> Option<&'a Tenant> {
     plan.tenants.iter().find(|tenant| tenant.name == name)
 }
 
-/// What differs between the two sides besides the figures, or limits what they say; a sentence each.
+/// Differences between the two sides besides the figures, and limits of the comparison; a sentence each.
 pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
     let mut notes = Vec::new();
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
@@ -203,7 +204,8 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
     for (label, side) in [("A", a), ("B", b)] {
         for (tenant, kept) in side.iter().flat_map(RunSample::thinned) {
             notes.push(format!(
-                "{label} is a long run: {tenant} is compared by {kept} of its frames, in whole stretches spread over the run"
+                "{label} is a long run: the comparison of {tenant} uses {kept} of its frames, in contiguous \
+                 stretches spread over the run"
             ));
         }
         let mut codes: Vec<String> = side
@@ -223,7 +225,7 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
     }
     if !simulated && a.len() == 1 && b.len() == 1 {
         notes.push(
-            "one run a side: how much runs of one kind differ is not in the intervals; `--ab` measures it"
+            "one run per side: the intervals do not include the variation between runs; `--ab` measures it"
                 .to_owned(),
         );
     }

@@ -1,10 +1,10 @@
-//! Two or more sides compared, each of one or several runs: by how much each tenant's figures differ, within which
-//! interval, and what may be said of it.
+//! Compares two or more sides, each of one or several runs: by how much each tenant's figures differ, with which
+//! interval, and what may be concluded.
 //!
-//! All intervals of one comparison hold *together* with 95 %: with m figures judged, each is taken at 1 − 0.05 ÷ m
-//! (Bonferroni). So that of a hundred comparisons of equals, five at most name any difference at all, however many
-//! tenants and figures they have. The numbers are made in `effect`; whether there is anything to compare is decided
-//! in `matching`.
+//! All intervals of one comparison hold *jointly* with 95 % confidence: with m figures judged, each is computed at 1
+//! − 0.05 ÷ m (Bonferroni). So of a hundred comparisons of equal sides at most five report any difference at all,
+//! however many tenants and figures they have. `effect` computes the numbers; `matching` decides whether there is
+//! anything to compare.
 
 mod effect;
 mod limit;
@@ -24,7 +24,7 @@ use effect::{Effect, Promises, Unknown};
 /// What is compared of each tenant, by the names of `--fail-if`.
 pub const FIGURES: [&str; 4] = ["response.p50", "response.p99", "miss_rate", "energy"];
 
-/// Version of the machine form of a comparison.
+/// Version of the JSON form of a comparison.
 pub const SCHEMA: u32 = 1;
 
 /// A side: a name for it, and its runs.
@@ -37,45 +37,45 @@ pub struct Side {
     pub runs: Vec<RunSample>,
 }
 
-/// Everything that a comparison comes to. Serialised, it is the machine form.
+/// The result of a comparison. Serialised, it is the JSON form.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// [`SCHEMA`].
+    /// Version of the JSON form, [`SCHEMA`].
     pub schema: u32,
-    /// Confidence with which all intervals hold together.
+    /// Joint confidence of all intervals.
     pub confidence: f64,
-    /// What the others are compared with.
+    /// The side that all others are compared with.
     pub baseline: SideSummary,
-    /// Each of the others.
+    /// The other sides, each compared with the baseline.
     pub candidates: Vec<Candidate>,
-    /// What was asked with `--fail-if`, for each candidate.
+    /// The result of each `--fail-if`, for each candidate.
     pub limits: Vec<LimitResult>,
 }
 
-/// A side in words.
+/// The names of a side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideSummary {
-    /// `A`, `B`, ….
+    /// Its letter in texts: `A` for the baseline, then `B`, `C`, ….
     pub label: String,
     /// Its scenario or file.
     pub name: String,
-    /// Its run files.
+    /// Paths of its run files, one for each run.
     pub files: Vec<String>,
 }
 
-/// One side against the baseline.
+/// One side, compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
-    /// Which side.
+    /// The candidate's label, name and files.
     pub side: SideSummary,
-    /// What differs besides the figures, or limits what they say.
+    /// Other differences, and limits of the comparison.
     pub notes: Vec<String>,
-    /// Each tenant that both have, in the baseline's order, and then those that only one has.
+    /// Each tenant that both have, in the baseline's order, then those that only one has.
     pub tenants: Vec<TenantComparison>,
 }
 
 impl Candidate {
-    /// Whether any figure of any tenant is called different.
+    /// Whether any figure of any tenant differs.
     pub fn differs(&self) -> bool {
         let figures = self.tenants.iter().flat_map(|tenant| &tenant.figures);
         figures
@@ -83,17 +83,17 @@ impl Candidate {
             .any(|figure| matches!(figure.verdict, Verdict::Higher | Verdict::Lower))
     }
 
-    /// Whether anything may be said of any figure of any tenant.
+    /// Whether a conclusion is possible for any figure of any tenant.
     pub fn is_judged(&self) -> bool {
         let mut figures = self.tenants.iter().flat_map(|tenant| &tenant.figures);
         figures.any(|figure| figure.verdict != Verdict::Unknown)
     }
 }
 
-/// One tenant.
+/// One tenant of a candidate, compared with the tenant of that name in the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TenantComparison {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
     /// Why it was not compared, where it was not.
     pub not_compared: Option<String>,
@@ -101,15 +101,15 @@ pub struct TenantComparison {
     pub figures: Vec<FigureComparison>,
 }
 
-/// What may be said of a figure.
+/// The conclusion on a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The candidate's is higher.
+    /// The candidate's figure is higher.
     Higher,
-    /// The candidate's is lower.
+    /// The candidate's figure is lower.
     Lower,
-    /// No difference was found; none is larger than `within`.
+    /// No difference was found; it is at most `within`.
     Same,
     /// Not enough is known.
     Unknown,
@@ -118,51 +118,51 @@ pub enum Verdict {
 /// One figure of one tenant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureComparison {
-    /// Of [`FIGURES`].
+    /// Name of the figure, one of [`FIGURES`].
     pub figure: &'static str,
     /// `ms`, `ratio` or `mj`.
     pub unit: &'static str,
-    /// The baseline's.
+    /// The figure of the baseline in `unit`; `None` where it has no such figure.
     pub baseline: Option<f64>,
-    /// The candidate's.
+    /// The figure of the candidate in `unit`; `None` where it has no such figure.
     pub candidate: Option<f64>,
-    /// Candidate over baseline, less one; of `miss_rate` candidate less baseline.
+    /// Relative change, candidate over baseline less one; for `miss_rate` the difference, candidate less baseline.
     pub change: Option<f64>,
-    /// The interval of `change`; all of a comparison's hold together with 95 %.
+    /// The interval of `change`; all intervals of a comparison hold jointly with 95 % confidence.
     pub interval: Option<[f64; 2]>,
-    /// What may be said.
+    /// What may be concluded from the interval.
     pub verdict: Verdict,
-    /// Where it is `same`: no difference is larger than this.
+    /// If it is `same`: the largest difference that the interval allows.
     pub within: Option<f64>,
-    /// Where it is `unknown`: what is missing.
+    /// If it is `unknown`: what is missing.
     pub reason: Option<String>,
 }
 
-/// What became of a `--fail-if`.
+/// The result of a `--fail-if`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitResult {
-    /// As it was written.
+    /// The `--fail-if` text as written.
     pub text: String,
-    /// Which candidate.
+    /// Label of the candidate to which it was applied: `B`, `C`, ….
     pub side: String,
     /// Whether the change is beyond the limit with 95 % confidence; `None` where that is unknown.
     pub passed: Option<bool>,
-    /// The change.
+    /// The change of that figure, as in [`FigureComparison`]; `None` where it is unknown.
     pub change: Option<f64>,
-    /// Its own interval of 95 %, for the one figure that was asked for.
+    /// Its own 95 % interval, not corrected for the number of figures.
     pub ci95: Option<[f64; 2]>,
-    /// Where it is unknown: what is missing.
+    /// If it is unknown: what is missing.
     pub reason: Option<String>,
 }
 
 impl Comparison {
-    /// Whether a change is too large, or may be: what was asked for and is unknown does not pass for good.
+    /// Whether a change is too large, or may be: a result that is unknown fails.
     pub fn fails(&self) -> bool {
         self.limits.iter().any(|limit| limit.passed != Some(false))
     }
 }
 
-/// Confidence with which all intervals of a comparison hold together.
+/// Joint confidence of all intervals of a comparison.
 const CONFIDENCE: f64 = 0.95;
 
 /// Compares every side with the first.
@@ -181,7 +181,7 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
     for other in others {
         matched.push(match_tenants(baseline, other)?);
     }
-    // How many figures there are must be known before any is judged.
+    // The number of figures must be known before any is judged.
     let judged = |confidence: f64| -> Vec<Vec<TenantComparison>> {
         others
             .iter()
@@ -228,7 +228,7 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
     })
 }
 
-/// The tenants that every side has and that are the same thing in all, by name.
+/// The tenants that every side has, with the same setup in all, by name.
 pub fn common_tenants(sides: &[Side]) -> Vec<String> {
     let Some((first, others)) = sides.split_first() else {
         return Vec::new();
@@ -326,7 +326,7 @@ fn compare_tenants(
         .collect()
 }
 
-/// Whether a figure means anything for a tenant: misses where frames can miss, energy where power was measured.
+/// Whether a figure exists for a tenant: misses if frames can miss, energy if power was measured.
 fn has(figure: &str, tenant: &str, a: &Side, b: &Side) -> bool {
     let runs = || a.runs.iter().chain(&b.runs);
     match figure {
@@ -389,18 +389,22 @@ fn quantile(
     }
 }
 
-/// Why a figure is unknown, of sides with so many frames.
+/// Why a figure is unknown, with the number of frames of both sides.
 fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
     match why {
         Unknown::Frames(wanting) if wanting.repeats => format!(
-            "its frames repeat each other (slow ones follow slow ones), so it needs about {} a side; there are {a} and {b}",
+            "its frames are autocorrelated (slow frames follow slow frames), so it needs about {} frames per side; \
+             there are {a} and {b}",
             wanting.needs
         ),
         Unknown::Frames(wanting) => {
-            format!("it needs {} frames a side; there are {a} and {b}", wanting.needs)
+            format!(
+                "it needs {} frames per side; there are {a} and {b}",
+                wanting.needs
+            )
         }
-        Unknown::NoFrame => "a side completed no frame".to_owned(),
-        Unknown::NoRatio => "a response time is zero, so that there is no ratio".to_owned(),
+        Unknown::NoFrame => "one side completed no frame".to_owned(),
+        Unknown::NoRatio => "a response time is zero, so there is no ratio".to_owned(),
     }
 }
 
@@ -422,7 +426,7 @@ fn energy(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64
             baseline: Some(six_decimals(baseline)),
             candidate: Some(six_decimals(candidate)),
             change: Some(six_decimals(change)),
-            ..unknown(which, "mj", "its interval needs two runs a side".to_owned())
+            ..unknown(which, "mj", "its interval needs two runs per side".to_owned())
         },
         None => unknown(which, "mj", "power was not measured in every run".to_owned()),
     }
@@ -478,17 +482,15 @@ mod tests {
         for (why, said) in [
             (
                 frames(false),
-                "it needs 2000 frames a side; there are 300 and 400",
+                "it needs 2000 frames per side; there are 300 and 400",
             ),
             (
                 frames(true),
-                "its frames repeat each other (slow ones follow slow ones), so it needs about 2000 a side; there are 300 and 400",
+                "its frames are autocorrelated (slow frames follow slow frames), so it needs about 2000 frames per \
+                 side; there are 300 and 400",
             ),
-            (Unknown::NoFrame, "a side completed no frame"),
-            (
-                Unknown::NoRatio,
-                "a response time is zero, so that there is no ratio",
-            ),
+            (Unknown::NoFrame, "one side completed no frame"),
+            (Unknown::NoRatio, "a response time is zero, so there is no ratio"),
         ] {
             assert_eq!(because(why, [300, 400]), said);
         }

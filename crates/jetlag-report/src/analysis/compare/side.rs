@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 const RESPONSE: usize = 0;
 const MISS: usize = 1;
 
-/// Gathers a run's frames for a comparison, beside the [`Summarizer`](crate::analysis::Summarizer).
+/// Collects a run's frames for a comparison, next to the [`Summarizer`](crate::analysis::Summarizer).
 pub struct RunSampler {
     manifest: Manifest,
     plan: Scenario,
@@ -28,7 +28,7 @@ impl RunSampler {
         }
     }
 
-    /// Takes in one event; all but measured frames are left alone.
+    /// Adds an event; only frames of the measured time are used.
     pub fn push(&mut self, event: &Event) {
         if let Event::Frame(frame) = event
             && frame.phase == Phase::Together
@@ -52,7 +52,7 @@ impl RunSampler {
     }
 }
 
-/// Response time of a completed frame, and whether the promise was broken; nothing of a frame that nobody knows of.
+/// Response time of a completed frame, and whether it missed; nothing for a frame that has no outcome yet.
 fn values(frame: &FrameRecord) -> Option<[Option<i64>; 2]> {
     let response = (frame.outcome == Outcome::Completed).then_some(frame.response().0);
     let known = frame.outcome != Outcome::Unfinished || frame.missed();

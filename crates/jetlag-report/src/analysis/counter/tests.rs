@@ -1,4 +1,4 @@
-//! Counters of a known load.
+//! Energy counters of known loads.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Several processes of one launch put together: `benchmark_mean.json`.
+//! Combines several processes of one launch: `benchmark_mean.json`.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub struct Mean {
 pub struct MeanOf {
     /// Processes that have it.
     pub total_items: u64,
-    /// Their mean.
+    /// Mean of the figure over those processes.
     pub mean: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct MeanOf {
 pub struct Throughput {
     /// GPUs × processes on each.
     pub multiplier: u64,
-    /// `frames_per_second` or `batches_per_second`.
+    /// Unit of the rates: `frames_per_second` or `batches_per_second`.
     pub unit: &'static str,
     pub min: f64,
     pub max: f64,
@@ -47,9 +47,9 @@ pub struct Throughput {
 pub struct Process {
     /// As in its `benchmark.json`.
     pub data: Tree<Figure>,
-    /// As there.
+    /// Path of each batch to its index and its number of items, as in its `benchmark.json`.
     pub batch_info: IndexMap<String, (i64, u64)>,
-    /// As there.
+    /// What its `benchmark.json` says of the program.
     pub meta: Meta,
 }
 

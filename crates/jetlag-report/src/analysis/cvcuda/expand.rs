@@ -1,4 +1,4 @@
-//! From a flat recording to the newer layout of `benchmark.json`: items, times per item, the warm-up block of each
+//! Expands a flat recording to the newer layout of `benchmark.json`: items, times per item, the warm-up block of each
 //! level, and the statistics of the batches that count.
 
 use indexmap::IndexMap;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Figure, Meta, Recording, Spread, Tree, parent, round4};
 
-/// One process's `benchmark.json`.
+/// The content of one process's `benchmark.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Expanded {
     /// Each range with its figures.
@@ -17,7 +17,7 @@ pub struct Expanded {
     pub gpu_metrics: serde_json::Map<String, serde_json::Value>,
     /// Path of each batch to its index and its items.
     pub batch_info: IndexMap<String, (i64, u64)>,
-    /// About the program.
+    /// What the file says of the program.
     pub meta: Meta,
 }
 
@@ -53,7 +53,7 @@ pub fn expand(recording: &Recording, warmup: u64) -> Expanded {
 /// The batches of one level.
 #[derive(Debug, Default)]
 pub(super) struct Level {
-    /// Those that count.
+    /// Paths of the batches that enter the statistics.
     pub(super) counting: Vec<String>,
     /// Those that had items and do not count.
     dropped: Vec<String>,

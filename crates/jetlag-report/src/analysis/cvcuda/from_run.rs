@@ -1,10 +1,10 @@
-//! A run as CV-CUDA's benchmark would have recorded it: a process for each tenant, a batch of one item for each frame.
+//! A run as CV-CUDA's benchmark would have recorded it: one process per tenant, one batch of one item per frame.
 //!
-//! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages beneath.
-//! Only frames of the measured time that were worked on are batches; one that failed has no items.
+//! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages below.
+//! Batches are the frames of the measured time that were started; a failed one has no items.
 //!
-//! An application that marked its own ranges (`jetlag::range`) is exported as they are: `<tenant>/<path>`, with the index
-//! of a batch at the end of its name.
+//! An application that marked its own ranges (`jetlag::range`) is exported with these: `<tenant>/<path>`, with the
+//! index of a batch at the end of its name.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub struct Gatherer {
     gpu_metrics: IndexMap<&'static str, Vec<f64>>,
 }
 
-/// One tenant's process.
+/// What is collected of one tenant, which CV-CUDA counts as a process.
 struct TenantProcess {
     name: String,
     /// Whether its stages ran on a GPU.
@@ -43,9 +43,9 @@ struct TenantProcess {
     seen: HashMap<String, u32>,
 }
 
-/// One tenant's recording.
+/// The recording of one tenant, in CV-CUDA's form.
 pub struct OfTenant {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
     /// What it recorded; without batches where it completed no frame.
     pub recording: Recording,

@@ -1,9 +1,9 @@
 //! CV-CUDA's sample benchmark: its `benchmark.json` and `benchmark_mean.json`, computed as its own scripts do.
 //!
-//! A [`Recording`] is what a program leaves: a flat map from the path of a range to its two times. [`expand`] turns
-//! it into the newer layout (v0.8 and later) and [`mean`] puts several processes together. [`read`] takes any
-//! of the files in the wild, the older layout (v0.4 to v0.7) included; [`from_run`] makes a recording of a run.
-//! Times are milliseconds and rounded to four decimals at each step, as there. docs/export.md has the definitions.
+//! A [`Recording`] is what a program writes: a flat map from the path of a range to its two times. [`expand`] turns
+//! it into the newer layout (v0.8 and later), and [`mean`] combines several processes. [`read`] takes any of the
+//! files in use, including the older layout (v0.4 to v0.7); [`from_run`] makes a recording from a run. Times are in
+//! milliseconds and rounded to four decimals at each step, as in the scripts. docs/export.md has the definitions.
 
 mod aggregate;
 mod expand;
@@ -28,7 +28,7 @@ pub struct Recording {
     /// Samples of the GPU by metric.
     #[serde(default)]
     pub gpu_metrics: serde_json::Map<String, serde_json::Value>,
-    /// About the program.
+    /// What the recording says of the program.
     #[serde(default)]
     pub meta: Meta,
 }
@@ -39,7 +39,7 @@ pub struct Meta {
     /// The first part of every path.
     #[serde(default)]
     pub obj_name: String,
-    /// Always milliseconds.
+    /// Unit of all times; CV-CUDA always writes milliseconds.
     #[serde(default)]
     pub measurement_unit: String,
     /// Path of the range above batches to the number of batches that had items.
@@ -55,7 +55,7 @@ pub struct Meta {
 pub struct Tree<L> {
     /// Ranges within, by name.
     pub children: IndexMap<String, Tree<L>>,
-    /// Figures by name.
+    /// The figures of this range by name, such as `cpu_time`.
     pub leaves: IndexMap<String, L>,
 }
 
@@ -102,9 +102,9 @@ impl<L: Serialize> Serialize for Tree<L> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Figure {
-    /// Items.
+    /// A number of items.
     Count(u64),
-    /// Milliseconds.
+    /// A time in milliseconds.
     Time(f64),
 }
 
@@ -126,7 +126,7 @@ pub struct Spread {
     pub min: f64,
     pub max: f64,
     pub mean: f64,
-    /// Of the population.
+    /// Standard deviation with divisor n (of the population).
     pub std: f64,
     pub median: f64,
     /// Interpolated, as are the other percentiles.

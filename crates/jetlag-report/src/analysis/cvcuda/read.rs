@@ -1,5 +1,5 @@
-//! Reads what CV-CUDA's scripts leave: placeholders with times, `benchmark.json` in the newer and the older layout, and
-//! several processes of one launch.
+//! Reads the files of CV-CUDA's scripts: placeholders with times, `benchmark.json` in the newer and the older layout,
+//! and several processes of one launch.
 
 use indexmap::IndexMap;
 use serde::Deserialize;
@@ -15,30 +15,30 @@ pub enum ReadError {
     NotJson(serde_json::Error),
     /// JSON of something else.
     #[error(
-        "it is not a file of CV-CUDA's benchmark: it has neither `data` (a benchmark.json), nor `placeholder`, nor \
+        "it is not a file of CV-CUDA's benchmark; it has neither `data` (a benchmark.json), nor `placeholder`, nor \
          `processes`"
     )]
     NotABenchmark,
     /// One of the blocks is not as it should be.
     #[error("its `{block}` is not as CV-CUDA writes it: {error}")]
     Block {
-        /// Which.
+        /// Name of the block, such as `data`.
         block: &'static str,
-        /// What is wrong.
+        /// Where the JSON differs from what is expected.
         error: serde_json::Error,
     },
     /// A batch without its times.
-    #[error("its `batch_info` names the batch {path}, of which `data` has no times")]
+    #[error("its `batch_info` names the batch {path}, for which `data` has no times")]
     BatchWithoutTimes {
-        /// Which.
+        /// Path of the batch, such as `pipeline/batch_0`.
         path: String,
     },
     /// A time that no clock shows.
     #[error("its `data` says that {path} took {ms} ms")]
     NotATime {
-        /// Where.
+        /// Path of the range.
         path: String,
-        /// What it says.
+        /// The value in the file, ms.
         ms: f64,
     },
 }
@@ -48,14 +48,14 @@ pub enum ReadError {
 pub enum Input {
     /// One process, to be expanded.
     One {
-        /// What it recorded.
+        /// The ranges and batches of the process.
         recording: Box<Recording>,
         /// As the file says.
         warmup: Option<u64>,
     },
     /// Several processes, to be put together.
     Several {
-        /// Each, expanded.
+        /// The figures of each process, already expanded.
         processes: Vec<Process>,
         /// Samples of all GPUs by metric.
         gpu_metrics: IndexMap<String, Vec<f64>>,
@@ -106,7 +106,7 @@ enum Samples {
     ByGpu(IndexMap<String, Vec<f64>>),
 }
 
-/// Reads one file.
+/// Reads one file: JSON of one process or of several.
 pub fn read(text: &str) -> Result<Input, ReadError> {
     // Whether it is JSON at all is another mistake than what it holds.
     let value: serde_json::Value = serde_json::from_str(text).map_err(ReadError::NotJson)?;

@@ -1,14 +1,14 @@
-//! The time in which somebody was in service, for questions of the form "how much of this span was covered".
+//! The union of the times in which tenants were in service; answers how much of a span it covers.
 
 use super::gather::Span;
 use crate::units::Stamp;
 
-/// Stretches of time in order, none touching the next.
+/// Disjoint stretches of time in order.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Cover {
     from: Vec<Stamp>,
     to: Vec<Stamp>,
-    /// Time covered before each stretch; stamps of a damaged file may be absurd, so that their sums need more than 64 bits.
+    /// Time covered before each stretch; timestamps of a damaged file may be absurd, so sums need more than 64 bits.
     before: Vec<i128>,
 }
 
@@ -55,13 +55,13 @@ impl Cover {
         (self.until(to) - self.until(from)) as f64
     }
 
-    /// The share of it, from 0 to 1; `to` is after `from`.
+    /// The covered share of that time, from 0 to 1; `to` is after `from`.
     pub(super) fn share(&self, from: Stamp, to: Stamp) -> f64 {
         self.within(from, to) / length(from, to) as f64
     }
 }
 
-/// When each of several was in service and no other of them, in their order; then when exactly two, three, … were.
+/// For each of several: when only it was in service; then when exactly two, three, … were.
 pub(super) fn by_company(of: &[&Cover]) -> Vec<Cover> {
     let mut changes: Vec<(Stamp, usize, bool)> = Vec::new();
     for (who, cover) in of.iter().enumerate() {

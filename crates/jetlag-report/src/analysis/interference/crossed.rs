@@ -1,16 +1,16 @@
-//! What the inputs of two detectors do to each of them: the effect of its own input, that of its co-runner's, and
-//! their interaction.
+//! The effects of the inputs of two detectors on each of them: of its own input, of its co-runner's, and their
+//! interaction.
 //!
-//! The inputs of a detector are tenants of their own (`matrix: (inputs: …)`), and every pair across detectors is a
-//! phase. With A and B two inputs, the first letter the detector's own, the second its co-runner's, the contrasts of a
-//! measure are those that are published for pairs of detectors: own = ½((BA − AA) + (BB − AB)), co-runner
-//! = ½((AB − AA) + (BB − BA)), interaction = BB − BA − AB + AA. Their intervals are made of those of the quantiles of
-//! the four phases, by the method of variance estimates recovery (G. Y. Zou and A. Donner, *Statistics in Medicine* 27,
-//! 2008): of a sum with the signs of its terms, each end is as far from the estimate as the root of the squared
-//! distances of the terms' own ends. So they are as wide as tails and frames that repeat each other ask for.
+//! Each input of a detector is a tenant of its own (`matrix: (inputs: …)`), and every pair across detectors is a
+//! phase. With inputs A and B, the first letter for the detector's own input and the second for its co-runner's, the
+//! contrasts of a measure are those that are published for pairs of detectors: own = ½((BA − AA) + (BB − AB)),
+//! co-runner = ½((AB − AA) + (BB − BA)), interaction = BB − BA − AB + AA. Their intervals combine those of the
+//! quantiles of the four phases by the method of variance estimates recovery (G. Y. Zou and A. Donner, *Statistics in
+//! Medicine* 27, 2008): the distance from the estimate to each end is the root of the summed squares of the terms'
+//! own distances, taken by the sign of each term. So they account for tails and for autocorrelation.
 //!
-//! A run has many effects, and of twenty intervals of 95 % one leaves out zero by chance. An effect is *found* where its
-//! interval at 1 − 0.05 ÷ (all effects of the run) leaves out zero.
+//! A run has many effects, and of twenty 95 % intervals one excludes zero by chance. An effect counts as *found* if
+//! its interval at 1 − 0.05 ÷ (number of effects in the run) excludes zero.
 
 use super::Phases;
 use crate::analysis::quantile::Quantile;
@@ -23,13 +23,13 @@ use crate::record::{Phase, PhaseSpec};
 /// A measure's lower bound, estimate and upper bound in one phase.
 type Bounds = [f64; 3];
 
-/// The measures.
+/// Measures of which effects are computed, by their JSON names.
 const MEASURES: [&str; 3] = ["p50_ms", "p99_ms", "relative_spread"];
 
 /// Effects of a measure.
 const EFFECTS: usize = 3;
 
-/// All contrasts of a run: each input after the first against the first, for every two detectors.
+/// All contrasts of a run: each further input against the first, for every two detectors.
 pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases) -> Vec<Contrast> {
     let mut sharings: Vec<&str> = Vec::new();
     for spec in phases.specs() {
@@ -92,7 +92,7 @@ struct Design<'a> {
     cells: [&'a Sample; 4],
 }
 
-/// The contrasts of all designs; what is found in one depends on how many there are.
+/// The contrasts of all designs; the significance level depends on their number.
 fn told(names: &[&str], designs: &[Design<'_>]) -> Vec<Contrast> {
     let of_each: Vec<Vec<Measured>> = designs
         .iter()
@@ -143,7 +143,7 @@ fn pair(specs: &[PhaseSpec], sharing: &str, a: u16, b: u16) -> Option<Phase> {
 /// One measure of a design: its name, its value with the first input of both, and its three effects.
 type Measured = (&'static str, f64, [Bounds; EFFECTS]);
 
-/// Every measure that all four phases have frames for.
+/// Every measure that is supported in all four phases.
 fn measured(cells: [&Sample; 4], confidence: f64) -> Vec<Measured> {
     let bounds = cells.map(|cell| {
         let dependence = cell.dependence();
@@ -165,8 +165,8 @@ fn in_ms(estimate: Estimate) -> Bounds {
     [estimate.low, estimate.value, estimate.high].map(|ns| ns.as_millis_f64())
 }
 
-/// (p99 − p50) ÷ p50, by their logarithms. Slow frames raise both, so that their quotient is known better than this
-/// says.
+/// (p99 − p50) ÷ p50, on a logarithmic scale. Slow frames increase both quantiles, so the quotient is more precise
+/// than this interval says.
 fn spread(p50: Bounds, p99: Bounds) -> Option<Bounds> {
     let logs = |bounds: Bounds| bounds[0].gt(&0.0).then(|| bounds.map(f64::ln));
     let quotient = combined(&[(-1.0, logs(p50)?), (1.0, logs(p99)?)]);
@@ -182,7 +182,7 @@ fn effects([aa, ab, ba, bb]: [Bounds; 4]) -> [Bounds; EFFECTS] {
     ]
 }
 
-/// A sum of independent figures, each times its factor.
+/// A linear combination of independent figures.
 fn combined(terms: &[(f64, Bounds)]) -> Bounds {
     let value: f64 = terms.iter().map(|(factor, [_, value, _])| factor * value).sum();
     let (mut below, mut above) = (0.0, 0.0);
@@ -250,7 +250,7 @@ mod tests {
                 let cells = made([10.0, 14.0, 12.0, 18.0], phi, n, run);
                 let found = measured(cells.each_ref(), 0.95);
                 for (which, held) in held.iter_mut().enumerate() {
-                    // p99 is withheld where the frames of a phase repeat each other too much.
+                    // p99 is withheld if the frames of a phase are too strongly autocorrelated.
                     let Some((_, base, effects)) = found.iter().find(|found| found.0 == MEASURES[which])
                     else {
                         assert!(which == 1, "p50 is always there");

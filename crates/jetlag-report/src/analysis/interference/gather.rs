@@ -1,4 +1,4 @@
-//! What is kept of the phases of a run, in bounded memory.
+//! Collects what is needed of a run's phases, in bounded memory.
 
 use std::collections::HashMap;
 
@@ -11,21 +11,21 @@ use crate::analysis::timeline::Timeline;
 use crate::record::{FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec};
 use crate::units::{Nanos, Stamp};
 
-/// Spans kept at most, of all tenants together: 24 bytes each.
+/// Spans kept at most, for all tenants together: 24 bytes each.
 const MOST_SPANS: usize = 1 << 18;
-/// Spans of so much time are kept or let go together.
+/// Spans of a slice of this length are kept or discarded together.
 const SLICE: i64 = 4_000_000_000;
 
-/// The phases of a run, gathered record by record.
+/// The phases of a run, collected record by record.
 #[derive(Default)]
 pub(in crate::analysis) struct Phases {
     specs: Vec<PhaseSpec>,
-    /// Each tenant together with all others, and alone.
+    /// Each tenant's samples: together with all others, and alone.
     named: Vec<Samples>,
     numbered: HashMap<(u16, u16), Numbered>,
-    /// What each tenant did in each phase, and when that phase was over.
+    /// Each tenant's frames in each phase, and the end of that phase.
     parts: Vec<Part>,
-    /// Where each tenant's latest is in `parts`.
+    /// Index into `parts` of each tenant's latest phase.
     latest: Vec<usize>,
     spans: Spans,
 }
@@ -59,11 +59,11 @@ pub(in crate::analysis) struct Part {
 pub(super) struct Span {
     pub(super) started: Stamp,
     pub(super) finished: Stamp,
-    /// Whether it is one to judge: completed, and not of the warm-up. Others are company all the same.
+    /// Whether it is a frame to estimate from: completed, and not of the warm-up. Other frames still count as company.
     pub(super) counts: bool,
 }
 
-/// Frames in service by tenant; of very long runs, of slices of time spread evenly over the run.
+/// Frames in service by tenant; in very long runs, in slices of time spread evenly over the run.
 #[derive(Debug)]
 pub(super) struct Spans {
     pub(super) of: Vec<Vec<Span>>,
@@ -124,19 +124,19 @@ impl Spans {
 }
 
 impl Phases {
-    /// Takes in what a phase is.
+    /// Adds the description of a phase.
     pub(in crate::analysis) fn spec(&mut self, spec: &PhaseSpec) {
         self.specs.push(spec.clone());
     }
 
-    /// Takes in the end of a tenant's part of a phase.
+    /// Adds the end of a tenant's part of a phase.
     pub(in crate::analysis) fn phase(&mut self, phase: &PhaseRecord) {
         let part = self.part_mut(phase.phase, phase.tenant);
         part.end = Some(*phase);
         part.frames.lost_records = part.frames.lost_records.saturating_add(phase.lost_records);
     }
 
-    /// Takes in one frame; returns how many durations were kept of it.
+    /// Adds a frame; returns how many durations were kept of it.
     pub(in crate::analysis) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
         let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
         if served && frame.phase == Phase::Together {
@@ -172,8 +172,8 @@ impl Phases {
 
     /// To be called once, before the questions below, with what was gathered of each tenant together and alone.
     ///
-    /// Leaves of each phase's response times those of the time in which all its tenants ran: what comes after one of them
-    /// has ended is not beside it. Of a phase in which one completed nothing, nothing is left of the others'.
+    /// Restricts each phase's response times to the time in which all its tenants ran: after one of them has ended,
+    /// the others run without it. If one completed nothing, the phase has no samples.
     pub(in crate::analysis) fn settle(&mut self, named: Vec<Samples>) {
         self.named = named;
         self.sort();
@@ -251,7 +251,7 @@ impl Phases {
         Some((from, to.max(from)))
     }
 
-    /// What a tenant did in a phase.
+    /// A tenant's frames in a phase.
     pub(in crate::analysis) fn part(&self, phase: Phase, tenant: u16) -> Option<&Part> {
         self.parts
             .iter()
@@ -290,7 +290,7 @@ impl Phases {
         sample.filter(|sample| sample.distribution.count() > 0)
     }
 
-    /// How much slower a tenant was together than alone; `None` where there is nothing of the one or the other.
+    /// A tenant's slowdown, together over alone; `None` if it has no frames in one of the two.
     pub(in crate::analysis) fn slowdown(&self, tenant: u16) -> Option<Slowdown> {
         let [together, alone] = [Phase::Together, Phase::Alone].map(|phase| self.sample(phase, tenant));
         Some(slowdown(together?, alone?))

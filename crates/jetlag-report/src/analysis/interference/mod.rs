@@ -1,10 +1,10 @@
-//! How tenants slow each other down, from the phases of a run: `matrix` sets each pair and all together against each
-//! tenant alone, `overlap` says what a tenant's frames lose beside its co-runners' within the measurement (how, is in
-//! `two_stage`), `crossed` separates the effect of a tenant's input from that of its co-runner's, `sensitivity` reads the
-//! matrix by stressor.
+//! How tenants slow each other down, from the phases of a run. `matrix` compares each pair and all together with each
+//! tenant alone. `overlap` estimates, within the measurement, how much time a frame loses while a co-runner is in
+//! service (by `two_stage`). `crossed` separates the effect of a tenant's input from that of its co-runner's.
+//! `sensitivity` orders the matrix by stressor.
 //!
-//! `Phases` gathers what the rest of the summary does not: the phases that have a number, and when each tenant was in
-//! service. Definitions are in docs/measurement.md.
+//! `Phases` collects what the rest of the summary does not: the phases that have a number, and when each tenant was
+//! in service. Definitions are in docs/measurement.md.
 
 mod cover;
 mod crossed;
@@ -20,7 +20,7 @@ pub use sensitivity::Load;
 use crate::analysis::summary::interference::Interference;
 use crate::scenario::Scenario;
 
-/// All of it.
+/// Computes the whole section from the samples of each phase.
 pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Interference {
     let names: Vec<&str> = scenario
         .tenants

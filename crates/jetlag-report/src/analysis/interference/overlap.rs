@@ -1,9 +1,9 @@
-//! A tenant's frames against its co-runners' while all ran together: for how much of a frame's service each of them
-//! was in service too, and how much slower the frame runs meanwhile.
+//! A tenant's frames next to its co-runners' while all ran together: for what share of a frame's service each
+//! co-runner was in service too, and how much slower the frame runs meanwhile.
 //!
-//! Here it is decided who is asked about whom, and said why there is no answer where there is none; the estimate is made in
-//! `two_stage`. Of more than one co-runner that comes and goes, each is judged by the time in which it and no other of
-//! them was there: a device that is shared by three takes something else from each of them than twice what two take.
+//! This module decides which pairs can be estimated and says why where one cannot; `two_stage` makes the estimate.
+//! With more than one co-runner whose presence varies, each is judged by the time in which only it was in service:
+//! three tenants on a device slow each other down by something else than twice what two do.
 
 use super::cover::{Cover, by_company};
 use super::gather::{Phases, Span, Spans};
@@ -14,35 +14,36 @@ use crate::analysis::summary::interference::{Met, Overlap, Withheld};
 use crate::scenario::{Arrival, Scenario, Sharing};
 use crate::units::{Nanos, Stamp};
 
-/// Frames whose first stretch a co-runner covers by this share or less are without it; by the rest or more, beside it.
+/// A frame counts as without a co-runner if the overlap in its first stretch is at most this share, and as with it if
+/// the overlap is at least one less this.
 const CLEAR: f64 = 0.05;
-/// Frames that have to meet a co-runner, and frames that must not.
+/// Frames that must overlap a co-runner, and frames that must not, at least.
 const LEAST_FRAMES: usize = 11;
-/// One frame in so many is shorter than the first stretch.
+/// One frame in this many is shorter than the first stretch.
 const SHORTER: usize = 100;
-/// Share of frames that may begin before the one before has ended.
+/// Share of frames that may begin before the previous one has ended.
 const OWN_OVERLAP: f64 = 0.01;
-/// Tenants beyond which there would be more to explain than to explain it with.
+/// Largest number of tenants: with more, there are too many effects to estimate.
 const MOST_TENANTS: usize = 16;
 
-/// What keeps a co-runner's cost from being known.
+/// Why a co-runner's cost cannot be estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Why {
-    /// One frame at a time is on the device.
+    /// The sharing mode lets one frame at a time onto the device.
     Turns,
-    /// The tenant's own frames are in service together.
+    /// The tenant's own frames overlap each other.
     OwnOverlap,
-    /// The co-runner is hardly ever there.
+    /// The co-runner is hardly ever in service at the same time.
     Never,
-    /// It is there nearly all the time.
+    /// The co-runner is in service nearly all the time.
     Always,
-    /// It never comes without another.
+    /// The co-runner is never in service without another.
     NeverAlone,
-    /// By what was there.
+    /// The estimator gave no result, for this reason.
     Unknown(Unknown),
 }
 
-/// Each tenant against each other; nothing where one was alone.
+/// Each tenant against each other; nothing if a tenant ran alone.
 pub(super) fn overlaps(scenario: &Scenario, phases: &Phases) -> Vec<Overlap> {
     let spans = phases.spans();
     let number = scenario.tenants.len().min(spans.of.len());
@@ -65,7 +66,7 @@ pub(super) fn overlaps(scenario: &Scenario, phases: &Phases) -> Vec<Overlap> {
     found
 }
 
-/// Where frames wait for each other, a co-runner is waited for and not run beside.
+/// Sharing modes in which frames wait for each other instead of running at the same time.
 fn takes_turns(sharing: Sharing) -> bool {
     match sharing {
         Sharing::Exclusive | Sharing::RoundRobin | Sharing::Edf | Sharing::SingleStream => true,
@@ -73,7 +74,7 @@ fn takes_turns(sharing: Sharing) -> bool {
     }
 }
 
-/// What is known of a tenant beside one other.
+/// The result for a tenant and one co-runner.
 #[derive(Clone, Copy, Debug)]
 struct Judged {
     frames: u64,
@@ -83,7 +84,7 @@ struct Judged {
     lost: Result<Lost, Why>,
 }
 
-/// A tenant beside each of others.
+/// The results for a tenant and each of its co-runners.
 fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Judged> {
     let own = &spans.of[tenant];
     let served = spans.of.iter().flatten().map(|span| span.finished - span.started);
@@ -122,7 +123,7 @@ fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Ju
         all.iter_mut().for_each(|judged| judged.lost = Err(why));
         return all;
     }
-    // Whoever is there all the time, or never, is part of the ground on which the others are judged.
+    // A co-runner that is there all the time, or never, is part of the baseline for the others.
     let companies = by_company(&varying.iter().map(|&other| others[other]).collect::<Vec<_>>());
     let met: Vec<Vec<f64>> = companies
         .iter()
@@ -157,7 +158,7 @@ fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Ju
     all
 }
 
-/// Whether a co-runner covers the first stretch of nearly all frames, or of nearly none; or there are too few to tell.
+/// Whether a co-runner covers the first stretch of nearly all frames, or of nearly none, or too few frames to tell.
 fn constant(met: &[f64], mean_share: f64) -> Option<Why> {
     let mean = met.iter().sum::<f64>() / met.len().max(1) as f64;
     let without = count(met, |share| share < 1.0 - CLEAR);
@@ -180,7 +181,8 @@ fn constant(met: &[f64], mean_share: f64) -> Option<Why> {
     }
 }
 
-/// Whether a tenant begins frames before those before have ended: they then wait for each other, or disturb each other.
+/// Whether a tenant begins frames before earlier ones have ended: they then wait for each other or slow each other
+/// down.
 fn overlap_themselves(spans: &[Span]) -> bool {
     let mut latest = Stamp(i64::MIN);
     let mut early = 0usize;
@@ -191,7 +193,8 @@ fn overlap_themselves(spans: &[Span]) -> bool {
     early as f64 > OWN_OVERLAP * spans.len() as f64
 }
 
-/// The beginning of a frame, over before nearly any frame is: who is there in it does not depend on how long the frame is.
+/// The beginning of a frame, shorter than nearly every frame: who is there in it does not depend on the frame's
+/// length.
 #[derive(Clone, Copy)]
 struct FirstStretch(Nanos);
 
@@ -208,7 +211,7 @@ impl FirstStretch {
         FirstStretch((*services.select_nth_unstable(rank - 1).1).max(Nanos(1)))
     }
 
-    /// The share of it that is covered, for each frame.
+    /// For each frame, the share of its first stretch that is covered.
     fn shares(self, frames: &[Span], company: &Cover) -> Vec<f64> {
         let share = |frame: &Span| {
             // Not beyond the last stamp there is, which a damaged file may name.
@@ -232,7 +235,7 @@ fn count(shares: &[f64], kind: impl Fn(f64) -> bool) -> usize {
 }
 
 impl Met {
-    /// Of the frames at the places that are of a kind.
+    /// The frames at the positions for which `kind` holds.
     fn of(frames: &[Span], kind: impl Fn(usize) -> bool) -> Self {
         let of_kind = frames.iter().enumerate().filter(|(place, _)| kind(*place));
         let mut services: Vec<f64> = of_kind.map(|(_, frame)| service(frame)).collect();
@@ -250,7 +253,7 @@ impl Met {
 impl Judged {
     fn named(self, scenario: &Scenario, tenant: usize, other: usize) -> Overlap {
         let lost = self.lost.ok();
-        // Whoever loses all its time stands still.
+        // A loss of the whole time has no finite slowdown.
         let slower = |lost: f64| (lost < 1.0).then(|| six_decimals(1.0 / (1.0 - lost)));
         Overlap {
             tenant: scenario.tenants[tenant].name.clone(),
@@ -275,7 +278,7 @@ impl Why {
             .all(|&of| is_fixed(scenario.tenants[of].arrival));
         let measured_alone = scenario.baseline.alone || scenario.matrix.is_some();
         let instead = if measured_alone {
-            "its slowdown over alone says what sharing costs"
+            "its slowdown relative to running alone shows what sharing costs"
         } else {
             "add `baseline: (alone: true)`"
         };
@@ -283,8 +286,8 @@ impl Why {
             Why::Turns => (
                 "takes-turns",
                 format!(
-                    "under {:?} tenants take turns and none runs beside another; what a frame waits for its turn is in its \
-                     service time (stage `queue`)",
+                    "under {:?} tenants take turns and never run at the same time; the time that a frame waits for \
+                     its turn is in its service time (stage `queue`)",
                     scenario.sharing
                 ),
             ),
@@ -294,19 +297,22 @@ impl Why {
             ),
             Why::Never => (
                 "never-beside",
-                "nothing to compare: it is hardly ever in service beside".to_owned(),
+                "nothing to compare: the two are hardly ever in service at the same time".to_owned(),
             ),
             Why::Always => (
                 "always-beside",
-                format!("not identifiable here: it is in service all the time; {instead}"),
+                format!("not identifiable here: the other tenant is in service all the time; {instead}"),
             ),
             Why::NeverAlone => (
                 "never-alone",
-                format!("not identifiable here: it hardly ever comes without another; {instead}"),
+                format!(
+                    "not identifiable here: the other tenant is hardly ever in service without a third; \
+                    {instead}"
+                ),
             ),
             Why::Unknown(Unknown::Wide) => (
                 "imprecise",
-                format!("not stated: the interval is too wide to say anything; run longer, or {instead}"),
+                format!("not reported: the interval is too wide to be useful; run longer, or {instead}"),
             ),
             Why::Unknown(_) if locked => {
                 let or = if measured_alone { "; " } else { " or " };
@@ -319,20 +325,21 @@ impl Why {
             Why::Unknown(Unknown::Few) => (
                 "too-few-frames",
                 format!(
-                    "not identifiable here: too few frames differ in whether it is beside; run longer, or {instead}"
+                    "not identifiable here: too few frames differ in whether the other tenant is in service; run \
+                     longer, or {instead}"
                 ),
             ),
             Why::Unknown(Unknown::Same) => (
                 "hardly-varies",
                 format!(
-                    "not identifiable here: it is beside the beginning of each frame in much the same way; {instead}"
+                    "not identifiable here: the overlap at the start of a frame hardly varies; {instead}"
                 ),
             ),
             Why::Unknown(Unknown::Weak) => (
                 "weak",
                 format!(
-                    "not identifiable here: who is beside the beginning of a frame says too little of the rest; run longer, \
-                     or {instead}"
+                    "not identifiable here: the overlap at the start of a frame predicts the overlap over the rest \
+                     of it too weakly; run longer, or {instead}"
                 ),
             ),
         };
@@ -340,7 +347,7 @@ impl Why {
     }
 }
 
-/// Whether releases stand where the scenario puts them, so that those of two tenants always meet in the same way.
+/// Whether releases are fixed by the scenario, so that those of two tenants always have the same phase.
 fn is_fixed(arrival: Arrival) -> bool {
     match arrival {
         Arrival::Periodic { jitter, .. } => jitter == Nanos::ZERO,

@@ -1,20 +1,20 @@
-//! How each tenant takes a load on one resource: its slowdown beside stressors, by resource and level.
+//! How sensitive each tenant is to load on one resource: its slowdown next to stressors, by resource and level.
 //!
-//! A stressor is a tenant whose work is a load of a stated level on one resource; which tenants are stressors is the
-//! scenario's to say. The figures are the matrix's, read in another order.
+//! A stressor is a tenant whose work is a load of a given level on one resource; the scenario says which tenants are
+//! stressors. The figures are those of the matrix in another order.
 
 use crate::analysis::summary::interference::{Point, Sensitivity, Way};
 
-/// What a stressor loads.
+/// The load of a stressor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Load {
-    /// `sm`, `dram`, ….
+    /// JSON name of the resource: `sm`, `dram`, ….
     pub resource: String,
-    /// How much of it, from 0 to 1.
+    /// Level of the load, from 0 to 1.
     pub level: f64,
 }
 
-/// Reads the matrix by stressor; `loads` says of each tenant in `names` whether it is one.
+/// Orders the matrix by stressor; `loads` has the load of each tenant in `names` that is a stressor.
 pub(super) fn of(matrix: &[Way], names: &[&str], loads: &[Option<Load>]) -> Vec<Sensitivity> {
     let load_of = |name: &str| {
         let place = names.iter().position(|known| *known == name)?;

@@ -63,7 +63,7 @@ pub(super) enum Unknown {
 
 /// What is known of frames in their order, a column for each kind of company in `beside` and `first`.
 pub(super) struct Frames {
-    /// Service time.
+    /// Service time of each frame.
     pub(super) service: Vec<f64>,
     /// Time beside, in the unit of `service`.
     pub(super) beside: Vec<Vec<f64>>,
@@ -155,7 +155,7 @@ struct Fit {
     beside: Vec<Vec<f64>>,
     /// Weights of the frames in each share: the instruments mixed so that no other company counts.
     weights: Vec<Vec<f64>>,
-    /// Instruments times regressors.
+    /// The cross products of instruments and regressors.
     cross: Vec<Vec<f64>>,
     /// What the shares leave.
     left: Vec<f64>,

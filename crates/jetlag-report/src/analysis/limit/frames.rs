@@ -1,4 +1,4 @@
-//! Limits by what became of a tenant's frames: too few, lost, failed, or none at all.
+//! Findings about which frames a tenant's figures cover: too few, lost, failed, or none at all.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub(in super::super) enum FramesLimit {
     SourceEnded { measured: Nanos, planned: Nanos },
     /// It was measured for a shorter time than planned.
     CutShort { measured: Nanos, planned: Nanos },
-    /// It completed nothing.
+    /// No frame was completed.
     None {
         counts: FrameCounts,
         /// Whether any failed, or it could not go on.
@@ -92,14 +92,14 @@ impl FramesLimit {
                 planned,
                 cause,
             } => format!(
-                "{name} could not go on and ended after {measured} of {planned}{}.",
+                "{name} failed and ended after {measured} of {planned}{}.",
                 quoted(": ", cause.as_deref())
             ),
             FramesLimit::SourceEnded { measured, planned } => {
                 format!("{name}'s source ended after {measured} of {planned}.")
             }
             FramesLimit::CutShort { measured, planned } => {
-                format!("{name} was measured for {measured} where {planned} were planned.")
+                format!("{name} was measured for {measured} instead of the planned {planned}.")
             }
             FramesLimit::None {
                 counts,
@@ -109,10 +109,11 @@ impl FramesLimit {
             } => format!(
                 "{name} completed no frame: {}{}.",
                 what_became(counts, *failed),
-                quoted("; the first: ", cause.as_deref())
+                quoted("; first error: ", cause.as_deref())
             ),
             FramesLimit::Lost { lost, all, .. } => format!(
-                "{name}: {} ({}) ran and were not recorded, because the recorder fell behind; they are in no figure.",
+                "{name}: {} ({}) ran but were not recorded, because the recorder fell behind; no figure includes \
+                 them.",
                 frames(*lost),
                 percent(*lost as f64 / *all as f64)
             ),
@@ -139,15 +140,18 @@ impl FramesLimit {
                         }
                     ),
                 };
-                format!("{name}: {how_many}{}.", quoted("; the first: ", cause.as_deref()))
+                format!(
+                    "{name}: {how_many}{}.",
+                    quoted("; first error: ", cause.as_deref())
+                )
             }
             FramesLimit::TooFew { sample, needs, .. } => {
                 let (quantile, has) = (name_of(sample.quantile), sample.count);
                 match sample.repeats() {
                     true => format!(
-                        "{name}: its frames repeat each other (slow ones follow slow ones, as in a queue), so {quantile} needs \
-                         about {needs} of them before it says anything of other runs, and has {has}; independent ones {} would \
-                         do.",
+                        "{name}: its frames are autocorrelated (slow frames follow slow frames, as in a queue): the \
+                         effective sample size is too small. {quantile} needs about {needs} frames at this \
+                         correlation and has {has}; {} independent frames would do.",
                         sample.quantile.needs()
                     ),
                     false => format!("{name}: {quantile} needs {needs} frames and has {has}."),
@@ -163,7 +167,7 @@ impl FramesLimit {
         Cow::Borrowed(match self {
             FramesLimit::EndUnknown => "Let the run end by itself, or stop it with Ctrl-C once.",
             FramesLimit::GaveUp { .. } => {
-                "`jetlag inspect` shows the whole log; the other tenants ran on with less to share."
+                "`jetlag inspect` shows the whole log. The other tenants ran on, with less contention."
             }
             FramesLimit::SourceEnded { .. } => {
                 "Set `repeat: true` on the source, give it more frames, or set a shorter `duration`."
@@ -172,12 +176,12 @@ impl FramesLimit {
                 "Run again; if it happens again, the machine is too busy to keep the schedule."
             }
             FramesLimit::None { failed: true, .. } => {
-                "`jetlag inspect` shows the whole log; mend what fails, or leave the tenant out."
+                "`jetlag inspect` shows the whole log; fix what fails, or remove the tenant."
             }
             FramesLimit::None { counts, .. } if counts.dropped > 0 || waiting(counts) > 0 => {
                 "Lower the rate, run a faster detector, or run for longer than one of its frames takes."
             }
-            FramesLimit::None { .. } => "Run for longer than it is from one of its frames to the next.",
+            FramesLimit::None { .. } => "Run for longer than the interval between two of its frames.",
             FramesLimit::Lost { detections: true, .. } => {
                 "Write the run file to a faster disk, or set `record_detections: false`."
             }
@@ -185,11 +189,11 @@ impl FramesLimit {
                 detections: false, ..
             } => "Write the run file to a faster disk.",
             FramesLimit::Failed { .. } => {
-                "`jetlag inspect` shows the whole log; remove the frames or mend their files."
+                "`jetlag inspect` shows the whole log; remove the frames that fail, or repair their files."
             }
             FramesLimit::TooFew { more, .. } => return more.advice(),
             FramesLimit::NoBaseline => {
-                "Let the baseline run to its end, and see that it is longer than one frame takes."
+                "Let the baseline run to its end, and make it longer than one frame takes."
             }
         })
     }
@@ -202,15 +206,15 @@ impl More {
                 let and_longer = seconds.map_or(String::new(), |seconds| {
                     format!(", and run for {seconds} s or longer (`--set duration={seconds}s`)")
                 });
-                format!("Set `frames: {offered}` or more, or leave it out{and_longer}.").into()
+                format!("Set `frames: {offered}` or more, or remove the limit{and_longer}.").into()
             }
             More::Time => "Run for longer.".into(),
             More::Patience { seconds } => {
-                format!("Let the run last; {seconds} s at this rate are enough.").into()
+                format!("Let the run reach its planned duration; {seconds} s at this rate are enough.").into()
             }
             More::Seconds { seconds, alone } => {
                 let why = match alone {
-                    true => ": what counts here is the time that the tenant runs alone",
+                    true => ": only the time in which the tenant runs alone counts here",
                     false => "",
                 };
                 format!("Run for {seconds} s or longer at this rate (`--set duration={seconds}s`){why}.")
@@ -238,7 +242,7 @@ fn what_became(counts: &FrameCounts, failed: bool) -> String {
     .map(|(count, what)| format!("{count} {what}"))
     .collect();
     match became.is_empty() {
-        true if failed => "it could not go on".to_owned(),
+        true if failed => "it failed".to_owned(),
         true => "none was due in the measured time".to_owned(),
         false => became.join(", "),
     }

@@ -1,4 +1,4 @@
-//! Limits by a machine that did not stay the same: throttled, warming up, its clocks or its power mode changed.
+//! Findings about a machine whose state changed: throttled, still warming up, a changed clock or power mode.
 
 use super::super::code::Code;
 
@@ -46,17 +46,17 @@ pub(in super::super) enum SlowedBy {
 /// The part of a Jetson's guard that counts an event (Jetson Linux's developer guide).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Guard {
-    /// OC1.
+    /// OC1, under-voltage at the input.
     InputVoltage,
-    /// OC2.
+    /// OC2, the mean of the input power.
     MeanPower,
-    /// OC3.
+    /// OC3, peaks of the input power.
     PeakPower,
-    /// Another.
+    /// A counter with another number.
     Unknown,
 }
 
-/// Whose clock.
+/// The unit whose clock it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum ClockOf {
     /// A GPU by its number, or a board's only one.
@@ -87,7 +87,7 @@ impl MachineLimit {
     pub(super) fn message(&self) -> String {
         match self {
             MachineLimit::Throttled { gpu, by, share } => format!(
-                "{} was slowed down {} in {:.0} % of the readings.",
+                "{} was throttled {} in {:.0} % of the readings.",
                 gpu_name(*gpu),
                 match by {
                     SlowedBy::Temperature => "by its temperature",
@@ -97,11 +97,11 @@ impl MachineLimit {
                 share * 100.0
             ),
             MachineLimit::Cooled { part, share } => format!(
-                "The kernel slowed {part} down because of heat in {:.0} % of the readings.",
+                "The kernel throttled {part} because of heat in {:.0} % of the readings.",
                 share * 100.0
             ),
             MachineLimit::RailOverCurrent { rail, share } => format!(
-                "{rail} drew more current than its limit: the alarm was up in {:.0} % of the readings.",
+                "{rail} drew more current than its limit: its alarm was active in {:.0} % of the readings.",
                 share * 100.0
             ),
             MachineLimit::OverCurrentEvents {
@@ -109,7 +109,8 @@ impl MachineLimit {
                 events,
                 seconds,
             } => format!(
-                "The board slowed processors and GPU down {events:.0} times ({:.1} a second) while it was measured, because {}.",
+                "The board throttled the processors and the GPU {events:.0} times ({:.1} per second) during the \
+                 measurement, because {}.",
                 events / seconds,
                 match guard {
                     Guard::InputVoltage => "its input voltage fell too low (OC1)",
@@ -145,26 +146,27 @@ impl MachineLimit {
                     "Improve cooling, let it cool down first, or lower the power limit until the clock holds."
                 }
                 SlowedBy::PowerLimit => {
-                    "Lock a clock that it can hold (`jetlag clocks`), or compare at the same limit only."
+                    "Lock a clock that it can hold (`jetlag clocks`), or compare only runs with the same limit."
                 }
-                SlowedBy::Hardware => "Look at its power supply and cables: the card itself slowed down.",
+                SlowedBy::Hardware => "Check its power supply and cables: the card itself lowered its clock.",
             },
             MachineLimit::Cooled { .. } => {
                 "Improve cooling (a fan, its profile), let the board cool down first, or use a lower power mode."
             }
             MachineLimit::RailOverCurrent { .. } => {
-                "Use a stronger supply, or a lower power mode; the board slows down to protect itself."
+                "Use a stronger supply, or a lower power mode; the board throttles to protect itself."
             }
             MachineLimit::OverCurrentEvents { guard, .. } => match guard {
                 Guard::InputVoltage => {
-                    "Use a stronger supply and a shorter, thicker cable, and look at what else hangs off it."
+                    "Use a stronger supply and a shorter, thicker cable, and check what else it supplies."
                 }
                 Guard::MeanPower => {
-                    "Use a power mode below the board's limit (`nvpmodel -q` tells the present one), or lower the load."
+                    "Use a power mode below the board's limit (`nvpmodel -q` shows the current one), or lower the \
+                     load."
                 }
                 Guard::PeakPower => {
-                    "Use a power mode with lower peaks, or lower clocks; in the unlimited modes (MAXN) these events are usual, \
-                     and results hold only with them."
+                    "Use a power mode with lower peaks, or lower clocks; in the unlimited modes (MAXN) these events \
+                     are common, and results are valid only with them."
                 }
                 Guard::Unknown => "Use a stronger supply, or a lower power mode.",
             },

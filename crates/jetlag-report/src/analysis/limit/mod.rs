@@ -1,7 +1,7 @@
-//! What limits the meaning of a run's figures, as facts, and the finding that each becomes.
+//! The facts behind each finding of the analysis, and the text that they become.
 //!
-//! Rules elsewhere decide whether something limits a run and build a [`Limit`]. Its code, what it says and its advice are
-//! made here and nowhere else, one file a theme.
+//! Rules in other modules decide whether something limits a run and build a [`Limit`]. Its code, message and advice
+//! are made only here, one file per theme.
 
 mod frames;
 mod machine;
@@ -40,7 +40,7 @@ pub(super) enum Limit {
     Phases { tenant: String, limit: PhasesLimit },
     /// The state of the machine.
     Machine(MachineLimit),
-    /// Power and energy.
+    /// The measurement of power and energy.
     Power(PowerLimit),
 }
 

@@ -1,4 +1,4 @@
-//! Limits of the phases that a measurement is compared with.
+//! Findings about the phases that a measurement is compared with.
 
 use super::super::code::Code;
 use super::words::quoted;
@@ -38,7 +38,7 @@ pub(in super::super) enum PhasesLimit {
 /// Frames that an overloaded tenant did not serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Lost {
-    /// Given up.
+    /// Frames that were dropped under overload.
     Dropped { dropped: u64, offered: u64 },
     /// Still waiting at the end.
     Waiting(u64),
@@ -80,20 +80,21 @@ impl PhasesLimit {
                     Failures::InWarmup(failed) => format!("{failed} in the warm-up"),
                     Failures::Measured { failed, offered } => format!("{failed} of {offered}"),
                 });
-                let quoted = quoted("; the first: ", cause.as_deref());
+                let quoted = quoted("; first error: ", cause.as_deref());
                 format!("{name}: frames failed in phases that are compared: {named}{quoted}.")
             }
             PhasesLimit::LateReleases(phases) => {
                 let named = named(phases, |(late, releases)| format!("{late} of {releases}"));
                 format!(
-                    "{name}: releases were late in phases that are compared: {named}; response times there include it."
+                    "{name}: releases were late in phases that are compared: {named}; response times there include \
+                     the delay."
                 )
             }
             PhasesLimit::EndedEarly { phases, .. } => {
                 let named = named(phases, |seconds| format!("after {seconds:.2} s"));
                 format!(
-                    "{name} ended before its co-runners: {named}. What is compared between phases is of the time in which all \
-                     ran."
+                    "{name} ended before its co-runners: {named}. Comparisons between phases use only the time in \
+                     which all ran."
                 )
             }
         }
@@ -102,16 +103,16 @@ impl PhasesLimit {
     pub(super) fn advice(&self) -> &'static str {
         match self {
             PhasesLimit::Overload(_) => {
-                "Lower the rate, or run a faster detector: a frame that is given up has no response time to compare."
+                "Lower the rate, or run a faster detector: a dropped frame has no response time to compare."
             }
             PhasesLimit::Failed { .. } => {
-                "`jetlag inspect` shows the whole log; remove the frames or mend their files."
+                "`jetlag inspect` shows the whole log; remove the frames that fail, or repair their files."
             }
             PhasesLimit::LateReleases(_) => {
                 "Set `release: Spin`, give the tenant processors of its own (`cpus`), or stop other programs."
             }
             PhasesLimit::EndedEarly { reason, .. } => match reason {
-                Some(EndReason::Count) => "Leave its `frames` out, or set a shorter `duration`.",
+                Some(EndReason::Count) => "Remove its `frames`, or set a shorter `duration`.",
                 Some(EndReason::EndOfSource) => {
                     "Set `repeat: true` on its source, give it more frames, or set a shorter `duration`."
                 }

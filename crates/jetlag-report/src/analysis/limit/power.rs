@@ -1,4 +1,4 @@
-//! Limits of power and energy.
+//! Findings about power and energy.
 
 use std::borrow::Cow;
 
@@ -44,7 +44,7 @@ pub(in super::super) enum PowerLimit {
 pub(in super::super) enum NoIdle {
     /// The total was not read during the baseline.
     NoReadings,
-    /// Nothing measures power.
+    /// The machine has no power sensor that can be read.
     NoSensor,
 }
 
@@ -70,26 +70,29 @@ impl PowerLimit {
                 format!("{rail} ({source}) gave no reading while the tenants ran.")
             }
             PowerLimit::IdleNotMeasured(why) => format!(
-                "`baseline.idle` was asked for, and {}.",
+                "`baseline.idle` was requested, but {}.",
                 match why {
-                    NoIdle::NoReadings => "the total had no readings in it",
+                    NoIdle::NoReadings => "the total power was not read during it",
                     NoIdle::NoSensor => "no power sensor could be read",
                 }
             ),
             PowerLimit::NoTotal { rails } => format!(
-                "It is not known which of the sampled rails ({}) make up the whole, so there is no energy per frame.",
+                "It is unknown which of the sampled rails ({}) add up to the total power, so there is no energy per \
+                 frame.",
                 rails.join(", ")
             ),
             PowerLimit::CounterReset { rail } => format!(
-                "The energy counter of {rail} went back during the run; its energy is integrated from power."
+                "The energy counter of {rail} went backwards during the run; its energy is integrated from power \
+                 instead."
             ),
             PowerLimit::CounterStoodStill { rail } => {
                 format!(
-                    "{rail}: its energy counter stood still while its sensor showed power; power is used."
+                    "{rail}: its energy counter did not move while its sensor showed power; energy is integrated \
+                     from power instead."
                 )
             }
             PowerLimit::CounterDisagrees { rail, off } => format!(
-                "{rail}: integrated power is {:+.1} % off its energy counter; the counter is used.",
+                "{rail}: integrated power differs from its energy counter by {:+.1} %; the counter is used.",
                 off * 100.0
             ),
             PowerLimit::ShortForSensor {
@@ -99,17 +102,17 @@ impl PowerLimit {
                 needed,
                 length,
             } => format!(
-                "{rail} renews its value about every {refresh_ms:.0} ms: {renewals:.0} times in {length}, where energy needs \
-                 {needed:.0}."
+                "{rail}'s sensor updates about every {refresh_ms:.0} ms: {renewals:.0} times in {length}; energy \
+                 needs {needed:.0} updates."
             ),
             PowerLimit::RailsDoNotAddUp { share, total } => format!(
-                "The named rails come to {:.0} % of {}: {}.",
+                "The named rails add up to {:.0} % of {}: {}.",
                 share * 100.0,
                 total.join(" + "),
                 if *share > 1.0 {
-                    "one of them is counted twice or its sensor is off"
+                    "one of them is counted twice, or its sensor is inaccurate"
                 } else {
-                    "the rest is taken by what has no sensor of its own"
+                    "the rest is drawn by parts that have no sensor of their own"
                 }
             ),
             PowerLimit::SamplerGaps {
@@ -117,8 +120,8 @@ impl PowerLimit {
                 missing_s,
                 length,
             } => format!(
-                "{rail} was not read for {missing_s:.1} s of {length}. What it took meanwhile is not known: its mean stands for \
-                 it, and its energy has no interval."
+                "{rail} was not read for {missing_s:.1} s of {length}. Its power in that time is unknown: its mean \
+                 is assumed, and its energy has no interval."
             ),
         }
     }
@@ -126,19 +129,20 @@ impl PowerLimit {
     pub(super) fn advice(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             PowerLimit::NotMeasured { .. } => {
-                "`jetlag doctor` shows whether it can be read; it may take root."
+                "`jetlag doctor` shows whether it can be read; this may need root."
             }
             PowerLimit::IdleNotMeasured(_) => {
-                "Energy above idle is not reported. `jetlag doctor` shows what can be read, and what takes root."
+                "Energy above idle is not reported. `jetlag doctor` shows what can be read, and what needs root."
             }
             PowerLimit::NoTotal { .. } => {
-                "Each rail's own figures hold. Report the board and its rails, so that jetlag can know them."
+                "Each rail's own figures are valid. Report the board and its rails to jetlag's developers, so that \
+                 they can be added."
             }
             PowerLimit::CounterReset { .. } => {
                 "Another program may have reloaded the driver; run again if the energy matters."
             }
             PowerLimit::CounterStoodStill { .. } => {
-                "The driver does not count this card's energy, as where a card is shared out to virtual machines."
+                "The driver does not count this card's energy; this is so where virtual machines share a card."
             }
             PowerLimit::CounterDisagrees { .. } => {
                 "Run for longer, or sample more often (`telemetry: (interval: …)`): the sensor misses short loads."
@@ -150,10 +154,11 @@ impl PowerLimit {
                 return format!("Set `duration` to at least {enough:.0} s.").into();
             }
             PowerLimit::RailsDoNotAddUp { .. } => {
-                "Take energy from the total, as jetlag does, and no difference of rails for a part's power."
+                "Take energy from the total, as jetlag does, and do not subtract rails to get a part's power."
             }
             PowerLimit::SamplerGaps { .. } => {
-                "Sample less often (`telemetry: (interval: …)`), or free a processor; the log says how samplers kept time."
+                "Sample less often (`telemetry: (interval: …)`), or free a processor; the log shows how well \
+                 samplers kept their interval."
             }
         })
     }

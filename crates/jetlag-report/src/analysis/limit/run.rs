@@ -1,4 +1,4 @@
-//! Limits of a run as a whole.
+//! Findings about a run as a whole.
 
 use super::super::code::Code;
 use super::super::expectation::ExpectationError;
@@ -14,7 +14,7 @@ pub(in super::super) enum RunLimit {
     Interrupted { measured: Nanos, planned: Nanos },
     /// Other programs took the processors.
     HostBusy {
-        /// Of all processors.
+        /// Their share of the time of all processors, in percent.
         others_percent: f64,
         /// The programs that took most, in processors.
         busiest: Vec<(String, f64)>,
@@ -24,7 +24,7 @@ pub(in super::super) enum RunLimit {
     /// jetlag's own cost is a share of what is measured.
     OwnCost {
         own_us: f64,
-        /// The fastest tenant.
+        /// The tenant with the shortest median response time.
         tenant: String,
         /// Its median response time.
         median_us: f64,
@@ -87,11 +87,11 @@ impl RunLimit {
                     .collect();
                 let which = match named.is_empty() {
                     true => String::new(),
-                    false => format!(" (in processors: {})", named.join(", ")),
+                    false => format!(" (busiest, in processors: {})", named.join(", ")),
                 };
                 format!(
-                    "Other programs took {others_percent:.0} % of the processors during the run{which}; response times may \
-                     include it."
+                    "Other programs used {others_percent:.0} % of the processors during the run{which}; this may \
+                     lengthen response times."
                 )
             }
             RunLimit::OwnCost {
@@ -99,7 +99,7 @@ impl RunLimit {
                 tenant,
                 median_us,
             } => format!(
-                "jetlag itself takes {own_us:.1} µs a frame, {} of {tenant}'s median response time.",
+                "jetlag itself takes {own_us:.1} µs per frame, {} of {tenant}'s median response time.",
                 percent(own_us / median_us)
             ),
             RunLimit::UnreadableExpectation(error) => format!("Expectation {error}."),
@@ -128,9 +128,10 @@ impl RunLimit {
             RunLimit::UndecidedExpectation { lacking, .. } => match lacking {
                 Lacking::Baseline => "Measure each tenant alone first: `baseline: (alone: true)`.",
                 Lacking::Frames => {
-                    "Let every tenant complete frames in each phase: beside one that did not, nothing is compared."
+                    "Make sure that every tenant completes frames in each phase: a phase in which one completes \
+                     none is not compared."
                 }
-                Lacking::Figure => "Expect a figure that this backend and scenario have.",
+                Lacking::Figure => "Use a figure that this backend and scenario provide.",
             },
         }
     }

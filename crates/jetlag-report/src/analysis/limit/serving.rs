@@ -1,4 +1,4 @@
-//! Limits by how a tenant was served: overloaded, late, unprotected, or bound by the host.
+//! Findings about how a tenant was served: overloaded, late, unprotected, or bound by the host.
 
 use std::borrow::Cow;
 
@@ -52,7 +52,7 @@ pub(in super::super) enum ServingLimit {
     /// The host submits for as long as the device executes, and may wait for it meanwhile.
     ComputeUnclear {
         submitted: Submitted,
-        /// What executes it.
+        /// Name of the backend.
         backend: String,
     },
 }
@@ -95,7 +95,7 @@ pub(in super::super) enum Promise {
 pub(in super::super) struct Submitted {
     /// Share of frames in which the host submitted until the end of *compute*.
     pub(in super::super) bound_frames: f64,
-    /// Mean of *compute*.
+    /// Mean duration of *compute*.
     pub(in super::super) compute_ms: f64,
     /// Mean of the submission.
     pub(in super::super) submission_ms: f64,
@@ -134,14 +134,15 @@ impl ServingLimit {
                         percent(dropped as f64 / offered as f64),
                     ),
                     (&Overloaded::Line(waiting), _) => format!(
-                        "{name}: {} still waited at the end; response times grew with the length of the run{needs_time}.",
+                        "{name}: {} were still waiting at the end; response times grew with the length of the \
+                         run{needs_time}.",
                         frames(waiting),
                     ),
                     (Overloaded::Demand, Overload::Queue { .. }) => format!(
                         "{name} falls behind: response times grow with the length of the run{needs_time}."
                     ),
                     (Overloaded::Demand, _) => {
-                        format!("{name} falls behind: frames are dropped sooner or later{needs_time}.")
+                        format!("{name} falls behind: frames will be dropped sooner or later{needs_time}.")
                     }
                 }
             }
@@ -152,8 +153,8 @@ impl ServingLimit {
                 worst_ms,
                 ..
             } => format!(
-                "{name}: {} of its releases ({late} of {releases}) were later than {budget}, the worst by {worst_ms:.2} ms; \
-                 response times include it.",
+                "{name}: {} of its releases ({late} of {releases}) were more than {budget} late, the worst \
+                 {worst_ms:.2} ms; response times include this delay.",
                 percent(*late as f64 / *releases as f64)
             ),
             ServingLimit::NotProtected {
@@ -162,30 +163,33 @@ impl ServingLimit {
                 slowdown,
                 interval: [low, high],
             } => format!(
-                "{name}: its {} is {slowdown:.2} ({low:.2}–{high:.2}) times that alone, {}.",
+                "{name}: its {} is {slowdown:.2} ({low:.2}–{high:.2}) times its value alone, {}.",
                 name_of(*statistic),
                 match promise {
-                    Promise::MostUrgent => "although no other is as urgent under `sharing: Priority`",
+                    Promise::MostUrgent => "although it has the highest priority under `sharing: Priority`",
                     Promise::OwnMultiprocessors => {
-                        "although its multiprocessors are its own under `sharing: Partition`"
+                        "although it has its own multiprocessors under `sharing: Partition`"
                     }
                 }
             ),
             ServingLimit::Profiled { beside_others } => {
                 let others = match beside_others {
-                    true => ", and may take more from the other tenants",
+                    true => ", and may slow down the other tenants more",
                     false => "",
                 };
-                format!("{name} was profiled: node by node, compute is slower than unprofiled{others}.")
+                format!(
+                    "{name} was profiled: its nodes ran one at a time, so compute is slower than without \
+                    profiling{others}."
+                )
             }
             ServingLimit::HostBound { submitted, .. } => format!(
-                "{name} is bound by the host's launches: {}. What the device would take by itself is not in these figures.{}",
+                "{name} is host-bound: {}. These figures do not show how long the device alone would take.{}",
                 submitted.frames(),
                 submitted.host()
             ),
             ServingLimit::ComputeUnclear { submitted, backend } => format!(
-                "{name}: {}. {backend} may also wait for the device while it submits, so whether the host or the device is the \
-                 limit of compute is not known.{}",
+                "{name}: {}. {backend} may also wait for the device while it submits, so it is unknown whether the \
+                 host or the device limits compute.{}",
                 submitted.frames(),
                 submitted.host()
             ),
@@ -203,11 +207,12 @@ impl ServingLimit {
             } => return on_time(*release, *pinned, *virtual_machine).into(),
             ServingLimit::NotProtected { promise, .. } => match promise {
                 Promise::MostUrgent => {
-                    "What runs already is not interrupted: give the others less to do at a time, or use `Partition`."
+                    "Work that already runs is not preempted: give the other tenants less work at a time, or use \
+                     `Partition`."
                 }
                 Promise::OwnMultiprocessors => {
-                    "Memory, caches and copy engines are shared all the same: configs/sharing/stressors.ron tells which it is \
-                     sensitive to; lower the others' rates, or use `Exclusive` or `Edf`."
+                    "Memory, caches and copy engines are still shared: configs/sharing/stressors.ron shows which of \
+                     them it is sensitive to. Lower the other tenants' rates, or use `Exclusive` or `Edf`."
                 }
             },
             ServingLimit::Profiled { .. } => {
@@ -220,14 +225,14 @@ impl ServingLimit {
                     None => "Run the network on TensorRT with `graph: On`, which submits a frame in one call",
                 };
                 return format!(
-                    "{fewer}; or put more than one image into a batch. Hold the processors' clocks (`clocks: Max`) and keep them \
-                     from deep idle states, which make each launch after a pause slower."
+                    "{fewer}; or use batches of several images. Hold the processors' clocks (`clocks: Max`) and \
+                     keep them out of deep idle states, which slow down each launch after a pause."
                 )
                 .into();
             }
             ServingLimit::ComputeUnclear { .. } => {
-                "Look with `-vv` for nodes that the library leaves to the processor, and take them out of the network, or run it \
-                 on TensorRT, whose submission does not wait."
+                "Use `-vv` to find nodes that the library runs on the CPU, and remove them from the network; or run \
+                 it on TensorRT, whose submission does not wait."
             }
         })
     }
@@ -254,21 +259,19 @@ impl Submitted {
 fn against_overload(overload: Overload, cause: &Pressure) -> Cow<'static, str> {
     Cow::Borrowed(match (cause, overload) {
         (Pressure::Stalls, _) => {
-            "The rate is not too high: look for what stalls it (its largest stage), or let more frames wait."
+            "The rate is not too high: find out what stalls it (see its largest stage), or let more frames queue."
         }
         (Pressure::Stages(stages, share), _) => {
             let names: Vec<&str> = stages.iter().map(|stage| stage.name()).collect();
             return format!(
-                "Lower the rate, or run a faster detector: {} alone would take {} of its time, so that letting stages overlap \
-                 (`depth: 2`) cannot help.",
+                "Lower the rate, or run a faster detector: {} alone would take {} of its time, so overlapping \
+                 stages (`depth: 2`) cannot help.",
                 names.join(" + "),
                 percent(*share)
             )
             .into();
         }
-        (Pressure::Service, _) => {
-            "Lower the rate, let stages overlap (`depth: 2`), or run a faster detector."
-        }
+        (Pressure::Service, _) => "Lower the rate, overlap stages (`depth: 2`), or run a faster detector.",
         (Pressure::Unknown, Overload::Queue { .. }) => {
             "Lower the rate, run a faster detector, or keep results fresh with `overload: DropOldest(queue: 1)`."
         }
@@ -286,7 +289,7 @@ fn on_time(release: Release, pinned: bool, virtual_machine: bool) -> String {
         }
     };
     let then = match virtual_machine {
-        true => "; on a virtual machine the host decides, so prefer bare metal",
+        true => "; on a virtual machine the hypervisor schedules the processors, so prefer bare metal",
         false => "",
     };
     format!("{first}{then}.")

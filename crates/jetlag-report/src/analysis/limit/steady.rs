@@ -1,4 +1,4 @@
-//! Limits by a state that did not last: response times that had not settled, drifted or changed their level.
+//! Findings about response times that were not steady: they had not settled, drifted or changed their level.
 
 use std::borrow::Cow;
 
@@ -75,18 +75,20 @@ impl SteadyLimit {
                 return format!("Warm up for longer (`--set warmup={enough}s`).").into();
             }
             SteadyLimit::Drift(_) => {
-                "Run until it is level, and look at clocks and temperatures: a machine that heats up slows down."
+                "Run until response times are stable, and check clocks and temperatures: a machine that heats up \
+                 slows down."
             }
             SteadyLimit::Shift { largest, .. } => match largest.with.first() {
                 Some(other) if other.unit == "mhz" => {
-                    "Hold the clocks, or lower what heats the machine, and run again."
+                    "Hold the clocks, or reduce what heats the machine, and run again."
                 }
                 Some(_) => {
-                    "Look at clocks and throttling: a temperature slows nothing down but through them, and none was seen to \
-                     change."
+                    "Check clocks and throttling: temperature affects response times only through them, and no \
+                     change in them was seen."
                 }
                 None => {
-                    "Look for what started or ended then: other programs, other content, a change of clocks that was not sampled."
+                    "Find out what changed then: other programs, the content of the input, or clocks that were not \
+                     sampled."
                 }
             },
         })

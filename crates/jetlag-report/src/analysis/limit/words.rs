@@ -29,7 +29,7 @@ pub(super) fn quoted(before: &str, cause: Option<&str>) -> String {
     cause.map_or(String::new(), |cause| format!("{before}\"{cause}\""))
 }
 
-/// `p99`, `p99.9`.
+/// A quantile's usual name: `p99`, `p99.9`.
 pub(super) fn name_of(quantile: Quantile) -> String {
     format!("p{}", (quantile.share() * 1000.0).round() / 10.0)
 }

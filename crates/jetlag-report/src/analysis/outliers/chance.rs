@@ -1,59 +1,60 @@
-//! Whether slow frames have a circumstance more often than chance gives it to them.
+//! Tests whether slow frames share a circumstance more often than by chance.
 //!
-//! Frames are no independent draws: clocks, contents and slow spells last. So what the frames of the incidents have is
-//! set against what usual frames have that stand as far apart from each other as they do: all incidents are moved along
-//! the run by the same distance, once around, as often as [`TURNS`] says. Both series keep their own dependence, and
-//! only what is between them is broken up. Where a co-runner is released in step, an incident is only set against frames
-//! of its own place in the rhythm (`class`).
+//! Frames are not independent: clocks, contents and slow spells persist. So the slow incidents are compared with
+//! usual frames that have the same distances from each other: all incidents are shifted along the run by the same
+//! distance, circularly, as often as [`TURNS`] says. Both series keep their own autocorrelation; only the relation
+//! between them is broken. Where a co-runner is released in step, an incident is compared only with frames at the
+//! same point of the rhythm (`class`).
 //!
-//! Moving once around takes one part of a run to be like another. What changes with time, as heat does, is not: hence
-//! the second figure, in which incidents are moved within their part of the run only.
+//! A circular shift assumes that all parts of the run are alike. Slow changes, such as heat, violate this: hence the
+//! second figure, for which incidents are shifted only within their part of the run.
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// Distances by which incidents are moved.
+/// Number of shifts over the whole run.
 const TURNS: usize = 2000;
-/// Draws of the same within parts of the run.
+/// Number of draws with shifts within parts of the run.
 const DRAWS: usize = 400;
-/// Above this chance over the whole run nothing more is asked.
+/// If the chance over the whole run is above this, the second test is skipped.
 const LOOKED_AT: f64 = 0.05;
 
-/// A frame as one circumstance sees it.
+/// A frame and whether one circumstance was there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Seen {
     /// When it started, in nanoseconds.
     pub(super) at: i64,
-    /// Its place in a rhythm; frames of one place are set against each other.
+    /// Its position in a rhythm; only frames of the same position are compared.
     pub(super) class: u64,
     /// Whether the circumstance was there.
     pub(super) with: bool,
 }
 
-/// What it comes to.
+/// The result of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Chance {
-    /// Incidents that have it, those of which it is known, and how many would usually have it.
+    /// Incidents with the circumstance, incidents for which it is known, and how many would have it by chance.
     pub(super) met: usize,
     pub(super) of: usize,
     pub(super) expected: f64,
-    /// The chance of so many over the whole run, and within parts of it (1 where the first is no small one).
+    /// Probability of so many by chance: over the whole run, and within parts of it (1 if the first is not small).
     pub(super) over_run: f64,
     pub(super) nearby: f64,
-    /// How far beyond the expected the incidents are, in standard deviations of what chance gives.
+    /// How far the incidents exceed the expected number, in standard deviations of the shifted draws.
     pub(super) beyond: f64,
 }
 
 impl Chance {
-    /// The odds of the circumstance among incidents over those among usual frames. From 2 on, fewer than half of the
-    /// incidents that have it would have been slow without it, if nothing else is behind both.
+    /// Odds ratio of the circumstance, incidents over usual frames. From 2 on, more than half of the incidents with it
+    /// would not have been slow without it, if nothing else explains both.
     pub(super) fn odds_ratio(&self) -> f64 {
         let odds = |with: f64| (with + 0.5) / (self.of as f64 - with + 0.5);
         odds(self.met as f64) / odds(self.expected)
     }
 }
 
-/// Sets incidents against usual frames, and again within `parts` of the run; `None` where no incident has it.
+/// Tests incidents against usual frames, over the run and within `parts` of it; `None` if no incident has the
+/// circumstance.
 pub(super) fn chance(incidents: &[Seen], usual: &[Seen], parts: usize) -> Option<Chance> {
     let mut usual = usual.to_vec();
     usual.sort_by_key(|seen| (seen.class, seen.at));
@@ -79,18 +80,18 @@ pub(super) fn chance(incidents: &[Seen], usual: &[Seen], parts: usize) -> Option
         of: placed.len(),
         expected,
         over_run,
-        // What chance may have over the whole run needs no second look.
+        // If chance explains it over the whole run, the second test is not needed.
         nearby: if over_run > LOOKED_AT {
             1.0
         } else {
             share_of(&drawn_nearby(&placed, parts.max(1)), met)
         },
-        // A circumstance that no usual frame has is as rare as one of them.
+        // A circumstance that no usual frame has is treated as if one had it.
         beyond: (met as f64 - expected) / variance.max(1.0 / usual.len() as f64).sqrt(),
     })
 }
 
-/// How many have the circumstance where all are moved along the run by the same share of it.
+/// How many have the circumstance if all are shifted along the run by the same share of it.
 fn turned_by(placed: &[Placed<'_>], turn: usize) -> usize {
     let with = |placed: &&Placed<'_>| {
         let all = placed.class;
@@ -99,7 +100,7 @@ fn turned_by(placed: &[Placed<'_>], turn: usize) -> usize {
     placed.iter().filter(with).count()
 }
 
-/// The same where those of each part of the run are moved within it, each part by itself.
+/// The same if the incidents of each part of the run are shifted within that part only.
 fn drawn_nearby(placed: &[Placed<'_>], parts: usize) -> Vec<usize> {
     let mut random = Pcg64::seed_from_u64(0x6a65_746c_6167);
     let draw = |_| {
@@ -115,7 +116,7 @@ fn drawn_nearby(placed: &[Placed<'_>], parts: usize) -> Vec<usize> {
     (1..DRAWS).map(draw).collect()
 }
 
-/// The share of draws with at least as many; what is there counts as one of them.
+/// The share of draws with at least as many; the observed one counts as a draw.
 fn share_of(counts: &[usize], met: usize) -> f64 {
     let as_many = counts.iter().filter(|&&count| count >= met).count();
     (as_many as f64 + 1.0) / (counts.len() as f64 + 1.0)

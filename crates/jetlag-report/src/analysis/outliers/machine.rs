@@ -1,19 +1,19 @@
-//! The machine at one moment, from the readings just before it: a reading from within a frame may be what the frame
-//! brought about, as a clock that idles while the frame is held up.
+//! The machine's state at one moment, from the readings just before it. A reading from within a frame may be a result
+//! of the frame itself, such as a clock that idles while the frame is held up.
 
 use super::super::conditions;
 use super::super::track::{Point, Track, Tracks};
 use crate::record::{Device, Part, Quantity};
 use crate::units::Stamp;
 
-/// Clock, temperature and throttling by moment.
+/// Clock, temperature and throttling at a moment.
 pub(super) struct Machine<'a> {
     throttling: Vec<Sensor<'a>>,
     clock: Option<Sensor<'a>>,
     temperature: Option<Sensor<'a>>,
 }
 
-/// A signal, and how old a reading may be to tell of a moment.
+/// A signal, and the largest age at which a reading still describes a moment.
 struct Sensor<'a> {
     track: &'a Track,
     reach: i64,
@@ -60,7 +60,7 @@ impl<'a> Machine<'a> {
 
     pub(super) fn clock(&self, at: Stamp) -> Option<f64> {
         let reading = self.clock.as_ref()?.before(at)?;
-        // Zero is a GPU that is switched off between frames, and no clock.
+        // Zero is a GPU that is switched off between frames, and not a clock.
         Some(reading.value).filter(|mhz| *mhz > 0.0)
     }
 

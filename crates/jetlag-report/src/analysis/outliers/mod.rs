@@ -1,11 +1,11 @@
 //! Why the slowest frames of a tenant were slow: what was different while they ran, and which of it is the likely
-//! cause, or that none stands out.
+//! cause, if any.
 //!
-//! The slow frames that `watch` kept are first gathered into incidents: frames that waited for the same one are one
-//! incident. What part of the response grew is arithmetic. Why it grew is not: a circumstance (a throttled GPU, a lower
-//! clock, a busy co-runner, a larger input) is named as the likely cause only where `suspects` finds it in slow frames
-//! more often than chance would have it, judged over all incidents together: that a co-runner was busy at one slow frame
-//! says nothing where it is busy a third of the time. Levels and limits are in docs/measurement.md.
+//! The slow frames that `watch` kept are first grouped into incidents: frames that waited for the same one are one
+//! incident. Which part of the response grew is arithmetic. Why it grew is not: a circumstance (a throttled GPU, a
+//! lower clock, a busy co-runner, a larger input) is named as the likely cause only where `suspects` finds it in slow
+//! frames more often than by chance, judged over all incidents together. A co-runner that was busy during one slow
+//! frame proves nothing if it is busy a third of the time. Levels and limits are in docs/measurement.md.
 
 mod chance;
 mod machine;
@@ -25,44 +25,44 @@ use crate::units::{Nanos, Stamp};
 use machine::Machine;
 use suspects::{Candidate, Circumstance, Suspect};
 
-/// Incidents told of a tenant.
+/// Incidents reported per tenant.
 const MOST_TOLD: usize = 8;
-/// A frame is slow beyond its tenant's usual spread if it took longer than p50 + 4 · (p90 − p50) …
+/// A frame is beyond its tenant's usual spread if it took longer than p50 + 4 · (p90 − p50) …
 const FENCE: i64 = 4;
-/// … and at least this much of the median.
+/// … and at least this multiple of the median.
 const FENCE_SHARE: f64 = 1.25;
-/// Usual frames without which nothing can be called unusual.
+/// Usual frames needed to call anything unusual.
 const LEAST_USUAL: usize = 50;
-/// An input is large from this multiple of the usual on.
+/// An input is large from this multiple of the usual size.
 const LARGE_INPUT: f64 = 1.25;
 /// A co-runner is active if it was in service for this share of the first stretch of a frame's service …
 const ACTIVE: f64 = 0.5;
-/// … which is so long that of a hundred frames one is served faster.
+/// … a stretch so long that 1 % of frames are served faster.
 const FIRST_STRETCH: f64 = 0.01;
-/// A clock is low below this share of the usual.
+/// A clock is low below this share of the usual clock.
 const LOW_CLOCK: f64 = 0.95;
-/// A frame held up others if its service took this multiple of the usual, and what it took more is at least this part of
-/// what they waited: a long line has slow frames in it only because it has many.
+/// A frame held up others if its service took this multiple of the usual, and its excess is at least this share of
+/// what they waited: a long queue contains slow frames just because it is long.
 const HELD_UP: f64 = 2.0;
 const HELD_UP_PART: f64 = 0.5;
-/// What is next to a frame, in usual responses.
+/// How near counts as next to a frame, in usual response times.
 const NEXT_TO: i64 = 4;
-/// A part of a response explains it from this share of what the response took more than the median.
+/// A part explains a slow response if it grew by at least this share of the response's excess over the median.
 const EXPLAINS: f64 = 0.5;
-/// A line waits for slow work, not for many frames, from this multiple of the usual service on.
+/// A queue is due to slow work, and not to many frames, from this multiple of the usual service time.
 const SLOW_SPELL: f64 = 1.25;
 
-/// What is known of a tenant besides the frames that were kept.
+/// What is known of a tenant besides its kept frames.
 struct Tenant {
     name: String,
-    /// Of the response time.
+    /// Quantiles of the response time.
     p50: Option<Nanos>,
     p90: Option<Nanos>,
     /// Median time in which a usual frame is at work.
     work: Nanos,
 }
 
-/// Tells each tenant's slowest frames, for a run that was measured in `window`.
+/// Explains each tenant's slowest frames, for a run that was measured in `window`.
 pub(super) fn explain(
     watched: &[Watched],
     measured: &mut [Measured<'_>],
@@ -137,14 +137,14 @@ pub(super) fn explain(
     }
 }
 
-/// A tenant's usual frames, and what is held against them.
+/// A tenant's usual frames, and what slow ones are compared with.
 struct Judge<'a> {
     number: usize,
     tenants: &'a [Tenant],
     machine: &'a Machine<'a>,
     watched: &'a Watched,
     p50: Nanos,
-    /// Slower than this is beyond the usual spread.
+    /// A response time beyond this is outside of the usual spread.
     fence: Option<Nanos>,
     /// Medians of the usual frames' parts, of their service, inputs and clocks.
     parts: Vec<Nanos>,
@@ -227,8 +227,8 @@ impl<'a> Judge<'a> {
         Some(judge)
     }
 
-    /// Share of the first stretch of a frame's service in which another tenant was at work. Of what comes later a slow
-    /// frame meets more only because it is longer, and hardly any frame is shorter than that stretch.
+    /// Share of the first stretch of a frame's service in which another tenant was at work. After it, a slow frame
+    /// overlaps more just because it is longer; hardly any frame is shorter than that stretch.
     fn active(&self, kept: &Kept, other: usize) -> f64 {
         let window = Span {
             started: kept.frame.started,
@@ -246,7 +246,7 @@ impl<'a> Judge<'a> {
         (busy as f64 / (window.finished - window.started).0 as f64).min(1.0)
     }
 
-    /// When this tenant was slow without meeting another.
+    /// When this tenant was slow without overlapping another.
     fn slow_without(&self, other: usize) -> Vec<Span> {
         let alone = self
             .far
@@ -255,9 +255,9 @@ impl<'a> Judge<'a> {
         alone.map(|kept| Span::of(&kept.frame)).collect()
     }
 
-    /// Whether a circumstance was there and could have slowed down what grew. A co-runner is not to blame where the
-    /// frames next to this one that met nothing of it were slow too, or where it was itself slow just before or after,
-    /// without meeting this tenant: then whatever slowed them down does without the two meeting.
+    /// Whether a circumstance was there and could have caused the slowdown. A co-runner is not the cause if frames
+    /// next to this one that did not overlap it were slow too, or if it was slow itself just before or after without
+    /// overlapping this tenant: then the cause does not need both of them.
     fn is_to_blame(&self, circumstance: Circumstance, kept: &Kept) -> Option<bool> {
         let is = self.is(circumstance, kept)?;
         let other = match circumstance {
@@ -319,7 +319,7 @@ impl<'a> Judge<'a> {
             .collect()
     }
 
-    /// What an incident's own stamps say of it.
+    /// What an incident's own timestamps show.
     fn story<'k>(&self, incident: &[&'k Kept]) -> Story<'k> {
         let slowest = incident[0];
         let parts = parts(&slowest.frame);
@@ -411,7 +411,7 @@ impl<'a> Judge<'a> {
             .collect()
     }
 
-    /// The part of a frame's response that grew most against the median of that part.
+    /// The part of a frame's response that exceeds its median most.
     fn grown(&self, frame: &FrameRecord) -> SlowPart {
         let grown = parts(frame)
             .into_iter()
@@ -426,7 +426,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The cause and a sentence on it; of a frame that waited, those of the frame that it waited for.
+    /// The cause and a sentence about it; for a frame that waited, those of the frame that it waited for.
     fn cause(&self, slowest: &Kept, story: Story<'_>, grown: &SlowPart) -> (Option<&'static str>, String) {
         let waited = parts(&slowest.frame)[WAIT];
         let held_up = |behind: Behind| {
@@ -445,10 +445,13 @@ impl<'a> Judge<'a> {
             }
             Story::Waited => (
                 None,
-                format!("It waited {waited} before its work began; nothing says for what."),
+                format!("It waited {waited} before its work began; the cause is unknown."),
             ),
             Story::Line(behind) => self.line(waited, behind),
-            Story::HeldUp(behind) => (Some("waited"), held_up(behind) + "; that frame was not kept."),
+            Story::HeldUp(behind) => (
+                Some("waited"),
+                held_up(behind) + "; the details of that frame were not kept.",
+            ),
             Story::Work(root) if root.frame.sequence != slowest.frame.sequence => {
                 let behind = slowest.behind.map_or_else(String::new, held_up);
                 match self.suspect(root) {
@@ -457,7 +460,7 @@ impl<'a> Judge<'a> {
                         let grew = self.grown(&root.frame).name;
                         (
                             Some("waited"),
-                            format!("{behind}, mostly in {grew}; why is not known."),
+                            format!("{behind}, mostly in {grew}; the cause is unknown."),
                         )
                     }
                 }
@@ -468,29 +471,30 @@ impl<'a> Judge<'a> {
                     Some(suspect) => self.because(&what, suspect, root),
                     None => (
                         None,
-                        format!("{what}; nothing else that was measured stands out."),
+                        format!("{what}; nothing else that was measured was unusual."),
                     ),
                 }
             }
         }
     }
 
-    /// A frame that waited for many, not for one.
+    /// A frame that waited for many frames, not for a single one.
     fn line(&self, waited: Nanos, behind: Behind) -> (Option<&'static str>, String) {
         let mean = Nanos(behind.work.0 / behind.frames.max(1) as i64);
         let text = format!(
-            "It waited {waited} in a line of {} without a pause",
+            "It waited {waited} in a queue of {} without a gap",
             frames(behind.frames)
         );
         if mean.0 as f64 >= self.service.0 as f64 * SLOW_SPELL {
             let text = format!(
-                "{text}, which took {mean} each instead of {}; why is not known.",
+                "{text}, which took {mean} each instead of {}; the cause is unknown.",
                 self.service
             );
             return (Some("waited"), text);
         }
         let text = format!(
-            "{text}: they came faster than they were served. They took {mean} each (usually {}), the longest {}.",
+            "{text}: frames arrived faster than they were served. They took {mean} each (usually {}), the longest \
+             {}.",
             self.service, behind.service
         );
         (Some("backlog"), text)
@@ -501,8 +505,8 @@ impl<'a> Judge<'a> {
         there.find(|suspect| self.is_to_blame(suspect.circumstance, kept) == Some(true))
     }
 
-    /// The cause and the sentence that names it after what it explains. It says what was there at the same time, and how
-    /// often that is so.
+    /// The cause, and the sentence that names it. The sentence says what was there at the same time, and how often
+    /// that is so.
     fn because(&self, what: &str, suspect: &Suspect, kept: &Kept) -> (Option<&'static str>, String) {
         let how_often = format!(
             "as in {} of {} slow incidents and {} of usual frames",
@@ -533,7 +537,7 @@ impl<'a> Judge<'a> {
         };
         if suspect.locked {
             let text = format!(
-                "{what}; {there}. Their releases are locked, so that anything with this rhythm looks the same: add \
+                "{what}; {there}. Their releases are locked, so any cause with the same period looks the same: add \
                  `jitter` to an arrival to tell them apart."
             );
             return (Some("locked"), text);
@@ -545,14 +549,14 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What the stamps of an incident's frames say.
+/// What the timestamps of an incident's frames show.
 #[derive(Clone, Copy)]
 enum Story<'a> {
     /// It was released late.
     Late,
-    /// It waited, and no frame is known that it waited for.
+    /// It waited, but the frame that it waited for is unknown.
     Waited,
-    /// It waited in a line that no single frame held up.
+    /// It waited in a queue that no single frame held up.
     Line(Behind),
     /// It waited for one slow frame, which was not kept.
     HeldUp(Behind),
@@ -584,7 +588,7 @@ fn cause_name(circumstance: Circumstance) -> &'static str {
     }
 }
 
-/// What a part came to against what it usually does.
+/// The duration of a part compared with its usual one, in words.
 fn in_words(part: &SlowPart) -> String {
     let ms = |ms: f64| Nanos((ms * 1e6) as i64);
     let name = match part.name {
@@ -599,8 +603,8 @@ fn in_words(part: &SlowPart) -> String {
     format!("{name} took {} instead of {}", ms(part.ms), ms(part.usual_ms))
 }
 
-/// Frames that were slow for the same reason, because they waited for one another, are one incident: its slowest
-/// frame first, and the incident with the slowest frame first.
+/// Groups frames that waited for one another into incidents: within an incident the slowest frame comes first, and the
+/// incident with the slowest frame comes first.
 fn incidents(slowest: &[Kept]) -> Vec<Vec<&Kept>> {
     let mut all: Vec<&Kept> = slowest.iter().collect();
     all.sort_by_key(|kept| (std::cmp::Reverse(kept.frame.response()), kept.frame.sequence));
@@ -617,19 +621,19 @@ fn incidents(slowest: &[Kept]) -> Vec<Vec<&Kept>> {
     incidents
 }
 
-/// The middle of a figure of frames.
+/// The median of a figure over frames.
 fn middle_of(frames: &[Kept], value: impl Fn(&FrameRecord) -> i64) -> Option<i64> {
     value_at(frames, 0.5, value)
 }
 
-/// What so large a share of frames does not reach.
+/// The quantile that this share of frames does not reach.
 fn value_at(frames: &[Kept], share: f64, value: impl Fn(&FrameRecord) -> i64) -> Option<i64> {
     let mut values: Vec<i64> = frames.iter().map(|kept| value(&kept.frame)).collect();
     let place = (values.len() as f64 * share) as usize;
     (!values.is_empty()).then(|| *values.select_nth_unstable(place).1)
 }
 
-/// The parts of a frame's response, as the waterfall has them; what did not occur took no time.
+/// The parts of a frame's response, as in the waterfall; a part that did not occur took no time.
 fn parts(frame: &FrameRecord) -> [Nanos; PARTS] {
     waterfall::parts_of(frame).map(|part| Nanos(part.unwrap_or(0)))
 }

@@ -1,8 +1,8 @@
-//! The circumstances that slow frames have in common beyond chance.
+//! The circumstances that slow frames share more often than by chance.
 //!
-//! What a circumstance is, is fixed when a frame starts, or in a first stretch of its service that is shorter than
-//! nearly any service: a frame does not meet more of it by being slow. How often it is there by chance is `chance`'s to
-//! say; the level is divided by how many circumstances are looked at in the whole run.
+//! A circumstance is determined when a frame starts, or in a first stretch of its service that is shorter than nearly
+//! any service: a frame cannot meet more of it by being slow. `chance` computes how often it occurs by chance; the
+//! significance level is divided by the number of circumstances that are tested in the whole run.
 
 use super::super::watch::Kept;
 use super::chance::{Chance, Seen, chance};
@@ -10,21 +10,22 @@ use super::{Judge, LEAST_USUAL};
 use crate::scenario::{Arrival, Tenant};
 use crate::units::Nanos;
 
-/// Chance of naming any circumstance in a run in which none has to do with slow frames.
+/// Probability of naming any circumstance in a run in which none is related to slow frames.
 const LEVEL: f64 = 0.05;
-/// The same within parts of the run, for each circumstance that is beyond chance over all of it.
+/// The same within parts of the run, for each circumstance that is significant over all of it.
 const LEVEL_NEARBY: f64 = 0.05;
-/// Odds ratio from which a circumstance is the likelier cause of a frame that has it than chance.
+/// Odds ratio from which a circumstance is more likely the cause than chance.
 const LIKELY: f64 = 2.0;
-/// Parts of a run within which clocks and inputs are compared: what changes over the whole run is no cause.
+/// Parts of a run within which clocks and inputs are compared, so that a slow change over the run is not taken for a
+/// cause.
 const PARTS: usize = 10;
-/// Usual frames that make a part, and times the co-runner's service: co-runners are compared with what is near.
+/// Usual frames per part, and multiples of the co-runner's service time: co-runners are compared only nearby.
 const LEAST_IN_PART: usize = 32;
 const SERVICES_IN_PART: i64 = 8;
-/// Longest rhythm that is looked for, in frames.
+/// Longest rhythm that is tried, in frames.
 const LONGEST_RHYTHM: u32 = 8;
 
-/// What a circumstance is.
+/// The circumstances that are examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Circumstance {
     Throttled,
@@ -33,7 +34,7 @@ pub(super) enum Circumstance {
     Active(usize),
 }
 
-/// A circumstance that was there during slow frames more often than chance has it.
+/// A circumstance that was there during slow frames more often than by chance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspect {
     pub(super) circumstance: Circumstance,
@@ -41,11 +42,11 @@ pub(super) struct Suspect {
     pub(super) incidents: usize,
     pub(super) of: usize,
     pub(super) usually: f64,
-    /// Its releases are locked to the tenant's: whatever else has their rhythm would look the same.
+    /// Its releases are locked to the tenant's: anything else with their rhythm would look the same.
     pub(super) locked: bool,
 }
 
-/// A circumstance that could be one, with all frames that tell of it.
+/// A circumstance to be tested, with all frames for which it is known.
 #[derive(Debug)]
 pub(super) struct Candidate {
     circumstance: Circumstance,
@@ -55,7 +56,7 @@ pub(super) struct Candidate {
     parts: usize,
 }
 
-/// Everything that can be looked at for a tenant: circumstances that some of its frames have and others have not.
+/// Everything that can be tested for a tenant: circumstances that some of its frames have and others do not.
 pub(super) fn candidates(judge: &Judge<'_>, tenants: &[&Tenant]) -> Vec<Candidate> {
     let others = (0..judge.tenants.len()).filter(|other| *other != judge.number);
     let all = [
@@ -95,8 +96,9 @@ pub(super) fn candidates(judge: &Judge<'_>, tenants: &[&Tenant]) -> Vec<Candidat
     all.filter_map(candidate).collect()
 }
 
-/// The circumstances beyond chance, the furthest first, where `looked_at` were looked at in the whole run. What one has
-/// explained is no evidence for the next: two that often come together are told apart by the frames that have but one.
+/// The significant circumstances, the most significant first, where `looked_at` were tested in the whole run.
+/// Incidents that one has explained are no evidence for the next: two that often occur together are told apart by the
+/// frames that have only one.
 pub(super) fn find(mut candidates: Vec<Candidate>, looked_at: usize) -> Vec<Suspect> {
     let level = LEVEL / looked_at.max(1) as f64;
     let mut found = Vec::new();
@@ -137,7 +139,7 @@ fn either(before: &[bool], now: Vec<bool>) -> Vec<bool> {
 }
 
 impl Candidate {
-    /// What speaks for it, and whether only its rhythm does; `None` where chance may have it so.
+    /// The evidence for it, and whether only its rhythm is known; `None` if chance may explain it.
     fn judged(&self, level: f64, explained: &[bool], aside: &[bool]) -> Option<(bool, Chance)> {
         let left = |all: &[Option<Seen>], without: &[bool]| -> Vec<Seen> {
             let left = all.iter().enumerate();
@@ -166,7 +168,7 @@ impl Candidate {
     }
 }
 
-/// Into how many parts a run is cut for what must be so nearby too.
+/// Number of parts into which a run is divided for the test within parts.
 fn parts(judge: &Judge<'_>, circumstance: Circumstance) -> usize {
     let usual = &judge.watched.usual;
     let Circumstance::Active(other) = circumstance else {

@@ -1,4 +1,5 @@
-//! One tenant's frames beside another's, made by hand: what an incident's stamps tell, and whom they blame.
+//! One tenant's frames next to another's, made by hand: what the timestamps of an incident tell, and which cause is
+//! named.
 
 use super::super::watch::Watch;
 use super::*;
@@ -277,7 +278,8 @@ fn a_line_is_told_with_its_frames_and_whether_they_were_slow() {
     assert_eq!(cause, Some("backlog"));
     assert_eq!(
         text,
-        "It waited 40.00 ms in a line of 4 frames without a pause: they came faster than they were served. They took \
+        "It waited 40.00 ms in a queue of 4 frames without a gap: frames arrived faster than they were served. They \
+         took \
          11.00 ms each (usually 10.00 ms), the longest 12.00 ms."
     );
     // From a quarter more than the usual on, work was slow.
@@ -285,10 +287,14 @@ fn a_line_is_told_with_its_frames_and_whether_they_were_slow() {
     assert_eq!(cause, Some("waited"));
     assert_eq!(
         text,
-        "It waited 40.00 ms in a line of 4 frames without a pause, which took 12.50 ms each instead of 10.00 ms; why is not \
-         known."
+        "It waited 40.00 ms in a queue of 4 frames without a gap, which took 12.50 ms each instead of 10.00 ms; the \
+         cause is unknown."
     );
-    assert!(told(behind(12, 1, 12)).1.contains("in a line of 1 frame without"));
+    assert!(
+        told(behind(12, 1, 12))
+            .1
+            .contains("in a queue of 1 frame without")
+    );
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! What is drawn of a run: series short enough for a page, in which every extreme is still there.
+//! The data of a run's plots: series that are short enough for a page and still contain every extreme.
 //!
-//! Response times over time are gathered while frames go by, in slices of equal width, each with its lowest, its
-//! highest and its mean. There are never more than 1 024: when a run outgrows them, the width doubles and
-//! neighbours are joined, so that memory is bounded, no extreme is lost, and the order of frames changes nothing.
-//! Distributions and signals are drawn together at the end. How any of it looks is the report's affair.
+//! Response times over time are collected while frames go by, in slices of equal width, each with its minimum,
+//! maximum and mean. There are never more than 1 024: when a run outgrows them, the width doubles and neighbours are
+//! merged. So memory is bounded, no extreme is lost, and the order of frames does not matter. Distributions and
+//! signals are reduced at the end. How it looks is decided by the report.
 
 mod slices;
 
@@ -14,15 +14,15 @@ use super::track::{Track, Tracks};
 use crate::record::{Quantity, RailRole};
 use crate::units::{Nanos, Stamp};
 
-/// Slices of time of one signal.
+/// Time slices of one signal.
 const SIGNAL_SLICES: usize = 400;
 /// Bars of a histogram.
 const BINS: usize = 48;
-/// From this ratio of the largest to the median on, an axis is logarithmic: on a straight one, one slow frame would
-/// press all others into a line.
+/// From this ratio of maximum to median on, an axis is logarithmic: on a linear one, a single slow frame would
+/// compress all others into a line.
 const WIDE: f64 = 6.0;
 
-/// All that is drawn of a run.
+/// All plots of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plots {
     /// Length of the time axis, which all plots over time share and which starts with the measured time.
@@ -33,14 +33,14 @@ pub struct Plots {
     pub signals: Vec<SignalPlot>,
 }
 
-/// What is drawn of a tenant.
+/// The plots of a tenant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TenantPlot {
-    /// Response times in order of time; a slice without frames is not there.
+    /// Response times in order of time; slices without frames are absent.
     pub over_time: Vec<Slice>,
     /// Axis for response times over time, in milliseconds.
     pub axis: Axis,
-    /// How response times are spread; none where no frame was completed.
+    /// The distribution of response times; none if no frame was completed.
     pub spread: Option<Spread>,
 }
 
@@ -49,15 +49,15 @@ pub struct TenantPlot {
 pub struct Slice {
     /// Its beginning, in seconds after the start of the measured time.
     pub from_s: f64,
-    /// Its end.
+    /// Its end, in seconds after the start of the measured time.
     pub to_s: f64,
     /// Shortest, longest and mean response time; none where no frame was completed.
     pub response_ms: Option<LowHighMean>,
-    /// Frames completed.
+    /// Frames released in it that were completed.
     pub completed: u64,
-    /// Promises broken, dropped frames among them.
+    /// Missed frames, including dropped ones.
     pub missed: u64,
-    /// Frames dropped.
+    /// Frames released in it that were dropped.
     pub dropped: u64,
 }
 
@@ -70,14 +70,14 @@ pub struct LowHighMean {
     pub mean: f64,
 }
 
-/// From where to where an axis goes.
+/// The range of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// Its beginning.
+    /// The smallest value on it.
     pub from: f64,
-    /// Its end.
+    /// The largest value on it.
     pub to: f64,
-    /// Whether equal distances are equal ratios.
+    /// Whether the scale is logarithmic.
     pub logarithmic: bool,
 }
 
@@ -88,13 +88,13 @@ pub struct Spread {
     pub axis: Axis,
     /// Bounds of the histogram's bars, one more than bars.
     pub edges_ms: Vec<f64>,
-    /// Sharing with the others.
+    /// The tenant together with the others.
     pub together: Shape,
-    /// Alone.
+    /// The tenant running alone; none where that was not measured.
     pub alone: Option<Shape>,
 }
 
-/// One distribution.
+/// A histogram and an empirical distribution function.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shape {
     /// Share of frames in each bar.
@@ -106,9 +106,9 @@ pub struct Shape {
 /// One signal over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SignalPlot {
-    /// The sampler.
+    /// Name of the sampler that read it.
     pub source: String,
-    /// The signal.
+    /// Name of the signal.
     pub signal: String,
     /// `mw`, `mhz` or `c`.
     pub unit: String,
@@ -119,7 +119,7 @@ pub struct SignalPlot {
 }
 
 impl Axis {
-    /// Where on it a value is, from 0 at its beginning to 1 at its end; what is beyond it is at its end.
+    /// Position of a value on the axis, from 0 to 1; values beyond an end are at that end.
     pub fn part(&self, value: f64) -> f64 {
         let part = match self.logarithmic {
             true => (value / self.from).ln() / (self.to / self.from).ln(),
@@ -134,12 +134,12 @@ impl Axis {
 }
 
 impl Slice {
-    /// Its middle.
+    /// Its middle, in seconds after the start of the measured time.
     pub fn at_s(&self) -> f64 {
         f64::midpoint(self.from_s, self.to_s)
     }
 
-    /// Both together.
+    /// This slice and the next one as one.
     pub fn join(&self, next: &Slice) -> Slice {
         let response_ms = match (self.response_ms, next.response_ms) {
             (Some(a), Some(b)) => {
@@ -163,7 +163,7 @@ impl Slice {
     }
 }
 
-/// The same slices joined until there are at most `most`; every extreme is still there.
+/// The slices merged until there are at most `most`; every extreme is kept.
 pub fn coarser(slices: &[Slice], most: usize) -> Vec<Slice> {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else {
         return Vec::new();
@@ -176,7 +176,7 @@ pub fn coarser(slices: &[Slice], most: usize) -> Vec<Slice> {
         .collect()
 }
 
-/// What a tenant leaves to be drawn, until it is known where the time axis starts.
+/// A tenant's data, until it is known where the time axis starts.
 #[derive(Debug, Default)]
 pub(super) struct Drawn {
     slices: Slices,
@@ -221,7 +221,7 @@ pub(super) fn plots(
     }
 }
 
-/// An axis that holds all values of these distributions.
+/// An axis that includes all values of these distributions.
 fn axis(distributions: &[&Distribution]) -> Axis {
     let filled = || {
         distributions
@@ -252,7 +252,7 @@ fn spread(together: &Distribution, alone: &Distribution) -> Option<Spread> {
     let both: Vec<&Distribution> = [together, alone].into_iter().filter(|d| d.count() > 0).collect();
     let mut axis = axis(&both);
     if !axis.logarithmic {
-        // What matters is the shape: a straight axis need not start at zero.
+        // The shape matters here: a linear axis need not start at zero.
         let least = both.iter().filter_map(|d| d.min()).min()?.as_millis_f64();
         let width = (axis.to - least).max(axis.to * 0.01);
         axis.from = (least - width * 0.04).max(0.0);
@@ -263,7 +263,7 @@ fn spread(together: &Distribution, alone: &Distribution) -> Option<Spread> {
     };
     let edges_ms: Vec<f64> = (0..=BINS).map(|edge| at(edge as f64 / BINS as f64)).collect();
     let shape = |distribution: &Distribution| {
-        // The outermost bars hold what lies on the bounds, whatever rounding made of them.
+        // Values on the bounds go into the outermost bars, whatever rounding made of them.
         let inner = edges_ms.iter().skip(1).take(BINS - 1).map(|ms| (ms * 1e6) as i64);
         let edges: Vec<i64> = std::iter::once(i64::MIN).chain(inner).chain([i64::MAX]).collect();
         let below = distribution.counts_up_to(&edges);
@@ -284,7 +284,7 @@ fn spread(together: &Distribution, alone: &Distribution) -> Option<Spread> {
     })
 }
 
-/// The distribution function: every half percent, finer towards the longest, and both ends.
+/// The empirical CDF: every half percent, finer towards the maximum, with both ends.
 fn at_most(distribution: &Distribution) -> Vec<(f64, f64)> {
     let count = distribution.count();
     let tail = [

@@ -1,4 +1,4 @@
-//! Response times over time while frames go by, in a bounded number of slices; see the module above.
+//! Response times over time in a bounded number of slices, updated while frames go by; see the parent module.
 
 use super::{LowHighMean, Slice};
 use crate::record::{FrameRecord, Outcome};
@@ -70,7 +70,7 @@ impl Slices {
         }
     }
 
-    /// The place of a stamp's cell, which is there from then on.
+    /// The index of a timestamp's cell, which exists from then on.
     fn place(&mut self, at: Stamp) -> usize {
         if self.cells.is_empty() {
             self.width = NARROWEST;

@@ -1,4 +1,4 @@
-//! What the steps of a duty cycle showed.
+//! The result of a duty-cycle sweep.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use super::{FrameCounts, Stats};
 /// A sweep of one tenant's rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DutyCycle {
-    /// Whose rate.
+    /// Name of the tenant whose rate was changed.
     pub tenant: String,
     /// Each rate, in the order in which they ran.
     pub steps: Vec<Step>,
 }
 
-/// One rate.
+/// The figures at one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// Frames per second; `None` is the closed loop.

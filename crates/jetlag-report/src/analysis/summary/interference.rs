@@ -1,4 +1,4 @@
-//! How the tenants of a run slowed each other down.
+//! The result of how the tenants of a run slowed each other down.
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ pub struct Way {
 pub struct Cell {
     /// Who was slowed down.
     pub tenant: String,
-    /// By whom.
+    /// Names of the tenants that ran beside it.
     pub with: Vec<String>,
     /// By how much; `None` where it completed nothing beside them, or nothing alone.
     pub slowdown: Option<Slowdown>,
@@ -42,9 +42,9 @@ pub struct Cell {
 /// One tenant's frames against one co-runner's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overlap {
-    /// Whose frames.
+    /// Name of the tenant whose frames are looked at.
     pub tenant: String,
-    /// Against whose.
+    /// Name of the co-runner.
     pub with: String,
     /// Frames that this is made of.
     pub frames: u64,
@@ -69,7 +69,7 @@ pub struct Overlap {
 /// Frames of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Met {
-    /// How many.
+    /// Number of these frames.
     pub frames: u64,
     /// Their median service time.
     pub service_p50_ms: Option<f64>,
@@ -78,7 +78,7 @@ pub struct Met {
 /// Why a figure is not stated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Withheld {
-    /// For programs.
+    /// A stable word for programs, such as `too-few-frames`.
     pub code: &'static str,
     /// For people; ends in what to do where something can be done.
     pub message: String,
@@ -108,7 +108,7 @@ pub struct Contrast {
 /// A difference of means over the layout, in the unit of its measure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Effect {
-    /// The estimate.
+    /// The estimate, in the unit of the measure.
     pub value: f64,
     /// Its 95 % interval.
     pub ci95: [f64; 2],
@@ -132,7 +132,7 @@ pub struct Sensitivity {
 /// One level of load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// The stressor's name.
+    /// Name of the stressor tenant.
     pub stressor: String,
     /// Its level, from 0 to 1.
     pub level: f64,

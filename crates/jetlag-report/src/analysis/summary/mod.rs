@@ -1,8 +1,8 @@
-//! What a run comes to: the one result type that every report is written from.
+//! The result of a run: the one type from which every report is written.
 //!
-//! Serialised, it is the machine form of docs/json.md, field by field and in this order. `None` is "not
-//! known": not measured, not asked for, or not supported by the sample; it is `null` in JSON and `–` on
-//! screen. Nothing here computes.
+//! Serialised, it is the JSON of docs/json.md, field by field and in this order. `None` means "unknown": not
+//! measured, not requested, or not supported by the sample; it is `null` in JSON and `–` on screen. Nothing is
+//! computed here.
 
 pub mod duty;
 pub mod interference;
@@ -35,13 +35,13 @@ pub use super::plot::Plots;
 use crate::record::NOT_STARTED;
 pub use crate::record::{Device, Finding, Stage};
 
-/// The version of the machine form; larger when a field changes its meaning or goes.
+/// Version of the JSON form; larger when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;
 
-/// A run in figures.
+/// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// [`SCHEMA`].
+    /// Version of the JSON form, [`SCHEMA`].
     pub schema: u32,
     /// The run as a whole.
     pub run: RunSummary,
@@ -51,17 +51,17 @@ pub struct Summary {
     pub power: Vec<RailSummary>,
     /// The scenario's expectations, in order.
     pub expectations: Vec<ExpectationResult>,
-    /// The machine while the tenants ran together, where it was sampled.
+    /// The machine's load while the tenants ran together, where it was sampled.
     pub host: Option<HostSummary>,
-    /// The whole energy of the measured time, where it can be had.
+    /// The total energy of the measured time, where it is known.
     pub energy: Option<EnergySummary>,
     /// How the tenants slowed each other down.
     pub interference: Interference,
-    /// One tenant at several rates, where that was asked for.
+    /// One tenant at several rates, where that was requested.
     pub duty_cycle: Option<DutyCycle>,
     /// Each phase, in the order in which they ran: what became of its frames.
     pub phases: Vec<PhaseSummary>,
-    /// What is drawn of the run; not in the machine form.
+    /// The data of the plots; not part of the JSON form.
     #[serde(skip)]
     pub plots: Plots,
 }
@@ -72,7 +72,7 @@ impl Summary {
         self.expectations.iter().all(|expectation| expectation.holds)
     }
 
-    /// What is said of each tenant that produced nothing: a run that has one is not done.
+    /// The message for each tenant that completed nothing: a run with such a tenant has failed.
     pub fn without_frames(&self) -> impl Iterator<Item = &Finding> {
         let none = |finding: &&Finding| finding.code == Code::NoFrames.word() || finding.code == NOT_STARTED;
         self.run.findings.iter().filter(none)
@@ -88,36 +88,36 @@ impl Summary {
     }
 }
 
-/// Whether the figures mean what they say.
+/// Whether anything limits the meaning of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nothing was noticed that limits them.
+    /// There is no finding.
     Valid,
-    /// The findings limit them.
+    /// There are findings that limit them.
     Limited,
 }
 
 /// The run as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
-    /// The scenario's name.
+    /// Name of the scenario.
     pub name: String,
     /// The run file, where there is one.
     pub file: Option<String>,
     /// Measured time, without warm-up: of the tenant that was measured longest.
     pub duration_s: f64,
-    /// Valid exactly where there is no finding.
+    /// Valid if and only if there is no finding.
     pub verdict: Verdict,
-    /// What limits the figures.
+    /// The findings: what limits the figures.
     pub findings: Vec<Finding>,
     /// jetlag's own cost per frame on the `null` backend.
     pub overhead_us: Option<Overhead>,
     /// How latency is counted: `span from release`.
     pub latency: &'static str,
-    /// `real` or `virtual`.
+    /// The clock that the run used: `real` or `virtual`.
     pub clock: &'static str,
-    /// How tenants in processes of their own shared the GPU, where there were such: `time-sliced`, `under MPS (…)`.
+    /// How tenants in their own processes shared the GPU: `time-sliced`, `under MPS (…)`; absent if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes: Option<String>,
     /// Whether quantiles are exact; in very long runs they are within 0.0062 %.
@@ -126,28 +126,28 @@ pub struct RunSummary {
     pub sampling: Option<Sampling>,
 }
 
-/// What the samplers' thread took of one core.
+/// The CPU time of the samplers' thread, relative to one core.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sampling {
-    /// All in all, handing over and waking included.
+    /// All of it, including handing over readings and waking up.
     pub percent_of_core: f64,
-    /// Each sampler while it reads, the costliest first.
+    /// Each sampler, the costliest first.
     pub samplers: Vec<SamplerCost>,
 }
 
-/// What one sampler took.
+/// The CPU time of one sampler.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SamplerCost {
-    /// Its word in logs and findings.
+    /// Its name, as in logs and findings.
     pub name: String,
-    /// Of one core.
+    /// CPU time while it reads, in percent of one core.
     pub percent_of_core: f64,
 }
 
 /// jetlag's own cost per frame, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Overhead {
-    /// Median.
+    /// Median cost of a frame.
     pub p50: Option<f64>,
     /// 99 % of frames cost at most this.
     pub p99: Option<f64>,
@@ -157,9 +157,9 @@ pub struct Overhead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Milliseconds.
+    /// A time in milliseconds.
     Ms,
-    /// Frames per second.
+    /// A rate in frames per second.
     Fps,
     /// A share from 0 to 1.
     Ratio,
@@ -169,16 +169,16 @@ pub enum Unit {
     Factor,
 }
 
-/// Whether a promise held.
+/// The result of an expectation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExpectationResult {
-    /// As it stands in the scenario.
+    /// The line as it stands in the scenario.
     pub text: String,
-    /// Whether it held; false also where it cannot be decided.
+    /// Whether it held; false also if it cannot be decided.
     pub holds: bool,
-    /// What was found; `None` where it cannot be decided.
+    /// The measured value; `None` if it cannot be decided.
     pub value: Option<f64>,
-    /// The unit of `value` and `ci95`; `None` where the line could not be read.
+    /// The unit of `value` and `ci95`; `None` if the line could not be parsed.
     pub unit: Option<Unit>,
     /// The interval of `value`, where it has one.
     pub ci95: Option<[f64; 2]>,
@@ -186,15 +186,15 @@ pub struct ExpectationResult {
     pub certain: Option<bool>,
 }
 
-/// The machine while the tenants ran together.
+/// The machine's load while the tenants ran together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HostSummary {
     /// Mean load of all processors, 0 to 100.
     pub cpu_load_percent: Option<f64>,
-    /// The part of it that was not jetlag's.
+    /// The part of it that was not jetlag's: other programs.
     pub others_percent: Option<f64>,
-    /// Most memory in use.
+    /// Largest memory use, in bytes.
     pub memory_peak_bytes: Option<u64>,
-    /// Readings of the load.
+    /// Number of readings of the load.
     pub samples: u64,
 }

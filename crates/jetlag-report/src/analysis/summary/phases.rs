@@ -1,4 +1,4 @@
-//! What became of frames in each phase.
+//! What became of the frames in each phase.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct PhaseSummary {
 /// What a tenant did in a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseTenant {
-    /// Its name.
+    /// Name of the tenant.
     pub tenant: String,
     /// Its own measured time.
     pub measured_s: Option<f64>,

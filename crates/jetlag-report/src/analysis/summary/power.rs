@@ -1,54 +1,54 @@
-//! Power and energy in figures.
+//! Figures of power and energy.
 
 use serde::Serialize;
 
 use crate::record::RailRole;
 
-/// Energy in millijoules.
+/// Energy per completed frame of one tenant, in millijoules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Energy {
-    /// All of it.
+    /// Total energy, idle power included.
     pub total: f64,
-    /// Without what the idle machine takes, where that was measured.
+    /// Energy above idle; `None` if idle power was not measured.
     pub above_idle: Option<f64>,
-    /// 95 % interval of `total`, as far as the sensors' scatter and steps go.
+    /// 95 % interval of `total`, for scatter and resolution of the sensors; gain and offset are not included.
     pub ci95: Option<[f64; 2]>,
-    /// The tenant's share of the whole, from 0 to 1.
+    /// The tenant's share of the total energy, from 0 to 1.
     pub share: f64,
-    /// Whether any of it was divided among several tenants, and so is an attribution and no measurement.
+    /// Whether any of it was divided among several tenants, which makes it an attribution and not a measurement.
     pub attributed: bool,
 }
 
-/// The energy of all that was measured together.
+/// The total energy of everything that was measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EnergySummary {
-    /// What it is the energy of: `module`, `GPU and processor`, ….
+    /// What the total covers: `module`, `GPU and processor`, ….
     pub of: &'static str,
     /// The lines that were added, each as `source/rail`.
     pub rails: Vec<String>,
-    /// All of it.
+    /// Total energy over the measured time, idle power included, mJ.
     pub total_mj: f64,
-    /// Without what the idle machine takes, where that was measured.
+    /// Energy above idle, mJ; `None` if idle power was not measured.
     pub above_idle_mj: Option<f64>,
-    /// 95 % interval of `total_mj`, as far as the sensors' scatter and steps go.
+    /// 95 % interval of `total_mj`, for scatter and resolution of the sensors; gain and offset are not included.
     pub ci95_mj: Option<[f64; 2]>,
-    /// The same of `above_idle_mj`: what the idle baseline may be off by is in it.
+    /// 95 % interval of `above_idle_mj`, which includes the error of the idle baseline.
     pub above_idle_ci95_mj: Option<[f64; 2]>,
-    /// Why there is no interval, where there is none.
+    /// Why there is no interval, if there is none.
     pub ci95_withheld: Option<&'static str>,
-    /// Over the measured time.
+    /// Mean power over the measured time, mW.
     pub mean_mw: f64,
-    /// Over the idle baseline.
+    /// Mean power over the idle baseline, mW; `None` if it was not measured.
     pub idle_mw: Option<f64>,
-    /// How long the idle baseline was.
+    /// Length of the idle baseline in seconds.
     pub idle_s: Option<f64>,
-    /// What the rails within come to, over the total; where the board has such rails.
+    /// The sum of the named rails over the total; `None` if the board has no such rails.
     pub rails_share: Option<f64>,
     /// Whether the sensors were calibrated; they never are, so gain and offset may be off by several percent.
     pub calibrated: bool,
     /// How it was divided among the tenants, where there are several.
     pub attribution: Option<&'static str>,
-    /// Whether it is a board's own rails.
+    /// Whether it comes from a board's own rails.
     #[serde(skip)]
     pub board: bool,
 }
@@ -56,50 +56,50 @@ pub struct EnergySummary {
 /// One power line over the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RailSummary {
-    /// The sampler.
+    /// Name of the sampler.
     pub source: String,
     /// The board's own name for it.
     pub rail: String,
-    /// Mean power.
+    /// Mean power over the measured time, mW.
     pub mean_mw: f64,
-    /// Highest reading.
+    /// Highest power reading, mW.
     pub peak_mw: f64,
-    /// Mean power before the run, where it was measured.
+    /// Mean power before the run, mW; `None` if it was not measured.
     pub idle_mw: Option<f64>,
-    /// Integral of power.
+    /// Energy over the measured time, mJ; `energy_from` says whether from a counter or integrated from power.
     pub energy_mj: f64,
-    /// How often the sensor renews its value; where it neither says nor shows it, not known.
+    /// Refresh interval of the sensor; `None` if it is neither stated nor observed.
     pub refresh_ms: Option<f64>,
-    /// Share of time that the sensor saw.
+    /// Share of the measured time that the sensor's readings cover.
     pub coverage: f64,
-    /// Energy without what it takes when idle.
+    /// Energy above idle, mJ; `None` if idle power was not measured.
     pub above_idle_mj: Option<f64>,
-    /// 95 % interval of `energy_mj`, as far as the sensor's scatter and steps go.
+    /// 95 % interval of `energy_mj`, for scatter and resolution of the sensor; gain and offset are not included.
     pub ci95_mj: Option<[f64; 2]>,
-    /// Why there is no interval, where there is none.
+    /// Why there is no interval, if there is none.
     pub ci95_withheld: Option<&'static str>,
-    /// `counter` or `power`: where `energy_mj` comes from.
+    /// Where `energy_mj` comes from: `counter` or `power`.
     pub energy_from: &'static str,
     /// Power integrated over the window.
     pub integrated_mj: f64,
-    /// The growth of its counter.
+    /// The growth of its energy counter; `None` without one.
     pub counter_mj: Option<f64>,
-    /// `total`, `summand`, `part`, `within`, `input` or `unknown`: its place in the whole.
+    /// Its relation to the total: `total`, `summand`, `part`, `within`, `input` or `unknown`.
     pub role: RailRole,
-    /// The line that it hangs off.
+    /// The rail that feeds it, if known.
     pub within: Option<String>,
-    /// `stated` or `observed`: where `refresh_ms` comes from.
+    /// Where `refresh_ms` comes from: `stated` or `observed`.
     pub refresh_from: Option<&'static str>,
-    /// `instant`, `mean` or `unknown`: what one reading is.
+    /// What one reading is: `instant`, `mean` or `unknown`.
     pub averaging: &'static str,
-    /// What a mean is over.
+    /// Averaging window of a mean.
     pub window_ms: Option<f64>,
-    /// The sensor's smallest difference.
+    /// Resolution of the sensor, mW.
     pub step_mw: Option<f64>,
     /// Share of time in which readings followed one another without a gap.
     pub sampled: f64,
-    /// Readings in the window.
+    /// Number of readings in the window.
     pub readings: u64,
-    /// Readings in it that had no value.
+    /// Number of readings in it that had no value.
     pub unread: u64,
 }

@@ -1,4 +1,4 @@
-//! How predictable a tenant's response time is, and its slowest frames.
+//! Figures of how predictable a tenant's response time is, and its slowest frames.
 
 use serde::Serialize;
 
@@ -9,58 +9,59 @@ pub struct SlowFrame {
     pub sequence: u64,
     /// Seconds after the start of the measured time at which it was released.
     pub at_s: f64,
-    /// Its response time.
+    /// Its response time, ms.
     pub response_ms: f64,
-    /// The tenant's median.
+    /// The median response time of its tenant, ms.
     pub usual_response_ms: f64,
-    /// Whether it is beyond the tenant's usual spread; where it is not, no cause is looked for.
+    /// Whether it is beyond the tenant's usual spread; if not, no cause is searched.
     pub beyond_spread: bool,
-    /// Frames among the slowest that were slow together with it, because they waited for one another; 1 is itself.
+    /// Number of the slowest frames that belong to the same incident, because they waited for one another; 1 is only
+    /// itself.
     pub frames: u64,
-    /// The frame that it waited for, where waiting is what grew.
+    /// Sequence number of the frame that it waited for, if waiting is what grew.
     pub behind: Option<u64>,
     /// How late its release was.
     pub lateness_ms: f64,
     /// How long it waited for earlier frames.
     pub wait_ms: f64,
-    /// The part of its response time that grew most against its median.
+    /// The part of its response time that exceeds its median most.
     pub grew: SlowPart,
     /// Points or pixels that entered preprocessing; `None` where nothing was preprocessed.
     pub input_size: Option<u32>,
-    /// The median of all frames.
+    /// Median input size over all frames.
     pub usual_input_size: Option<u32>,
-    /// The other tenants; of a frame that waited, while the one that it waited for was served.
+    /// The other tenants while it was served; if it waited, while the frame that it waited for was served.
     pub co_runners: Vec<ActiveCoRunner>,
-    /// Clock of the GPU.
+    /// The GPU's clock at its start, MHz; `None` where no clock was sampled.
     pub clock_mhz: Option<f64>,
-    /// Its median.
+    /// Median of the GPU's clock over usual frames; `None` where no clock was sampled.
     pub usual_clock_mhz: Option<f64>,
     /// The GPU's temperature, or the highest where it has none of its own.
     pub temperature_c: Option<f64>,
-    /// Whether a GPU or processor was slowed down; `None` where nothing told.
+    /// Whether a GPU or processor was throttled; `None` if no signal shows it.
     pub throttled: Option<bool>,
-    /// `late-release`, `backlog`, `waited`, `throttled`, `low-clock`, `larger-input`, `co-runner`, `locked` (a co-runner or
-    /// anything else that has its rhythm), or none that stands out.
+    /// The likely cause: `late-release`, `backlog`, `waited`, `throttled`, `low-clock`, `larger-input`, `co-runner`,
+    /// `locked` (a co-runner or anything else with the same rhythm); `None` if none was found.
     pub cause: Option<&'static str>,
-    /// The same in a sentence.
+    /// The cause in a sentence.
     pub explanation: String,
 }
 
-/// A part of a frame's response time against its median.
+/// A part of a frame's response time, compared with its median.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlowPart {
     /// `lateness`, `wait`, a stage, or `wakeup`, as in [`Waterfall`](super::Waterfall).
     pub name: &'static str,
-    /// What it took.
+    /// Its duration in this frame.
     pub ms: f64,
-    /// What it usually takes.
+    /// Its median duration over usual frames.
     pub usual_ms: f64,
 }
 
-/// How busy another tenant was in the first stretch of a frame's service, which of a hundred frames one is shorter than.
+/// How busy another tenant was in the first stretch of a frame's service; 1 % of frames are shorter than that stretch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ActiveCoRunner {
-    /// Which.
+    /// Name of that tenant.
     pub tenant: String,
     /// Share of that stretch in which it was at work: in service, and not waiting for its turn on the device.
     pub active: f64,
@@ -73,19 +74,19 @@ pub struct ActiveCoRunner {
 pub struct Predictability {
     /// (p99 − p50) ÷ p50.
     pub relative_spread: Option<f64>,
-    /// Most frames in a row that broke their promise.
+    /// The longest run of consecutive misses.
     pub longest_miss_streak: u64,
     /// Correlation of each response time with that of the next completed frame, from −1 to 1.
     pub autocorrelation: Option<f64>,
-    /// Independent frames that would say as much of a quantile.
+    /// Effective sample size for each quantile.
     pub effective_frames: EffectiveFrames,
-    /// Whether it was in its steady state.
+    /// Whether it was in a steady state.
     pub steady: Steady,
-    /// The published measures, over interpolated percentiles.
+    /// The published measures, from interpolated percentiles.
     pub interpolated: Option<Interpolated>,
 }
 
-/// Independent frames that would say as much of a quantile as the frames that there are.
+/// Effective sample size for each quantile: the number of independent frames that would give the same precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the quantiles")]
 pub struct EffectiveFrames {
@@ -94,22 +95,23 @@ pub struct EffectiveFrames {
     pub p99: Option<u64>,
 }
 
-/// Whether a tenant was in its steady state while it was measured.
+/// Whether a tenant was in a steady state while it was measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Steady {
-    /// Whether there were frames enough to tell.
+    /// Whether there were enough frames to tell.
     pub judged: bool,
-    /// Seconds of measured time after which it had settled; 0 where the warm-up was enough.
+    /// Measured seconds until it had settled; 0 if the warm-up was long enough.
     pub settled_after_s: Option<f64>,
-    /// Median before it had settled over the median after, less one; `None` where it was settled from the start.
+    /// Relative difference of the median before it had settled from that after; `None` if it was settled from the
+    /// start.
     pub settling: Option<f64>,
-    /// Change from start to end along a straight line, over its start; `None` where no drift was found.
+    /// Relative change from start to end along a straight line; `None` if no drift was found.
     pub drift: Option<f64>,
     /// Changes of level, in order.
     pub shifts: Vec<Shift>,
 }
 
-/// A change of the level of response times.
+/// A change of the response time's level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shift {
     /// Seconds after the tenant's first measured release.
@@ -118,28 +120,28 @@ pub struct Shift {
     pub before_ms: f64,
     /// Median of the stretch after.
     pub after_ms: f64,
-    /// After over before, less one.
+    /// Relative change: after over before, less one.
     pub change: f64,
-    /// Clocks and temperatures that changed with it, the most changed first.
+    /// Clocks and temperatures that changed at the same time, the largest change first.
     pub with: Vec<SignalChange>,
 }
 
 /// A clock or temperature before and after a shift: medians of the two stretches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SignalChange {
-    /// The sampler.
+    /// Name of the sampler.
     pub source: String,
-    /// What was sampled.
+    /// Name of the signal, as the sampler gives it.
     pub signal: String,
-    /// `mhz` or `c`.
+    /// Unit of both medians: `mhz` or `c` (°C).
     pub unit: String,
-    /// Before the shift.
+    /// Median of the readings in the stretch before the shift.
     pub before: f64,
-    /// After it.
+    /// Median of the readings in the stretch after the shift.
     pub after: f64,
 }
 
-/// Published measures of predictability. Their percentiles are interpolated between neighbours, ours are not: the two
+/// Published measures of predictability. Their percentiles are interpolated between neighbours, ours are not; the two
 /// are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(
@@ -153,24 +155,24 @@ pub struct Interpolated {
     pub p50_ms: f64,
     pub p75_ms: f64,
     pub p95_ms: f64,
-    /// This and all that is made of it: from 100 frames on.
+    /// From 100 frames on, like everything derived from it.
     pub p99_ms: Option<f64>,
     pub iqr_ms: f64,
-    /// p99 − minimum.
+    /// p99 − minimum; `None` below 100 frames.
     pub p0_p99_range_ms: Option<f64>,
-    /// The range over the median.
+    /// The range divided by the median.
     pub normalized_range: Option<f64>,
-    /// p99 − p50.
+    /// p99 − p50; `None` below 100 frames.
     pub spread_ms: Option<f64>,
     /// (p99 − p50) ÷ p50.
     pub relative_spread: Option<f64>,
-    /// Fewer than 1000 frames.
+    /// Whether there are fewer than 1000 frames.
     pub sparse: bool,
-    /// The same under the P1–P99 policy.
+    /// The same measures under the P1–P99 policy.
     pub trimmed: Option<Trimmed>,
 }
 
-/// What remains of the frames between the 1st and the 99th percentile, both included.
+/// The frames between the 1st and the 99th percentile, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the fields of Interpolated")]
 pub struct Trimmed {
@@ -178,33 +180,33 @@ pub struct Trimmed {
     pub low_ms: f64,
     /// The 99th percentile of all.
     pub high_ms: f64,
-    /// Frames that remain.
+    /// Number of frames that remain.
     pub frames: u64,
     pub p50_ms: f64,
     pub p99_ms: Option<f64>,
     pub spread_ms: Option<f64>,
     pub relative_spread: Option<f64>,
-    /// Fewer than 1000 remain.
+    /// Whether fewer than 1000 frames remain.
     pub sparse: bool,
 }
 
-/// How predictable one stage is: what is said of the response time, as far as a stage has it.
+/// How predictable one stage is: the same measures as for the response time, as far as they apply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StagePredictability {
-    /// p99 − p50.
+    /// p99 − p50 of the stage's time; `None` where one of them is withheld.
     pub jitter_ms: Option<f64>,
     /// Standard deviation over mean.
     pub cv: Option<f64>,
-    /// p75 − p25.
+    /// p75 − p25 of the stage's time (interquartile range).
     pub iqr_ms: Option<f64>,
-    /// Maximum over median.
+    /// Maximum over median of the stage's time.
     pub worst_over_median: Option<f64>,
     /// (p99 − p50) ÷ p50.
     pub relative_spread: Option<f64>,
     /// Correlation of each time with that of the next frame that has the stage, from −1 to 1.
     pub autocorrelation: Option<f64>,
-    /// Independent frames that would say as much of a quantile.
+    /// Effective sample size for each quantile.
     pub effective_frames: EffectiveFrames,
-    /// The published measures, over interpolated percentiles.
+    /// The published measures, from interpolated percentiles.
     pub interpolated: Option<Interpolated>,
 }

@@ -1,4 +1,4 @@
-//! Series of durations in figures, and one over another.
+//! Statistics of a series of durations, and ratios of two such series.
 
 use serde::Serialize;
 
@@ -18,12 +18,12 @@ pub struct Stats {
     pub max: Option<f64>,
     /// 95 % interval of each quantile.
     pub ci95: Intervals,
-    /// Of each quantile that is withheld, how many frames it takes.
+    /// For each quantile that is withheld, the number of frames that it needs.
     pub needs: NeededFrames,
 }
 
-/// Frames that a quantile takes that has no interval: those of independent frames, or more where frames repeat each other;
-/// `None` where the interval is there.
+/// Frames that a quantile without an interval needs: the number for independent frames, or more if frames are
+/// autocorrelated; `None` if the interval is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the quantiles of Stats")]
 pub struct NeededFrames {
@@ -45,22 +45,22 @@ pub struct Intervals {
     pub p99_9: Option<[f64; 2]>,
 }
 
-/// Response time together over alone, statistic by statistic.
+/// Ratio of response times together ÷ alone, for each statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdown {
-    /// Of the medians.
+    /// Ratio of the medians; `None` where one is withheld.
     pub p50: Option<f64>,
-    /// Of the 99 % quantiles.
+    /// Ratio of the p99; `None` where one is withheld.
     pub p99: Option<f64>,
-    /// Interval of each, of at least 95 %.
+    /// Interval of each ratio, with at least 95 % confidence.
     pub ci95: SlowdownIntervals,
-    /// Of each that is withheld, how many frames it takes, together or alone.
+    /// For each ratio that is withheld, the number of frames that it needs, together or alone.
     pub needs: SlowdownNeeds,
-    /// Frames measured alone.
+    /// Number of frames measured while the tenant ran alone.
     pub alone_count: u64,
 }
 
-/// Frames that a withheld slowdown takes; `None` where it is there.
+/// Frames that a withheld slowdown needs; `None` if it is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs, reason = "the fields of Slowdown")]
 pub struct SlowdownNeeds {
@@ -68,7 +68,7 @@ pub struct SlowdownNeeds {
     pub p99: Option<u64>,
 }
 
-/// Bounds of a slowdown.
+/// Lower and upper bound of each slowdown.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the fields of Slowdown")]
 pub struct SlowdownIntervals {

@@ -1,17 +1,17 @@
-//! What submitting took, and how much of it was within *compute*.
+//! How long submission took, and how much of it was within *compute*.
 
 use serde::Serialize;
 
-/// How submission and *compute* lie to each other, over the completed frames in which both are known.
+/// The relation of submission and *compute*, over the completed frames in which both are known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Submitting {
-    /// Mean of the part of *compute* in which the host was still submitting.
+    /// Mean time of *compute* in which the host was still submitting.
     pub mean_ms: f64,
-    /// That part as a share of *compute*: quantiles over frames.
+    /// That time as a share of *compute*: quantiles over frames.
     pub share: Shares,
-    /// Share of frames in which that is all but the last moments.
+    /// Share of frames in which the host was submitting almost until the end of *compute*.
     pub bound_frames: f64,
-    /// Whether launches by the host are the limit of *compute*; `None` where it cannot be told.
+    /// Whether the host's launches limit *compute*; `None` if it cannot be told.
     pub host_bound: Option<bool>,
     /// Whether the backend may wait for the device while it submits; `None` where that is not recorded.
     pub may_wait: Option<bool>,

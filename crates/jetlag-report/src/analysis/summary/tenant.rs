@@ -1,4 +1,4 @@
-//! One tenant in figures: what became of its frames, how long they took and where the time went.
+//! The figures of one tenant: what became of its frames, how long they took and where the time went.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
@@ -11,9 +11,9 @@ use crate::record::{FrameRecord, Outcome};
 /// One tenant in figures. Frames of the warm-up are in none of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TenantSummary {
-    /// Its name.
+    /// Name of the tenant.
     pub name: String,
-    /// What executed it.
+    /// Name of the backend that executed its networks: `tensorrt`, `cpu`, ….
     pub backend: String,
     /// What that executed on.
     pub device: Device,
@@ -23,7 +23,7 @@ pub struct TenantSummary {
     pub frames: FrameCounts,
     /// Completed frames per second of measured time.
     pub throughput_fps: Option<f64>,
-    /// Missed over offered.
+    /// Missed frames over offered frames; `None` where none was offered.
     pub miss_rate: Option<f64>,
     /// Objects reported in completed frames; `None` of a tenant that detects nothing, such as a simulated one.
     pub detections: Option<u64>,
@@ -111,9 +111,9 @@ pub struct NodeResponse {
 /// What all nodes of one operator took together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OperatorSummary {
-    /// As in [`NodeSummary`].
+    /// The operator, as in [`NodeSummary`].
     pub operator: String,
-    /// Nodes of it.
+    /// Number of nodes with this operator.
     pub layers: u64,
     /// The sum of their means.
     pub mean_ms: f64,
@@ -127,7 +127,7 @@ pub struct FrameCounts {
     /// Released in the measured window, and known to have kept or broken its promise: completed + dropped + failed
     /// + overdue.
     pub offered: u64,
-    /// With a result.
+    /// Ended with a result.
     pub completed: u64,
     /// Given up under overload.
     pub dropped: u64,
@@ -146,7 +146,7 @@ pub struct FrameCounts {
 }
 
 impl FrameCounts {
-    /// Counts a frame.
+    /// Adds a frame to the counts, by its outcome.
     pub(in crate::analysis) fn note(&mut self, frame: &FrameRecord) {
         if frame.warmup {
             self.failed_in_warmup += u64::from(frame.outcome == Outcome::Failed);

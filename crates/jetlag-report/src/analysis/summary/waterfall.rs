@@ -1,42 +1,42 @@
-//! Where a tenant's response time goes.
+//! The parts of a tenant's response time.
 
 use serde::Serialize;
 
 /// The response time of a tenant's completed frames, part by part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Waterfall {
-    /// Each part that occurred, in the order of a frame's way; their means add up to the mean response time.
+    /// Each part that occurred, in the order of a frame's response; their means add up to the mean response time.
     pub parts: Vec<Part>,
     /// The part with the largest mean.
     pub largest: Option<&'static str>,
-    /// The slowest hundredth of frames, where there are frames enough for a p99.
+    /// The slowest 1 % of frames, if there are enough frames for a p99.
     pub slowest: Option<Slowest>,
 }
 
-/// One part of a frame's way.
+/// One part of the response time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// `lateness`, `wait`, a stage, or `wakeup`.
     pub part: &'static str,
-    /// Over all completed frames; one that lacks the part counts as zero.
+    /// Mean over all completed frames; a frame without the part counts as zero.
     pub mean_ms: f64,
-    /// Of the mean response time, from 0 to 1.
+    /// Share of the mean response time, from 0 to 1.
     pub share: f64,
-    /// 99 % of the frames that have the part took at most this; of the part's own distribution.
+    /// p99 of the frames that have the part; of the part's own distribution.
     pub p99_ms: Option<f64>,
-    /// Mean over the slowest hundredth of frames.
+    /// Mean over the slowest 1 % of frames.
     pub slowest_mean_ms: Option<f64>,
 }
 
-/// The slowest hundredth of frames by response time.
+/// The slowest 1 % of frames by response time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowest {
-    /// How many frames these are.
+    /// Number of these frames.
     pub frames: u64,
     /// Their mean response time.
     pub mean_ms: f64,
-    /// The part that takes most more than in the mean of all frames.
+    /// The part whose mean exceeds that of all frames most.
     pub grows_most: &'static str,
-    /// By how much.
+    /// Its mean in these frames less its mean in all frames.
     pub growth_ms: f64,
 }

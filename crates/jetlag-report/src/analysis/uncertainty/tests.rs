@@ -1,4 +1,4 @@
-//! Loads and sensors of known truth: how often intervals hold it, and where there is none.
+//! Loads and sensors of known truth: the coverage of the intervals, and cases in which there is none.
 
 use rand_distr::{Distribution, Normal, Uniform};
 use rand_pcg::Pcg64;

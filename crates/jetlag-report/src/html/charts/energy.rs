@@ -1,4 +1,4 @@
-//! Energy of one frame by tenant, with the interval of each.
+//! Energy per frame of each tenant, with its interval.
 
 use plotters::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::analysis::plot::Axis;
 use crate::analysis::summary::{Energy, TenantSummary};
 use crate::text::number::short;
 
-/// The chart of all tenants whose energy is known; none where it is of none.
+/// The chart of all tenants whose energy is known; none if there is no such tenant.
 pub(in crate::html) fn chart(tenants: &[TenantSummary]) -> Option<Figure> {
     let known: Vec<(usize, &str, Energy)> = tenants
         .iter()

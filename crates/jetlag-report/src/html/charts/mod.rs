@@ -1,9 +1,9 @@
-//! Charts as inline SVG: what they share. Each file beside this one draws one kind.
+//! Charts as inline SVG: what they have in common. Each file next to this one draws one kind.
 //!
-//! plotters maps values to places and writes the elements; how they look is said by the page's style sheet, which
-//! knows the colours below and has others for dark surroundings. Every chart is drawn twice, for a wide page and for
-//! a phone, because letters must not shrink with it; the style sheet shows one of the two. Values under the pointer
-//! are `title` elements of invisible stripes, which a few lines of script make quicker to see.
+//! plotters maps values to positions and writes the elements. The page's style sheet sets their look; it knows the
+//! colours below and has others for dark mode. Every chart is drawn twice, for a wide page and for a phone, because
+//! text must not shrink with the chart; the style sheet shows one of the two. Values under the pointer are `title`
+//! elements of invisible stripes, which a few lines of script show without delay.
 
 pub(super) mod energy;
 pub(super) mod over_time;
@@ -19,9 +19,9 @@ use plotters::prelude::*;
 use crate::analysis::plot::Axis;
 use crate::text::number::{TimeUnit, short};
 
-/// plotters places elements on whole units: this many of them are one pixel of the page.
+/// plotters works in whole units: this many of them are one pixel of the page.
 pub(super) const FINE: i32 = 4;
-/// Colours of tenants and lines, told apart also by the colour-blind (Okabe and Ito).
+/// Colours of tenants and lines, distinguishable with colour blindness (Okabe and Ito).
 pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xB2),
     RGBColor(0xD5, 0x5E, 0x00),
@@ -32,16 +32,16 @@ pub(super) const COLOURS: [RGBColor; 8] = [
     RGBColor(0x6A, 0x51, 0xA3),
     RGBColor(0x7F, 0x7F, 0x00),
 ];
-/// Lines of the grid, the axis, letters, what is held against a tenant, and alarms.
+/// Colours of grid, axis, text, comparison lines and alarms.
 pub(super) const GRID: RGBColor = RGBColor(0xE4, 0xE5, 0xE9);
 pub(super) const LINE: RGBColor = RGBColor(0xB9, 0xBC, 0xC4);
 pub(super) const LETTERS: RGBColor = RGBColor(0x5A, 0x60, 0x6B);
 pub(super) const OTHER: RGBColor = RGBColor(0x82, 0x88, 0x94);
 pub(super) const ALARM: RGBColor = RGBColor(0xC6, 0x28, 0x28);
 
-/// Where plotters draws.
+/// The area into which plotters draws.
 pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-/// Drawing into memory fails only where plotters itself is at fault; the chart is then left out.
+/// Drawing into memory fails only by a bug in plotters; the chart is then left out.
 pub(super) type Drawing<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The colour of the tenant or line of this number.
@@ -49,7 +49,7 @@ pub(super) fn colour(number: usize) -> RGBColor {
     COLOURS[number % COLOURS.len()]
 }
 
-/// For which page a chart is drawn.
+/// The page width that a chart is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size {
     pub(super) width: i32,
@@ -63,21 +63,21 @@ impl Size {
     }
 }
 
-/// A stripe over which the pointer reads a text; in pixels of the chart.
+/// A stripe with a tooltip; in pixels of the chart.
 pub(super) struct Stripe {
     pub(super) from: i32,
     pub(super) to: i32,
     pub(super) text: String,
 }
 
-/// A chart: for wide pages and for narrow ones, and what it shows in words.
+/// A chart: for wide pages and for narrow ones, and its description in words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Figure {
     /// The drawing for wide pages and the one for narrow ones, as markup.
     pub(super) svg: String,
 }
 
-/// Draws a chart of these heights; `said` is what it shows in words, for those who cannot see it.
+/// Draws a chart of these heights; `said` describes it in words, for screen readers.
 pub(super) fn figure(
     [wide, narrow]: [i32; 2],
     said: &str,
@@ -92,7 +92,7 @@ pub(super) fn figure(
     Some(Figure { svg })
 }
 
-/// Draws a chart that stands beside another on a wide page, and is the same on a narrow one.
+/// Draws a chart that stands next to another on a wide page, and is the same on a narrow one.
 pub(super) fn small_figure(
     height: i32,
     said: &str,
@@ -143,14 +143,14 @@ fn drawn(size: Size, said: &str, draw: &impl Fn(&Area<'_>, Size) -> Drawing<Vec<
     Ok(svg)
 }
 
-/// The same elements without what the style sheet says.
+/// The same elements without attributes that the style sheet sets.
 fn lean(body: &str) -> String {
     body.replace(" opacity=\"1\"", "")
         .replace(" font-family=\"sans-serif\"", "")
         .replace(" \"/>", "\"/>")
 }
 
-/// Text within markup.
+/// Escapes text for use within markup.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -158,7 +158,7 @@ pub(super) fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// Letters of a chart.
+/// Text style of a chart.
 pub(super) fn letters() -> TextStyle<'static> {
     ("sans-serif", 11 * FINE).into_font().color(&LETTERS)
 }
@@ -172,17 +172,17 @@ pub(super) fn line(colour: RGBColor, quarters: u32) -> ShapeStyle {
     }
 }
 
-/// The axes of a chart: where they go, where they have marks, and what these say.
+/// The axes of a chart: their ranges, and their tick marks with labels.
 pub(super) struct Axes<'a> {
     pub(super) x: Axis,
     pub(super) y: Axis,
-    /// What a step of marks on the horizontal axis is counted in: 60 where seconds are told as minutes.
+    /// Unit of the ticks on the horizontal axis: 60 if seconds are shown as minutes.
     pub(super) x_step: f64,
     pub(super) x_says: &'a dyn Fn(f64) -> String,
     pub(super) y_says: &'a dyn Fn(f64) -> String,
 }
 
-/// What is drawn on axes: a mapping from values to places, and the area to draw on.
+/// A mapping from values to positions, and the area to draw on.
 pub(super) struct Plane<'a, 'b> {
     area: &'b Area<'a>,
     axes: &'b Axes<'b>,
@@ -193,7 +193,7 @@ pub(super) struct Plane<'a, 'b> {
 }
 
 impl<'a, 'b> Plane<'a, 'b> {
-    /// Draws grid and letters on an area.
+    /// Draws grid and labels on an area.
     pub(super) fn new(area: &'b Area<'a>, axes: &'b Axes<'b>, below: i32) -> Drawing<Self> {
         let (width, height) = area.dim_in_pixel();
         let plane = Plane {
@@ -243,12 +243,12 @@ impl<'a, 'b> Plane<'a, 'b> {
         Ok(())
     }
 
-    /// The place of a value on the horizontal axis.
+    /// Position of a value on the horizontal axis.
     pub(super) fn x(&self, value: f64) -> i32 {
         self.left + (self.axes.x.part(value) * f64::from(self.right - self.left)).round() as i32
     }
 
-    /// The place of a value on the vertical axis.
+    /// Position of a value on the vertical axis.
     pub(super) fn y(&self, value: f64) -> i32 {
         self.bottom - (self.axes.y.part(value) * f64::from(self.bottom - self.top)).round() as i32
     }
@@ -258,7 +258,7 @@ impl<'a, 'b> Plane<'a, 'b> {
         [self.left, self.right, self.top, self.bottom]
     }
 
-    /// Draws one line through values.
+    /// Draws a line through points given by their values.
     pub(super) fn path(
         &self,
         points: impl IntoIterator<Item = (f64, f64)>,
@@ -272,7 +272,7 @@ impl<'a, 'b> Plane<'a, 'b> {
         Ok(())
     }
 
-    /// Draws an element whose places are known.
+    /// Draws an element given by its positions.
     pub(super) fn draw<E>(&self, element: E) -> Drawing<()>
     where
         for<'e> &'e E: plotters::element::PointCollection<'e, (i32, i32)>,
@@ -283,7 +283,7 @@ impl<'a, 'b> Plane<'a, 'b> {
     }
 }
 
-/// An axis as plotters wants it.
+/// An axis in the form that plotters needs.
 struct Marked {
     axis: Axis,
     marks: Vec<f64>,
@@ -306,7 +306,7 @@ impl Ranged for Marked {
     }
 }
 
-/// Values along an axis that are round when counted in steps.
+/// Values along an axis that are round in units of `step`.
 fn marks_in(axis: Axis, step: f64, most: usize) -> Vec<f64> {
     let counted = Axis {
         from: axis.from / step,
@@ -347,7 +347,7 @@ pub(super) fn marks(axis: Axis, most: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A mark's value without digits that say nothing.
+/// A tick's value without superfluous digits.
 pub(in crate::html) fn mark(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -358,7 +358,7 @@ pub(in crate::html) fn mark(value: f64) -> String {
     }
 }
 
-/// A mark of an axis of durations, given in milliseconds.
+/// A tick label on an axis of durations, given in milliseconds.
 pub(super) fn time_mark(unit: TimeUnit, ms: f64) -> String {
     match unit {
         TimeUnit::Millis => mark(ms),
@@ -366,7 +366,7 @@ pub(super) fn time_mark(unit: TimeUnit, ms: f64) -> String {
     }
 }
 
-/// What the time axis of a run of this length is told in, in seconds.
+/// The unit of the time axis for a run of this length, in seconds.
 pub(super) fn time_step(length_s: f64) -> f64 {
     match length_s {
         length if length > 7_200.0 => 3_600.0,
@@ -375,7 +375,7 @@ pub(super) fn time_step(length_s: f64) -> f64 {
     }
 }
 
-/// A moment on the time axis.
+/// A time on the time axis.
 pub(super) fn seconds(value: f64, length_s: f64) -> String {
     let step = time_step(length_s);
     let unit = match step {
@@ -386,7 +386,7 @@ pub(super) fn seconds(value: f64, length_s: f64) -> String {
     format!("{} {unit}", mark(value / step))
 }
 
-/// From one value to another, or the one value that both are.
+/// A range, or one value if both ends are equal.
 pub(super) fn from_to(low: f64, high: f64) -> String {
     let (low, high) = (short(low), short(high));
     if low == high {

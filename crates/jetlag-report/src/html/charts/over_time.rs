@@ -1,5 +1,5 @@
-//! Response times of one tenant over time: from the shortest to the longest of each moment, their mean, the deadline,
-//! the slowest frames by number, and below the plane the moments with broken promises and drops.
+//! Response times of one tenant over time: minimum, maximum and mean of each time slice, the deadline, the slowest
+//! frames by number, and below the plot the slices with misses and drops.
 
 use plotters::prelude::*;
 
@@ -10,7 +10,7 @@ use crate::analysis::plot::{Axis, Slice, coarser};
 use crate::analysis::summary::TenantSummary;
 use crate::text::number::{TimeUnit, short};
 
-/// Stripes that answer the pointer; more would only make the page larger.
+/// Number of stripes with tooltips; more would only make the page larger.
 const STRIPES: usize = 120;
 
 /// The chart of the tenant of this number.

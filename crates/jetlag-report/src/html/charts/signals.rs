@@ -6,10 +6,10 @@ use super::{Axes, FINE, Figure, Plane, Stripe, colour, figure, line, mark};
 use crate::analysis::plot::{Axis, SignalPlot};
 use crate::text::number::short;
 
-/// Lines in one chart; more cannot be told apart.
+/// Lines per chart; more cannot be told apart.
 pub(in crate::html) const MOST_LINES: usize = 6;
 
-/// A chart of signals of one unit; `scale` takes their values to the unit that is shown.
+/// A chart of signals of one unit; `scale` converts their values to the unit that is shown.
 pub(in crate::html) fn chart(
     signals: &[&SignalPlot],
     length_s: f64,

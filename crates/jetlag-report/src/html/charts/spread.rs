@@ -1,5 +1,4 @@
-//! How response times are spread: the share of frames that took at most so long, and a histogram; sharing with others
-//! against alone.
+//! The distribution of response times, as CDF and as histogram, together with others and alone.
 
 use plotters::prelude::*;
 
@@ -9,7 +8,7 @@ use crate::text::number::{TimeUnit, percent};
 
 const HEIGHT: i32 = 230;
 
-/// The distribution function of the tenant of this number.
+/// The CDF for the tenant of this number.
 pub(in crate::html) fn at_most(number: usize, name: &str, spread: &Spread, unit: TimeUnit) -> Option<Figure> {
     let said = format!("CDF of {name}'s response times{}.", against(spread));
     small_figure(HEIGHT, &said, |area, _| {
@@ -125,7 +124,7 @@ fn axes<'a>(spread: &Spread, y: Axis, unit: TimeUnit) -> Axes<'a> {
     }
 }
 
-/// A frame that is there makes a step, not a slope.
+/// An empirical CDF rises in steps, not in slopes.
 fn steps(plane: &Plane<'_, '_>, shape: &Shape, style: ShapeStyle) -> Drawing<()> {
     let mut before = 0.0;
     let points = shape.at_most.iter().flat_map(|&(ms, share)| {
@@ -137,7 +136,7 @@ fn steps(plane: &Plane<'_, '_>, shape: &Shape, style: ShapeStyle) -> Drawing<()>
     plane.path(points, style)
 }
 
-/// The share of frames that took at most so long.
+/// The share of frames that took at most this long.
 fn share(shape: &Shape, ms: f64) -> String {
     let known = shape.at_most.partition_point(|&(at, _)| at <= ms);
     percent(
