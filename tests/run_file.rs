@@ -417,7 +417,7 @@ fn a_record_of_a_tenant_that_the_manifest_lacks_is_refused() {
     let mut writer = RunWriter::over(Cursor::new(Vec::new()), Path::new(NAME), &made::manifest()).unwrap();
     let refused = writer.frame(&made::frame(2, 0)).unwrap_err().to_string();
     assert!(
-        refused.contains("of tenant 2") && refused.contains("lists 2 tenants"),
+        refused.contains("to tenant 2") && refused.contains("lists 2 tenants"),
         "{refused}"
     );
     writer.frame(&made::frame(1, 0)).unwrap();

@@ -64,7 +64,7 @@ fn a_library_of_an_unknown_version_is_refused_before_anything_is_called() {
         ("120000", "a newer build is needed"),
         ("8403", "before 8.5"),
         ("20100", "a newer build"),
-        ("-7", "no TensorRT version"),
+        ("-7", "not a TensorRT version"),
     ] {
         // Any call but the version would end the process.
         let text = format!(

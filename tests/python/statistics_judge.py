@@ -50,7 +50,7 @@ def correlation(indicator):
 
 
 def dependence(values):
-    """Which τ counts for a quantile, and whether values are seen to repeat each other: docs/measurement.md."""
+    """Which τ counts for a quantile, and whether autocorrelation is detected: docs/measurement.md."""
     at = [correlation((values <= np.quantile(values, p, method="inverted_cdf")).astype(float)) for p in AT]
 
     def of(p):
