@@ -18,7 +18,8 @@ impl From<Gap> for Finding {
         let (code, message, advice) = match gap {
             Gap::NoIdlePower => (
                 "idle-power-not-measured",
-                "`baseline.idle` was requested, but there is no power to measure in simulated time.".to_owned(),
+                "`baseline.idle` was requested, but there is no power to measure in simulated time."
+                    .to_owned(),
                 "Remove `baseline.idle`, or set `clock: Real`.",
             ),
             Gap::CutFile { read, total } => (
