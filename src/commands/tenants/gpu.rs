@@ -223,3 +223,46 @@ fn plan_args(words: &[String]) -> Result<PlanArgs, NotUsable> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_scenario_s_words_are_read_as_the_command_line_reads_them() {
+        let text = "--precision fp16 --use-dla-core 1 --allow-gpu-fallback --mem-pool-size workspace:1GiB -q";
+        let plan = plan_args(&words(text)).unwrap();
+        let line = words(&format!("jetlag build x.ron {text}"));
+        let Command::Build(args) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("not `build`");
+        };
+        assert_eq!(format!("{plan:?}"), format!("{:?}", args.plan));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_as_the_command_line_says_it() {
+        for text in [
+            "--precison fp16",
+            "--precision fp17",
+            "--min-shapes images",
+            "--contexts 0",
+            "x.ron",
+            "--calibration-frames 8",
+            "-o",
+        ] {
+            let said = plan_args(&words(text)).unwrap_err().to_string();
+            let line = words(&format!("jetlag build x.ron {text}"));
+            let told = Cli::try_parse_from(line).unwrap_err().to_string();
+            let first = told.lines().next().unwrap().trim_start_matches("error: ");
+            let wanted = format!(
+                "`build: \"{text}\"`: {first} (options of `jetlag build`, see `jetlag build --help`)"
+            );
+            assert_eq!(said, wanted);
+        }
+    }
+}
