@@ -99,10 +99,15 @@ fn the_demo_needs_no_file_and_leaves_a_run_that_can_be_reported_again() {
 #[test]
 fn a_profiled_tenant_shows_where_its_networks_time_goes() {
     let folder = tempfile::tempdir().unwrap();
+    // So many frames, however long a busy machine takes.
     let profile = [
         "tenants.camera.backend=Cpu(profile: true)",
-        "duration=1s",
-        "warmup=100ms",
+        "tenants.camera.arrival=Closed",
+        "tenants.camera.frames=12",
+        "tenants.lidar.arrival=Closed",
+        "tenants.lidar.frames=4",
+        "duration=10min",
+        "warmup=0s",
     ];
     let mut args = vec!["demo", "--out", "run.mcap", "--force", "--format", "json"];
     args.extend(profile.iter().flat_map(|set| ["--set", set]));

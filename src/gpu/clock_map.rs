@@ -25,8 +25,10 @@ const RENEWED: Duration = Duration::from_millis(500);
 const LOOKS: usize = 5;
 /// The most that the two clocks are taken to drift apart, per second: two crystals of 100 ppm.
 const DRIFT_PPM: i64 = 200;
-/// A device that does not answer for so long is the watchdog's affair.
+/// How long a renewal waits: a device that does not answer for so long is the watchdog's affair.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long the first anchor waits: without it no tenant can start, and a busy host alone may need longer than a renewal waits.
+const FIRST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A moment known on both lines.
 #[derive(Debug)]
@@ -95,7 +97,7 @@ impl Calibrator {
     pub fn start(gpu: &Arc<Gpu>) -> Result<Self, GpuError> {
         let (_, greatest) = gpu.stream_priorities()?;
         let stream = Stream::new(gpu, greatest)?;
-        let first = Arc::new(anchor(&stream)?);
+        let first = Arc::new(anchor(&stream, FIRST_PATIENCE)?);
         let shared = Arc::new(Shared {
             maps: Mutex::new(Vec::new()),
             found: Mutex::new(Vec::new()),
@@ -106,7 +108,9 @@ impl Calibrator {
             while !of_thread.stop.load(Ordering::Relaxed) {
                 std::thread::park_timeout(RENEWED);
                 // A device that fails here fails the frames too, and they report it.
-                let Ok(next) = anchor(&stream) else { continue };
+                let Ok(next) = anchor(&stream, PATIENCE) else {
+                    continue;
+                };
                 let predicted = newest.place(&next.event).unwrap_or(next.host);
                 let found = Calibration {
                     at: next.host,
@@ -168,15 +172,15 @@ fn is_better((at, own): (Stamp, Nanos), (before, its): (Stamp, Nanos)) -> bool {
     own <= its + drifted
 }
 
-/// The closest of several looks.
-fn anchor(stream: &Stream) -> Result<Anchor, GpuError> {
+/// The closest of several looks, of which each waits for `patience` at most.
+fn anchor(stream: &Stream, patience: Duration) -> Result<Anchor, GpuError> {
     stream.gpu().bind()?;
     let mut best: Option<Anchor> = None;
     for _ in 0..LOOKS {
         let event = Event::new(stream.gpu())?;
         let before = RealClock.now();
         stream.record(&event)?;
-        event.wait(Sync::Spin, PATIENCE)?;
+        event.wait(Sync::Spin, patience)?;
         let after = RealClock.now();
         let uncertainty = Nanos((after - before).0 / 2);
         if best.as_ref().is_none_or(|best| uncertainty < best.uncertainty) {

@@ -185,6 +185,9 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
             "--force",
             "--out",
             "hung.mcap",
+            // It ends when the device hangs, however long a busy machine takes to come to that operation.
+            "--set",
+            "duration=20s",
         ];
         let run = |nth| {
             let control = Control::default()

@@ -164,7 +164,10 @@ fn a_block_holds_the_sweep_and_how_many_points_it_has_up_to_the_most() {
         Ok((on_device::MOST_POINTS, (1 + on_device::MOST_POINTS) * 16))
     );
     let said = fill([most, points.to_vec()].concat()).unwrap_err().to_string();
-    assert!(said.contains("takes at most 524288: set `preprocess: Host`"), "{said}");
+    assert!(
+        said.contains("takes at most 524288: set `preprocess: Host`"),
+        "{said}"
+    );
 }
 
 #[test]

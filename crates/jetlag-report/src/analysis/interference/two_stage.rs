@@ -1,20 +1,20 @@
-//! The share of the time beside a co-runner that a frame loses, by two-stage least squares.
+//! The share of the time next to a co-runner that a frame loses, by two-stage least squares (instrumental variables).
 //!
-//! A frame that needs W alone, and loses the share β of the time O that it is beside a co-runner, is in service for
-//! T = W + β O. O depends on W (a long frame meets more of the others for no other reason than that it is long), so that
-//! the slope of T on O is not β. What a frame finds in its first stretch, before the shortest frames are done, does not
-//! depend on its own length: that share Z of the stretch is the instrument. β is the value for which what is left,
-//! T − β O, has nothing to do with Z. With several kinds of company there is an O, a Z and a β for each, solved together.
+//! A frame that needs W alone, and loses the share β of the time O during which a co-runner is in service too, is in
+//! service for T = W + β O. O depends on W (a longer frame overlaps more, just because it is longer), so the slope of
+//! T on O is not β. The overlap in the first stretch of a frame, before the shortest frames are done, does not depend
+//! on the frame's own length: that share Z of the stretch is the instrument. β is the value for which the rest, T − β
+//! O, is uncorrelated with Z. With several kinds of company there is an O, a Z and a β for each, solved jointly.
 //!
-//! Z depends on the past, by which W may be foretold: a closed loop begins a frame when the one before ends, a queue too,
-//! and frames resemble those before them. So Z and T − β O are compared after what each shares with the own time of the
-//! frame before, with its mean over the last `past::RECENT` frames and with a slow course of time (a line in pieces) has been
-//! taken from both. These are taken from the past and not from the whole run, since what follows a frame depends on it.
+//! Z depends on the past, which may also predict W: a closed loop starts a frame when the previous one ends, a queue
+//! does so too, and frames resemble those before them. So Z and T − β O are compared only after the service time of
+//! the previous frame, its mean over the last `past::RECENT` frames and a slow trend (a piecewise line) have been
+//! regressed out of both. These use only the past and not the whole run, since what follows a frame depends on it.
 //!
-//! The interval holds every β for which the data do not speak against T − β O being unrelated to Z (T. W. Anderson and
-//! H. Rubin, *Annals of Mathematical Statistics* 20, 1949): it is right also where Z says little of O. The variance is
-//! made of sums over blocks of consecutive frames, each over one less the block's leverage, with Student's t for as many
-//! degrees of freedom as blocks of such different leverage are worth (after R. M. Bell and D. F. McCaffrey, *Survey
+//! The interval holds every β for which the data do not reject that T − β O is unrelated to Z (T. W. Anderson and H.
+//! Rubin, *Annals of Mathematical Statistics* 20, 1949): it is also valid for a weak instrument. The variance is made
+//! of sums over blocks of consecutive frames, each divided by one less the block's leverage, with Student's t for the
+//! effective degrees of freedom of blocks of such different leverage (after R. M. Bell and D. F. McCaffrey, *Survey
 //! Methodology* 28, 2002).
 
 mod linear;
@@ -24,24 +24,24 @@ use crate::analysis::student::t_quantile;
 use linear::{centre, dot, inverted, orthogonal, project_off, subtract};
 use past::{beyond, foretell, past};
 
-/// Frames for each piece of the course of time, and pieces at most.
+/// Frames per piece of the piecewise trend, and pieces at most.
 const PIECE: usize = 100;
 const MOST_PIECES: usize = 12;
-/// How often what frames would need alone is estimated anew from the last estimate.
+/// Iterations in which the time that frames would need alone is re-estimated.
 const ROUNDS: usize = 2;
-/// Blocks that an interval needs, and frames for each term that is estimated.
+/// Blocks that an interval needs, and frames per estimated term.
 const LEAST_BLOCKS: usize = 10;
 const FRAMES_A_TERM: usize = 10;
-/// By how much (standard deviation, as a share of the first stretch) company has to vary beyond what the past foretells.
+/// Smallest standard deviation of the instrument (as a share of the first stretch) beyond what the past predicts.
 const LEAST_VARIATION: f64 = 0.02;
-/// Frames of equal weight that the weights of an estimate have to be worth: fewer, and a few frames decide.
+/// Smallest effective number of frames behind an estimate (by their weights): with fewer, a few frames decide.
 const LEAST_WORTH: f64 = 20.0;
-/// t² ÷ F at most, F being that of the first stage: with many blocks F is at least 23.
+/// Largest t² ÷ F, with F the F statistic of the first stage: with many blocks F is then at least 23.
 const MOST_DOUBT: f64 = 1.0 / 6.0;
-/// Widest interval that is worth stating, as a share of the time beside.
+/// Widest interval that is reported, as a share of the overlap time.
 const WIDEST: f64 = 0.5;
 
-/// The share of the time beside that is lost.
+/// The estimated share of the overlap time that is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Lost {
     pub(super) share: f64,
@@ -51,28 +51,28 @@ pub(super) struct Lost {
 /// Why there is no estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// Too few frames, or too few that differ in their company.
+    /// Too few frames, or too few that differ in their overlap.
     Few,
-    /// Company does not vary beyond what the past foretells, or not apart from other company.
+    /// The instrument does not vary beyond what the past predicts, or not independently of other company.
     Same,
-    /// The first stretch says too little of the rest.
+    /// Weak instrument: the overlap in the first stretch predicts too little of the total overlap.
     Weak,
-    /// The interval is too wide to be worth stating.
+    /// The interval is too wide to be useful.
     Wide,
 }
 
-/// What is known of frames in their order, a column for each kind of company in `beside` and `first`.
+/// The data: frames in order, with a column for each kind of company in `beside` and `first`.
 pub(super) struct Frames {
     /// Service time of each frame.
     pub(super) service: Vec<f64>,
-    /// Time beside, in the unit of `service`.
+    /// Overlap time O, in the unit of `service`.
     pub(super) beside: Vec<Vec<f64>>,
-    /// Share of the first stretch, from 0 to 1.
+    /// Covered share of the first stretch (instrument Z), from 0 to 1.
     pub(super) first: Vec<Vec<f64>>,
 }
 
-/// What is lost beside each kind of company. A kind that hardly varies is taken as nobody's company, so that it does not stand
-/// in the way of the others.
+/// The loss for each kind of company. A kind that hardly varies is treated as part of the baseline, so that it does
+/// not prevent the others from being estimated.
 pub(super) fn lost(frames: &Frames) -> Vec<Result<Lost, Unknown>> {
     let mut found = vec![Err(Unknown::Same); frames.beside.len()];
     let mut kinds: Vec<usize> = (0..found.len()).collect();
@@ -95,7 +95,7 @@ pub(super) fn lost(frames: &Frames) -> Vec<Result<Lost, Unknown>> {
     found
 }
 
-/// What keeps an equation from being solved: nothing can be said of any kind, or one of them has to go.
+/// Why the equations cannot be solved: not at all, or only without one kind of company.
 enum Useless {
     All(Unknown),
     One(usize),
@@ -136,7 +136,7 @@ fn lost_beside(frames: &Frames, kinds: &[usize]) -> Result<Vec<Result<Lost, Unkn
     Ok(fit.intervals(terms))
 }
 
-/// A line in pieces: a hat over each joint but the first.
+/// A basis for a piecewise line: a hat function at each joint but the first.
 fn course_of_time(n: usize) -> Vec<Vec<f64>> {
     let pieces = (n / PIECE).clamp(1, MOST_PIECES);
     let hat = |joint: usize| {
@@ -148,21 +148,21 @@ fn course_of_time(n: usize) -> Vec<Vec<f64>> {
     (1..=pieces).map(hat).collect()
 }
 
-/// The just identified solution, and what its intervals are made of.
+/// The just identified solution, and the inputs of its intervals.
 struct Fit {
     shares: Vec<f64>,
-    /// Time beside each kind of company.
+    /// Overlap time with each kind of company.
     beside: Vec<Vec<f64>>,
-    /// Weights of the frames in each share: the instruments mixed so that no other company counts.
+    /// Weights of the frames in each share: combinations of the instruments that are orthogonal to all other company.
     weights: Vec<Vec<f64>>,
     /// The cross products of instruments and regressors.
     cross: Vec<Vec<f64>>,
-    /// What the shares leave.
+    /// The residuals.
     left: Vec<f64>,
 }
 
 impl Fit {
-    /// Fails where an instrument does not vary beyond what is known, or not apart from the others.
+    /// Fails if an instrument does not vary beyond what is known, or not independently of the others.
     fn of(
         mut service: Vec<f64>,
         mut beside: Vec<Vec<f64>>,
@@ -229,7 +229,7 @@ impl Fit {
             return Err(Unknown::Few);
         }
         let unforeseen = self.unforeseen(kind).ok_or(Unknown::Same)?;
-        // Variances and covariance of the two sums whose quotient the share is.
+        // Variances and covariance of the two sums whose quotient is the share.
         let (mut service, mut both, mut beside, mut squares) = (0.0, 0.0, 0.0, 0.0);
         let parts = weights.chunks(block).zip(self.left.chunks(block));
         for ((weights, left), unforeseen) in parts.zip(unforeseen.chunks(block)) {
@@ -260,7 +260,7 @@ impl Fit {
         Ok(Lost { share, ci95 })
     }
 
-    /// What of the time beside one kind of company neither the other kinds nor its instrument explain.
+    /// The part of the overlap with one kind of company that neither the other kinds nor its instrument explain.
     fn unforeseen(&self, kind: usize) -> Option<Vec<f64>> {
         let others: Vec<usize> = (0..self.shares.len()).filter(|&other| other != kind).collect();
         let cross: Vec<Vec<f64>> = others
@@ -277,8 +277,8 @@ impl Fit {
     }
 }
 
-/// Frames in a block: two correlation times of what frames in their order add to an estimate (the sum of autocorrelations
-/// ends where Geyer's initial monotone sequence does), and at least the cube root of the frames.
+/// Frames per block: two autocorrelation times of the frames' contributions to an estimate (by Geyer's initial
+/// monotone sequence), and at least the cube root of the number of frames.
 fn block_length(adds: &[f64]) -> usize {
     let n = adds.len();
     let squares = dot(adds, adds);

@@ -27,7 +27,7 @@ pub(super) fn project_off(series: &mut [f64], direction: &[f64]) {
     }
 }
 
-/// Series around their means, each without what those before it have of it; what is nothing but that is left out.
+/// Centred series, each orthogonalised against those before it; a series with nothing left is dropped.
 pub(super) fn orthogonal(all: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut basis: Vec<Vec<f64>> = Vec::new();
     for series in all {
@@ -45,9 +45,9 @@ pub(super) fn orthogonal(all: &[Vec<f64>]) -> Vec<Vec<f64>> {
     basis
 }
 
-/// The inverse by Gauss and Jordan, with pivots; `None` where a row is all but made of the others.
+/// The inverse by Gauss-Jordan elimination with pivoting; `None` if the matrix is nearly singular.
 pub(super) fn inverted(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
-    /// Of the largest value of its column, what must be left of a pivot.
+    /// Smallest pivot, relative to the largest value of its column.
     const LEAST: f64 = 1e-6;
     let k = matrix.len();
     let mut left = matrix.to_vec();

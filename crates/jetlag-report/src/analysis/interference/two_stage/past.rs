@@ -2,10 +2,10 @@
 
 use super::linear::{centre, dot};
 
-/// Frames over whose mean the recent past is told.
+/// Frames whose mean stands for the recent past.
 const RECENT: usize = 20;
 
-/// For each value but the first the one before it, and the mean of the last ones before it.
+/// For each value but the first: the previous one, and the mean of the last few before it.
 pub(super) fn past(series: &[f64]) -> [Vec<f64>; 2] {
     let n = series.len().saturating_sub(1);
     let mut sum = 0.0;
@@ -20,7 +20,7 @@ pub(super) fn past(series: &[f64]) -> [Vec<f64>; 2] {
     [series[..n].to_vec(), recent]
 }
 
-/// What of each value but the first its past does not foretell.
+/// The residuals of each value but the first after regression on its past.
 pub(super) fn beyond(series: &[f64], by: [f64; 2]) -> Vec<f64> {
     let [before, recent] = past(series);
     let told = before
@@ -34,7 +34,7 @@ pub(super) fn beyond(series: &[f64], by: [f64; 2]) -> Vec<f64> {
         .collect()
 }
 
-/// The slopes of values on their past, by least squares; none where the past does not vary.
+/// The slopes of values on their past, by least squares; none if the past does not vary.
 pub(super) fn foretell(values: &[f64], past: &[Vec<f64>; 2]) -> [f64; 2] {
     let [mut a, mut b] = past.clone();
     let mut y = values.to_vec();
