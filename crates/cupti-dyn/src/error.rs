@@ -42,6 +42,15 @@ pub enum Error {
         symbol: &'static str,
     },
 
+    /// A library that does not even tell its version.
+    #[error("{} cannot be used: cuptiGetVersion answers {status}{}", path.display(), next(*status))]
+    Unusable {
+        /// The library's file.
+        path: PathBuf,
+        /// Its answer.
+        status: Status,
+    },
+
     /// A library of another CUDA major than the program's.
     #[error("{} is of CUDA {found}, and CUDA {wanted} is wanted, as the {why} has it; install CUPTI of CUDA {wanted}", path.display())]
     OtherMajor {

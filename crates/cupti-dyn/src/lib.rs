@@ -58,6 +58,11 @@ pub use sys::{Kind, Status};
 pub use tag::Tag;
 pub use version::Version;
 
+/// Runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -146,7 +146,7 @@ impl Library {
                 other: path,
             });
         }
-        let version = version(&functions, driver)?;
+        let version = version(&functions, &path, driver)?;
         if let Some((wanted, why)) = other(version.major) {
             return Err(Error::OtherMajor {
                 path,
@@ -304,14 +304,13 @@ fn is_another(loaded: &Path, file: &Path) -> bool {
     is_path && file.canonicalize().is_ok_and(|file| file != *loaded)
 }
 
-fn version(functions: &Functions, _: Driver) -> Result<Version> {
+fn version(functions: &Functions, path: &Path, _: Driver) -> Result<Version> {
     let mut number = 0;
     // SAFETY: it takes a number to write to, in every release; the driver is loaded, without which 13.2's crashes.
     let status = Status(unsafe { (functions.get_version)(&mut number) });
     if !status.is_success() {
-        return Err(Error::Call {
-            call: "cuptiGetVersion",
-            version: Version::new(number, None),
+        return Err(Error::Unusable {
+            path: path.to_owned(),
             status,
         });
     }

@@ -92,8 +92,7 @@ fn from_13_2_on_the_library_answers_beside_a_driver_of_its_liking_or_refuses_in_
             Err(error) => {
                 let refused = matches!(
                     &error,
-                    Error::Call {
-                        call: "cuptiGetVersion",
+                    Error::Unusable {
                         status: Status::UNKNOWN,
                         ..
                     }

@@ -174,9 +174,7 @@ impl Control {
         // SAFETY: the double's initialisers do nothing but make static objects.
         let library = unsafe { Library::new(&double.library) };
         let library = library.unwrap_or_else(|error| panic!("{}: {error}", double.library.display()));
-        Self {
-            library: library.into(),
-        }
+        Self { library }
     }
 
     fn function<T: Copy>(&self, name: &str) -> T {
