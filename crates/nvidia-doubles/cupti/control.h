@@ -4,7 +4,7 @@
 // What it stands for: one subscriber; a buffer that is asked for when there is something to write, handed back when it is full
 // or flushed; records as long as this release has them; external numbers before the record of a call; dropped records that are
 // counted since they were asked for last. Records come from the driver's double, if it is the process's libcuda and a kind is
-// switched on, and from cupti_double_emit.
+// switched on (driver.cpp), and from cupti_double_emit.
 //
 // What it leaves out: callbacks of calls, events and metrics, the calls with _v2 but cuptiSubscribe_v2 (whose place only the
 // name of a holder is), user-defined records.
@@ -31,14 +31,14 @@ struct Activity
     uint32_t stream;
     uint32_t function;    // of a call; of a marker its flags
     uint32_t what;        // kind of copy, of wait, of overhead, of object
-    uint32_t source;      // memory of a copy; a marker's number
+    uint32_t source;      // memory of a copy; a marker's or an event's number
     uint32_t destination;
     uint32_t graph;
     uint32_t grid[3];
     uint32_t block[3];
     uint64_t start;       // a marker's and a reading's moment
     uint64_t end;
-    uint64_t bytes;       // payload of a range, a caller's number
+    uint64_t bytes;       // of a copy or a fill, of shared memory; payload of a range, a caller's number
     uint64_t graph_node;
     char const* name;     // copied
     char const* domain;   // copied

@@ -1,16 +1,13 @@
 // CUPTI's functions over one state, and the double's own. See control.h.
-#include "records.h"
+#include "state.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <dlfcn.h>
-#include <map>
-#include <mutex>
-#include <set>
-#include <string>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,39 +23,6 @@ constexpr uint32_t kVERSION = 14;
 #else
 constexpr uint32_t kVERSION = CUPTI_API_VERSION;
 #endif
-
-struct State
-{
-    std::mutex lock;
-    bool subscribed = false;
-    CUpti_CallbackFunc callback = nullptr;
-    void* user = nullptr;
-    std::set<uint32_t> resource_callbacks;
-    CUpti_BuffersCallbackRequestFunc requested = nullptr;
-    CUpti_BuffersCallbackCompleteFunc completed = nullptr;
-    uint64_t (*timestamp)() = nullptr;
-    std::set<uint32_t> enabled;
-    std::set<std::string> names; // live as long as the process, as a module's do
-    std::set<std::string> faults;
-    std::string faults_told;
-    std::map<std::string, uint64_t> orders;
-    std::map<uint32_t, CUptiResult> refused;
-    std::map<uint32_t, std::size_t> lengths; // that were told
-    std::map<std::string, uint64_t> known;   // what is asked
-    uint8_t* buffer = nullptr;
-    std::size_t size = 0;
-    std::size_t used = 0;
-    std::size_t dropped = 0;
-};
-
-/// Never destroyed: threads of the driver's double may run until the process is gone.
-State& state()
-{
-    static State* const it = new State;
-    return *it;
-}
-
-using Lock = std::unique_lock<std::mutex>;
 
 thread_local bool in_callback = false;
 thread_local std::array<std::vector<uint64_t>, 6> pushed; // by CUpti_ExternalCorrelationKind
@@ -155,12 +119,9 @@ bool room(State& s, std::size_t bytes)
         fault("a buffer is not aligned to 8 bytes");
     if (records != 0)
         fault("a buffer is limited to a number of records");
-    for (std::size_t i = 0; s.known["zeroed"] != 0 && i < s.size; ++i)
-        if (s.buffer[i] != 0)
-        {
-            fault("a buffer was promised to be zeroed and is not");
-            break;
-        }
+    bool const is_zeroed = std::all_of(s.buffer, s.buffer + s.size, [](uint8_t byte) { return byte == 0; });
+    if (s.known["zeroed"] != 0 && !is_zeroed)
+        fault("a buffer was promised to be zeroed and is not");
     return s.size >= bytes;
 }
 
@@ -197,6 +158,9 @@ void emitOne(State& s, Activity activity)
 {
     if (s.enabled.count(activity.kind) == 0)
         return;
+    bool const of_a_node = isWork(activity.kind) && activity.graph != 0 && activity.kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+    if (of_a_node && s.enabled.count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) != 0)
+        return;
     if (isWork(activity.kind) && s.orders["zero_stamps"] != 0)
     {
         --s.orders["zero_stamps"];
@@ -225,11 +189,17 @@ CUptiResult enable(uint32_t kind)
 
 } // namespace
 
-CUPTI_DOUBLE void cupti_double_emit(Activity const* activity)
+State& state()
+{
+    static State* const it = new State;
+    return *it;
+}
+
+void happened(Activity const& activity)
 {
     Lock const lock(state().lock);
     State& s = state();
-    if (isCall(activity->kind) && s.enabled.count(activity->kind) != 0)
+    if (isCall(activity.kind) && s.enabled.count(activity.kind) != 0)
         for (uint32_t kind = 0; kind < pushed.size(); ++kind)
             if (!pushed[kind].empty())
             {
@@ -237,13 +207,15 @@ CUPTI_DOUBLE void cupti_double_emit(Activity const* activity)
                 external.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION;
                 external.what = kind;
                 external.bytes = pushed[kind].back();
-                external.correlation = activity->correlation;
+                external.correlation = activity.correlation;
                 emitOne(s, external);
             }
-    emitOne(s, *activity);
+    emitOne(s, activity);
 }
 
-CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original)
+CUPTI_DOUBLE void cupti_double_emit(Activity const* activity) { happened(*activity); }
+
+void nodeMade(uint64_t node, uint64_t original)
 {
     State& s = state();
     uint32_t const id = original == 0 ? CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED : CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
@@ -259,6 +231,8 @@ CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original)
     resource.resourceDescriptor = &graph;
     s.callback(s.user, CUPTI_CB_DOMAIN_RESOURCE, id, reinterpret_cast<void const*>(&resource));
 }
+
+CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original) { nodeMade(node, original); }
 
 CUPTI_DOUBLE void cupti_double_tell(char const* order, uint64_t number)
 {
@@ -329,6 +303,7 @@ CUPTI_REAL cuptiGetTimestamp(uint64_t* timestamp)
 
 CUPTI_REAL cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback, void* user)
 {
+    attach();
     Lock const lock = entered("cuptiSubscribe");
     State& s = state();
     if (s.orders["crash"] != 0)
@@ -437,15 +412,12 @@ CUPTI_REAL cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc ca
 
 CUPTI_REAL cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
 {
+    std::vector<Activity> const dumped = there(kind);
     Lock const lock = entered("cuptiActivityEnableAndDump");
     CUptiResult const answer = enable(kind);
-    Activity there{};
-    there.kind = kind;
-    there.name = "CUDA double";
-    there.what = kind == CUPTI_ACTIVITY_KIND_DEVICE ? 16 : 0;
-    there.context = there.stream = 1;
     if (answer == CUPTI_SUCCESS)
-        emitOne(state(), there);
+        for (Activity const& activity : dumped)
+            emitOne(state(), activity);
     return answer;
 }
 #endif
@@ -574,25 +546,21 @@ CUPTI_REAL cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id)
 
 CUPTI_REAL cuptiGetStreamIdEx(CUcontext, CUstream stream, uint8_t, uint32_t* id)
 {
-    Lock const lock = entered("cuptiGetStreamIdEx");
-    *id = stream == nullptr ? 7 : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(stream));
-    return CUPTI_SUCCESS;
+    *id = streamNumber(stream);
+    return *id == 0 ? CUPTI_ERROR_INVALID_STREAM : CUPTI_SUCCESS;
 }
 
 CUPTI_REAL cuptiGetContextId(CUcontext context, uint32_t* id)
 {
-    Lock const lock = entered("cuptiGetContextId");
-    if (context == nullptr)
-        return CUPTI_ERROR_INVALID_CONTEXT;
-    *id = 1;
-    return CUPTI_SUCCESS;
+    *id = contextNumber(context);
+    return *id == 0 ? CUPTI_ERROR_INVALID_CONTEXT : CUPTI_SUCCESS;
 }
 
 CUPTI_REAL cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, char const** name)
 {
     Lock const lock = entered("cuptiGetCallbackName");
-    if (domain == CUPTI_CB_DOMAIN_DRIVER_API && id == 307)
-        *name = "cuLaunchKernel";
+    if (char const* const known = domain == CUPTI_CB_DOMAIN_DRIVER_API ? driverCall(id) : nullptr)
+        *name = known;
     else if (domain == CUPTI_CB_DOMAIN_RUNTIME_API && id == 211)
         *name = "cudaLaunchKernel_v7000";
     else

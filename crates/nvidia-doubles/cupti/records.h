@@ -59,6 +59,14 @@ using GraphLaunch = CUpti_ActivityGraphTrace;
 using Device = CUpti_ActivityDevice4;
 #endif
 
+#if CUPTI_API_VERSION >= 130500
+using EventRecord = CUpti_ActivityCudaEvent3;
+#elif CUPTI_API_VERSION >= 26
+using EventRecord = CUpti_ActivityCudaEvent2;
+#else
+using EventRecord = CUpti_ActivityCudaEvent;
+#endif
+
 #if CUPTI_API_VERSION >= 130000
 using MarkerData = CUpti_ActivityMarkerData2;
 #else
@@ -97,6 +105,7 @@ inline std::size_t ownLength(uint32_t kind)
     case CUPTI_ACTIVITY_KIND_DEVICE: return sizeof(Device);
     case CUPTI_ACTIVITY_KIND_CONTEXT: return sizeof(Context);
     case CUPTI_ACTIVITY_KIND_STREAM: return sizeof(CUpti_ActivityStream);
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT: return sizeof(EventRecord);
     case CUPTI_ACTIVITY_KIND_NAME: return sizeof(CUpti_ActivityName);
     case CUPTI_ACTIVITY_KIND_ENVIRONMENT: return sizeof(CUpti_ActivityEnvironment);
     default: return 0;
@@ -162,7 +171,7 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.blockY = static_cast<int32_t>(a.block[1]);
             r.blockZ = static_cast<int32_t>(a.block[2]);
             r.registersPerThread = 32;
-            r.staticSharedMemory = static_cast<int32_t>(a.bytes);
+            r.dynamicSharedMemory = static_cast<int32_t>(a.bytes);
             r.graphNodeId = a.graph_node;
             r.name = a.name;
             r.channelID = 7;
@@ -263,6 +272,13 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.streamId = a.stream;
             r.priority = a.what;
             r.correlationId = a.correlation;
+        });
+    case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+        return bytesOf<EventRecord>(a.kind, [&](EventRecord& r) {
+            r.correlationId = a.correlation;
+            r.contextId = a.context;
+            r.streamId = a.stream;
+            r.eventId = a.source;
         });
     case CUPTI_ACTIVITY_KIND_NAME:
         return bytesOf<CUpti_ActivityName>(a.kind, [&](CUpti_ActivityName& r) {

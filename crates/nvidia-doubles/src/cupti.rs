@@ -94,7 +94,13 @@ impl Release {
         let mut hash = DefaultHasher::new();
         hash_folder(&stub_headers(), &["h"], &mut hash).unwrap_or_else(|why| panic!("{why}"));
         let defines = [defines, &[format!("DOUBLE_INCLUDED={}", hash.finish())]].concat();
-        let folder = library_with(soname, &compile::sources("cupti"), &["cupti"], &defines, &headers)?;
+        let folder = library_with(
+            soname,
+            &compile::sources("cupti"),
+            &["cupti", "driver"],
+            &defines,
+            &headers,
+        )?;
         Some(Double {
             library: folder.join(soname),
             folder,

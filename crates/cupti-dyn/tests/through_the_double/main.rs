@@ -3,9 +3,12 @@
 //! CUPTI's state is a process's, so each test runs in a process of its own for each release, beside the driver's double.
 
 mod delivery;
+#[path = "../../examples/driver/mod.rs"]
+mod driver;
 mod graphs;
 mod loading;
 mod misbehaviour;
 mod recording;
 mod refusals;
 mod scene;
+mod whole;
