@@ -9,7 +9,8 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The profiler's device nodes; which of them there are depends on the board and the release.
+/// The profiler's device nodes, by the names that JetPack 6 has; which of them there are depends on the board and the release.
+/// Not seen on JetPack 7: so root, who may open all, is not refused for their absence outside a container.
 const NODES: [&str; 6] = [
     "dev/nvhost-prof-gpu",
     "dev/nvhost-prof-ctx-gpu",
@@ -26,6 +27,8 @@ pub struct Platform {
     pub is_tegra: bool,
     /// The process's effective user is root.
     pub is_root: bool,
+    /// It runs in a container, which has only the device nodes that it was given.
+    pub in_container: bool,
     /// The profiler's device nodes that there are, each with whether it can be read and written.
     pub nodes: Vec<(PathBuf, bool)>,
 }
@@ -44,7 +47,7 @@ pub enum NoRights {
         /// Those.
         closed: Vec<PathBuf>,
     },
-    /// There is no device node of the profiler, as in a container that was not given any.
+    /// There is no device node of the profiler that this user could open, as in a container that was not given any.
     NoNodes,
 }
 
@@ -69,7 +72,8 @@ impl fmt::Display for NoRights {
             }
             Self::NoNodes => write!(
                 f,
-                "there is none of the profiler's device nodes (/{}); pass them on to the container (docker run --device)",
+                "there is none of the profiler's device nodes (/{}); run it as root, and pass them on to a container (docker run \
+                 --device)",
                 NODES.join(", /")
             ),
         }
@@ -103,9 +107,13 @@ impl Platform {
             .map(|node| root.join(node))
             .filter(|path| path.exists());
         let nodes = paths.map(|path| (path.clone(), can_be_opened(&path))).collect();
+        let in_container = [".dockerenv", "run/.containerenv"]
+            .iter()
+            .any(|mark| root.join(mark).exists());
         Self {
             is_tegra,
             is_root,
+            in_container,
             nodes,
         }
     }
@@ -126,6 +134,7 @@ impl Platform {
             .map(|(path, _)| path.clone())
             .collect();
         match (self.nodes.is_empty(), closed.is_empty()) {
+            (true, _) if self.is_root && !self.in_container => None,
             (true, _) => Some(NoRights::NoNodes),
             (false, false) => Some(NoRights::NodesClosed { closed }),
             (false, true) => None,
@@ -153,6 +162,7 @@ mod tests {
         Platform {
             is_tegra: true,
             is_root,
+            in_container: false,
             nodes: nodes
                 .iter()
                 .map(|(path, open)| (PathBuf::from(path), *open))
@@ -176,7 +186,13 @@ mod tests {
 
     #[test]
     fn jetpack_7_takes_the_device_nodes() {
-        assert_eq!(tegra(true, &[]).refusal(13), Some(NoRights::NoNodes));
+        assert_eq!(tegra(false, &[]).refusal(13), Some(NoRights::NoNodes));
+        assert_eq!(tegra(true, &[]).refusal(13), None);
+        let contained = Platform {
+            in_container: true,
+            ..tegra(true, &[])
+        };
+        assert_eq!(contained.refusal(13), Some(NoRights::NoNodes));
         let closed = tegra(false, &[("/dev/a", true), ("/dev/b", false)])
             .refusal(13)
             .expect("refused");

@@ -27,6 +27,9 @@ pub struct Settings {
     pub buffer_bytes: usize,
     /// The most buffers that there may be; when CUPTI needs more, it drops records and says how many.
     pub most_buffers: usize,
+    /// Whether each thread that calls CUDA has a buffer of its own, from 12.3 on: they wait less for each other, and there have to
+    /// be as many buffers. CUPTI 13.5 does so if it is not told.
+    pub per_thread: bool,
     /// Whether kernels say when they were queued and submitted. Before CUDA is initialised.
     pub latency: bool,
     /// The size of the buffers on the device, 3.2 MB if nothing is said. Before CUDA is initialised.
@@ -45,6 +48,7 @@ impl Default for Settings {
             name: "cupti-dyn".into(),
             buffer_bytes: 4 << 20,
             most_buffers: 16,
+            per_thread: false,
             latency: false,
             device_buffer_bytes: None,
             most_device_buffers: None,
@@ -135,6 +139,13 @@ impl Session {
         let status = unsafe { (functions.set_thread_id_type)(ThreadIdType::SYSTEM.0) };
         self.note("thread numbers as Linux has them", status);
         self.set_attribute(Attribute::ZEROED_OUT_ACTIVITY_BUFFER, 1u8);
+        // Before 12.3 there was one buffer for all, and no such setting.
+        if settings.per_thread || self.library.version().number >= FIRST_PER_THREAD {
+            self.set_attribute(
+                Attribute::PER_THREAD_ACTIVITY_BUFFER,
+                u8::from(settings.per_thread),
+            );
+        }
         if let Some(bytes) = settings.device_buffer_bytes {
             self.set_attribute(Attribute::DEVICE_BUFFER_SIZE, bytes);
         }
@@ -512,6 +523,8 @@ pub struct Ended {
     pub failed: Vec<Error>,
 }
 
+/// CUPTI's number in CUDA 12.3.
+const FIRST_PER_THREAD: u32 = 21;
 /// Less would hold hardly a record.
 const LEAST_BUFFER: usize = 1 << 10;
 /// How often the self-test looks for its record, and how long it waits in between.

@@ -67,7 +67,7 @@ CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original);
 ///   nothing 1       nothing is recorded
 ///   step N          CLOCK_REALTIME is set by N nanoseconds
 CUPTI_DOUBLE void cupti_double_tell(char const* order, uint64_t number);
-/// What it knows: subscribed, registered, thread_id_type, latency, zeroed, device_buffer_size, enabled:K, pushed (on this
+/// What it knows: subscribed, registered, thread_id_type, latency, zeroed, per_thread, device_buffer_size, enabled:K, pushed (on this
 /// thread), requested, handed_back, empty (buffers that it asked for and did not get).
 CUPTI_DOUBLE uint64_t cupti_double_ask(char const* what);
 /// Mistakes of who uses it, each once, with "; " between; empty if there were none.

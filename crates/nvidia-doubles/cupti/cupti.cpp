@@ -382,6 +382,15 @@ CUPTI_REAL cuptiActivitySetAttribute(CUpti_ActivityAttribute attribute, std::siz
             return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
         s.known["zeroed"] = *static_cast<uint8_t*>(value);
         return CUPTI_SUCCESS;
+#if CUPTI_API_VERSION >= 21
+    case CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER:
+        if (*size != sizeof(uint8_t))
+            return CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
+        if (!s.enabled.empty())
+            fault("buffers by thread were asked for after a kind was switched on");
+        s.known["per_thread"] = *static_cast<uint8_t*>(value);
+        return CUPTI_SUCCESS;
+#endif
     case CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_SIZE:
     case CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_POOL_LIMIT:
         if (*size != sizeof(std::size_t))

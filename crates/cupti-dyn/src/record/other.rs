@@ -255,7 +255,7 @@ records! {
         context: u32 = "contextId" @ 4;
         /// When.
         timestamp: u64 = "timestamp" @ 8;
-        /// What happened, by CUPTI's number.
+        /// 1: the change began, 2: it ended.
         operation: u32 = "operationType" @ 16;
     }
 }

@@ -288,11 +288,13 @@ fn latency_and_the_sizes_of_device_buffers_are_set_where_asked_for() {
         |scene| {
             let settings = Settings {
                 latency: true,
+                per_thread: scene.is_from(12, 3),
                 device_buffer_bytes: Some(8 << 20),
                 most_device_buffers: Some(20),
                 ..Settings::default()
             };
             let session = Session::open(scene.library, &settings).expect("a trace");
+            assert_eq!(scene.control.ask("per_thread"), u64::from(scene.is_from(12, 3)));
             assert_eq!(scene.control.ask("latency"), 1);
             assert_eq!(scene.control.ask("device_buffer_size"), 8 << 20);
             assert_eq!(

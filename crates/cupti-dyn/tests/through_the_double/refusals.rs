@@ -63,6 +63,7 @@ fn on_a_jetson_without_rights_cupti_is_not_entered() {
             let jetson = Platform {
                 is_tegra: true,
                 is_root: false,
+                in_container: false,
                 nodes: vec![(PathBuf::from("/dev/nvgpu/igpu0/prof"), false)],
             };
             let error = open(scene, &jetson).expect_err("refused");
