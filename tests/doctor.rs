@@ -333,4 +333,6 @@ fn a_cupti_newer_than_the_driver_is_a_gap_and_none_is_a_note() {
     assert!(line["fix"].is_string());
     let line = cupti_line(12080, Path::new("/nowhere")).unwrap();
     assert_eq!(line["status"], "gap", "it was named, and is not there: {line}");
+    let meaning = line["meaning"].as_str().unwrap();
+    assert_eq!(meaning, "/nowhere (from JETLAG_CUPTI) holds no CUPTI");
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cupti_dyn::{Driver, Error, Library, Search, Session, Settings};
+use cupti_dyn::{Driver, Error, Library, NotFound, Search, Session, Settings};
 
 /// Names a file or a folder.
 const VARIABLE: &str = "JETLAG_CUPTI";
@@ -22,11 +22,11 @@ pub enum Refused {
     #[error("{0}")]
     NoDriver(Error),
     /// None in any of the places looked at.
+    #[error(transparent)]
+    NotFound(NotFound),
+    /// One that cannot be used, in a sentence.
     #[error("{0}")]
-    NotFound(Error),
-    /// One that cannot be used.
-    #[error("{0}")]
-    Unusable(Error),
+    Unusable(String),
 }
 
 /// Looks for the library, and loads it.
@@ -43,10 +43,11 @@ pub fn find() -> Result<Found, Refused> {
     };
     match Library::find(&search, driver) {
         Ok(library) => Ok(Found { library, driver }),
-        Err(Error::NotFound(places)) if places.refused().is_empty() && search.explicit.is_none() => {
-            Err(Refused::NotFound(Error::NotFound(places)))
-        }
-        Err(error) => Err(Refused::Unusable(error)),
+        Err(Error::NotFound(places)) => Err(match places.refusal() {
+            Some(refusal) => Refused::Unusable(refusal),
+            None => Refused::NotFound(places),
+        }),
+        Err(error) => Err(Refused::Unusable(error.to_string())),
     }
 }
 

@@ -122,15 +122,15 @@ fn cupti_check() -> Check {
             return check(Status::Note, None, places, "not found".to_owned(), Some(install));
         }
         Err(Refused::Unusable(why)) => {
-            return check(Status::Gap, None, "the loader", why.to_string(), Some(install));
+            return check(Status::Gap, None, "the loader", why, Some(install));
         }
     };
     let path = library.path().display().to_string();
     let found = Some(library.version());
     if let Err(why) = library.may_trace() {
         let meaning = format!("{path}, driver of CUDA {}: {why}", library.driver());
-        let fix = "Run jetlag as root where that is what it lacks, or without the other tool.";
-        return check(Status::Note, found, &path, meaning, Some(fix));
+        // The sentence ends in what to do.
+        return check(Status::Note, found, &path, meaning, None);
     }
     let nvtx = library
         .nvtx_refusal()

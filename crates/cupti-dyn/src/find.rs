@@ -63,6 +63,7 @@ pub struct NotFound {
     major: u32,
     places: Vec<Attempt>,
     refused: Vec<String>,
+    explicit: Option<(String, PathBuf)>,
     hint: Option<String>,
 }
 
@@ -97,6 +98,18 @@ impl fmt::Display for NotFound {
 }
 
 impl NotFound {
+    /// In one sentence: what was there and could not be used, or that an explicitly named place holds nothing. None where
+    /// nothing was named and nothing found.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        let named =
+            |(who, path): &(String, PathBuf)| format!("{} (from {who}) holds no CUPTI", path.display());
+        self.refused
+            .first()
+            .cloned()
+            .or_else(|| self.explicit.as_ref().map(named))
+    }
+
     /// The libraries that were there, each with why it could not be used.
     #[must_use]
     pub fn refused(&self) -> &[String] {
@@ -111,6 +124,7 @@ pub(crate) struct Candidates {
     pub(crate) found: Vec<PathBuf>,
     places: Vec<Attempt>,
     major: u32,
+    explicit: Option<(String, PathBuf)>,
     hint: Option<String>,
 }
 
@@ -121,6 +135,7 @@ impl Candidates {
             major: self.major,
             places: self.places,
             refused,
+            explicit: self.explicit,
             hint: self.hint,
         }
     }
@@ -131,6 +146,9 @@ impl Search {
     pub(crate) fn candidates(&self, major: u32) -> Candidates {
         let mut files = Files {
             major,
+            // Who names a place means what is there; whether the driver is new enough for it is seen when it is opened.
+            takes_others: self.explicit.is_some(),
+            others: Vec::new(),
             found: Vec::new(),
             places: Vec::new(),
         };
@@ -138,10 +156,14 @@ impl Search {
             Some((who, path)) => look_at_explicit(who, path, &mut files),
             None => self.look_everywhere(&mut files),
         }
+        if files.takes_others {
+            files.found.append(&mut files.others);
+        }
         Candidates {
             found: files.found,
             places: files.places,
             major,
+            explicit: self.explicit.clone(),
             hint: self.hint.clone(),
         }
     }
@@ -263,7 +285,11 @@ fn look_at_explicit(who: &str, path: &Path, files: &mut Files) {
 
 /// Files that were found, and where they were looked for.
 struct Files {
+    /// Those whose names tell another major.
+    others: Vec<PathBuf>,
     major: u32,
+    /// Whether those of other majors are taken, too, after those of this one.
+    takes_others: bool,
     found: Vec<PathBuf>,
     places: Vec<Attempt>,
 }
@@ -308,7 +334,10 @@ impl Files {
                 .to_string_lossy()
                 .into_owned();
             match major_of_name(&file) {
-                Some(major) if major != self.major => told.push(format!("{name} (of CUDA {major})")),
+                Some(major) if major != self.major => {
+                    told.push(format!("{name} (of CUDA {major})"));
+                    self.others.push(file);
+                }
                 _ => {
                     told.push(name);
                     self.found.push(file);
@@ -323,6 +352,22 @@ impl Files {
         }
     }
 
+    /// Where wheels have their library below a folder of packages; those of this major first.
+    fn wheels(&self) -> Vec<String> {
+        let of_major = |major: u32| match major {
+            ..13 => "nvidia/cuda_cupti/lib".to_owned(),
+            major => format!("nvidia/cu{major}/lib"),
+        };
+        let mut names = vec![of_major(self.major)];
+        for major in [13, 12] {
+            let name = of_major(major);
+            if self.takes_others && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// Looks into the folders of CUPTI's wheels under a Python environment's prefix.
     fn look_into_wheels(&mut self, prefix: &Path) {
         let entries = fs::read_dir(prefix.join("lib")).into_iter().flatten();
@@ -334,22 +379,19 @@ impl Files {
                 .is_some_and(|name| name.to_string_lossy().starts_with("python3"))
         });
         pythons.sort();
-        let wheel = match self.major {
-            ..13 => "nvidia/cuda_cupti/lib".to_owned(),
-            major => format!("nvidia/cu{major}/lib"),
-        };
         let packages = pythons
             .iter()
             .rev()
             .flat_map(|python| ["site-packages", "dist-packages"].map(|name| python.join(name)));
+        let names = self.wheels();
         let wheels: Vec<PathBuf> = packages
-            .map(|packages| packages.join(&wheel))
+            .flat_map(|packages| names.iter().map(move |name| packages.join(name)))
             .filter(|folder| folder.is_dir())
             .collect();
         if wheels.is_empty() {
             self.places.push(Attempt {
                 name: format!("{}/lib/python3*/site-packages", prefix.display()),
-                outcome: format!("no {wheel}"),
+                outcome: format!("no {}", names.join(", ")),
             });
         }
         for wheel in &wheels {
@@ -460,6 +502,22 @@ mod tests {
         let text = search.candidates(13).none_usable(Vec::new()).to_string();
         assert!(text.contains("nowhere (from --cupti): no such folder"), "{text}");
         assert!(text.ends_with("name one with --cupti"), "{text}");
+    }
+
+    #[test]
+    fn a_folder_that_is_named_may_hold_another_major_and_says_in_one_sentence_that_it_holds_none() {
+        let root = tree(&[
+            "mine/lib/python3.12/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12",
+            "mine/lib/libcupti.so.11.8",
+        ]);
+        let mut search = search(root.path());
+        search.explicit = Some(("--cupti".into(), root.path().join("mine")));
+        let wheel = "mine/lib/python3.12/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12";
+        assert_eq!(found(&search, 13), ["mine/lib/libcupti.so.11.8", wheel]);
+        assert_eq!(found(&search, 12), [wheel, "mine/lib/libcupti.so.11.8"]);
+        search.explicit = Some(("--cupti".into(), PathBuf::from("/nowhere")));
+        let refusal = search.candidates(13).none_usable(Vec::new()).refusal();
+        assert_eq!(refusal.as_deref(), Some("/nowhere (from --cupti) holds no CUPTI"));
     }
 
     #[test]
