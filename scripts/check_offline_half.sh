@@ -15,7 +15,7 @@ for crate in jetlag-report jetlag-range; do
     *) features=() reader='' ;;
   esac
   found=$(cargo tree -p "$crate" -e normal "${features[@]}" --prefix none |
-    grep -E '^(cudarc|nvml-wrapper|libloading|ort|rten|ratatui|clap|sysinfo|ron2|tensorrt-dyn'"$reader"') ' || true)
+    grep -E '^(cudarc|nvml-wrapper|libloading|ort|rten|ratatui|clap|sysinfo|ron2|tensorrt-dyn|cupti-dyn'"$reader"') ' || true)
   if [ -n "$found" ]; then
     echo "check_offline_half: $crate depends on what is not for it:" >&2
     echo "$found" >&2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs an aarch64 jetlag here, under qemu's user emulation: version, doctor, the demo on the cpu backend (its run file
 # read by the jetlag of this machine, if there is one), a tegrastats log; deploying it over ssh; then the tests of
-# tegrastats-parser and tensorrt-dyn, built for aarch64 (of the latter those without a C++ double).
+# tegrastats-parser, tensorrt-dyn and cupti-dyn, built for aarch64 (of the latter two those without a C++ double).
 # Emulation says that the code is right, and nothing about time.
 #
 #   scripts/cross_check.sh [--jetlag BINARY] [--without-deploy] [--without-tests]
@@ -84,9 +84,10 @@ else
 fi
 
 $tests || exit 0
-step "the tests of tegrastats-parser and tensorrt-dyn"
+step "the tests of tegrastats-parser, tensorrt-dyn and cupti-dyn"
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L $libraries"
 scripts/cross.sh -- test --profile ci -p tegrastats-parser --locked --lib --tests
 # Not those over the C++ double, which would have to be compiled for aarch64, nor those over NVIDIA's libraries in .venvs,
 # which are for x86-64.
 scripts/cross.sh -- test --profile ci -p tensorrt-dyn --locked --lib --test tables
+scripts/cross.sh -- test --profile ci -p cupti-dyn --locked --lib --test tables --test walker

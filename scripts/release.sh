@@ -43,7 +43,7 @@ cargo run --quiet --release --locked --example documents -- target/documents
 
 # The budgets are the board's. What is shipped has the default features and `nvtx`, and is built last, in the place of these.
 step "sizes of the other sets of features"
-scripts/check_binary.sh --arch arm64 --most 10 "$(scripts/cross.sh --no-default-features --features gpu)"
+scripts/check_binary.sh --arch arm64 --most 10 "$(scripts/cross.sh --no-default-features --features trace)"
 scripts/check_binary.sh --arch arm64 --most 20 "$(scripts/cross.sh --features full,nvtx)"
 
 for arch in arm64 amd64; do

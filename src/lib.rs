@@ -19,6 +19,8 @@
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main` and `commands` print.
 
+#[cfg(feature = "trace")]
+pub mod activity;
 pub mod backend;
 pub mod built;
 pub mod cli;

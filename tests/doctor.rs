@@ -4,7 +4,7 @@ use crate::common::boards;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use nvidia_doubles::nvml;
+use nvidia_doubles::{cuda, cupti, nvml};
 use serde_json::Value;
 
 fn doctor(root: &Path, nvml: Option<&Path>) -> (Output, Value) {
@@ -275,4 +275,64 @@ fn unknown_boards_and_releases_are_no_crash_and_say_what_is_not_known() {
         "a number means nothing without its module"
     );
     assert!(meaning(&json, "Power rails").contains("is not known"));
+}
+
+/// What it says of CUPTI on this machine, beside the driver's double, where `JETLAG_CUPTI` names this.
+#[cfg(feature = "trace")]
+fn cupti_line(driver: i32, named: &Path) -> Option<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+    command
+        .args(["doctor", "--format", "json"])
+        .env("JETLAG_CUPTI", named);
+    // Nothing else that is installed here is part of the answer.
+    command
+        .env("JETLAG_TENSORRT", "/nowhere")
+        .env("JETLAG_ONNXRUNTIME", "/nowhere");
+    cuda::Control::default().driver(driver).apply(&mut command)?;
+    let json: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+    Some(check(&json, "CUPTI").clone())
+}
+
+#[cfg(feature = "trace")]
+#[test]
+fn cupti_is_told_with_its_release_and_whether_it_may_trace() {
+    for (name, driver, release) in [
+        ("12.4", 12080, "CUPTI of CUDA 12.4 (version 22)"),
+        ("13.0", 13000, "CUPTI of CUDA 13.0.1"),
+    ] {
+        let Some(double) = cupti::release(name).and_then(|release| release.double()) else {
+            return;
+        };
+        let Some(line) = cupti_line(driver, &double.folder) else {
+            return;
+        };
+        assert_eq!(line["status"], "good", "{line}");
+        assert_eq!(line["found"], release);
+        assert!(
+            line["meaning"].as_str().unwrap().ends_with(": may trace"),
+            "{line}"
+        );
+    }
+}
+
+#[cfg(feature = "trace")]
+#[test]
+fn a_cupti_newer_than_the_driver_is_a_gap_and_none_is_a_note() {
+    let Some(double) = cupti::release("13.0").and_then(|release| release.double()) else {
+        return;
+    };
+    let Some(line) = cupti_line(12080, &double.library) else {
+        return;
+    };
+    assert_eq!(line["status"], "gap");
+    let meaning = line["meaning"].as_str().unwrap();
+    assert!(
+        meaning.contains("is of CUDA 13, and CUDA 12 is wanted, as the driver has it"),
+        "{line}"
+    );
+    assert!(line["fix"].is_string());
+    let line = cupti_line(12080, Path::new("/nowhere")).unwrap();
+    assert_eq!(line["status"], "gap", "it was named, and is not there: {line}");
+    let meaning = line["meaning"].as_str().unwrap();
+    assert_eq!(meaning, "/nowhere (from JETLAG_CUPTI) holds no CUPTI");
 }

@@ -70,6 +70,7 @@ fn version_and_doctor_tell_the_features() {
         ("nvtx", cfg!(feature = "nvtx")),
         ("onnxruntime", cfg!(feature = "onnxruntime")),
         ("parquet", cfg!(feature = "parquet")),
+        ("trace", cfg!(feature = "trace")),
     ] {
         assert_eq!(has_word(&version, feature), is_built, "{version}");
         assert_eq!(has_word(line, feature), is_built, "{doctor}");

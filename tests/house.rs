@@ -11,8 +11,9 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "src",
+    "crates/cupti-dyn/src",
     "crates/jetlag-board/src",
     "crates/jetlag-range/src",
     "crates/jetlag-record/src",

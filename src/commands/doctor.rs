@@ -1,7 +1,7 @@
 //! `jetlag doctor`: what was found on this machine, what that means, and how to mend what is missing.
 //!
-//! Looks at files, and loads TensorRT, ONNX Runtime (where jetlag was built with it) and NVIDIA's management library to
-//! ask them what they are and answer; starts nothing, changes nothing, and needs no rights. The exit code is 1 where
+//! Looks at files, and loads TensorRT, ONNX Runtime and CUPTI (where jetlag was built with them) and NVIDIA's management
+//! library to ask them what they are and answer; starts nothing, changes nothing, and needs no rights. The exit code is 1 where
 //! something is missing that limits what can be measured.
 
 use std::path::Path;
@@ -28,6 +28,10 @@ pub fn run(given: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     #[cfg(feature = "onnxruntime")]
     if roots.is_this_machine() {
         checks.push(onnxruntime_check());
+    }
+    #[cfg(feature = "trace")]
+    if roots.is_this_machine() {
+        checks.push(cupti_check());
     }
     checks.extend(telemetry::examine(&roots));
     let mut out = Vec::new();
@@ -93,4 +97,44 @@ fn onnxruntime_check() -> Check {
             ),
         },
     }
+}
+
+/// CUPTI as it answers itself: release and path, and whether it may trace here.
+#[cfg(feature = "trace")]
+fn cupti_check() -> Check {
+    use crate::activity::{Refused, find};
+
+    let check = |status, found, from: &str, meaning: String, fix| Check {
+        subject: "CUPTI",
+        status,
+        found,
+        from: from.to_owned(),
+        meaning,
+        fix,
+    };
+    let install = "Install the CUPTI of the driver's CUDA (cuda-cupti, or nvidia-cuda-cupti with pip), or set JETLAG_CUPTI to a file or folder.";
+    let library = match find() {
+        Ok(library) => library,
+        // Only runs that are traced need it.
+        Err(Refused::NoDriver(why)) => return check(Status::Note, None, "the loader", why.to_string(), None),
+        Err(Refused::NotFound(_)) => {
+            let places = "the loader, toolkits in /usr/local, Python environments";
+            return check(Status::Note, None, places, "not found".to_owned(), Some(install));
+        }
+        Err(Refused::Unusable(why)) => {
+            return check(Status::Gap, None, "the loader", why, Some(install));
+        }
+    };
+    let path = library.path().display().to_string();
+    let found = Some(library.version());
+    if let Err(why) = library.may_trace() {
+        let meaning = format!("{path}, driver of CUDA {}: {why}", library.driver());
+        // The sentence ends in what to do.
+        return check(Status::Note, found, &path, meaning, None);
+    }
+    let nvtx = library
+        .nvtx_refusal()
+        .map_or_else(String::new, |why| format!("; {why}"));
+    let meaning = format!("{path}, driver of CUDA {}: may trace{nvtx}", library.driver());
+    check(Status::Good, found, &path, meaning, None)
 }

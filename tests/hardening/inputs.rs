@@ -11,7 +11,7 @@ use jetlag::source::{Frame, Image, Source, points};
 type Read = fn(&[u8]);
 
 /// By name: what reads them.
-pub(crate) const INPUTS: [(&str, Read); 14] = [
+pub(crate) const INPUTS: [(&str, Read); 15] = [
     ("run_file", run_file),
     ("messages", messages),
     ("scenario", scenario),
@@ -26,6 +26,7 @@ pub(crate) const INPUTS: [(&str, Read); 14] = [
     ("board", board),
     ("deploy", deploy),
     ("wire", processes),
+    ("activity", activity),
 ];
 
 /// A folder for those that are read from files.
@@ -200,4 +201,37 @@ fn deploy(bytes: &[u8]) {
 fn processes(bytes: &[u8]) {
     let mut inbox = wire::Inbox::new(bytes);
     while let Ok(Some(_)) = inbox.receive() {}
+}
+
+/// A buffer of CUPTI's records. The first byte says what the library that wrote it states of their lengths.
+fn activity(bytes: &[u8]) {
+    use cupti_dyn::record::{Counts, read_buffer};
+    use cupti_dyn::text::{MOST_BYTES, Names, NoTexts};
+    let Some((release, buffer)) = bytes.split_first() else {
+        return;
+    };
+    let length = |kind: cupti_dyn::Kind| {
+        let row = kind.row().filter(|row| row.newest > 0);
+        match release % 4 {
+            0 => row.map(|row| row.oldest),
+            1 => row.map(|row| row.newest),
+            2 => Some(row.map_or(48, |row| row.newest + 16)),
+            // Shorter than any, of no length at all, or longer than the buffer.
+            _ => usize::try_from(kind.0)
+                .ok()
+                .map(|kind| kind.wrapping_mul(usize::from(*release))),
+        }
+    };
+    let mut counts = Counts::default();
+    let mut records = 0;
+    read_buffer(buffer, length, &mut NoTexts, &mut counts, &mut |record| {
+        records += 1;
+        let _ = (record.kind(), record.has_lost_stamps(), format!("{record:?}"));
+    });
+    assert_eq!(records, counts.records);
+    assert!(counts.left_bytes <= buffer.len() as u64);
+    // And as the name of a kernel, whole and cut.
+    let mut names = Names::default();
+    names.of_bytes(buffer, false);
+    names.of_bytes(&buffer[..buffer.len().min(MOST_BYTES)], true);
 }

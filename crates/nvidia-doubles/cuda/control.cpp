@@ -171,7 +171,8 @@ World& world()
     return *the;
 }
 
-Call::Call(char const* function, bool needs_init) : lock(world().lock), answer(CUDA_SUCCESS)
+Call::Call(char const* function, bool needs_init)
+    : told{function, beginCall(), 0, 0, 0, observer() == nullptr ? 0 : nanos(now()), 0}, lock(world().lock), answer(CUDA_SUCCESS)
 {
     World& w = world();
     uint64_t const count = ++w.calls[function];
@@ -184,5 +185,7 @@ Call::Call(char const* function, bool needs_init) : lock(world().lock), answer(C
     if (needs_init)
         answer = !w.initialised ? CUDA_ERROR_NOT_INITIALIZED : w.fault;
 }
+
+Call::~Call() { endCall(told); }
 
 } // namespace cuda_double

@@ -15,6 +15,8 @@
 // direction, one copy at a time, in the order in which the copies become ready. Device-to-device copies and fills take
 // the host's time.
 //
+// Who traces it is told of calls, work, graphs and streams: observe.h.
+//
 // What it leaves out: textures, arrays, IPC, peer access, graphs built by hand; a replayed graph runs its operations one
 // after another. Functions that are not there are not exported.
 //

@@ -149,6 +149,7 @@ CUresult createContext(CUcontext* into, unsigned flags, CUdevice device)
     context->alive = true;
     context->flags = flags;
     world().contexts.insert(context);
+    tellMade(*context, nullptr);
     stack.push_back(context);
     *into = reinterpret_cast<CUcontext>(context);
     return CUDA_SUCCESS;
@@ -344,6 +345,8 @@ CUDA_API CUresult cuDevicePrimaryCtxRetain(CUcontext* into, CUdevice device)
         return CUDA_ERROR_INVALID_DEVICE;
     Context& primary = *world().primaries[static_cast<std::size_t>(device)];
     ++primary.primary_uses;
+    if (!primary.alive)
+        tellMade(primary, nullptr);
     primary.alive = true;
     *into = reinterpret_cast<CUcontext>(&primary);
     return CUDA_SUCCESS;

@@ -76,7 +76,14 @@ CUresult instantiate(CUgraphExec* into, CUgraph handle)
     if (found == world().graphs.end())
         return CUDA_ERROR_INVALID_HANDLE;
     auto const executable = std::make_shared<Executable>();
+    executable->number = static_cast<uint32_t>(++world().numbers);
     executable->nodes = found->second->nodes;
+    for (Node& node : executable->nodes)
+    {
+        uint64_t const original = node.number;
+        node.number = ++world().numbers;
+        tellNode(node.number, original);
+    }
     world().executables[executable.get()] = executable;
     *into = reinterpret_cast<CUgraphExec>(executable.get());
     return CUDA_SUCCESS;
@@ -90,6 +97,8 @@ CUresult captureNode(Stream& stream, Node node)
     if (capture.invalidated)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     node.after = stream.capture_after;
+    node.number = ++world().numbers;
+    tellNode(node.number, 0);
     capture.graph->nodes.push_back(std::move(node));
     stream.capture_after = {static_cast<int>(capture.graph->nodes.size()) - 1};
     return CUDA_SUCCESS;
@@ -100,7 +109,7 @@ CUresult recordCaptured(Stream& stream, std::shared_ptr<Event> const& event, boo
     if (stream.capture->invalidated)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (external)
-        return captureNode(stream, {nullptr, event, nullptr, {}});
+        return captureNode(stream, {nullptr, event, nullptr, {}, 0});
     event->capture = stream.capture;
     event->capture_after = stream.capture_after;
     return CUDA_SUCCESS;
@@ -111,7 +120,7 @@ CUresult waitCaptured(std::shared_ptr<Stream> const& stream, std::shared_ptr<Eve
     if (stream->capture != nullptr && stream->capture->invalidated)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (external && stream->capture != nullptr)
-        return captureNode(*stream, {nullptr, nullptr, event, {}});
+        return captureNode(*stream, {nullptr, nullptr, event, {}, 0});
     bool const under_way = event->capture != nullptr && world().captures.count(event->capture) == 1;
     if (!under_way)
     {
@@ -299,10 +308,13 @@ CUDA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on)
         if (node.waits != nullptr && node.waits->ticket != nullptr)
             waits.push_back(node.waits->ticket);
     }
-    auto const replay = [executable, records](Place const& place, Time start) {
+    Replay const launch{executable->number, currentCall(), static_cast<uint32_t>(stream->id), 0};
+    auto const replay = [executable, records, launch](Place const& place, Time start) {
         Time reached = start;
         for (std::size_t i = 0; i < records.size(); ++i)
         {
+            replaying() = launch;
+            replaying().node = executable->nodes[i].number;
             if (executable->nodes[i].action)
                 reached = executable->nodes[i].action(place, reached);
             if (records[i] == nullptr)
@@ -312,9 +324,13 @@ CUDA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on)
             records[i]->done = true;
             world().progress.notify_all();
         }
+        replaying() = {};
         return reached;
     };
-    return enqueue(stream, replay, &executable->last, std::move(waits));
+    ObservedWork whole{};
+    whole.kind = kOBSERVED_GRAPH;
+    whole.graph = executable->number;
+    return enqueue(stream, observed(*stream, whole, replay), &executable->last, std::move(waits));
 }
 
 CUDA_API CUresult cuGraphExecDestroy(CUgraphExec handle)

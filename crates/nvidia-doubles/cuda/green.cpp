@@ -136,6 +136,7 @@ CUDA_API CUresult cuGreenCtxCreate(CUgreenCtx* into, CUdevResourceDesc descripti
     context->alive = true;
     context->green = true;
     world().contexts.insert(context);
+    tellMade(*context, nullptr);
     *into = reinterpret_cast<CUgreenCtx>(context);
     return CUDA_SUCCESS;
 }

@@ -13,6 +13,7 @@
 
 #include "../tensorrt/numbers.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace cuda_double
@@ -264,7 +265,7 @@ CUDA_API CUresult cuFuncSetAttribute(CUfunction function, int, int)
 }
 
 CUDA_API CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-    unsigned bz, unsigned, CUstream on, void** parameters, void** extra)
+    unsigned bz, unsigned shared, CUstream on, void** parameters, void** extra)
 {
     CALL("cuLaunchKernel");
     CUresult why = CUDA_SUCCESS;
@@ -293,7 +294,16 @@ CUDA_API CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, un
         std::memcpy(&value, parameters[k], known->sizes[k]);
         arguments.push_back(value);
     }
-    return enqueue(stream, [known, arguments](Place const& place, Time start) { return known->run(arguments, place, start); });
+    ObservedWork work{};
+    work.kind = kOBSERVED_KERNEL;
+    work.name = known->name;
+    work.shared_bytes = shared;
+    unsigned const grid[3] = {gx, gy, gz};
+    unsigned const block[3] = {bx, by, bz};
+    std::copy(grid, grid + 3, work.grid);
+    std::copy(block, block + 3, work.block);
+    auto const run = [known, arguments](Place const& place, Time start) { return known->run(arguments, place, start); };
+    return enqueue(stream, observed(*stream, work, run));
 }
 
 CUDA_API CUresult cuLaunchHostFunc(CUstream on, CUhostFn function, void* data)

@@ -159,6 +159,14 @@ char* touchable(uintptr_t address, std::size_t size)
     return reinterpret_cast<char*>(address) + (block == nullptr ? 0 : block->backing);
 }
 
+/// What kind of memory it is, as CUPTI numbers it.
+uint32_t kindOf(Block const* block)
+{
+    if (block == nullptr)
+        return 1;
+    return block->kind == Memory::device ? 3 : block->kind == Memory::managed ? 5 : 2;
+}
+
 enum class Way
 {
     to_device,
@@ -219,9 +227,15 @@ CUresult copy(Lock& lock, uintptr_t to, uintptr_t from, std::size_t size, Way wa
         };
         return way == Way::on_device ? measured(start, work) : transfer(device, way == Way::to_device, size, start, work);
     };
+    ObservedWork work{};
+    work.kind = kOBSERVED_COPY;
+    work.from = kindOf(origin);
+    work.to = kindOf(target);
+    work.bytes = size;
+    auto const told = observed(*stream, work, action);
     if (wait || (!capturing && target == nullptr))
-        return runNow(lock, on, action);
-    return enqueue(stream, action);
+        return runNow(lock, on, told);
+    return enqueue(stream, told);
 }
 
 template <class T> CUresult fill(Lock& lock, CUdeviceptr to, T value, std::size_t count, CUstream on, bool wait)
@@ -242,7 +256,12 @@ template <class T> CUresult fill(Lock& lock, CUdeviceptr to, T value, std::size_
                 std::fill(at, at + count, value);
         });
     };
-    return wait ? runNow(lock, on, action) : enqueue(stream, action);
+    ObservedWork work{};
+    work.kind = kOBSERVED_FILL;
+    work.to = kindOf(find(to, count * sizeof(T)));
+    work.bytes = count * sizeof(T);
+    auto const told = observed(*stream, work, action);
+    return wait ? runNow(lock, on, told) : enqueue(stream, told);
 }
 
 template <class T> void answer(void* data, T value) { std::memcpy(data, &value, sizeof(T)); }

@@ -88,7 +88,14 @@ CUresult create(CUstream* into, unsigned flags, int priority)
     return CUDA_SUCCESS;
 }
 
-CUresult record(CUevent handle, CUstream on, bool external)
+/// Tells which stream and which event a call is about.
+void about(Call& call, Stream const* stream, Event const* event)
+{
+    call.told.stream = stream == nullptr ? 0 : static_cast<uint32_t>(stream->id);
+    call.told.event = event == nullptr ? 0 : event->number;
+}
+
+CUresult record(Call& call, CUevent handle, CUstream on, bool external)
 {
     CUresult why = CUDA_SUCCESS;
     auto const event = eventOf(handle);
@@ -97,6 +104,7 @@ CUresult record(CUevent handle, CUstream on, bool external)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream == nullptr)
         return why;
+    about(call, stream.get(), event.get());
     if (stream->capture != nullptr)
         return recordCaptured(*stream, event, external);
     TicketPtr ticket;
@@ -133,6 +141,7 @@ std::shared_ptr<Stream> makeStream(Context* context, unsigned flags, int priorit
     stream->priority = std::clamp(priority, -5, 0);
     stream->id = ++world().numbers;
     world().all_streams.insert(stream.get());
+    tellMade(*context, stream.get());
     return stream;
 }
 
@@ -165,7 +174,7 @@ CUresult enqueue(std::shared_ptr<Stream> const& stream, Action action, TicketPtr
 {
     World& w = world();
     if (stream->capture != nullptr)
-        return captureNode(*stream, {std::move(action), nullptr, nullptr, {}});
+        return captureNode(*stream, {std::move(action), nullptr, nullptr, {}, 0});
     Context const& context = *stream->context;
     if (stream == context.legacy)
     {
@@ -276,6 +285,7 @@ CUDA_API CUresult cuStreamSynchronize(CUstream handle)
     auto const stream = streamOf(handle, why);
     if (stream == nullptr)
         return why;
+    about(call, stream.get(), nullptr);
     if (stream->capture != nullptr)
         return refuseCapturing(*stream);
     if (CUresult const no = forbidWhileCapturing())
@@ -311,6 +321,7 @@ CUDA_API CUresult cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream == nullptr)
         return why;
+    about(call, stream.get(), event.get());
     if (stream->capture != nullptr || event->capture != nullptr)
         return waitCaptured(stream, event, (flags & kEXTERNAL) != 0);
     return event->ticket == nullptr ? CUDA_SUCCESS : enqueue(stream, nullptr, nullptr, {event->ticket});
@@ -355,6 +366,7 @@ CUDA_API CUresult cuEventCreate(CUevent* into, unsigned flags)
     if (into == nullptr || flags > 7)
         return CUDA_ERROR_INVALID_VALUE;
     auto const event = std::make_shared<Event>();
+    event->number = static_cast<uint32_t>(++world().numbers);
     event->timing = (flags & kEVENT_DISABLE_TIMING) == 0;
     world().events[event.get()] = event;
     *into = reinterpret_cast<CUevent>(event.get());
@@ -370,13 +382,13 @@ CUDA_API CUresult cuEventDestroy_v2(CUevent handle)
 CUDA_API CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     CALL("cuEventRecord");
-    return record(event, stream, false);
+    return record(call, event, stream, false);
 }
 
 CUDA_API CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags)
 {
     CALL("cuEventRecordWithFlags");
-    return record(event, stream, (flags & kEXTERNAL) != 0);
+    return record(call, event, stream, (flags & kEXTERNAL) != 0);
 }
 
 CUDA_API CUresult cuEventQuery(CUevent handle)
@@ -398,6 +410,7 @@ CUDA_API CUresult cuEventSynchronize(CUevent handle)
     auto const event = eventOf(handle);
     if (event == nullptr)
         return CUDA_ERROR_INVALID_HANDLE;
+    about(call, nullptr, event.get());
     if (event->capture != nullptr)
         return CUDA_ERROR_CAPTURED_EVENT;
     if (CUresult const no = forbidWhileCapturing())

@@ -4,7 +4,9 @@
 
 #include "control.h"
 #include "cuda.h"
+#include "observe.h"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -90,6 +92,7 @@ struct Queue
 
 struct Event
 {
+    uint32_t number = 0;
     bool timing = true;
     TicketPtr ticket; // of its last record
     std::shared_ptr<Capture> capture; // its last record was captured
@@ -103,6 +106,7 @@ struct Node
     std::shared_ptr<Event> records;
     std::shared_ptr<Event> waits;
     std::vector<int> after;
+    uint64_t number = 0;
 };
 
 struct Graph
@@ -112,6 +116,7 @@ struct Graph
 
 struct Executable
 {
+    uint32_t number = 0;
     std::vector<Node> nodes;
     TicketPtr last; // launches of one executable graph follow each other
 };
@@ -127,8 +132,16 @@ struct Capture
     bool invalidated = false;
 };
 
+/// Contexts are numbered in the order in which they are made.
+inline uint32_t nextContext()
+{
+    static std::atomic<uint32_t> count{0};
+    return ++count;
+}
+
 struct Context
 {
+    uint32_t const number = nextContext();
     Sms sms;
     int primary_uses = 0;
     bool alive = false;
@@ -194,13 +207,18 @@ struct World
 /// Never destroyed: threads of streams may run until the process is gone.
 World& world();
 
-/// One call of an exported function: counts it, takes the lock, and says what it has to answer at once, if anything.
+/// One call of an exported function: counts it, takes the lock, says what it has to answer at once, if anything, and tells who
+/// observes.
 struct Call
 {
+    ObservedCall told;
     Lock lock;
     CUresult answer;
 
     explicit Call(char const* function, bool needs_init = true);
+    ~Call();
+    Call(Call const&) = delete;
+    Call& operator=(Call const&) = delete;
     explicit operator bool() const { return answer != CUDA_SUCCESS; }
 };
 
@@ -239,6 +257,29 @@ CUresult waitCaptured(std::shared_ptr<Stream> const& stream, std::shared_ptr<Eve
 CUresult forbidWhileCapturing();
 /// For a stream that captures and is asked to wait.
 CUresult refuseCapturing(Stream& stream);
+
+// --- who observes (observe.cpp) -------------------------------------------------------------------------------------
+
+/// What the nodes of a graph that runs on this thread belong to.
+struct Replay
+{
+    uint32_t graph = 0; // 0: none runs
+    uint32_t correlation = 0;
+    uint32_t stream = 0;
+    uint64_t node = 0;
+};
+
+uint64_t nanos(Time time);
+Observer const* observer();
+Replay& replaying();
+/// Numbers a call of this thread; the number of the one that goes on.
+uint32_t beginCall();
+uint32_t currentCall();
+void endCall(ObservedCall call);
+void tellNode(uint64_t node, uint64_t of);
+void tellMade(Context const& context, Stream const* stream);
+/// The action with its work told when it is done; with the lock held.
+Action observed(Stream const& stream, ObservedWork work, Action action);
 
 // --- the device's time (device.cpp); without the lock -------------------------------------------------------------
 

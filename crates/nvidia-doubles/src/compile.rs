@@ -12,8 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use crate::machine;
 
 /// Variables that ask for tests over the doubles.
-pub(crate) const ASKED_BY: [&str; 3] = [
+pub(crate) const ASKED_BY: [&str; 4] = [
     "JETLAG_REQUIRE_TENSORRT",
+    "JETLAG_REQUIRE_CUPTI",
     "JETLAG_TENSORRT_HEADERS",
     "JETLAG_DOUBLE_SANITIZE",
 ];
@@ -29,12 +30,23 @@ pub(crate) fn sources(of: &str) -> PathBuf {
 /// # Panics
 /// The files do not compile, or there is no C++ compiler and a variable asks for the doubles.
 pub fn library(name: &str, folder: &Path, files: &[&str], defines: &[String]) -> Option<PathBuf> {
+    library_with(name, folder, files, defines, &[])
+}
+
+/// As [`library`], with folders of headers that are not the double's.
+pub(crate) fn library_with(
+    name: &str,
+    folder: &Path,
+    files: &[&str],
+    defines: &[String],
+    headers: &[PathBuf],
+) -> Option<PathBuf> {
     // The tests of one program ask at once, and the first compiles.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     match Compiler::find() {
         Ok(compiler) => {
-            let made = shared(&compiler, name, folder, files, defines);
+            let made = shared(&compiler, name, folder, files, defines, headers);
             Some(made.unwrap_or_else(|why| panic!("{why}")))
         }
         Err(why) => {
@@ -50,9 +62,10 @@ fn shared(
     folder: &Path,
     files: &[&str],
     defines: &[String],
+    headers: &[PathBuf],
 ) -> Result<PathBuf, String> {
     let mut hash = DefaultHasher::new();
-    (&compiler.program, &compiler.flags, name, files, defines).hash(&mut hash);
+    (&compiler.program, &compiler.flags, name, files, defines, headers).hash(&mut hash);
     hash_folder(folder, &["h", "cpp"], &mut hash)?;
     include_str!("compile.rs").hash(&mut hash);
     once(&format!("{name}-{:016x}", hash.finish()), |into| {
@@ -63,6 +76,11 @@ fn shared(
         std::fs::write(&source, text).map_err(|e| e.to_string())?;
         compiler.run(|c| {
             c.args(defines.iter().map(|define| format!("-D{define}")))
+                .args(
+                    headers
+                        .iter()
+                        .flat_map(|folder| ["-isystem".as_ref(), folder.as_os_str()]),
+                )
                 .args(["-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-pthread"])
                 .args(["-Wl,-z,nodelete", &format!("-Wl,-soname,{name}"), "-o"])
                 .arg(into.join(name))

@@ -16,8 +16,8 @@ use crate::compile::{self, hash_folder};
 use crate::machine;
 
 /// The files of the driver's double, in the order in which they are compiled.
-const FILES: [&str; 8] = [
-    "control", "device", "kernels", "stream", "graph", "memory", "driver", "green",
+const FILES: [&str; 9] = [
+    "control", "device", "kernels", "stream", "graph", "memory", "driver", "green", "observe",
 ];
 
 /// Set in a process that [`beside`] started.

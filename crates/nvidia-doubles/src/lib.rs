@@ -6,6 +6,7 @@
 //! - [`cuda`]: libcuda.so.1 and libnvrtc.so.12. A test runs in a process of its own beside it, tells it what to pretend and reads
 //!   its log of calls.
 //! - [`tensorrt`]: libnvinfer and the ONNX parser, in every version whose headers are at hand.
+//! - [`cupti`]: libcupti, in the releases whose headers are at hand.
 //! - [`nvml`]: libnvidia-ml.so.1, which answers what stands in a file.
 //! - [`machine`]: what a test needs of its machine, and how it is skipped where that is missing.
 //!
@@ -13,6 +14,7 @@
 
 mod compile;
 pub mod cuda;
+pub mod cupti;
 pub mod machine;
 pub mod nvml;
 pub mod tensorrt;

@@ -1,0 +1,51 @@
+//! A caller's own numbers on calls: pushed before a call, told in a record with the call's correlation.
+//!
+//! Each thread has a stack for each [`ExternalKind`]; three are free for use: `CUSTOM0` to `CUSTOM2`. Numbers come as records
+//! only while `EXTERNAL_CORRELATION` and calls of the runtime or the driver are traced.
+
+use std::marker::PhantomData;
+
+use crate::error::Result;
+use crate::library::Library;
+use crate::sys::ExternalKind;
+
+/// While it lives, calls of this thread have its number.
+#[derive(Debug)]
+pub struct Tag {
+    library: Library,
+    kind: ExternalKind,
+    /// It is on this thread's stack.
+    _here: PhantomData<*const ()>,
+}
+
+impl Library {
+    /// Puts a number on this thread's stack until the [`Tag`] is dropped. Those of one kind are dropped in the opposite order.
+    ///
+    /// # Errors
+    /// CUPTI refuses it.
+    #[doc(alias = "cuptiActivityPushExternalCorrelationId")]
+    pub fn tag(self, kind: ExternalKind, id: u64) -> Result<Tag> {
+        // SAFETY: it takes two numbers.
+        let status = unsafe { (self.functions().push_external)(kind.0, id) };
+        self.check("cuptiActivityPushExternalCorrelationId", status)?;
+        Ok(Tag {
+            library: self,
+            kind,
+            _here: PhantomData,
+        })
+    }
+}
+
+impl Drop for Tag {
+    fn drop(&mut self) {
+        let mut last = 0;
+        // SAFETY: the number lives through the call. The stack may be empty where the trace ended meanwhile.
+        let status = unsafe { (self.library.functions().pop_external)(self.kind.0, &mut last) };
+        if let Err(error) = self
+            .library
+            .check("cuptiActivityPopExternalCorrelationId", status)
+        {
+            log::debug!("{error}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+/* CUPTI's headers include the runtime's vector types and use none of them. */
