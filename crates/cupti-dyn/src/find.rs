@@ -63,7 +63,8 @@ pub struct NotFound {
     major: u32,
     places: Vec<Attempt>,
     refused: Vec<String>,
-    explicit: Option<(String, PathBuf)>,
+    /// The place that the user named, and who named it.
+    named: Option<String>,
     hint: Option<String>,
 }
 
@@ -102,12 +103,8 @@ impl NotFound {
     /// nothing was named and nothing found.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
-        let named =
-            |(who, path): &(String, PathBuf)| format!("{} (from {who}) holds no CUPTI", path.display());
-        self.refused
-            .first()
-            .cloned()
-            .or_else(|| self.explicit.as_ref().map(named))
+        let holds_none = || Some(format!("{} holds no CUPTI", self.named.as_ref()?));
+        self.refused.first().cloned().or_else(holds_none)
     }
 
     /// The libraries that were there, each with why it could not be used.
@@ -124,7 +121,7 @@ pub(crate) struct Candidates {
     pub(crate) found: Vec<PathBuf>,
     places: Vec<Attempt>,
     major: u32,
-    explicit: Option<(String, PathBuf)>,
+    named: Option<String>,
     hint: Option<String>,
 }
 
@@ -135,7 +132,7 @@ impl Candidates {
             major: self.major,
             places: self.places,
             refused,
-            explicit: self.explicit,
+            named: self.named,
             hint: self.hint,
         }
     }
@@ -163,7 +160,10 @@ impl Search {
             found: files.found,
             places: files.places,
             major,
-            explicit: self.explicit.clone(),
+            named: self
+                .explicit
+                .as_ref()
+                .map(|(who, path)| format!("{} (from {who})", path.display())),
             hint: self.hint.clone(),
         }
     }
