@@ -4,7 +4,9 @@
 use crate::common::under_way;
 
 mod bad_input;
+mod building;
 mod device_steps;
+mod driver;
 mod in_flight;
 mod kit;
 mod nvrtc;

@@ -16,6 +16,7 @@ use under_way::wait_until;
 
 mod logs;
 mod measurands;
+mod rails;
 
 fn jetlag(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));

@@ -22,7 +22,7 @@ pub(super) fn load() {
         if unsafe { Library::new(NAME) }.is_ok() {
             return;
         }
-        for file in candidates(Path::new("/")) {
+        for file in roots().iter().flat_map(|root| candidates(root)) {
             // SAFETY: as above.
             match unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) } {
                 Ok(library) => {
@@ -35,6 +35,14 @@ pub(super) fn load() {
             }
         }
     });
+}
+
+/// Where JetPack's folders may be: here, and below the folder that `JETLAG_ROOT` names, where a container has the host's files.
+fn roots() -> Vec<PathBuf> {
+    let named = std::env::var_os("JETLAG_ROOT").filter(|root| !root.is_empty());
+    std::iter::once(PathBuf::from("/"))
+        .chain(named.map(PathBuf::from))
+        .collect()
 }
 
 /// The files that may be it, the one of this chip first; empty ones are stubs.

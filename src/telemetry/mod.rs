@@ -131,3 +131,33 @@ pub enum SamplerError {
         problem: String,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::Roots;
+
+    #[test]
+    fn the_idle_baseline_waits_until_the_sensors_have_forgotten_the_load() {
+        let settles = |files: &[(&str, &str)]| {
+            let root = testing::tree(files);
+            idle_settles(&Roots::at(root.path())).as_millis_f64()
+        };
+        // Until the GPU is off.
+        assert!((settles(&[]) - 500.0).abs() < 1e-9);
+        let filter = [
+            ("/sys/class/hwmon/hwmon1/name", "ina3221"),
+            ("/sys/class/hwmon/hwmon1/samples", "512"),
+            ("/sys/class/hwmon/hwmon1/update_interval", "430"),
+            ("/sys/class/hwmon/hwmon1/in1_label", "VDD_IN"),
+        ];
+        // And five time constants of the filter, after which 0.7 % are left.
+        assert!((settles(&filter) - (500.0 + 5.0 * 430.08)).abs() < 1e-6);
+        // L4T R32 tells none: that of R35 is assumed.
+        let older = [(
+            "/sys/bus/i2c/drivers/ina3221x/6-0040/iio:device0/rail_name_0",
+            "POM_5V_IN",
+        )];
+        assert!((settles(&older) - (500.0 + 5.0 * 430.08)).abs() < 1e-6);
+    }
+}

@@ -228,6 +228,35 @@ fn the_jetson_guide_s_lines_all_work_against_a_board_named_orin() {
     assert!(runs >= 6, "three runs, each with its log: {runs}");
 }
 
+/// A mode's number means another thing on each module, setting it may end the connection, and a board need not have JetPack: who
+/// follows the guide has seen all three before.
+#[test]
+fn the_jetson_guide_looks_before_it_sets_or_runs_anything() {
+    const GUIDE: &str = "quickstart-jetson.md";
+    let lines = lines(GUIDE);
+    let first = |words: &str| {
+        let found = lines.iter().position(|(_, line)| line.contains(words));
+        found.unwrap_or_else(|| panic!("{GUIDE} has no line with `{words}`"))
+    };
+    assert!(first("dpkg-query --show nvidia-jetpack") < first("jetlag deploy"));
+    let sets = first("nvpmodel -m");
+    assert!(first("nvpmodel -q") < sets && first("nvpmodel -p --verbose") < sets);
+    let text = fs::read_to_string(Path::new(ROOT).join("docs").join(GUIDE)).unwrap();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (before, after) = words.split_once("sudo nvpmodel -m").unwrap();
+    assert!(before.contains("A mode's number means something different on each module"));
+    for said in [
+        "DO YOU WANT TO REBOOT NOW?",
+        "the connection ends",
+        "Connect again",
+    ] {
+        assert!(
+            after.contains(said),
+            "{GUIDE} does not say `{said}` after it has set a mode"
+        );
+    }
+}
+
 /// A table of a document between two comments, held against what it must say; `JETLAG_BLESS=1` writes it.
 fn table(document: &str, name: &str, wanted: &str) {
     let path = Path::new(ROOT).join(document);

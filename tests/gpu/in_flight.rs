@@ -67,6 +67,26 @@ fn the_captures_of_a_tenant_begin_one_after_another() {
     assert_eq!(run["live"]["graphs"], 0, "{run}");
 }
 
+/// Two tenants whose captures take the host long, begun at the same time: neither is in the other's stream.
+#[test]
+fn tenants_capture_side_by_side() {
+    let Some(scene) = Scene::new() else { return };
+    let slow = "launches 30\nlaunch_us 2000\nkernel_us 20\n";
+    scene
+        .demo(0, 0)
+        .plan("camera.plan", &(super::scene::camera(0) + slow))
+        .plan("backbone.plan", &(super::scene::backbone(0) + slow));
+    let graph = "arrival: Closed, graph: On";
+    let scenario = scene.scenario("", graph, graph);
+    let log = scene.path("cuda.log");
+    let Some(summary) = scene.run(&Control::default().log(&log), &scenario) else {
+        return;
+    };
+    no_failures(&summary);
+    let run = calls(&log);
+    assert!(run["calls"]["cuGraphLaunch"].as_u64().unwrap() > 4, "{run}");
+}
+
 /// TensorRT-RTX compiles kernels for new shapes beside their first frames, and refuses to be captured until then.
 #[test]
 fn rtx_is_asked_before_a_capture() {
@@ -150,7 +170,27 @@ fn branches_run_on_streams_of_the_tenant() {
         let run = calls(&log);
         assert!(run["calls"]["cuStreamCreate"].is_null(), "{sharing}: {run}");
         assert!(run["calls"][created].as_u64().unwrap() >= 4, "{sharing}: {run}");
+        assert_eq!(run["crossings"], 0, "{sharing}: {run}");
         assert_eq!(run["live"]["streams"], 0, "{sharing}: {run}");
+    }
+}
+
+/// Also when the way of sharing changes in the middle of a run, as graphs and frame by frame.
+#[test]
+fn branches_change_over_with_the_way_of_sharing() {
+    for (ways, graph) in [("Streams, Priority", "Off"), ("Streams, Partition", "On")] {
+        let Some(scene) = Scene::new() else { return };
+        scene.branches(2).demo(1_000, 1_000);
+        let camera = format!("arrival: Periodic(20), priority: 1, graph: {graph}");
+        let lidar = format!("arrival: Periodic(10), depth: 2, graph: {graph}");
+        let scenario = scene.scenario(&format!("matrix: (sharing: [{ways}]),"), &camera, &lidar);
+        let log = scene.path("cuda.log");
+        let Some(summary) = scene.run(&Control::default().log(&log), &scenario) else {
+            return;
+        };
+        no_failures(&summary);
+        let run = calls(&log);
+        assert_eq!(run["crossings"], 0, "{ways}: {run}");
     }
 }
 

@@ -74,6 +74,10 @@ pub(crate) fn backbone(compute_us: u64) -> String {
     )
 }
 
+/// The demo's camera network for [`Scene::onnx`].
+pub(crate) const DEMO_CAMERA: &str = "double-network\ninput images f32 1x3x384x640\n\
+                                      output output0 f32 1x7x5040 only\nlayer only Conv\ncompute_us 500\n";
+
 impl AsRef<Path> for Scene {
     fn as_ref(&self) -> &Path {
         self.folder.path()
@@ -157,6 +161,29 @@ impl Scene {
         let plan = builder.build(&parser, &config).unwrap();
         std::fs::write(self.path(name), plan.bytes()).unwrap();
         self
+    }
+
+    /// A network of the demo (`camera`, `lidar_encoder`, `lidar_backbone`) that the double can read too: this text at the file's end,
+    /// which to ONNX is its `doc_string`. Answers its path.
+    pub(crate) fn onnx(&self, name: &str, text: &str) -> PathBuf {
+        self.onnx_with(name, &[], text)
+    }
+
+    /// The same with more fields of the model.
+    pub(crate) fn onnx_with(&self, name: &str, fields: &[u8], text: &str) -> PathBuf {
+        const DOC_STRING: u8 = 6 << 3 | 2;
+        let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("engines");
+        let mut bytes = std::fs::read(engines.join(format!("{name}.onnx"))).unwrap();
+        bytes.extend(fields);
+        let length = text.len();
+        assert!(length < 1 << 14, "two bytes of a varint");
+        let two = [length as u8 & 0x7f | 0x80, (length >> 7) as u8];
+        bytes.push(DOC_STRING);
+        bytes.extend(two);
+        bytes.extend(text.as_bytes());
+        let path = self.path(&format!("{name}.onnx"));
+        std::fs::write(&path, bytes).unwrap();
+        path
     }
 
     /// Plans from now on have so many equal profiles.

@@ -1,31 +1,16 @@
 //! A machine with two kinds of GPU: each plan, its key and its timings are those of the GPU that its tenant uses.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nvidia_doubles::cuda::Control;
 
-use super::scene::{Scene, number};
+use super::scene::{DEMO_CAMERA, Scene, number};
 
 const FIRST: &str = "First GPU";
 const SECOND: &str = "Second GPU";
 
 fn two_kinds() -> Control {
     Control::default().mixed(&[(FIRST, 75), (SECOND, 86)])
-}
-
-/// The demo's camera network, with the same for the double, which reads the end of the file: ONNX's `doc_string`.
-fn network(scene: &Scene) -> PathBuf {
-    const DOC_STRING: u8 = 6 << 3 | 2;
-    let text = "double-network\ninput images f32 1x3x384x640\noutput output0 f32 1x7x5040 only\nlayer only Conv\n\
-                compute_us 500\n";
-    let mut bytes = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx")).unwrap();
-    let length = u8::try_from(text.len()).unwrap();
-    assert!(length < 0x80, "one byte of a varint");
-    bytes.extend([DOC_STRING, length]);
-    bytes.extend(text.as_bytes());
-    let path = scene.path("camera.onnx");
-    std::fs::write(&path, bytes).unwrap();
-    path
 }
 
 fn succeeds(scene: &Scene, arguments: &[&str]) -> Option<()> {
@@ -68,7 +53,7 @@ fn built_on(plan: &Path) -> &'static str {
 #[test]
 fn a_plan_is_built_on_the_gpu_that_was_asked_for() {
     let Some(scene) = Scene::new() else { return };
-    let network = network(&scene);
+    let network = scene.onnx("camera", DEMO_CAMERA);
     for (gpu, name) in [("0", FIRST), ("1", SECOND)] {
         let plan = scene.path("out.plan");
         let arguments = [
@@ -99,7 +84,7 @@ fn a_plan_is_built_on_the_gpu_that_was_asked_for() {
 #[test]
 fn each_tenants_plan_is_of_its_own_gpu() {
     let Some(scene) = Scene::new() else { return };
-    network(&scene);
+    scene.onnx("camera", DEMO_CAMERA);
     let spec = include_str!("../../engines/camera.ron");
     std::fs::write(scene.path("camera.ron"), spec).unwrap();
     let tenant = |name: &str, gpu: u16| {
@@ -129,4 +114,31 @@ fn each_tenants_plan_is_of_its_own_gpu() {
         .collect();
     on.sort_unstable();
     assert_eq!(on, [FIRST, SECOND]);
+}
+
+/// The library reads calibration frames on the GPU that it builds on.
+#[test]
+fn calibration_frames_are_on_the_gpu_that_is_built_on() {
+    let Some(scene) = Scene::of_era('B') else { return };
+    scene.onnx("camera", DEMO_CAMERA);
+    std::fs::write(scene.path("camera.ron"), include_str!("../../engines/camera.ron")).unwrap();
+    let plan = scene.path("out.plan");
+    let arguments = [
+        "build",
+        "camera.ron",
+        "--precision",
+        "int8",
+        "--calibrate",
+        "synthetic",
+        "--calibration-frames",
+        "2",
+        "--gpu",
+        "1",
+        "--output",
+        plan.to_str().unwrap(),
+    ];
+    let Some(()) = succeeds(&scene, &arguments) else {
+        return;
+    };
+    assert_eq!(built_on(&plan), SECOND);
 }

@@ -1,5 +1,7 @@
 //! What a GPU tenant's stages say, of copies and kernels of known duration.
 
+use std::time::Duration;
+
 use super::scene::{Scene, number};
 use super::under_way;
 use jetlag::units::Nanos;
@@ -198,6 +200,32 @@ fn stages_and_queue_add_up_to_the_service() {
         let service = tenant["service_ms"]["mean"].as_f64().unwrap();
         assert!(sum <= service + 0.05, "{sum} of {service}: {tenant}");
     }
+}
+
+/// A device that is busy answering: an anchor that is set now is off by half of what it took to set, and the one before is better.
+#[test]
+fn a_wide_anchor_of_the_clock_does_not_replace_a_close_one() {
+    let Some(scene) = Scene::new() else { return };
+    scene.demo(1_000, 1_000);
+    // The first anchor is the closest of five looks; the host learns of all that follows 60 ms late.
+    let control = Control::default().late(6, Duration::from_millis(60));
+    let scenario = scene.scenario("", "arrival: Closed, sync: Spin", "");
+    let text = std::fs::read_to_string(&scenario).unwrap();
+    // Long enough for a new anchor before frames are measured.
+    let text = text.replace(
+        "duration: \"1s\", warmup: \"200ms\"",
+        "duration: \"2s\", warmup: \"2s\"",
+    );
+    std::fs::write(&scenario, text).unwrap();
+    let Some(summary) = scene.run(&control, &scenario) else {
+        return;
+    };
+    // From the submission to the device's first stamp, as the anchor places that on the host's line.
+    let queue = number(&summary, "camera", "/stages_ms/queue/min");
+    assert!(
+        queue < 15.0,
+        "placed {queue} ms late: half of 60 ms is the newest anchor's"
+    );
 }
 
 /// `jetlag doctor --measure` runs the tenants with each transfer in turns and compares them with copying.

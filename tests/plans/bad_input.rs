@@ -33,6 +33,28 @@ fn without_a_library_every_place_is_named_and_how_to_install_one() {
     assert_refused(&output, 1, &["/elsewhere (from --tensorrt)"]);
 }
 
+/// Where nothing is mounted onto them, a container's places for the host's libraries are empty files, also on the loader's path.
+#[test]
+fn an_empty_file_that_the_loader_finds_by_name_is_no_library_that_was_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["libnvinfer.so.10", "libnvinfer.so.8"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let mut command = jetlag(folder.path(), folder.path());
+    command.env_remove("JETLAG_TENSORRT");
+    let output = command
+        .env("LD_LIBRARY_PATH", folder.path())
+        .args(["build", CAMERA, "--compute-capability", "89"])
+        .output()
+        .unwrap();
+    // With a TensorRT of the machine's own the build may even succeed.
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !said.contains("unusable") && !said.contains("too short"),
+        "{said}"
+    );
+}
+
 #[test]
 fn another_library_under_tensorrts_name_is_told_apart() {
     let folder = tempfile::tempdir().unwrap();

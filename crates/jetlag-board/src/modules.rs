@@ -585,6 +585,8 @@ mod tests {
             ("p2888-0001", None, Some(15.4), Some("Jetson AGX Xavier 16GB")),
             ("p2888-0001", None, Some(31.2), Some("Jetson AGX Xavier 32GB")),
             ("p2888-0001", None, Some(62.0), Some("Jetson AGX Xavier 64GB")),
+            ("p2972-0000", None, Some(31.2), Some("Jetson AGX Xavier 32GB")),
+            ("jetson-xavier", None, Some(15.4), Some("Jetson AGX Xavier 16GB")),
             ("p2888-0001", None, Some(3.0), None),
             ("p2888-0001", None, None, None),
             (

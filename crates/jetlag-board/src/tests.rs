@@ -376,6 +376,28 @@ fn a_mode_is_known_by_number_and_name_of_the_flash_in_force() {
     assert!(matches!(mode(&Roots::at(root.path()), 3).by, By::Table(..)));
 }
 
+/// The clock that is in force in place of one that the chip does not have is known of NVIDIA's own mode, and of no other one that has
+/// its number.
+#[test]
+fn a_mode_of_a_known_number_and_another_name_is_not_taken_for_the_known_one() {
+    use super::nvpmodel::mode;
+    let in_force = |name: &str| {
+        let conf = format!("< POWER_MODEL ID=1 NAME={name} >\nCPU_ONLINE CORE_0 1\nGPU MAX_FREQ 640000000\n");
+        let root = tree(&[
+            (
+                "/proc/device-tree/compatible",
+                "nvidia,p3448-0002\0nvidia,tegra210",
+            ),
+            ("/etc/nvpmodel.conf", &conf),
+        ]);
+        let found = mode(&Roots::at(root.path()), 1);
+        assert_eq!(found.name.as_deref(), Some(name));
+        found.caps.unwrap().gpu_in_force_mhz
+    };
+    assert_eq!(in_force("5W"), Some(614.4));
+    assert_eq!(in_force("MINE"), None);
+}
+
 #[test]
 fn this_machine_has_a_processor_and_memory() {
     let facts = facts(&Roots::system());

@@ -90,6 +90,14 @@ Control readControl()
         c.fault = numberFrom("FAULT", words[0]);
         c.fault_code = static_cast<int>(numberFrom("FAULT", words[1]));
     }
+    if (char const* const value = variable("LATE"))
+    {
+        auto const words = parts(value, ':');
+        if (words.size() != 2)
+            refuse("LATE", value);
+        c.late = numberFrom("LATE", words[0]);
+        c.late_us = numberFrom("LATE", words[1]);
+    }
     if (char const* const value = variable("FAIL"))
         for (auto const& order : parts(value, ','))
         {
@@ -132,7 +140,8 @@ std::string report(World& w)
         << ",\"host_bytes\":" << bytes[1] << ",\"streams\":" << w.streams.size() << ",\"events\":" << w.events.size()
         << ",\"graphs\":" << w.graphs.size() << ",\"executable_graphs\":" << w.executables.size()
         << ",\"modules\":" << w.modules.size() << ",\"contexts\":" << contexts << "},\"operations\":" << w.operations
-        << ",\"most_bytes\":" << w.most_bytes << ",\"hardware_queues\":" << control().queues << "}\n";
+        << ",\"most_bytes\":" << w.most_bytes << ",\"hardware_queues\":" << control().queues
+        << ",\"crossings\":" << w.crossings << "}\n";
     return out.str();
 }
 

@@ -40,11 +40,14 @@
 //   FAULT         N:CODE: the Nth operation fails with this CUresult; as on a GPU, every later call then answers it
 //   FAIL          FUNCTION:N:CODE[,...]: the Nth call of this exported name (cuMemAlloc_v2) does nothing and answers
 //                 CODE; N+ for the Nth and all later calls
+//   LATE          N:US: of the Nth recording of an event in this process and those after it the host learns US microseconds
+//                 after the device has passed it, as from a device that is busy answering; the stamp is as it is
 //   LOG           a file to which a line of JSON is added when the process exits by itself:
 //                 {"pid":1,"calls":{"cuInit":1},"live":{"allocations":0,"bytes":0,"host_allocations":0,"host_bytes":0,
 //                 "streams":0,"events":0,"graphs":0,"executable_graphs":0,"modules":0,"contexts":0},"operations":7,
-//                 "most_bytes":4096,"hardware_queues":8}. "live" is what was never given back by its own call: what a context took down with
-//                 it counts still. "contexts" counts retained and created ones.
+//                 "most_bytes":4096,"hardware_queues":8,"crossings":0}. "live" is what was never given back by its own call: what a context took down with
+//                 it counts still. "contexts" counts retained and created ones. "crossings": how often a stream was made to
+//                 wait for one of another priority or on other multiprocessors.
 // and the driver's own CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to 32; 8. Streams are dealt out to them in the order in
 // which they are made, and in one queue an operation begins only when those before it have, whatever stream they are of.
 #pragma once
@@ -90,6 +93,8 @@ struct Control
     uint64_t hang = 0;
     uint64_t fault = 0;
     int fault_code = 0;
+    uint64_t late = 0;
+    uint64_t late_us = 0;
     std::vector<Failure> failures;
     std::string log;
 

@@ -64,6 +64,37 @@ void work(std::shared_ptr<Stream> stream)
 
 bool pending(TicketPtr const& ticket) { return ticket != nullptr && !ticket->done; }
 
+/// Until when the host does not learn that the device has passed an event.
+Time toldAt(Event const& event)
+{
+    return event.late && event.ticket != nullptr ? event.ticket->at + std::chrono::microseconds(control().late_us) : Time{};
+}
+
+Place placeOf(Stream const& stream) { return {stream.context->sms, stream.priority}; }
+
+/// Notes where one stream is made to wait for another of other rights to the device.
+void noteCrossing(Stream const& stream, Event const& event)
+{
+    Place const own = placeOf(stream);
+    Place const& other = event.place;
+    bool const has_begun = event.ticket != nullptr || event.capture != nullptr;
+    if (has_begun
+        && (own.priority != other.priority || own.sms.first != other.sms.first || own.sms.count != other.sms.count))
+        ++world().crossings;
+}
+
+/// The host has waited for everything of a stream, or of all streams of a context.
+void awaited(Context const* context, Stream const* stream)
+{
+    std::set<uint64_t> ids;
+    for (Stream const* one : world().all_streams)
+        if (one == stream || (stream == nullptr && one->context == context))
+            ids.insert(one->id);
+    auto& marks = world().unawaited;
+    for (auto mark = marks.begin(); mark != marks.end();)
+        mark = ids.count(mark->second) == 1 ? marks.erase(mark) : std::next(mark);
+}
+
 /// What the default stream waits for: the blocking streams of its context.
 std::vector<TicketPtr> tailsOfBlocking(Stream const& legacy)
 {
@@ -105,8 +136,10 @@ CUresult record(Call& call, CUevent handle, CUstream on, bool external)
     if (stream == nullptr)
         return why;
     about(call, stream.get(), event.get());
+    event->place = placeOf(*stream);
     if (stream->capture != nullptr)
         return recordCaptured(*stream, event, external);
+    event->late = ++world().records >= control().late && control().late > 0;
     TicketPtr ticket;
     if (CUresult const no = enqueue(stream, nullptr, &ticket))
         return no;
@@ -234,6 +267,7 @@ CUresult awaitAll(Lock& lock, Context const* context, bool device)
             tails.push_back(stream->tail);
     for (auto const& tail : tails)
         await(lock, tail);
+    awaited(context, nullptr);
     return world().fault;
 }
 
@@ -293,7 +327,26 @@ CUDA_API CUresult cuStreamSynchronize(CUstream handle)
     if (stream == stream->context->legacy)
         for (auto const& tail : tailsOfBlocking(*stream))
             await(call.lock, tail);
-    return await(call.lock, stream->tail);
+    CUresult const answer = await(call.lock, stream->tail);
+    awaited(nullptr, stream.get());
+    return answer;
+}
+
+CUDA_API uint64_t cuda_double_mark(CUstream handle)
+{
+    Lock const lock(world().lock);
+    CUresult why = CUDA_SUCCESS;
+    auto const stream = streamOf(handle, why);
+    uint64_t const mark = ++world().numbers;
+    if (stream != nullptr)
+        world().unawaited[mark] = stream->id;
+    return mark;
+}
+
+CUDA_API int cuda_double_was_awaited(uint64_t mark)
+{
+    Lock const lock(world().lock);
+    return world().unawaited.count(mark) == 0 ? 1 : 0;
 }
 
 CUDA_API CUresult cuStreamQuery(CUstream handle)
@@ -322,6 +375,7 @@ CUDA_API CUresult cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
     if (stream == nullptr)
         return why;
     about(call, stream.get(), event.get());
+    noteCrossing(*stream, *event);
     if (stream->capture != nullptr || event->capture != nullptr)
         return waitCaptured(stream, event, (flags & kEXTERNAL) != 0);
     return event->ticket == nullptr ? CUDA_SUCCESS : enqueue(stream, nullptr, nullptr, {event->ticket});
@@ -401,7 +455,7 @@ CUDA_API CUresult cuEventQuery(CUevent handle)
         return CUDA_ERROR_CAPTURED_EVENT;
     if (CUresult const no = forbidWhileCapturing())
         return no;
-    return pending(event->ticket) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    return pending(event->ticket) || now() < toldAt(*event) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 CUDA_API CUresult cuEventSynchronize(CUevent handle)
@@ -415,7 +469,11 @@ CUDA_API CUresult cuEventSynchronize(CUevent handle)
         return CUDA_ERROR_CAPTURED_EVENT;
     if (CUresult const no = forbidWhileCapturing())
         return no;
-    return await(call.lock, event->ticket);
+    CUresult const answer = await(call.lock, event->ticket);
+    Time const told = toldAt(*event);
+    call.lock.unlock();
+    std::this_thread::sleep_until(told);
+    return answer;
 }
 
 CUDA_API CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end)

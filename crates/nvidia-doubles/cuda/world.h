@@ -94,7 +94,9 @@ struct Event
 {
     uint32_t number = 0;
     bool timing = true;
-    TicketPtr ticket; // of its last record
+    bool late = false; // the host learns of it later than it is done
+    TicketPtr ticket;  // of its last record
+    Place place;       // of the stream of its last record
     std::shared_ptr<Capture> capture; // its last record was captured
     std::vector<int> capture_after;
 };
@@ -189,6 +191,10 @@ struct World
     uint64_t operations = 0;
     uint64_t numbers = 0; // of streams and captures
     std::vector<Queue> queues; // as many as there are connections
+    uint64_t records = 0;      // of events
+    uint64_t crossings = 0;    // waits for streams of another priority or part of the device
+    // Marks on streams (by their ids) for which the host has not waited since; TensorRT's double sets them and asks.
+    std::map<uint64_t, uint64_t> unawaited;
 
     std::vector<std::unique_ptr<Context>> primaries; // by device
     std::set<Context*> contexts;                     // made by cuCtxCreate and cuGreenCtxCreate

@@ -129,6 +129,11 @@ impl Control {
         self.set("FAULT", format!("{nth}:{code}"))
     }
 
+    /// The host learns of the nth recording of an event and those after it so much later than the device has passed it.
+    pub fn late(self, nth: u64, by: Duration) -> Self {
+        self.set("LATE", format!("{nth}:{}", by.as_micros()))
+    }
+
     /// Orders as `cuMemAlloc_v2:3:2`: the third call answers `CUDA_ERROR_OUT_OF_MEMORY`; `3+` for all from there on.
     pub fn fail(self, orders: &[&str]) -> Self {
         self.set("FAIL", orders.join(","))

@@ -1,5 +1,7 @@
 #include "build.h"
 
+#include "device.h"
+
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -195,6 +197,10 @@ bool Build::calibrate()
         for (auto const* address : addresses)
             if (address == nullptr)
                 return refuse(ErrorCode::kINVALID_ARGUMENT, "the calibrator gave a batch without an address");
+            else if (int const device = deviceOf(address); builder.gpu && device >= 0 && device != builder.gpu->ordinal)
+                return refuse(ErrorCode::kINVALID_ARGUMENT,
+                    "the calibrator gave a batch on GPU " + std::to_string(device) + " to a builder on GPU "
+                        + std::to_string(builder.gpu->ordinal));
         ++batches;
     }
     if (batches == 0)

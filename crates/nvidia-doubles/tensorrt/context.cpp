@@ -1,6 +1,7 @@
 #include "context.h"
 
 #include "compute.h"
+#include "device.h"
 
 #include <algorithm>
 #include <cstring>
@@ -305,7 +306,7 @@ bool Context::allInputDimensionsSpecified()
     return std::none_of(io.begin(), io.end(), [](Io const& one) { return one.input && isDynamic(one.dims); });
 }
 
-bool Context::setOptimizationProfileAsync(int32_t index, cudaStream_t)
+bool Context::setOptimizationProfileAsync(int32_t index, cudaStream_t stream)
 {
     if (index < 0 || index >= engine->getNbOptimizationProfiles())
         return refuse("setOptimizationProfileAsync", ErrorCode::kINVALID_ARGUMENT,
@@ -314,6 +315,8 @@ bool Context::setOptimizationProfileAsync(int32_t index, cudaStream_t)
         return refuse("setOptimizationProfileAsync", ErrorCode::kINVALID_STATE,
             "Profile " + std::to_string(index) + " has been chosen by another execution context of this engine, and each has to "
             "have its own: build with more profiles, or with PreviewFeature::kPROFILE_SHARING_0806 (8.6.1 and later)");
+    profile_stream = stream;
+    profile_mark = markStream(stream);
     // A new profile forgets the shapes.
     for (auto& one : io)
         one.dims = one.text->dims;
@@ -427,6 +430,9 @@ bool Context::frame(char const* method, cudaStream_t stream)
         return false;
     if (compiles() && isCapturing(stream))
         return refuse(method, ErrorCode::kINVALID_STATE, "the stream is captured while kernels of these shapes are being compiled");
+    if (stream != profile_stream && !wasAwaited(profile_mark))
+        return refuse(method, ErrorCode::kINVALID_STATE,
+            "the profile was chosen on another stream, and nobody has waited for what that copies");
     Arena const arena(user_memory && engine->plan.network.device_memory > 0 ? memory : nullptr);
     if (!arena.is_free)
         return refuse(method, ErrorCode::kINVALID_STATE,

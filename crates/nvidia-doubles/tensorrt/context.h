@@ -34,6 +34,9 @@ struct Context : Object
     /// Those of the caller, or else the double's own, made by the first frame.
     std::vector<cudaStream_t> aux_streams;
     bool owns_aux_streams = false;
+    /// Where the profile was chosen: what that copies there has to be done before a frame on another stream.
+    cudaStream_t profile_stream = nullptr;
+    uint64_t profile_mark = 0;
     /// Frames of the shapes at hand.
     uint64_t frames_of_shapes = 0;
     bool unreported = false;

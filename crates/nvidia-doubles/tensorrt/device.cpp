@@ -50,6 +50,9 @@ struct Driver
     int (*end_event)(Handle) = nullptr;
     int (*record)(Handle, Handle) = nullptr;
     int (*wait)(Handle, Handle, unsigned) = nullptr;
+    /// Of the driver's double alone.
+    uint64_t (*mark)(Handle) = nullptr;
+    int (*was_awaited)(uint64_t) = nullptr;
 
     Driver()
     {
@@ -84,6 +87,8 @@ struct Driver
         get(end_event, "cuEventDestroy_v2");
         get(record, "cuEventRecord");
         get(wait, "cuStreamWaitEvent");
+        mark = reinterpret_cast<decltype(mark)>(dlsym(library, "cuda_double_mark"));
+        was_awaited = reinterpret_cast<decltype(was_awaited)>(dlsym(library, "cuda_double_was_awaited"));
         int devices = 0;
         there = all && init(0) == 0 && count(&devices) == 0 && devices > 0;
     }
@@ -274,6 +279,19 @@ bool isDevices(void const* address, int& device)
 }
 
 } // namespace
+
+uint64_t markStream(cudaStream_t stream)
+{
+    return driver().there && driver().mark != nullptr ? driver().mark(static_cast<Handle>(stream)) : 0;
+}
+
+bool wasAwaited(uint64_t mark) { return mark == 0 || driver().was_awaited == nullptr || driver().was_awaited(mark) != 0; }
+
+int deviceOf(void const* address)
+{
+    int device = 0;
+    return driver().there && isDevices(address, device) ? device : -1;
+}
 
 std::optional<Gpu> currentGpu()
 {

@@ -12,6 +12,15 @@ namespace dbl
 /// or `problem` says why not.
 bool computeOnDevice(Frame const& frame, std::string& problem);
 
+/// Notes what is on a stream by now; 0 where nobody keeps such notes, as a real driver.
+uint64_t markStream(cudaStream_t stream);
+
+/// Whether the host has waited for that since.
+bool wasAwaited(uint64_t mark);
+
+/// The number of the GPU that this memory is of; -1 where no driver knows it.
+int deviceOf(void const* address);
+
 /// A GPU as the driver describes it.
 struct Gpu
 {

@@ -3,6 +3,7 @@
 // error, except none at all: the real parser finds no fault with an empty model.
 #include "core.h"
 #include "description.h"
+#include "nvidia_plugins.h"
 
 #include "NvOnnxParser.h"
 
@@ -61,7 +62,7 @@ bool knownOperator(std::string const& op)
     for (char const* known : kOPERATORS)
         if (op == known)
             return true;
-    return false;
+    return isNvidiasPlugin(op) && nvidiasPluginsAreRegistered();
 }
 
 /// The text of a model: all of it, or what an ONNX file carries as its last field (`doc_string`), so that whoever reads ONNX
@@ -228,8 +229,9 @@ ILayer* Parser::add(LayerText const& layer, ITensor& from)
         made = network->addPoolingNd(from, PoolingType::kMAX, window);
     else
         made = network->addIdentity(from);
+    std::string const name = layer.name + (isNvidiasPlugin(layer.op) ? " [" + layer.op + "]" : "");
     if (made != nullptr)
-        made->setName(layer.name.c_str());
+        made->setName(name.c_str());
     return made;
 }
 

@@ -1,6 +1,7 @@
 #include "runtime.h"
 
 #include "context.h"
+#include "nvidia_plugins.h"
 
 #include <algorithm>
 #include <cstring>
@@ -90,6 +91,12 @@ ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, std::size_t size, 
             "the plan is version compatible and holds host code: setEngineHostCodeAllowed(true) is wanted first");
         return nullptr;
     }
+    for (auto const& layer : plan.network.layers)
+        if (isNvidiasPlugin(layer.name) && !nvidiasPluginsAreRegistered())
+        {
+            fail(this, kMETHOD, ErrorCode::kINVALID_ARGUMENT, "Cannot deserialize plugin since corresponding IPluginCreator not found");
+            return nullptr;
+        }
     say(Severity::kINFO, "Loaded engine size: " + std::to_string(size) + " bytes");
     return new EngineObject(this, std::move(plan));
 }

@@ -367,3 +367,28 @@ impl Execution for Running {
         self.sessions.iter().any(|made| made.session.may_wait())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An exhaustive search that comes with a new shape comes in the middle of the measured frames.
+    #[test]
+    fn all_convolutions_are_tried_where_shapes_are_fixed_alone() {
+        let tries_all = |source| matches!(search_of(&source), ConvAlgorithmSearch::Exhaustive);
+        for (name, wanted) in [("camera.onnx", true), ("lidar_encoder.onnx", false)] {
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("engines")
+                .join(name);
+            let bytes = std::fs::read(&path).unwrap().into();
+            assert_eq!(tries_all(NetworkSource::File(path)), wanted, "{name}");
+            assert_eq!(
+                tries_all(NetworkSource::Embedded { name, bytes }),
+                wanted,
+                "{name}"
+            );
+        }
+        // What cannot be read is not known to be fixed.
+        assert!(!tries_all(NetworkSource::File("nowhere.onnx".into())));
+    }
+}

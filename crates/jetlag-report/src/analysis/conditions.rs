@@ -364,6 +364,40 @@ mod tests {
         );
     }
 
+    /// It slows a board down while no temperature and no load tells why.
+    #[test]
+    fn over_current_events_are_told_before_all_else() {
+        let mut all = Tracks::default();
+        for (source, signal, unit) in [
+            ("thermal", "cpufreq-cpu0_cooling", "state"),
+            ("nvml", "gpu0_throttle_reasons", "bits"),
+            ("soctherm_oc", "oc3_events", "count"),
+        ] {
+            let measurand = match signal {
+                "oc3_events" => Measurand::new(Quantity::OverCurrentEvents, Part::Guard(3)),
+                _ => Measurand::of_names(source, signal, unit),
+            };
+            all.signal(&SignalRecord {
+                source: source.into(),
+                signal: signal.into(),
+                unit: unit.into(),
+                measurand,
+                ..SignalRecord::default()
+            });
+            for i in 0..100 {
+                all.sample(&SampleRecord {
+                    at: Stamp(i * 100_000_000),
+                    source: source.into(),
+                    signal: signal.into(),
+                    // Thermal, as bits.
+                    value: Some(if signal == "oc3_events" { i as f64 } else { 64.0 }),
+                    unit: unit.into(),
+                });
+            }
+        }
+        assert_eq!(codes(&all.finish()), ["over-current", "throttled", "throttled"]);
+    }
+
     #[test]
     fn programs_are_named_with_the_processors_that_they_took() {
         let tracks = tracks("processes", "stress", "percent", |_| 150.0);

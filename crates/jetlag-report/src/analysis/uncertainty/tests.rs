@@ -378,6 +378,35 @@ fn an_idle_baseline_behind_a_filter_holds_the_idle_power_once_it_has_settled() {
     }
 }
 
+/// What a filter has not shown yet at the end of a window, and what it still shows of before at its beginning.
+#[test]
+fn the_lag_of_a_filter_widens_the_interval_by_what_its_readings_rose() {
+    let half = |lag_ms: i64| {
+        // 6 W within a minute.
+        let points = (0..=600).map(|n: i64| {
+            let value = 5_000.0 + 10.0 * n as f64;
+            let at = Stamp(n * 100 * MS);
+            Point {
+                at,
+                value,
+                high: value,
+            }
+        });
+        let line = Line {
+            points: Cow::Owned(points.collect()),
+            period: Nanos(100 * MS),
+            each: 1,
+            refresh: Nanos(MS),
+            renewed: Nanos(MS),
+            sight: Sight::Filter(Nanos(lag_ms * MS)),
+            step: Some(40.0),
+        };
+        half_mw(&[line], (Stamp(0), Stamp(60_000 * MS))).unwrap()
+    };
+    let widened = half(860) - half(430);
+    assert!((widened - 6_000.0 * 0.43 / 60.0).abs() < 1e-6, "{widened}");
+}
+
 #[test]
 fn there_is_no_interval_where_a_load_can_hide_from_the_readings() {
     let why = |sensor: Sensor, load: Load, seconds: i64| {
