@@ -68,11 +68,13 @@ impl Buffer {
             place: Place::Free,
         })
     }
+}
 
-    fn free(self) {
+impl Drop for Buffer {
+    fn drop(&mut self) {
         let layout =
             Layout::from_size_align(self.bytes, ALIGNMENT).expect("it was allocated with this layout");
-        // SAFETY: allocated with this layout, and nobody has it: it is free or came back.
+        // SAFETY: allocated with this layout, and nobody has it: the pool lets go only of what is free or came back.
         unsafe { dealloc(self.start.as_ptr(), layout) };
     }
 }
@@ -287,7 +289,7 @@ impl State {
         };
         self.buffers[at].place = Place::Free;
         if !self.is_open || self.buffers[at].bytes != self.bytes {
-            self.buffers.swap_remove(at).free();
+            drop(self.buffers.swap_remove(at));
         }
     }
 
@@ -296,7 +298,7 @@ impl State {
         let mut at = 0;
         while at < self.buffers.len() {
             match self.buffers[at].place {
-                Place::Free => self.buffers.swap_remove(at).free(),
+                Place::Free => drop(self.buffers.swap_remove(at)),
                 Place::Out | Place::Back => at += 1,
             }
         }
