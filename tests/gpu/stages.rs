@@ -214,7 +214,7 @@ fn a_wide_anchor_of_the_clock_does_not_replace_a_close_one() {
     // Long enough for a new anchor before frames are measured.
     let text = text.replace(
         "duration: \"1s\", warmup: \"200ms\"",
-        "duration: \"2s\", warmup: \"4s\"",
+        "duration: \"4s\", warmup: \"4s\"",
     );
     std::fs::write(&scenario, text).unwrap();
     let Some(summary) = scene.run(&control, &scenario) else {
