@@ -197,8 +197,9 @@ fn a_device_that_hangs_ends_the_run_within_the_watchdogs_time() {
             scene.jetlag(&control, &arguments)
         };
         let Some(mut output) = run(120) else { return };
-        // One operation in twenty is of the clock that places moments of the device, which no frame waits for.
-        for nth in [127, 133, 141] {
+        // One operation in twenty, and more on a busy machine, is of the clock that places moments of the device, which no frame
+        // waits for.
+        for nth in [127, 133, 141, 146, 152, 158, 163] {
             let said = String::from_utf8_lossy(&output.stderr);
             if !said.contains("the device was not released") {
                 break;
