@@ -439,4 +439,19 @@ mod tests {
         pooling["LayerType"] = json!("CaskPooling");
         assert!(codes(vec![pooling]).is_empty());
     }
+
+    #[test]
+    fn another_sixteen_bit_format_between_layers_is_no_island() {
+        let layers = [HALF, HALF, "Row major linear BF16", HALF, HALF]
+            .into_iter()
+            .enumerate()
+            .map(|(n, format)| conv(&format!("a{n}"), format, 32, 32));
+        assert!(codes(layers.collect()).is_empty(), "as narrow as what is around");
+    }
+
+    #[test]
+    fn four_channels_are_still_an_image_and_five_are_none() {
+        assert!(codes(vec![conv("with alpha", HALF, 4, 32)]).is_empty());
+        assert_eq!(codes(vec![conv("a", HALF, 5, 32)]), ["unaligned-convolutions"]);
+    }
 }
