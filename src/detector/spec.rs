@@ -563,4 +563,16 @@ mod tests {
             DetectorSpec::Lidar(_) => panic!("a camera"),
         }
     }
+
+    #[test]
+    fn as_many_classes_as_a_detection_can_name_are_taken_and_no_more() {
+        let with = |count: usize| {
+            let names: Vec<String> = (0..count).map(|n| format!("\"{n}\"")).collect();
+            let text = GOOD.replace("[\"car\", \"person\"]", &format!("[{}]", names.join(",")));
+            read(&text, "spec.ron").map_err(|problems| problems.to_string())
+        };
+        assert!(with(65_535).is_ok());
+        let refused = with(65_536).unwrap_err();
+        assert!(refused.contains("at most 65535 names"), "{refused}");
+    }
 }

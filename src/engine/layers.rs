@@ -441,6 +441,29 @@ mod tests {
     }
 
     #[test]
+    fn one_wide_layer_between_single_narrow_ones_is_an_island_and_each_finding_has_its_advice() {
+        let island =
+            [("a", HALF), ("b", FLOAT), ("c", HALF)].map(|(name, format)| conv(name, format, 32, 32));
+        let of = |layers: &[Value]| findings(&json!({ "Layers": layers })).remove(0);
+        let island = of(&island);
+        assert_eq!(island.code, "precision-islands");
+        let reformats = of(&(0..4).map(|n| reformat(&format!("r{n}"))).collect::<Vec<_>>());
+        let unaligned = of(&[conv("a", HALF, 50, 25)]);
+        for (finding, word) in [
+            (island, "twice"),
+            (reformats, "precision"),
+            (unaligned, "Padding"),
+        ] {
+            assert!(
+                finding.advice.contains(word),
+                "{}: {}",
+                finding.code,
+                finding.advice
+            );
+        }
+    }
+
+    #[test]
     fn another_sixteen_bit_format_between_layers_is_no_island() {
         let layers = [HALF, HALF, "Row major linear BF16", HALF, HALF]
             .into_iter()

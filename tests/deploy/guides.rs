@@ -68,6 +68,14 @@ fn allowed(line: &str) -> &'static [i32] {
     }
 }
 
+/// Whether the only errors are of tenants that a busy machine gave no time for a single frame.
+fn is_all_of_a_busy_machine(said: &str) -> bool {
+    let mut errors = said.lines().filter(|line| line.starts_with("error: ")).peekable();
+    errors.peek().is_some()
+        && errors
+            .all(|line| line.contains("completed no frame: ") || line.contains("; its results are above"))
+}
+
 fn follow(guide: &str, folder: &Path, path: &str, at_least: usize) {
     clone(folder);
     let mut run = 0;
@@ -91,11 +99,11 @@ fn follow(guide: &str, folder: &Path, path: &str, at_least: usize) {
             Treatment::CheckOnly => continue,
         }
         let output = command.output().unwrap();
-        let code = output.status.code();
+        let (code, said) = (output.status.code(), String::from_utf8_lossy(&output.stderr));
+        let is_allowed = code.is_some_and(|code| allowed(&line).contains(&code));
         assert!(
-            code.is_some_and(|code| allowed(&line).contains(&code)),
-            "{guide}: `{line}` ended with {code:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
+            is_allowed || (code == Some(1) && is_all_of_a_busy_machine(&said)),
+            "{guide}: `{line}` ended with {code:?}: {said}"
         );
         run += 1;
     }

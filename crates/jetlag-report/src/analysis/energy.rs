@@ -289,4 +289,16 @@ mod tests {
         let readings = points(std::iter::once((0, -1.0)).chain(later.collect::<Vec<_>>()));
         assert_eq!(observed_refresh(&readings), Some(Nanos(30 * MS)));
     }
+
+    #[test]
+    fn three_and_a_half_distances_are_no_gap_and_more_is_one() {
+        let once_late = |usual: i64, late: i64| {
+            let after = (0..8).map(move |n| (7 * usual + late + n * usual, 1_000.0));
+            points((0..8).map(|n| (n * usual, 1_000.0)).chain(after))
+        };
+        for (usual, period) in [(10, TENTH), (100, Nanos::ZERO), (100, TENTH)] {
+            assert!(is_linked(&once_late(usual, 350), 7, period), "{usual}, {period}");
+            assert!(!is_linked(&once_late(usual, 351), 7, period), "{usual}, {period}");
+        }
+    }
 }

@@ -470,4 +470,11 @@ mod tests {
         // 40 and 60 ms of 100.
         assert_eq!(shares, [("b", 0.4), ("a", 0.6)]);
     }
+
+    #[test]
+    fn a_layer_that_took_no_time_has_no_relative_change() {
+        let pairs = layers_beside(&[node("a", "Conv", 0.0)], &[node("a", "Conv", 0.5)]);
+        assert_eq!(pairs[0].mean_ms, [Some(0.0), Some(0.5)]);
+        assert_eq!(pairs[0].change, None);
+    }
 }

@@ -8,6 +8,9 @@ use crate::written::{ProblemKind, Rules, shown};
 /// Most cells that a grid may have: a typing error in `voxel` should not take all memory.
 const MAX_CELLS: f64 = 64e6;
 
+/// Most classes, and most anchors: a box holds the number of its own in 16 bits.
+const MOST: usize = u16::MAX as usize;
+
 /// Names of tensors, each with the field that gives it.
 type Names<'a> = Vec<(&'a str, String)>;
 
@@ -19,6 +22,12 @@ impl LidarSpec {
             "classes",
             "an empty list",
             "at least one name",
+        );
+        rules.require(
+            self.classes.len() <= MOST,
+            "classes",
+            format!("a list of {}", self.classes.len()),
+            format!("at most {MOST} names"),
         );
         rules.require(self.max_points > 0, "max_points", self.max_points, "at least 1");
         rules.require(
@@ -174,6 +183,13 @@ impl LidarSpec {
             "head.anchors",
             "a list without an anchor",
             "at least one, with a rotation",
+        );
+        let all: usize = anchors.iter().map(|anchor| anchor.rotations.len()).sum();
+        rules.require(
+            all <= MOST,
+            "head.anchors",
+            format!("a list with {all} rotations"),
+            format!("at most {MOST} rotations in all"),
         );
         for (index, anchor) in anchors.iter().enumerate() {
             let path = format!("head.anchors[{index}]");
