@@ -130,8 +130,12 @@ impl Waiting {
 
     /// τ of a quantile is taken to be at least this many frames.
     pub(super) fn least(&self, quantile: Quantile) -> f64 {
-        // What is no number (no frame between two others took any time) says nothing: `max` leaves it out.
-        (Self::MARGIN * self.predicted(quantile)).max(1.0).min(Self::MOST)
+        let predicted = Self::MARGIN * self.predicted(quantile);
+        // No number where neither gaps nor services vary and the line is full: it says nothing then.
+        if predicted.is_nan() {
+            return 1.0;
+        }
+        predicted.clamp(1.0, Self::MOST)
     }
 
     /// τ of a quantile in heavy traffic.
