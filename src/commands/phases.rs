@@ -19,6 +19,8 @@ pub(super) struct RunPhase {
     pub(super) members: Vec<usize>,
     /// A tenant whose arrivals are not its own, and what they are.
     rate: Option<(usize, Arrival)>,
+    /// Whether the GPU is traced meanwhile.
+    pub(super) traced: bool,
 }
 
 impl RunPhase {
@@ -37,6 +39,7 @@ impl RunPhase {
                     Arrival::Closed | Arrival::Replay { .. } => None,
                 },
             }),
+            traced: self.traced,
         }
     }
 
@@ -213,6 +216,7 @@ impl Planner<'_> {
             sharing,
             members,
             rate,
+            traced: false,
         });
     }
 }

@@ -294,6 +294,7 @@ fn other_phases(frames: u64) -> Vec<Event> {
             sharing: sharing.into(),
             members,
             rate,
+            traced: false,
         })
     };
     let rate = |hz| Some(SweptRate { tenant: 1, hz });

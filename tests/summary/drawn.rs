@@ -171,6 +171,7 @@ impl World {
                     sharing: format!("{sharing:?}"),
                     members: members.to_vec(),
                     rate,
+                    traced: false,
                 },
                 sharing,
                 from,

@@ -87,6 +87,7 @@ impl Run {
             sharing: sharing.to_owned(),
             members: tenants.iter().map(|tenant| tenant.tenant).collect(),
             rate,
+            traced: false,
         }));
         let mut tenants = tenants.to_vec();
         for tenant in &mut tenants {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::activity::{ActivityBatch, Definition, TraceRecord};
 use crate::frame::{DetectionsRecord, FrameRecord};
 use crate::phase::{Phase, PhaseRecord, PhaseSpec};
 use crate::signal::{SampleRecord, SignalRecord, WindowRecord};
@@ -109,4 +110,7 @@ pub enum Event {
     Signal(SignalRecord),
     Window(WindowRecord),
     Range(RangeRecord),
+    Activities(ActivityBatch),
+    Definition(Definition),
+    Trace(TraceRecord),
 }

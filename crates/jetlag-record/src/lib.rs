@@ -18,6 +18,8 @@
 //! # }
 //! ```
 
+pub mod activity;
+mod activity_message;
 mod cdr;
 mod container;
 pub mod detection;
@@ -43,6 +45,7 @@ pub mod writer;
 /// What every run file begins with, as every MCAP file does.
 pub use mcap::MAGIC;
 
+pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord};
 pub use cdr::CdrError;
 pub use device::Device;
 pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NodeRecord, RangeRecord};

@@ -3,6 +3,7 @@
 //! Encoding and decoding of one record stand next to each other, so that they cannot drift apart
 //! unseen. Which channel a message goes to, and when, is the writer's affair.
 
+use crate::activity_message;
 use crate::cdr::{CdrError, Decoder, Encoder};
 use crate::detection::{Box2d, Box3d, Detection, Place};
 use crate::schema::MessageKind;
@@ -19,13 +20,13 @@ const NOT_MEASURED: i64 = -1;
 const NONE: i64 = -1;
 
 /// Wall-clock nanoseconds as builtin_interfaces/Time, whose seconds end in 2038.
-fn time(e: &mut Encoder<'_>, unix_ns: u64) {
+pub(super) fn time(e: &mut Encoder<'_>, unix_ns: u64) {
     e.i32(i32::try_from(unix_ns / 1_000_000_000).unwrap_or(i32::MAX));
     e.u32((unix_ns % 1_000_000_000) as u32);
 }
 
 /// The same, passed over: stamps of the run's clock are exact, this one is for other programs.
-fn skip_time(d: &mut Decoder<'_>) -> Result<(), CdrError> {
+pub(super) fn skip_time(d: &mut Decoder<'_>) -> Result<(), CdrError> {
     d.u32()?;
     d.u32()?;
     Ok(())
@@ -42,7 +43,7 @@ fn read_optional(d: &mut Decoder<'_>) -> Result<Option<Nanos>, CdrError> {
     })
 }
 
-fn phase(value: u8) -> Result<Phase, CdrError> {
+pub(super) fn phase(value: u8) -> Result<Phase, CdrError> {
     Ok(match value {
         0 => Phase::Together,
         1 => Phase::Alone,
@@ -318,6 +319,7 @@ pub(super) fn encode_phase_spec(out: &mut Vec<u8>, unix_ns: u64, r: &PhaseSpec) 
     e.str(&r.sharing);
     e.len(r.members.len());
     r.members.iter().for_each(|&member| e.u16(member));
+    e.bool(r.traced);
 }
 
 fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
@@ -339,6 +341,8 @@ fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
     for _ in 0..count {
         members.push(d.u16()?);
     }
+    // Before version 1.8 a message ends here.
+    let traced = !d.at_end() && d.bool()?;
     Ok(PhaseSpec {
         at,
         phase,
@@ -346,6 +350,7 @@ fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
         sharing,
         members,
         rate,
+        traced,
     })
 }
 
@@ -554,5 +559,8 @@ pub(super) fn decode(kind: MessageKind, data: &[u8]) -> Result<Event, CdrError> 
         MessageKind::Signal => Event::Signal(decode_signal(data)?),
         MessageKind::Window => Event::Window(decode_window(data)?),
         MessageKind::Range => Event::Range(decode_range(data)?),
+        MessageKind::Activities => Event::Activities(activity_message::decode_batch(data)?),
+        MessageKind::Name => Event::Definition(activity_message::decode_definition(data)?),
+        MessageKind::Trace => Event::Trace(activity_message::decode_trace(data)?),
     })
 }

@@ -68,6 +68,8 @@ pub struct PhaseSpec {
     pub members: Vec<u16>,
     /// The changed rate, for a step of a sweep.
     pub rate: Option<SweptRate>,
+    /// Whether the GPU was traced meanwhile, which costs time: its frames are in no figure but the kernels'.
+    pub traced: bool,
 }
 
 /// The rate of one tenant in a step of a sweep.

@@ -468,6 +468,8 @@ fn stamp(event: &Event) -> Option<Stamp> {
         Event::Log(r) => Some(r.at),
         Event::Window(r) => Some(r.to),
         Event::Range(r) => Some(r.to),
-        Event::Node(_) | Event::Finding(_) | Event::Signal(_) => None,
+        Event::Activities(r) => r.activities.iter().map(|activity| activity.to).max(),
+        Event::Trace(r) => Some(r.to),
+        Event::Node(_) | Event::Finding(_) | Event::Signal(_) | Event::Definition(_) => None,
     }
 }

@@ -9,7 +9,7 @@ pub const SCHEMA_MAJOR: u32 = 1;
 /// minor version is the same for both.
 pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 7;
+pub const SCHEMA_MINOR: u32 = 8;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -46,10 +46,13 @@ pub(super) enum MessageKind {
     Signal,
     Window,
     Range,
+    Activities,
+    Name,
+    Trace,
 }
 
 impl MessageKind {
-    pub(super) const ALL: [MessageKind; 13] = [
+    pub(super) const ALL: [MessageKind; 16] = [
         MessageKind::Frame,
         MessageKind::Detections,
         MessageKind::Sample,
@@ -63,6 +66,9 @@ impl MessageKind {
         MessageKind::Signal,
         MessageKind::Window,
         MessageKind::Range,
+        MessageKind::Activities,
+        MessageKind::Name,
+        MessageKind::Trace,
     ];
     /// Name of the ROS 2 message type.
     pub(super) const fn name(self) -> &'static str {
@@ -80,6 +86,9 @@ impl MessageKind {
             MessageKind::Signal => "jetlag_msgs/msg/Signal",
             MessageKind::Window => "jetlag_msgs/msg/Window",
             MessageKind::Range => "jetlag_msgs/msg/Range",
+            MessageKind::Activities => "jetlag_msgs/msg/Activities",
+            MessageKind::Name => "jetlag_msgs/msg/Name",
+            MessageKind::Trace => "jetlag_msgs/msg/Trace",
         }
     }
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
@@ -117,6 +126,15 @@ impl MessageKind {
             MessageKind::Signal => concat!(include_str!("msg/Signal.msg"), include_str!("msg/Time.dep")),
             MessageKind::Window => concat!(include_str!("msg/Window.msg"), include_str!("msg/Time.dep")),
             MessageKind::Range => concat!(include_str!("msg/Range.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Activities => {
+                concat!(include_str!("msg/Activities.msg"), include_str!("msg/Time.dep"))
+            }
+            MessageKind::Name => concat!(
+                include_str!("msg/Name.msg"),
+                include_str!("msg/Launch.dep"),
+                include_str!("msg/Time.dep")
+            ),
+            MessageKind::Trace => concat!(include_str!("msg/Trace.msg"), include_str!("msg/Time.dep")),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.

@@ -5,6 +5,7 @@
 
 use std::io::{BufReader, Read, Write};
 
+use crate::activity_message;
 use crate::cdr::CdrError;
 use crate::schema::MessageKind;
 use crate::{DetectionsRecord, Event, FrameRecord, message};
@@ -101,6 +102,18 @@ impl Outbox {
             Event::Range(r) => {
                 message::encode_range(body, 0, r);
                 MessageKind::Range
+            }
+            Event::Activities(r) => {
+                activity_message::encode_batch(body, 0, r.base(), r);
+                MessageKind::Activities
+            }
+            Event::Definition(r) => {
+                activity_message::encode_definition(body, 0, r);
+                MessageKind::Name
+            }
+            Event::Trace(r) => {
+                activity_message::encode_trace(body, 0, r);
+                MessageKind::Trace
             }
             Event::Node(r) => {
                 message::encode_node(body, 0, r);
@@ -386,6 +399,7 @@ mod tests {
                 sharing: "Streams".to_owned(),
                 members: vec![0, 3],
                 rate: Some(SweptRate { tenant: 3, hz: None }),
+                traced: true,
             }),
             Event::Node(NodeRecord {
                 tenant: 1,

@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{Compression, McapError, WriteOptions};
 
+use crate::activity::{ActivityBatch, Definition, TraceRecord};
 use crate::schema::{self, MessageKind};
 use crate::units::{Nanos, Stamp};
 use crate::{
     DetectionsRecord, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Phase,
-    PhaseRecord, PhaseSpec, RangeRecord, SampleRecord, SignalRecord, WindowRecord, message,
+    PhaseRecord, PhaseSpec, RangeRecord, SampleRecord, SignalRecord, WindowRecord, activity_message, message,
 };
 
 /// Longest time between two chunks.
@@ -119,6 +120,9 @@ pub struct RunWriter<W: Write + Seek = BufWriter<File>> {
     signals: Option<Channel>,
     windows: Option<Channel>,
     phases: Option<Channel>,
+    activities: Option<Channel>,
+    names: Option<Channel>,
+    traces: Option<Channel>,
     encoded: Vec<u8>,
     /// Stamp of the last flush, or of the first record.
     flushed: Option<Stamp>,
@@ -233,6 +237,9 @@ impl<W: Write + Seek> RunWriter<W> {
             signals: None,
             windows: None,
             phases: None,
+            activities: None,
+            names: None,
+            traces: None,
             encoded: Vec::with_capacity(4096),
             flushed: None,
             latest: manifest.anchor,
@@ -275,6 +282,9 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Signal(r) => self.signal(r),
             Event::Window(r) => self.window(r),
             Event::Range(r) => self.range(r),
+            Event::Activities(r) => self.activities(r),
+            Event::Definition(r) => self.definition(r),
+            Event::Trace(r) => self.trace(r),
         }
     }
 
@@ -400,6 +410,41 @@ impl<W: Write + Seek> RunWriter<W> {
             None => self.add_channel(MessageKind::Window, "/jetlag/telemetry/windows")?,
         };
         self.windows = Some(self.put(channel, record.to)?);
+        Ok(())
+    }
+
+    /// Records what a GPU did in a traced phase.
+    pub fn activities(&mut self, batch: &ActivityBatch) -> Result<(), RecordError> {
+        let base = batch.base();
+        activity_message::encode_batch(&mut self.encoded, self.wall.unix_ns(base), base, batch);
+        let channel = match self.activities {
+            Some(channel) => channel,
+            None => self.add_channel(MessageKind::Activities, "/jetlag/gpu/activity")?,
+        };
+        self.activities = Some(self.put(channel, base)?);
+        Ok(())
+    }
+
+    /// Records a text that activities refer to, at the time of the latest record before it.
+    pub fn definition(&mut self, definition: &Definition) -> Result<(), RecordError> {
+        let at = self.latest;
+        activity_message::encode_definition(&mut self.encoded, self.wall.unix_ns(at), definition);
+        let channel = match self.names {
+            Some(channel) => channel,
+            None => self.add_channel(MessageKind::Name, "/jetlag/gpu/names")?,
+        };
+        self.names = Some(self.put(channel, at)?);
+        Ok(())
+    }
+
+    /// Records how a phase was traced.
+    pub fn trace(&mut self, record: &TraceRecord) -> Result<(), RecordError> {
+        activity_message::encode_trace(&mut self.encoded, self.wall.unix_ns(record.to), record);
+        let channel = match self.traces {
+            Some(channel) => channel,
+            None => self.add_channel(MessageKind::Trace, "/jetlag/gpu/trace")?,
+        };
+        self.traces = Some(self.put(channel, record.to)?);
         Ok(())
     }
 

@@ -62,6 +62,7 @@ mod supply;
 mod tenant;
 mod timeline;
 pub mod trace;
+pub mod traced;
 mod track;
 pub mod trtexec;
 mod uncertainty;

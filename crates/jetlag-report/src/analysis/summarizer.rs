@@ -106,7 +106,11 @@ impl Summarizer {
             Event::Finding(finding) => self.recorded.push(finding.clone()),
             Event::PhaseSpec(spec) => self.phases.spec(spec),
             Event::Log(line) => self.failures.log(line),
-            Event::Detections(_) | Event::Range(_) => {}
+            Event::Detections(_)
+            | Event::Range(_)
+            | Event::Activities(_)
+            | Event::Definition(_)
+            | Event::Trace(_) => {}
         }
     }
 

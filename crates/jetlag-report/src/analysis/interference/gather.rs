@@ -226,6 +226,7 @@ impl Phases {
             sharing: String::new(),
             members,
             rate: None,
+            traced: false,
         };
         let every = || (0..tenants).filter_map(|tenant| u16::try_from(tenant).ok());
         let alone = every().filter(|&tenant| self.part(Phase::Alone, tenant).is_some());
