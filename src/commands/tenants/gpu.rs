@@ -12,10 +12,14 @@ use crate::backend::tensorrt::{self, TensorRtBackend, WrongPlans, over_plans};
 use crate::backend::{Backend, Program};
 use crate::cli::PlanArgs;
 use crate::commands::build::{self, Input};
+#[cfg(feature = "trace")]
+use crate::gpu::DeviceMemory;
 use crate::gpu::{Calibration, GpuError};
 use crate::record::{Device, SampleRecord};
 use crate::scenario::{Scenario, Tenant};
 
+#[cfg(feature = "trace")]
+const TOUCHED_BYTES: usize = 4096;
 /// How much longer than the watchdog a waiting thread asks.
 const BEYOND_WATCHDOG: Duration = Duration::from_secs(5);
 
@@ -80,6 +84,20 @@ impl Devices {
         };
         Devices {
             opened: claims.into_iter().map(open).collect(),
+        }
+    }
+
+    /// Fills a little memory on the first device and waits for it: something for a tracer to record.
+    #[cfg(feature = "trace")]
+    pub(in crate::commands) fn touch_first(&self) {
+        let Some(Ok(shared)) = self.opened.values().find(|opened| opened.is_ok()) else {
+            return;
+        };
+        let touched = DeviceMemory::new(shared.gpu(), TOUCHED_BYTES)
+            .and_then(|memory| memory.clear())
+            .and_then(|()| shared.gpu().synchronize());
+        if let Err(error) = touched {
+            log::debug!("nothing was filled for the tracer to see: {error}");
         }
     }
 
