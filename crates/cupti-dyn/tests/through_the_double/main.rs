@@ -8,6 +8,8 @@ mod driver;
 mod graphs;
 mod loading;
 mod misbehaviour;
+mod parts;
+mod ranges;
 mod recording;
 mod refusals;
 mod scene;
