@@ -13,4 +13,5 @@ mod ranges;
 mod recording;
 mod refusals;
 mod scene;
+mod tensorrt;
 mod whole;
