@@ -12,9 +12,9 @@ use crate::backend::tensorrt::{self, TensorRtBackend, WrongPlans, over_plans};
 use crate::backend::{Backend, Program};
 use crate::cli::PlanArgs;
 use crate::commands::build::{self, Input};
-#[cfg(feature = "trace")]
-use crate::gpu::DeviceMemory;
 use crate::gpu::{Calibration, GpuError};
+#[cfg(feature = "trace")]
+use crate::gpu::{DeviceMemory, Stream};
 use crate::record::{Device, SampleRecord};
 use crate::scenario::{Scenario, Tenant};
 
@@ -93,10 +93,13 @@ impl Devices {
         let Some(Ok(shared)) = self.opened.values().find(|opened| opened.is_ok()) else {
             return;
         };
-        let touched = DeviceMemory::new(shared.gpu(), TOUCHED_BYTES)
-            .and_then(|memory| memory.clear())
-            .and_then(|()| shared.gpu().synchronize());
-        if let Err(error) = touched {
+        let touch = || {
+            let memory = DeviceMemory::new(shared.gpu(), TOUCHED_BYTES)?;
+            let stream = Stream::new(shared.gpu(), 0)?;
+            stream.clear(&memory.span(), TOUCHED_BYTES)?;
+            stream.synchronize()
+        };
+        if let Err(error) = touch() {
             log::debug!("nothing was filled for the tracer to see: {error}");
         }
     }
