@@ -126,6 +126,11 @@ fn a_traced_frame_is_made_of_its_copies_its_kernels_and_the_calls_that_asked_for
             );
             assert!(kernel.duration().0 >= 200_000, "{kernel:?}");
             assert!(traced.names[&kernel.name.unwrap()].launch.is_some());
+            assert_eq!(
+                traced.text(kernel.owner.layer),
+                "only",
+                "the layer of TensorRT's range"
+            );
         }
         let copies: Vec<(Direction, MemoryKind, MemoryKind, u64)> = all
             .iter()
@@ -256,6 +261,11 @@ fn a_graph_is_its_kernels_or_one_launch_as_was_asked() {
                 _ => (0, 1),
             };
             assert_eq!((kernels, wholes), wanted, "{graphs}, frame {}", frame.sequence);
+            // Nodes were captured for the layer, in a capture of the traced phase.
+            let spins = all.iter().filter(|activity| traced.is_spin(activity));
+            for spin in spins {
+                assert_eq!(traced.text(spin.owner.layer), "only");
+            }
         }
     }
 }
