@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use jetlag::record::activity::{Direction, MemoryKind, Work};
 use jetlag::record::{Activity, Definition, Event, FrameRecord, Outcome, PhaseSpec, RunReader, TraceRecord};
 use nvidia_doubles::cuda::Control;
-use nvidia_doubles::cupti;
+use nvidia_doubles::{cupti, machine};
 use serde_json::Value;
 
 use super::scene::{Scene, camera, launches};
@@ -110,6 +111,8 @@ fn a_traced_frame_is_made_of_its_copies_its_kernels_and_the_calls_that_asked_for
     };
     assert!(trace.is_whole() && trace.calls && trace.graph_nodes, "{trace:?}");
     assert_eq!(trace.tracer, "CUPTI of CUDA 13.0.1");
+    assert_eq!(trace.devices.len(), 1, "{trace:?}");
+    assert!(trace.devices[0].multiprocessors > 0, "{trace:?}");
     assert_eq!(trace.activities, traced.activities.len() as u64);
     assert!(
         traced.completed(0).count() >= 10,
@@ -173,6 +176,48 @@ fn a_traced_frame_is_made_of_its_copies_its_kernels_and_the_calls_that_asked_for
         });
         assert!(waits.count() >= 1, "somebody waited for frame {}", frame.sequence);
     }
+}
+
+#[test]
+fn perfetto_shows_each_activity_where_it_was_and_the_call_that_asked_for_it() {
+    let (Some(scene), Some(control)) = (Scene::new(), control()) else {
+        return;
+    };
+    scene.demo(2_000, 4_000);
+    let scenario = scene.scenario(
+        "trace: (duration: \"500ms\"),",
+        "arrival: Periodic(20)",
+        "arrival: Periodic(10)",
+    );
+    if scene.run(&control, &scenario).is_none() {
+        return;
+    }
+    let arguments = [
+        "export",
+        "run.mcap",
+        "--format",
+        "perfetto",
+        "-o",
+        "run.perfetto-trace",
+    ];
+    let output = scene.jetlag(&control, &arguments).unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let Some(python) = machine::python("mcap_ros2, perfetto") else {
+        return;
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/traced_judge.py");
+    let files = ["run.mcap", "run.perfetto-trace"].map(|name| scene.path(name));
+    let judged = Command::new(python).arg(script).args(files).output().unwrap();
+    assert!(
+        judged.status.success(),
+        "{}",
+        String::from_utf8_lossy(&judged.stderr)
+    );
+    assert!(String::from_utf8_lossy(&judged.stdout).ends_with("flows agree\n"));
 }
 
 #[test]
