@@ -8,7 +8,6 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
-use jetlag::backend::Tracing;
 use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, Program};
 use jetlag::clock::{Clock, RealClock};
@@ -56,7 +55,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
     let plan = PhasePlan {
         phase: Phase::Together,
         drawn_as: Phase::Together,
-        tracing: Tracing::Never,
+        traced: false,
         sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,

@@ -14,7 +14,7 @@ pub use build::{BuildArgs, CacheCommand, PlanArgs};
 pub use detectors::{DataCommand, EvalArgs, InspectArgs};
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
-pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, WithParentArgs};
+pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
 
 /// Measure how late detectors run when they share this machine, why, and how much power they use.
 #[derive(Debug, Parser)]
@@ -117,6 +117,9 @@ A scenario with `clocks: Max` does this itself."
     /// Run one tenant of a scenario for its parent process (`sharing: Processes`).
     #[command(hide = true)]
     TenantProcess(TenantProcessArgs),
+    /// Run the traced phases of a scenario for its parent process (`trace: (…)`).
+    #[command(hide = true)]
+    TracedPhases(TracedPhasesArgs),
     /// Answer one question of `doctor --selftest` about a library or a sensor.
     #[command(hide = true)]
     SelftestProbe {

@@ -9,7 +9,6 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use jetlag::backend::Tracing;
 use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, BackendError, NodeTime, Program, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
@@ -103,7 +102,7 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
     let plan = PhasePlan {
         phase: Phase::Together,
         drawn_as: Phase::Together,
-        tracing: Tracing::Never,
+        traced: false,
         sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,

@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
-use jetlag::backend::Tracing;
 use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, Subject, TenantManifest};
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
@@ -205,7 +204,7 @@ impl World {
             let plan = PhasePlan {
                 phase,
                 drawn_as: phase,
-                tracing: Tracing::Never,
+                traced: false,
                 sharing: self.sharing,
                 epoch,
                 measured_from,

@@ -29,7 +29,6 @@ use crate::record::{Device, Finding, Phase, Submission};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 use crate::units::Nanos;
-use serde::{Deserialize, Serialize};
 
 /// Where a network comes from.
 #[derive(Clone, Debug)]
@@ -228,20 +227,8 @@ pub struct Beginning {
     pub sharing: Sharing,
     /// The phase whose random numbers are drawn.
     pub drawn_as: Phase,
-    /// Whether the GPU is traced meanwhile.
-    pub tracing: Tracing,
-}
-
-/// What a tracer has to do with a phase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Tracing {
-    /// No phase of the run is traced.
-    #[default]
-    Never,
-    /// Another phase is: libraries that name their layers to tools are told not to, which would take time.
-    Elsewhere,
-    /// This one is: they name them, and graphs are captured anew.
-    Now,
+    /// Whether the GPU is traced meanwhile: graphs are then captured anew, so that the tracer sees them made.
+    pub traced: bool,
 }
 
 /// One frame in flight: its memory and its execution.

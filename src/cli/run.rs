@@ -103,6 +103,15 @@ pub struct WithParentArgs {
     pub program: Vec<std::ffi::OsString>,
 }
 
+/// Arguments of the hidden `jetlag traced-phases`.
+#[derive(Debug, Args)]
+pub struct TracedPhasesArgs {
+    /// The parent process; this one ends with it.
+    pub parent: u32,
+    /// The file to record to.
+    pub file: PathBuf,
+}
+
 /// Arguments of the hidden `jetlag tenant-process`.
 #[derive(Debug, Args)]
 pub struct TenantProcessArgs {

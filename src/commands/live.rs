@@ -9,17 +9,18 @@ use std::sync::{Arc, PoisonError};
 use anyhow::Context;
 
 use super::live_screen::LiveScreen;
-use super::phases::{RunPhase, phases};
+use super::phases::RunPhase;
 use super::processes::Processes;
 use super::progress::Progress;
 use super::sampling::Sampling;
 use super::screen::{Screen, Stream};
 use super::tenants;
 use super::threads::named;
+use super::traced_phases;
 use super::tracing::{PhaseTrace, PhaseTracer};
 use super::watchdog::{self, Current, Ward};
 use crate::backend::null::NullBackend;
-use crate::backend::{Backend, Program, Tracing};
+use crate::backend::{Backend, Program};
 use crate::board::Roots;
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
@@ -92,20 +93,32 @@ impl Watching {
     }
 }
 
-/// Runs all phases; what was recorded is in the file when it returns. Where the tenants are `processes`, none is made ready
+/// What comes after the phases.
+pub(super) enum After<'a> {
+    /// The traced phases of this scenario, in a process of their own.
+    Trace(&'a Scenario),
+    /// Nothing; this traces the phases that are traced ones.
+    Nothing(PhaseTracer),
+}
+
+/// Runs these phases; what was recorded is in the file when it returns. Where the tenants are `processes`, none is made ready
 /// here.
 pub(super) fn run(
     scenario: &Scenario,
+    phases: &[RunPhase],
+    after: After<'_>,
     ready: tenants::All,
     mut processes: Option<Processes>,
-    mut tracer: PhaseTracer,
     writer: RunWriter,
     stop: &Arc<AtomicBool>,
     watching: Watching,
 ) -> anyhow::Result<()> {
     let clock = RealClock;
-    let phases = phases(scenario);
-    let gpus = ready.gpus;
+    let (traced, mut tracer) = match after {
+        After::Trace(scenario) => (Some(scenario), PhaseTracer::default()),
+        After::Nothing(tracer) => (None, tracer),
+    };
+    let mut gpus = ready.gpus;
     let mut feeds = Vec::new();
     let mut tenants: Vec<Live> = ready
         .tenants
@@ -120,7 +133,7 @@ pub(super) fn run(
         processes.connect(scenario, &mut feeds, &notes)?;
     }
     let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
-    let total = super::phases::length(scenario, &phases);
+    let total = super::phases::length(scenario, phases);
     let watcher = watching.watcher(&scenario.name, &names, total, stop);
     let stop: &AtomicBool = stop;
     let recorder = Recorder {
@@ -177,7 +190,9 @@ pub(super) fn run(
                 let _ = notes.send(Event::Finding(finding));
             }
         }
-        measure_overhead(&mut overhead, stop, &notes);
+        if !phases.iter().all(|phase| phase.traced) {
+            measure_overhead(&mut overhead, stop, &notes);
+        }
         if let Some(idle) = scenario.baseline.idle {
             let settle = telemetry::idle_settles(&Roots::system());
             let hush = |on| {
@@ -189,7 +204,7 @@ pub(super) fn run(
             idle_baseline((settle, idle), stop, &notes);
             hush(false);
         }
-        for phase in &phases {
+        for phase in phases {
             if let Some(processes) = &mut processes {
                 for end in processes.together(scenario, phase, stop, &notes) {
                     let _ = notes.send(Event::Phase(end));
@@ -226,6 +241,13 @@ pub(super) fn run(
         }
         if let Some(processes) = processes {
             processes.finish(&notes);
+        }
+        if let Some(scenario) = traced.filter(|_| !stop.load(Ordering::Relaxed)) {
+            // The devices' memory is needed anew.
+            let freed = (!wards.is_empty()).then(|| watchdog::unless_freed(scenario.watchdog));
+            drop((std::mem::take(&mut tenants), std::mem::take(&mut gpus)));
+            drop(freed);
+            traced_phases::trace(scenario, stop, &notes);
         }
         sampled.store(true, Ordering::Relaxed);
         if let Some(hangs) = sampling.ok().and_then(Sampling::end) {
@@ -384,7 +406,7 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
     let plan = PhasePlan {
         phase: Phase::Overhead,
         drawn_as: Phase::Overhead,
-        tracing: Tracing::Never,
+        traced: false,
         sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,

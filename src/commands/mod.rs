@@ -39,6 +39,8 @@ pub mod tenants;
 #[cfg(feature = "gpu")]
 mod tensorrt;
 mod threads;
+mod traced_phases;
+mod traced_process;
 #[cfg_attr(not(feature = "trace"), path = "without_trace.rs")]
 mod tracing;
 mod trtexec;
@@ -107,6 +109,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
         Command::TenantProcess(args) => tenant_process::run(&args),
+        Command::TracedPhases(args) => traced_process::run(&args),
         Command::SelftestProbe { what } => selftest::probe(&what),
         Command::Doctor(args) => match (&args.measure, args.selftest) {
             (Some(scenario), _) => measure::run(scenario.as_deref(), args.format),

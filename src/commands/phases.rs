@@ -4,7 +4,6 @@
 //! What a phase prescribes is told once, in its record; frames refer to it. The way of sharing reaches the tenants
 //! through [`PhasePlan::sharing`], and nowhere else.
 
-use crate::backend::Tracing;
 use crate::record::{Phase, PhaseSpec, SweptRate};
 use crate::scenario::{Arrival, Matrix, Scenario, Sharing, Trace, TracedPhases};
 use crate::tenant::PhasePlan;
@@ -54,11 +53,7 @@ impl RunPhase {
         PhasePlan {
             phase: self.phase,
             drawn_as: self.drawn_as,
-            tracing: match (self.traced, scenario.trace) {
-                (true, _) => Tracing::Now,
-                (false, Some(_)) => Tracing::Elsewhere,
-                (false, None) => Tracing::Never,
-            },
+            traced: self.traced,
             sharing: self.sharing,
             epoch,
             measured_from,

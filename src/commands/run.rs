@@ -60,7 +60,6 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             log::info!("tenant {}: {reason}", tenant.name);
         }
     }
-    let tracer = PhaseTracer::of_run(&scenario);
     let starting = Starting::begin()?;
     let reserved = match &options.out {
         Some(path) => Reserved::asked(path, "--out", options.force)?,
@@ -68,9 +67,14 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     };
     let path = reserved.path().to_owned();
     starting.removes(reserved.made());
+    // What measures knows nothing of a tracer: that costs the process that it is in.
+    let measured = Scenario {
+        trace: None,
+        ..scenario.clone()
+    };
     let (ready, processes) = match scenario.sharing {
-        Sharing::Processes => (tenants::All::default(), Some(Processes::start(&scenario)?)),
-        _ => (all_ready(&scenario)?, None),
+        Sharing::Processes => (tenants::All::default(), Some(Processes::start(&measured)?)),
+        _ => (all_ready(&measured)?, None),
     };
     // From here on a signal ends the run in good order.
     let stop = stop_on_signals()?;
@@ -84,10 +88,14 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let ended = match scenario.clock {
         ClockKind::Virtual => simulated(&scenario, &ready.tenants, writer, &stop),
         ClockKind::Real => live::run(
-            &scenario,
+            &measured,
+            &phases(&measured),
+            match scenario.trace {
+                Some(_) => live::After::Trace(&scenario),
+                None => live::After::Nothing(PhaseTracer::default()),
+            },
             ready,
             processes,
-            tracer,
             writer,
             &stop,
             live::Watching::asked(&options),
@@ -191,7 +199,7 @@ fn ask_for_trace(scenario: &mut Scenario) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option<&Processes>) -> Manifest {
+pub(super) fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option<&Processes>) -> Manifest {
     let (anchor, anchor_unix_ns) = match scenario.clock {
         ClockKind::Virtual => (Stamp(0), 0),
         ClockKind::Real => {

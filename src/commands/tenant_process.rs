@@ -24,7 +24,6 @@ use super::signals::stop_on_signals;
 use super::threads::named;
 use super::tracing::{PhaseTrace, PhaseTracer};
 use super::{tenants, with_parent};
-use crate::backend::Tracing;
 use crate::cli::TenantProcessArgs;
 use crate::clock::{Clock, RealClock};
 use crate::record::wire::Outbox;
@@ -155,9 +154,9 @@ impl Obedient {
     /// Runs a phase; whatever becomes of it, a phase record comes of it.
     fn phase(&mut self, plan: PhasePlan, arrival: Arrival, gpus: &tenants::Devices, stop: &AtomicBool) {
         self.runner.arrival = arrival;
-        let trace = match plan.tracing {
-            Tracing::Now => self.tracer.begin(plan.phase, gpus, &self.notes),
-            Tracing::Elsewhere | Tracing::Never => None,
+        let trace = match plan.traced {
+            true => self.tracer.begin(plan.phase, gpus, &self.notes),
+            false => None,
         };
         self.runner.marks = trace.as_ref().map(PhaseTrace::marks);
         let failed = PhaseRecord {

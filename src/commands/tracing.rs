@@ -69,6 +69,11 @@ impl PhaseTracer {
         }
     }
 
+    /// Why nothing can be traced, if that is known before anything begins.
+    pub(super) fn take_problem(&mut self) -> Option<String> {
+        self.problem.take()
+    }
+
     /// Begins to trace a phase on these devices; `None` where it cannot be, which is then said.
     pub(super) fn begin(
         &mut self,

@@ -28,6 +28,12 @@ impl PhaseTracer {
         PhaseTracer::default()
     }
 
+    /// That it was left out.
+    pub(super) fn take_problem(&mut self) -> Option<String> {
+        self.told = true;
+        Some(LeftOut::TRACE.to_string())
+    }
+
     /// Says that it cannot.
     pub(super) fn begin(
         &mut self,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Beginning, Tracing};
+use crate::backend::Beginning;
 use crate::record::Phase;
 use crate::scenario::Sharing;
 use crate::units::Stamp;
@@ -23,7 +23,7 @@ pub struct PhasePlan {
     /// End of it, and of releases.
     pub end: Stamp,
     /// Whether the GPU is traced meanwhile.
-    pub tracing: Tracing,
+    pub traced: bool,
 }
 
 impl PhasePlan {
@@ -32,7 +32,7 @@ impl PhasePlan {
         Beginning {
             sharing: self.sharing,
             drawn_as: self.drawn_as,
-            tracing: self.tracing,
+            traced: self.traced,
         }
     }
 }

@@ -229,7 +229,6 @@ fn with_content(record: FrameRecord) -> FrameRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Tracing;
     use crate::record::Phase;
     use crate::scenario::Sharing;
 
@@ -239,7 +238,7 @@ mod tests {
         PhasePlan {
             phase: Phase::Together,
             drawn_as: Phase::Together,
-            tracing: Tracing::Never,
+            traced: false,
             sharing: Sharing::Streams,
             epoch: Stamp(0),
             measured_from: Stamp(0),

@@ -5,7 +5,6 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use jetlag::backend::Tracing;
 use jetlag::backend::{BackendError, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::record::{DetectionsRecord, Event, FrameRecord, Phase, PhaseRecord};
@@ -200,7 +199,7 @@ impl Trial {
         let plan = PhasePlan {
             phase: Phase::Together,
             drawn_as: Phase::Together,
-            tracing: Tracing::Never,
+            traced: false,
             sharing: Sharing::Streams,
             epoch,
             measured_from: if self.unmeasured {

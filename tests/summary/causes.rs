@@ -4,7 +4,6 @@
 use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
-use jetlag::backend::Tracing;
 use jetlag::record::{Device, Event, FrameRecord, Measurand, Phase, SampleRecord, SignalRecord, Stage};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Tenant};
 use jetlag::tenant::PhasePlan;
@@ -174,7 +173,7 @@ impl World {
         let plan = PhasePlan {
             phase: Phase::Together,
             drawn_as: Phase::Together,
-            tracing: Tracing::Never,
+            traced: false,
             sharing,
             epoch: START,
             measured_from: START,

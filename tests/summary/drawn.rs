@@ -3,7 +3,6 @@
 
 use std::sync::atomic::AtomicBool;
 
-use jetlag::backend::Tracing;
 use jetlag::record::{
     Averaging, Covariance, Device, Event, FrameRecord, IDLE_WINDOW, Manifest, Measurand, NodeRecord,
     OVERHEAD_TENANT, Outcome, Phase, PhaseSpec, RailRole, SampleRecord, SignalRecord, Stage, Submission,
@@ -234,7 +233,7 @@ impl World {
         let plan = PhasePlan {
             phase: phase.spec.phase,
             drawn_as: phase.spec.phase,
-            tracing: Tracing::Never,
+            traced: false,
             sharing: phase.sharing,
             epoch: phase.from - WARMUP,
             measured_from: phase.from,

@@ -4,7 +4,6 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::summary::interference::Overlap;
 use jetlag::analysis::{Summarizer, Summary};
-use jetlag::backend::Tracing;
 use jetlag::record::{Event, Manifest, Phase, PhaseSpec, SampleRecord, SweptRate};
 use jetlag::report::{Style, text};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Matrix, Overload, Sharing, Sweep};
@@ -77,7 +76,7 @@ impl Run {
         let plan = PhasePlan {
             phase,
             drawn_as: phase,
-            tracing: Tracing::Never,
+            traced: false,
             sharing: Sharing::Streams,
             epoch: self.epoch,
             measured_from: self.epoch,
@@ -185,7 +184,7 @@ fn long_run(phase: Phase, contention: f64, tenants: &[SimTenant]) -> [f64; 2] {
     let plan = PhasePlan {
         phase,
         drawn_as: phase,
-        tracing: Tracing::Never,
+        traced: false,
         sharing: Sharing::Streams,
         epoch: Stamp(0),
         measured_from: Stamp(0),

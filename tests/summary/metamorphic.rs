@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
 use jetlag::analysis::compare::{RunSample, Side, compare};
-use jetlag::backend::Tracing;
 use jetlag::record::{Event, FrameRecord, Manifest, Phase, PhaseRecord};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Overload, Sharing};
 use jetlag::tenant::PhasePlan;
@@ -61,7 +60,7 @@ fn run(seed: u64) -> (Manifest, Vec<Event>) {
         let plan = PhasePlan {
             phase,
             drawn_as: phase,
-            tracing: Tracing::Never,
+            traced: false,
             sharing: Sharing::Streams,
             epoch,
             measured_from,

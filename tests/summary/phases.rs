@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
-use jetlag::backend::Tracing;
 use jetlag::record::{Event, LogRecord, Outcome, Phase, SweptRate};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Sweep};
 use jetlag::tenant::PhasePlan;
@@ -201,7 +200,7 @@ fn each_phase_draws_anew_and_the_same_again_when_it_is_repeated() {
         let plan = PhasePlan {
             phase,
             drawn_as: phase,
-            tracing: Tracing::Never,
+            traced: false,
             sharing: Sharing::Streams,
             epoch: Stamp(0),
             measured_from: Stamp(0),

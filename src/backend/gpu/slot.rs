@@ -19,7 +19,7 @@ use super::fallback::Fallback;
 use super::layout::{Location, Segment, Tensor, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch, Submitted};
 use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
-use crate::backend::{BackendError, Beginning, HostStep, NodeTime, Program, Slot, StageTimes, Step, Tracing};
+use crate::backend::{BackendError, Beginning, HostStep, NodeTime, Program, Slot, StageTimes, Step};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
     Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Reach, Stream, Sync,
@@ -121,7 +121,6 @@ struct GpuSlot {
     options: Options,
     layer_times: Vec<NodeTime>,
     findings: Vec<Finding>,
-    tracing: Tracing,
     gpu: Arc<Gpu>,
 }
 
@@ -151,17 +150,6 @@ impl Home {
 }
 
 impl GpuSlot {
-    /// Graphs are captured anew: their nodes are told to a tracer when they are made.
-    fn trace(&mut self, tracing: Tracing) {
-        self.settle();
-        self.tracing = tracing;
-        for piece in &mut self.pieces {
-            if let Piece::Stretch(stretch) = piece {
-                stretch.trace(tracing);
-            }
-        }
-    }
-
     fn new(tenant: &Tenant, program: &Program, networks: &[Box<dyn Network>]) -> Result<Self, BackendError> {
         let Tenant {
             layout,
@@ -284,7 +272,6 @@ impl GpuSlot {
             options: options.clone(),
             layer_times: Vec::new(),
             findings,
-            tracing: Tracing::Never,
             gpu: Arc::clone(gpu),
         })
     }
@@ -483,11 +470,8 @@ impl Slot for GpuSlot {
         finished
     }
 
-    fn restart(&mut self, Beginning { sharing, tracing, .. }: Beginning) {
+    fn restart(&mut self, Beginning { sharing, traced, .. }: Beginning) {
         self.without_lanes = None;
-        if self.tracing != tracing {
-            self.trace(tracing);
-        }
         let lanes = match self.lender.lanes(sharing) {
             Ok(lanes) => lanes,
             // The next frame says it; those that follow are on the streams that there are.
@@ -496,7 +480,8 @@ impl Slot for GpuSlot {
                 return;
             }
         };
-        if Arc::ptr_eq(&self.lanes, &lanes) {
+        let is_same = Arc::ptr_eq(&self.lanes, &lanes);
+        if is_same && !traced {
             return;
         }
         self.settle();
@@ -504,6 +489,9 @@ impl Slot for GpuSlot {
         for piece in &mut self.pieces {
             if let Piece::Stretch(stretch) = piece {
                 stretch.forget_graph();
+                if is_same {
+                    continue;
+                }
                 self.without_lanes = stretch
                     .lend_branches(&self.lanes)
                     .err()

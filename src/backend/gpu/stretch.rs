@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::fallback::Fallback;
 use super::layout::{EngineUse, Segment};
 use super::{Execution, Lanes, failed};
-use crate::backend::{BackendError, StageTimes, Tracing};
+use crate::backend::{BackendError, StageTimes};
 use crate::gpu::{Anchor, DeviceMemory, Event, Gpu, GpuError, Graph, PinnedAddress, Stream, Sync};
 use crate::record::{Finding, Submission};
 use crate::tensor::{Shape, TensorSet};
@@ -116,17 +116,7 @@ impl Stretch {
         })
     }
 
-    /// Names layers to a tracer, or stops; what was captured is captured again where a tracer comes or goes.
-    pub(super) fn trace(&mut self, tracing: Tracing) {
-        self.executions
-            .iter_mut()
-            .for_each(|bound| bound.execution.name_layers(tracing));
-        if tracing == Tracing::Now {
-            self.forget_graph();
-        }
-    }
-
-    /// What was captured on other streams is captured again.
+    /// What was captured on other streams, or before a tracer came, is captured again.
     pub(super) fn forget_graph(&mut self) {
         if matches!(self.graph, Captured::Yes(_)) {
             self.graph = Captured::Wanted { is_warm: true };
