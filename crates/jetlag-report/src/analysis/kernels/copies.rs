@@ -43,9 +43,9 @@ pub(super) fn copies(frames: &[OfFrame<'_>], device_ns: i64) -> Vec<CopyTime> {
     let row = |((direction, source, destination), total): ((Direction, MemoryKind, MemoryKind), Total)| {
         let on_device = direction != Direction::HostToHost;
         CopyTime {
-            direction: direction_word(direction),
-            source: memory_word(source),
-            destination: memory_word(destination),
+            direction: direction.word(),
+            source: source.word(),
+            destination: destination.word(),
             kind: side_of(direction).map(Side::word),
             count: total.count,
             calls_per_frame: six_decimals(total.count as f64 / count),
@@ -124,29 +124,5 @@ fn bytes_of(work: &Work) -> u64 {
     match *work {
         Work::Copy { bytes, .. } | Work::Fill { bytes, .. } => bytes,
         _ => 0,
-    }
-}
-
-/// As reports have it.
-fn direction_word(direction: Direction) -> &'static str {
-    match direction {
-        Direction::HostToDevice => "host to device",
-        Direction::DeviceToHost => "device to host",
-        Direction::DeviceToDevice => "device to device",
-        Direction::HostToHost => "host to host",
-        Direction::Peer => "peer",
-        Direction::Unknown => "unknown",
-    }
-}
-
-/// As reports have it.
-fn memory_word(memory: MemoryKind) -> &'static str {
-    match memory {
-        MemoryKind::Pageable => "pageable",
-        MemoryKind::Pinned => "pinned",
-        MemoryKind::Device => "device",
-        MemoryKind::Array => "array",
-        MemoryKind::Managed => "managed",
-        MemoryKind::Unknown => "unknown",
     }
 }

@@ -84,13 +84,7 @@ pub(super) fn gpu_of(work: &Work) -> Option<u16> {
 
 /// What kind of work it is; none for what the host did.
 pub(super) fn kind_of(work: &Work) -> Option<&'static str> {
-    match work {
-        Work::Kernel { .. } => Some("kernel"),
-        Work::Copy { .. } => Some("copy"),
-        Work::Fill { .. } => Some("fill"),
-        Work::Graph { .. } => Some("graph"),
-        _ => None,
-    }
+    work.on_device().map(|_| work.word())
 }
 
 /// What work without a name is called.

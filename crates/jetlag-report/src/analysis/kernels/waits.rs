@@ -103,10 +103,12 @@ pub(super) fn waits(
             .then_with(|| b.more_ms.total_cmp(&a.more_ms))
     });
     while_ran.truncate(MOST);
+    let (longer, shorter) = (parts(&longer), parts(&shorter));
     Some(Waits {
         median_ms: ns_to_ms(median as f64),
-        longer: parts(&longer),
-        shorter: parts(&shorter),
+        more_ms: six_decimals(longer.wait_ms - shorter.wait_ms),
+        longer,
+        shorter,
         while_ran,
     })
 }

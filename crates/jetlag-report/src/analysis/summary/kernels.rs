@@ -265,6 +265,8 @@ pub struct Waits {
     pub longer: WaitParts,
     /// The others.
     pub shorter: WaitParts,
+    /// How much longer the first waited: the difference of their means.
+    pub more_ms: f64,
     /// What other tenants had on the GPU in the frames' gaps, most time first.
     pub while_ran: Vec<WhileRan>,
 }
