@@ -24,7 +24,7 @@ fn one(gpu: u16, on: &OnGpu, (from, to): (i64, i64), name: impl Fn(u16) -> Optio
         all.push(from, to);
         by_tenant.entry(span.tenant).or_default().push(from, to);
     }
-    let whole = to - from;
+    let whole = to.saturating_sub(from);
     let share = |ns: i64| six_decimals(ns as f64 / whole as f64);
     let tenants = by_tenant.iter().map(|(&tenant, union)| BusyTenant {
         tenant: (tenant != NOBODY).then(|| name(tenant)).flatten(),
@@ -37,7 +37,7 @@ fn one(gpu: u16, on: &OnGpu, (from, to): (i64, i64), name: impl Fn(u16) -> Optio
     GpuTime {
         gpu,
         busy_ms: ns_to_ms(busy as f64),
-        idle_ms: ns_to_ms((whole - busy) as f64),
+        idle_ms: ns_to_ms(whole.saturating_sub(busy) as f64),
         busy_share: share(busy),
         overlap_ms: ns_to_ms(overlap as f64),
         overlap_share: share(overlap),

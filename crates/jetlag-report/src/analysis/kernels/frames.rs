@@ -55,7 +55,7 @@ pub(super) struct Copied {
 
 impl FrameTime<'_> {
     pub(super) fn turnaround(&self) -> i64 {
-        self.last - self.first
+        self.last.saturating_sub(self.first)
     }
 
     pub(super) fn wait(&self) -> i64 {
@@ -63,12 +63,14 @@ impl FrameTime<'_> {
     }
 
     pub(super) fn computation(&self) -> i64 {
-        self.turnaround() - self.wait()
+        self.turnaround().saturating_sub(self.wait())
     }
 
     /// The part of the wait in which only work of no tenant, or of the tenant's other frames, was on the GPU.
     pub(super) fn other(&self) -> i64 {
-        self.wait() - self.co_runners - self.idle
+        self.wait()
+            .saturating_sub(self.co_runners)
+            .saturating_sub(self.idle)
     }
 }
 
@@ -100,7 +102,7 @@ fn time<'a>(frame: &OfFrame<'a>, gathered: &Gathered<'a>, tenant: u16, calls: bo
                     Some(Side::External) => &mut external,
                     None => continue,
                 };
-                copied.ns += activity.duration().0.max(0);
+                copied.ns = copied.ns.saturating_add(activity.duration().0.max(0));
                 copied.bytes = copied.bytes.saturating_add(bytes);
             }
             _ => kernels.push(activity.from.0, activity.to.0),
@@ -164,7 +166,7 @@ fn graph_gaps<'b, 'a: 'b>(own: impl Iterator<Item = &'b &'a Activity>) -> i64 {
     for activity in own {
         let launch = launch_of(&activity.work);
         if activity.from.0 > end && launch.is_some() && launch == before {
-            total += activity.from.0 - end;
+            total = i64::saturating_add(total, activity.from.0.saturating_sub(end));
         }
         if end == i64::MAX || activity.to.0 >= end {
             (end, before) = (activity.to.0, launch);

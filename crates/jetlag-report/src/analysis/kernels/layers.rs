@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::gather::{OfFrame, gpu_of, kind_of};
 use super::occupancy::Multiprocessor;
+use super::spans::sum;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::kernels::{KernelTime, LaunchShape, LayerTime};
@@ -44,10 +45,10 @@ pub(super) fn times(frames: &[OfFrame<'_>], traced: &Traced, fits: Option<&Multi
             continue;
         };
         let ns = activity.duration().0.max(0);
-        device_ns += ns;
+        device_ns = i64::saturating_add(device_ns, ns);
         let layer = layers.entry(traced.text(activity.owner.layer)).or_default();
         layer.count += 1;
-        layer.ns += ns;
+        layer.ns = layer.ns.saturating_add(ns);
         // Copies have a table of their own.
         if kind != "copy" {
             let key = Key {
@@ -117,7 +118,7 @@ impl Per {
         fits: Option<&Multiprocessor>,
     ) -> KernelTime {
         durations.sort_unstable();
-        let (count, sum) = (durations.len() as u64, durations.iter().sum::<i64>());
+        let (count, total) = (durations.len() as u64, sum(durations.iter().copied()));
         let at = |quantile: Quantile| {
             let rank = quantile.supported_by(count).then(|| quantile.rank(count))?;
             let ns = durations.get((rank as usize).checked_sub(1)?)?;
@@ -130,9 +131,9 @@ impl Per {
             name: definition.map(|definition| definition.text.clone()),
             count,
             calls_per_frame: six_decimals(count as f64 / self.frames),
-            ms: ns_to_ms(sum as f64 / self.frames),
-            share: self.share(sum),
-            mean_us: (sum as f64 / count.max(1) as f64).round() / 1e3,
+            ms: ns_to_ms(total as f64 / self.frames),
+            share: self.share(total),
+            mean_us: (total as f64 / count.max(1) as f64).round() / 1e3,
             p50_us: at(Quantile::P50),
             p99_us: at(Quantile::P99),
             launch: definition

@@ -5,6 +5,7 @@
 
 use super::frames::FrameTime;
 use super::gather::Gathered;
+use super::spans::sum;
 use super::waits::{self, Kernel};
 use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::ns_to_ms;
@@ -17,14 +18,18 @@ const MOST: usize = 10;
 type Part = (&'static str, fn(&FrameTime<'_>) -> Option<i64>);
 
 const PARTS: [Part; 8] = [
-    ("before", |time| Some(time.first - time.record.released.0)),
+    ("before", |time| {
+        Some(time.first.saturating_sub(time.record.released.0))
+    }),
     ("kernels", |time| Some(time.kernels)),
     ("copies", |time| Some(time.copies)),
     ("co-runners", |time| Some(time.co_runners)),
     ("other work", |time| Some(time.other())),
     ("launch-bound", |time| time.launch_bound),
     ("idle", |time| Some(time.idle - time.launch_bound.unwrap_or(0))),
-    ("after", |time| Some(time.record.finished.0 - time.last)),
+    ("after", |time| {
+        Some(time.record.finished.0.saturating_sub(time.last))
+    }),
 ];
 const HOST_WAITS: Part = ("host waits", |time| time.host_waits);
 
@@ -68,8 +73,8 @@ struct Groups<'a> {
 impl Groups<'_> {
     fn part(&self, (name, length): Part) -> Option<SlowFramePart> {
         let mean = |frames: &[&FrameTime<'_>]| {
-            let sum: Option<i64> = frames.iter().map(|time| length(time)).sum();
-            Some(sum? as f64 / frames.len().max(1) as f64)
+            let all: Option<Vec<i64>> = frames.iter().map(|time| length(time)).collect();
+            Some(sum(all?.into_iter()) as f64 / frames.len().max(1) as f64)
         };
         let (slow, usual) = (mean(self.slow)?, mean(self.usual)?);
         Some(SlowFramePart {

@@ -1,4 +1,5 @@
 //! Stretches of time: their union, what two unions have in common, and what is between them. Nanoseconds of the run's clock.
+//! Stamps of a damaged file may be absurd, so lengths saturate rather than wrap.
 
 /// A union of stretches: ascending, none touching another.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ impl Union {
     }
 
     pub(super) fn length(&self) -> i64 {
-        self.parts.iter().map(|(from, to)| to - from).sum()
+        sum(self.parts.iter().map(|(from, to)| to.saturating_sub(*from)))
     }
 
     /// What lies between `from` and `to` and in none of the stretches.
@@ -57,10 +58,8 @@ impl Union {
     pub(super) fn within(&self, from: i64, to: i64) -> i64 {
         let first = self.parts.partition_point(|part| part.1 <= from);
         let inside = self.parts[first..].iter().take_while(|part| part.0 < to);
-        inside
-            .map(|part| part.1.min(to) - part.0.max(from))
-            .filter(|length| *length > 0)
-            .sum()
+        let lengths = inside.map(|part| part.1.min(to).saturating_sub(part.0.max(from)));
+        sum(lengths.filter(|length| *length > 0))
     }
 
     /// The part of it between two moments.
@@ -79,6 +78,11 @@ impl FromIterator<(i64, i64)> for Union {
     }
 }
 
+/// A sum that saturates.
+pub(super) fn sum(lengths: impl Iterator<Item = i64>) -> i64 {
+    lengths.fold(0, i64::saturating_add)
+}
+
 /// Time in which at least two of several unions overlap.
 pub(super) fn of_at_least_two(unions: &[Union]) -> i64 {
     let parts = unions.iter().flat_map(|union| &union.parts);
@@ -87,7 +91,7 @@ pub(super) fn of_at_least_two(unions: &[Union]) -> i64 {
     let (mut open, mut since, mut total) = (0, 0, 0);
     for (at, change) in edges {
         if open >= 2 {
-            total += at - since;
+            total = sum([total, at.saturating_sub(since)].into_iter());
         }
         open += change;
         since = at;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::frames::FrameTime;
 use super::gather::{Gathered, NOBODY};
+use super::spans::sum;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::kernels::{WaitParts, Waits, WhileRan};
@@ -44,8 +45,9 @@ pub(super) fn account<'f>(
             let (from, to) = (span.from.max(frame.first), span.to.min(frame.last));
             let in_gaps = frame.gaps.within(from, to);
             let kernel = ran.entry((span.tenant, span.called)).or_default();
-            kernel.in_gaps += in_gaps;
-            kernel.beside += to - from - in_gaps;
+            kernel.in_gaps = kernel.in_gaps.saturating_add(in_gaps);
+            let beside = to.saturating_sub(from).saturating_sub(in_gaps);
+            kernel.beside = kernel.beside.saturating_add(beside);
         }
     }
     ran
@@ -72,7 +74,7 @@ pub(super) fn waits(
     let of_longer = account(longer.iter().copied(), gathered, tenant);
     let of_shorter = account(shorter.iter().copied(), gathered, tenant);
     let [in_longer, in_shorter] = [longer.len(), shorter.len()].map(|frames| frames as f64);
-    let waited: i64 = longer.iter().map(|time| time.wait()).sum();
+    let waited = sum(longer.iter().map(|time| time.wait()));
     let busy = shares_of_time(gathered);
     let mut all: Vec<Kernel> = of_longer.keys().chain(of_shorter.keys()).copied().collect();
     all.sort_unstable();
@@ -98,9 +100,8 @@ pub(super) fn waits(
         })
         .collect();
     while_ran.sort_by(|a, b| {
-        b.longer_ms
-            .total_cmp(&a.longer_ms)
-            .then_with(|| b.more_ms.total_cmp(&a.more_ms))
+        let longer = || b.longer_ms.total_cmp(&a.longer_ms);
+        b.more_ms.total_cmp(&a.more_ms).then_with(longer)
     });
     while_ran.truncate(MOST);
     let (longer, shorter) = (parts(&longer), parts(&shorter));
@@ -115,8 +116,8 @@ pub(super) fn waits(
 
 fn parts(frames: &[&FrameTime<'_>]) -> WaitParts {
     let mean = |value: fn(&FrameTime<'_>) -> i64| {
-        let sum: i64 = frames.iter().map(|time| value(time)).sum();
-        ns_to_ms(sum as f64 / frames.len().max(1) as f64)
+        let all = sum(frames.iter().map(|time| value(time)));
+        ns_to_ms(all as f64 / frames.len().max(1) as f64)
     };
     WaitParts {
         frames: frames.len() as u64,
@@ -135,7 +136,7 @@ fn shares_of_time(gathered: &Gathered<'_>) -> HashMap<Kernel, f64> {
         return shares;
     };
     for span in gathered.gpus.values().flat_map(|on| on.between(from.0, to.0)) {
-        let ran = span.to.min(to.0) - span.from.max(from.0);
+        let ran = span.to.min(to.0).saturating_sub(span.from.max(from.0));
         *shares.entry((span.tenant, span.called)).or_default() += ran as f64 / (to - from).0 as f64;
     }
     shares

@@ -267,7 +267,7 @@ pub struct Waits {
     pub shorter: WaitParts,
     /// How much longer the first waited: the difference of their means.
     pub more_ms: f64,
-    /// What other tenants had on the GPU in the frames' gaps, most time first.
+    /// What other tenants had on the GPU in the frames' gaps, most of the difference first.
     pub while_ran: Vec<WhileRan>,
 }
 

@@ -105,6 +105,27 @@ fn the_same_trace_gives_the_same_report_in_whatever_order_it_is_read() {
     assert_eq!(text(false), text(true));
 }
 
+#[test]
+fn absurd_stamps_of_a_damaged_file_break_nothing() {
+    use crate::record::activity::{OnStream, Work};
+    let mut made = any_trace(9, 200);
+    let owner = made.owner(0, 3, "backbone");
+    let far = i64::MAX / 1000 - super::made::FROM;
+    for (from, took) in [(far, 0), (-far, 2 * far), (-far, 0), (500, -900), (0, far)] {
+        made.kernel(owner, "kernel", from, took);
+        made.kernel(Owner::default(), "kernel", from, took);
+        let work = Work::Graph {
+            on: OnStream::default(),
+            correlation: 1,
+            graph: 1,
+        };
+        made.activity(owner, None, from, took, work);
+    }
+    made.frame(0, 99, -far, far);
+    let summary = made.summary();
+    assert_eq!(phase(&summary).tenants.len(), 2);
+}
+
 /// A co-runner that knows nothing of the camera: its kernels run at random times, and the camera's gaps have random lengths.
 fn independent(seed: u64) -> Made {
     let mut random = Pcg64::seed_from_u64(seed);
