@@ -8,6 +8,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 
+use jetlag::backend::Tracing;
 use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, Program};
 use jetlag::clock::{Clock, RealClock};
@@ -41,6 +42,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
         failed: None,
         watched: Default::default(),
         gate: None,
+        marks: None,
         arrival,
         overload: Overload::Queue { capacity: 1000 },
         deadline: None,
@@ -53,6 +55,8 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
     let epoch = clock.now() + Nanos::from_millis(1);
     let plan = PhasePlan {
         phase: Phase::Together,
+        drawn_as: Phase::Together,
+        tracing: Tracing::Never,
         sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,

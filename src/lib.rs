@@ -14,6 +14,7 @@
 //! - [`backend`] ← engine, tensor, clock, gpu, device_step; only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock
+//! - `activity` (a feature) ← record, scenario, clock, tenant's `Marks`; only it sees the crate `cupti-dyn`
 //! - [`deploy`] ← scenario, detector's specs, engine's network files; [`show`] ← report and what it shows
 //! - [`commands`] ← everything
 //!

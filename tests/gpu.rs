@@ -18,3 +18,5 @@ mod sharing;
 mod stages;
 mod stress;
 mod submission;
+#[cfg(feature = "trace")]
+mod traced;

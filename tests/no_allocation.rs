@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use jetlag::backend::Tracing;
 use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, BackendError, NodeTime, Program, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
@@ -85,6 +86,7 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
         failed: None,
         watched: Default::default(),
         gate: None,
+        marks: None,
         arrival,
         overload: Overload::DropOldest { queue: 2 },
         deadline: Some(Nanos::from_millis(5)),
@@ -100,6 +102,8 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
     let epoch = RealClock.now();
     let plan = PhasePlan {
         phase: Phase::Together,
+        drawn_as: Phase::Together,
+        tracing: Tracing::Never,
         sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,

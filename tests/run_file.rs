@@ -18,9 +18,10 @@ use std::path::Path;
 use std::process::Command;
 
 use jetlag::detector::{Detection, Place};
+use jetlag::record::activity::{OnStream, Work};
 use jetlag::record::{
-    Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Part, Phase, ReadError, RecordError,
-    RunReader, RunWriter, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR, Submission,
+    Activity, ActivityBatch, Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Part, Phase,
+    ReadError, RecordError, RunReader, RunWriter, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR, Submission,
 };
 use jetlag::units::{Nanos, Stamp};
 use nvidia_doubles::machine;
@@ -437,6 +438,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.5.mcap", 5),
         ("v1.6.mcap", 6),
         ("v1.7.mcap", 7),
+        ("v1.8.mcap", 8),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().name(), "made", "{name}");
@@ -449,6 +451,8 @@ fn the_records_of_all_versions_stay_readable() {
         wanted.retain(|event| minor >= 2 || !matches!(event, Event::Signal(_) | Event::Window(_)));
         // Version 1.2 knew three phases, did not say what they are, and had no ranges.
         wanted.retain(|event| minor >= 3 || !(of_other_phases(event) || matches!(event, Event::Range(_))));
+        // Version 1.7 knew no tracer.
+        wanted.retain(|event| minor >= 8 || !of_a_tracer(event));
         // Version 1.3 did not set nodes against the response time.
         for event in &mut wanted {
             if let Event::Node(node) = event
@@ -480,20 +484,28 @@ fn of_other_phases(event: &Event) -> bool {
 
 #[test]
 fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
-    let mut reader = RunReader::open(&Path::new(RECORDS).join("v2.7.mcap")).unwrap();
-    assert_eq!(*reader.manifest(), made::of_an_application());
-    assert_eq!(
-        (reader.manifest().name(), reader.manifest().scenario()),
-        ("app", None)
-    );
-    let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
-    assert_eq!(got, made::events(20));
-    assert_eq!(reader.completeness(), Completeness::Whole);
-    let text = serde_json::to_string(reader.manifest()).unwrap();
-    assert!(
-        text.contains(r#""name":"app""#) && !text.contains("scenario"),
-        "{text}"
-    );
+    for minor in [7, 8] {
+        let mut reader = RunReader::open(&Path::new(RECORDS).join(format!("v2.{minor}.mcap"))).unwrap();
+        let wanted = Manifest {
+            schema_minor: minor,
+            ..made::of_an_application()
+        };
+        assert_eq!(*reader.manifest(), wanted);
+        assert_eq!(
+            (reader.manifest().name(), reader.manifest().scenario()),
+            ("app", None)
+        );
+        let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
+        let mut wanted = made::events(20);
+        wanted.retain(|event| minor >= 8 || !of_a_tracer(event));
+        assert_eq!(got, wanted);
+        assert_eq!(reader.completeness(), Completeness::Whole);
+        let text = serde_json::to_string(reader.manifest()).unwrap();
+        assert!(
+            text.contains(r#""name":"app""#) && !text.contains("scenario"),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -613,6 +625,7 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "at_ns": r.at.0, "rate_hz": r.rate.and_then(|rate| rate.hz),
                 "rate_tenant": r.rate.map_or(65535, |rate| rate.tenant), "number": number.unwrap_or(0),
                 "phase": r.phase.code(), "label": r.label, "sharing": r.sharing, "members": r.members,
+                "traced": r.traced,
             });
             ("/jetlag/phases".into(), r.at, fields)
         }
@@ -660,10 +673,143 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
             });
             (format!("/jetlag/{}/ranges", tenant(r.tenant)), r.to, fields)
         }
+        Event::Activities(r) => {
+            let base = r.activities.iter().map(|activity| activity.from).min().unwrap();
+            ("/jetlag/gpu/activity".into(), base, columns(r))
+        }
+        Event::Definition(r) => {
+            let launch = r.launch.map(|l| {
+                json!({
+                    "grid": l.grid, "block": l.block, "cluster": l.cluster, "registers": l.registers,
+                    "static_shared_bytes": l.static_shared_bytes, "dynamic_shared_bytes": l.dynamic_shared_bytes,
+                    "local_bytes": l.local_bytes,
+                })
+            });
+            let launch: Vec<Value> = launch.into_iter().collect();
+            let fields = json!({ "number": r.number, "text": r.text, "launch": launch });
+            ("/jetlag/gpu/names".into(), latest, fields)
+        }
+        Event::Trace(r) => {
+            let devices: Vec<Value> = r
+                .devices
+                .iter()
+                .map(|d| {
+                    json!({
+                        "capability": d.capability, "multiprocessors": d.multiprocessors, "most_warps": d.most_warps,
+                        "most_blocks": d.most_blocks, "registers": d.registers, "shared_bytes": d.shared_bytes,
+                        "warp_threads": d.warp_threads, "device": d.device, "name": d.name,
+                    })
+                })
+                .collect();
+            let (_, number) = r.phase.map_or((String::new(), None), |phase| numbered(phase, ""));
+            let fields = json!({
+                "from_ns": r.from.0, "to_ns": r.to.0, "clock_residual_ns": r.clock_residual.0,
+                "activities": r.activities, "dropped": r.dropped, "lost_stamps": r.lost_stamps, "not_kept": r.not_kept,
+                "process": r.process, "number": number.unwrap_or(0), "phase": r.phase.map_or(255, Phase::code),
+                "graph_nodes": r.graph_nodes, "calls": r.calls, "tracer": r.tracer, "notes": r.notes,
+                "devices": devices,
+            });
+            ("/jetlag/gpu/trace".into(), r.to, fields)
+        }
         Event::Window(r) => {
             let fields = json!({ "from_ns": r.from.0, "to_ns": r.to.0, "name": r.name });
             ("/jetlag/telemetry/windows".into(), r.to, fields)
         }
+    }
+}
+
+/// A batch as columns, which is how it is stored.
+fn columns(batch: &ActivityBatch) -> Value {
+    let base = batch
+        .activities
+        .iter()
+        .map(|activity| activity.from)
+        .min()
+        .unwrap();
+    let all = &batch.activities;
+    let column = |of: &dyn Fn(&Activity) -> i128| -> Vec<i128> { all.iter().map(of).collect() };
+    let name = |name: Option<u32>| i128::from(name.unwrap_or(u32::MAX));
+    let on = |work: &Work| match *work {
+        Work::Wait { on, .. } | Work::Event { on, .. } => on,
+        Work::Slice { device, .. } => OnStream {
+            device,
+            ..OnStream::default()
+        },
+        _ => work.on_device().unwrap_or_default(),
+    };
+    // kind, thread, graph, value, detail, source, destination; as Activities.msg has them.
+    let row = |work: &Work| -> [i128; 7] {
+        match *work {
+            Work::Kernel { graph, .. } => [1, 0, graph.into(), 0, 0, 0, 0],
+            Work::Copy {
+                graph,
+                direction,
+                source,
+                destination,
+                bytes,
+                ..
+            } => {
+                let [detail, source, destination] = [direction as i128, source as i128, destination as i128];
+                [2, 0, graph.into(), bytes.into(), detail, source, destination]
+            }
+            Work::Fill {
+                graph, memory, bytes, ..
+            } => [3, 0, graph.into(), bytes.into(), memory as i128, 0, 0],
+            Work::Graph { graph, .. } => [4, 0, graph.into(), 0, 0, 0, 0],
+            Work::Call {
+                thread, interface, ..
+            } => [5, thread.into(), 0, 0, interface as i128, 0, 0],
+            Work::Wait { how, event, .. } => [6, 0, 0, event.into(), how as i128, 0, 0],
+            Work::Event { event, .. } => [7, 0, 0, event.into(), 0, 0, 0],
+            Work::Range {
+                thread,
+                domain,
+                payload,
+            } => {
+                let domain = domain.map_or(0, |domain| i128::from(domain) + 1);
+                let value = i128::from(payload.unwrap_or(0) as u64);
+                [
+                    8,
+                    thread.into(),
+                    domain,
+                    value,
+                    i128::from(payload.is_some()),
+                    0,
+                    0,
+                ]
+            }
+            Work::Overhead { thread } => [9, thread.into(), 0, 0, 0, 0, 0],
+            Work::Slice { process, .. } => [10, process.into(), 0, 0, 0, 0, 0],
+        }
+    };
+    let (_, number) = numbered(batch.phase, "");
+    json!({
+        "base_ns": base.0, "process": batch.process, "phase": batch.phase.code(), "number": number.unwrap_or(0),
+        "kind": column(&|a| row(&a.work)[0]),
+        "from_ns": column(&|a| (a.from - base).0.into()),
+        "duration_ns": column(&|a| a.duration().0.into()),
+        "name": column(&|a| name(a.name)),
+        "layer": column(&|a| name(a.owner.layer)),
+        "tenant": column(&|a| a.owner.tenant.unwrap_or(u16::MAX).into()),
+        "frame": column(&|a| a.owner.frame.map_or(-1, i128::from)),
+        "device": column(&|a| on(&a.work).device.into()),
+        "context": column(&|a| on(&a.work).context.into()),
+        "stream": column(&|a| on(&a.work).stream.into()),
+        "thread": column(&|a| row(&a.work)[1]),
+        "correlation": column(&|a| a.work.correlation().unwrap_or(0).into()),
+        "graph": column(&|a| row(&a.work)[2]),
+        "value": column(&|a| row(&a.work)[3]),
+        "detail": column(&|a| row(&a.work)[4]),
+        "source": column(&|a| row(&a.work)[5]),
+        "destination": column(&|a| row(&a.work)[6]),
+    })
+}
+
+fn of_a_tracer(event: &Event) -> bool {
+    match event {
+        Event::PhaseSpec(spec) => spec.traced,
+        Event::Activities(_) | Event::Definition(_) | Event::Trace(_) => true,
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
+use jetlag::backend::Tracing;
 use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, Subject, TenantManifest};
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
@@ -176,6 +177,7 @@ impl World {
                 },
                 matrix: None,
                 sweep: None,
+                trace: None,
                 telemetry: Telemetry {
                     interval: Nanos::from_millis(100),
                     sources: None,
@@ -202,6 +204,8 @@ impl World {
             let measured_from = epoch + Nanos::from_secs(5);
             let plan = PhasePlan {
                 phase,
+                drawn_as: phase,
+                tracing: Tracing::Never,
                 sharing: self.sharing,
                 epoch,
                 measured_from,

@@ -52,6 +52,11 @@ pub fn find() -> Result<Found, Refused> {
 }
 
 impl Found {
+    /// The library itself.
+    pub(super) fn library(self) -> Library {
+        self.library
+    }
+
     /// Its file.
     pub fn path(self) -> &'static Path {
         self.library.path()

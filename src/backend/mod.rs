@@ -29,6 +29,7 @@ use crate::record::{Device, Finding, Phase, Submission};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Where a network comes from.
 #[derive(Clone, Debug)]
@@ -220,6 +221,29 @@ pub struct StageTimes {
     pub submission: Option<Submission>,
 }
 
+/// A phase that begins, as slots are told of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Beginning {
+    /// The way of sharing that holds in it.
+    pub sharing: Sharing,
+    /// The phase whose random numbers are drawn.
+    pub drawn_as: Phase,
+    /// Whether the GPU is traced meanwhile.
+    pub tracing: Tracing,
+}
+
+/// What a tracer has to do with a phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Tracing {
+    /// No phase of the run is traced.
+    #[default]
+    Never,
+    /// Another phase is: libraries that name their layers to tools are told not to, which would take time.
+    Elsewhere,
+    /// This one is: they name them, and graphs are captured anew.
+    Now,
+}
+
 /// One frame in flight: its memory and its execution.
 pub trait Slot: Send {
     /// The frame's tensors. From `submit` to the end of `wait` they may be a device's, and then have no bytes here.
@@ -231,9 +255,8 @@ pub trait Slot: Send {
     /// Waits until the outputs can be read. A backend without a device of its own executes here, on the
     /// waiting thread.
     fn wait(&mut self) -> Result<StageTimes, BackendError>;
-    /// A phase begins, under this way of sharing: whatever is drawn or counted for its frames begins anew, by the phase's
-    /// own seed.
-    fn restart(&mut self, _sharing: Sharing, _phase: Phase) {}
+    /// A phase begins: whatever is drawn or counted for its frames begins anew.
+    fn restart(&mut self, _beginning: Beginning) {}
     /// What the slot noticed that limits what its times mean; each is told once.
     fn take_findings(&mut self) -> Vec<Finding> {
         Vec::new()

@@ -38,6 +38,10 @@ pub struct RunOptions {
     /// scenario's `matrix: (sharing: …)`, else for its `sharing`.
     #[arg(long)]
     pub matrix: bool,
+    /// Trace the GPU's kernels, copies and calls in a phase of its own after all others, as the scenario's `trace: (…)` says,
+    /// else for 2 s; see docs/kernels.md.
+    #[arg(long)]
+    pub trace: bool,
     /// Show the dashboard during the run: tenants and board.
     #[arg(long, conflicts_with = "quiet")]
     pub live: bool,

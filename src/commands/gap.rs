@@ -1,16 +1,18 @@
 //! What a command could not have of what it was asked for, as facts, and the finding that each becomes: its code, message and
 //! advice are made here.
 
-use crate::record::Finding;
+use crate::record::{Finding, NOT_TRACED};
 use crate::units::Bytes;
 
 /// Something that is missing in what a command shows or records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Gap {
     /// Idle power was to be measured in simulated time.
     NoIdlePower,
     /// A run file that is replayed was cut off.
     CutFile { read: Bytes, total: Bytes },
+    /// A phase was to be traced.
+    NotTraced { problem: String },
 }
 
 impl From<Gap> for Finding {
@@ -26,6 +28,11 @@ impl From<Gap> for Finding {
                 "truncated-file",
                 format!("The file was cut off: {read} of {total} could be read."),
                 "What came later is missing; copy the file again if you have the original.",
+            ),
+            Gap::NotTraced { problem } => (
+                NOT_TRACED,
+                format!("The GPU was to be traced, but was not: {problem}."),
+                "`jetlag doctor` says which CUPTI there is and what it needs; all other figures are as they would be.",
             ),
         };
         Finding {

@@ -16,9 +16,10 @@ use super::sampling::Sampling;
 use super::screen::{Screen, Stream};
 use super::tenants;
 use super::threads::named;
+use super::tracing::{PhaseTrace, PhaseTracer};
 use super::watchdog::{self, Current, Ward};
 use crate::backend::null::NullBackend;
-use crate::backend::{Backend, Program};
+use crate::backend::{Backend, Program, Tracing};
 use crate::board::Roots;
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
@@ -97,6 +98,7 @@ pub(super) fn run(
     scenario: &Scenario,
     ready: tenants::All,
     mut processes: Option<Processes>,
+    mut tracer: PhaseTracer,
     writer: RunWriter,
     stop: &Arc<AtomicBool>,
     watching: Watching,
@@ -118,7 +120,7 @@ pub(super) fn run(
         processes.connect(scenario, &mut feeds, &notes)?;
     }
     let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
-    let total = (scenario.warmup + scenario.duration) * phases.len() as i64;
+    let total = super::phases::length(scenario, &phases);
     let watcher = watching.watcher(&scenario.name, &names, total, stop);
     let stop: &AtomicBool = stop;
     let recorder = Recorder {
@@ -198,14 +200,24 @@ pub(super) fn run(
                 .iter_mut()
                 .enumerate()
                 .filter(|(n, _)| phase.members.contains(n));
-            let chosen: Vec<&mut Live> = chosen
+            let mut chosen: Vec<&mut Live> = chosen
                 .map(|(n, tenant)| {
                     tenant.runner.arrival = phase.arrival(scenario, n);
                     tenant
                 })
                 .collect();
+            let trace = match phase.traced {
+                true => tracer.begin(phase.phase, &gpus, &notes),
+                false => None,
+            };
+            for tenant in &mut chosen {
+                tenant.runner.marks = trace.as_ref().map(PhaseTrace::marks);
+            }
             for end in together(scenario, phase, chosen, &current, stop, &notes) {
                 let _ = notes.send(Event::Phase(end));
+            }
+            if let Some(trace) = trace {
+                trace.end(&notes);
             }
             *current.lock().unwrap_or_else(PoisonError::into_inner) = None;
             for residual in gpus.clock_residuals() {
@@ -356,6 +368,7 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         failed: None,
         watched: Arc::default(),
         gate: None,
+        marks: None,
         arrival: Arrival::Closed,
         overload: Overload::Queue { capacity: 1 },
         deadline: None,
@@ -370,6 +383,8 @@ fn measure_overhead(overhead: &mut Live, stop: &AtomicBool, notes: &Sender<Event
     let epoch = RealClock.now();
     let plan = PhasePlan {
         phase: Phase::Overhead,
+        drawn_as: Phase::Overhead,
+        tracing: Tracing::Never,
         sharing: Sharing::Streams,
         epoch,
         measured_from: epoch,

@@ -39,6 +39,8 @@ pub mod tenants;
 #[cfg(feature = "gpu")]
 mod tensorrt;
 mod threads;
+#[cfg_attr(not(feature = "trace"), path = "without_trace.rs")]
+mod tracing;
 mod trtexec;
 mod watchdog;
 pub mod with_parent;

@@ -1,11 +1,12 @@
 //! The phases of a run, in order: each tenant alone, pairs, steps of a sweep, and all together, which is the
-//! measurement and comes once.
+//! measurement and comes once. Traced phases come last: what a tracer costs stays until the process ends.
 //!
 //! What a phase prescribes is told once, in its record; frames refer to it. The way of sharing reaches the tenants
 //! through [`PhasePlan::sharing`], and nowhere else.
 
+use crate::backend::Tracing;
 use crate::record::{Phase, PhaseSpec, SweptRate};
-use crate::scenario::{Arrival, Matrix, Scenario, Sharing};
+use crate::scenario::{Arrival, Matrix, Scenario, Sharing, Trace, TracedPhases};
 use crate::tenant::PhasePlan;
 use crate::units::{Nanos, Stamp};
 
@@ -13,12 +14,16 @@ use crate::units::{Nanos, Stamp};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RunPhase {
     pub(super) phase: Phase,
+    /// The phase whose random numbers it draws.
+    drawn_as: Phase,
     label: String,
     sharing: Sharing,
     /// Positions of its tenants, ascending.
     pub(super) members: Vec<usize>,
     /// A tenant whose arrivals are not its own, and what they are.
     rate: Option<(usize, Arrival)>,
+    /// Measured time.
+    duration: Nanos,
     /// Whether the GPU is traced meanwhile.
     pub(super) traced: bool,
 }
@@ -48,10 +53,16 @@ impl RunPhase {
         let measured_from = epoch + scenario.warmup;
         PhasePlan {
             phase: self.phase,
+            drawn_as: self.drawn_as,
+            tracing: match (self.traced, scenario.trace) {
+                (true, _) => Tracing::Now,
+                (false, Some(_)) => Tracing::Elsewhere,
+                (false, None) => Tracing::Never,
+            },
             sharing: self.sharing,
             epoch,
             measured_from,
-            end: measured_from + scenario.duration,
+            end: measured_from + self.duration,
         }
     }
 
@@ -81,7 +92,17 @@ pub(super) fn phases(scenario: &Scenario) -> Vec<RunPhase> {
     if !planned.phases.iter().any(|phase| phase.phase == Phase::Together) {
         planned.all(own);
     }
+    if let Some(trace) = &scenario.trace {
+        planned.traced(trace);
+    }
     planned.phases
+}
+
+/// How long all of them last, warm-ups and all.
+pub(super) fn length(scenario: &Scenario, phases: &[RunPhase]) -> Nanos {
+    phases.iter().fold(Nanos::ZERO, |total, phase| {
+        total + scenario.warmup + phase.duration
+    })
 }
 
 /// `12 phases of 6 s: 72 s`; nothing of a run that only measures, or has its baseline besides.
@@ -89,17 +110,27 @@ pub(super) fn announcement(scenario: &Scenario, phases: &[RunPhase]) -> Option<S
     if scenario.matrix.is_none() && scenario.sweep.is_none() {
         return None;
     }
+    let (traced, plain): (Vec<&RunPhase>, Vec<&RunPhase>) = phases.iter().partition(|phase| phase.traced);
     let each = scenario.warmup + scenario.duration;
+    let total = length(scenario, phases);
     let seconds = |time: Nanos| format!("{} s", (time.as_secs_f64() * 10.0).round() / 10.0);
     let longest = match scenario.clock {
         crate::scenario::ClockKind::Real => "",
         crate::scenario::ClockKind::Virtual => " of simulated time",
     };
+    let and_traced = match traced.first() {
+        Some(first) => format!(
+            " and {} traced of {}",
+            traced.len(),
+            seconds(scenario.warmup + first.duration)
+        ),
+        None => String::new(),
+    };
     Some(format!(
-        "{} phases of {}: {}{longest}",
-        phases.len(),
+        "{} phases of {}{and_traced}: {}{longest}",
+        plain.len(),
         seconds(each),
-        seconds(each * phases.len() as i64)
+        seconds(total)
     ))
 }
 
@@ -164,6 +195,22 @@ impl Planner<'_> {
         }
     }
 
+    /// A traced phase for the measurement, or for each: the same tenants, sharing and rates.
+    fn traced(&mut self, trace: &Trace) {
+        let all = trace.phases == TracedPhases::All;
+        let copied = self
+            .phases
+            .iter()
+            .filter(|phase| all || phase.phase == Phase::Together);
+        for mut copy in copied.cloned().collect::<Vec<_>>() {
+            copy.phase = self.number();
+            copy.label = format!("{}, traced", copy.label);
+            copy.duration = trace.duration;
+            copy.traced = true;
+            self.phases.push(copy);
+        }
+    }
+
     /// Every two tenants, except two inputs of one detector, and two stressors: what they do to each other is no detector's affair.
     fn pairs(&self, matrix: &Matrix) -> Vec<Vec<usize>> {
         let tenants = &self.scenario.tenants;
@@ -212,10 +259,12 @@ impl Planner<'_> {
     ) {
         self.phases.push(RunPhase {
             phase,
+            drawn_as: phase,
             label,
             sharing,
             members,
             rate,
+            duration: self.scenario.duration,
             traced: false,
         });
     }
@@ -307,6 +356,24 @@ mod tests {
         );
         let plan = phases(&both)[5].plan(&both, Stamp(0));
         assert_eq!((plan.sharing, plan.phase), (Sharing::Exclusive, Phase::Other(3)));
+    }
+
+    #[test]
+    fn traced_phases_come_last_and_are_those_before_them_again() {
+        let mut traced = scenario(&["a", "b"], "baseline: (alone: true),");
+        traced.trace = Some(Trace::default());
+        assert_eq!(labels(&traced), ["a alone", "b alone", "a + b", "a + b, traced"]);
+        let last = phases(&traced).pop().unwrap();
+        assert_eq!((last.phase, last.traced), (Phase::Other(1), true));
+        assert!(last.spec(Stamp(0)).traced);
+        let plan = last.plan(&traced, Stamp(0));
+        assert_eq!(plan.end - plan.measured_from, Nanos::from_secs(2));
+        traced.trace = Some(Trace {
+            phases: TracedPhases::All,
+            ..Trace::default()
+        });
+        let of_all: Vec<String> = labels(&traced).split_off(3);
+        assert_eq!(of_all, ["a alone, traced", "b alone, traced", "a + b, traced"]);
     }
 
     #[test]

@@ -34,6 +34,8 @@ use words::{Answer, Order};
 
 /// Between the orders and the common epoch: time for every process to read its own.
 const LEAD: Nanos = Nanos::from_millis(50);
+/// Time for each process to open its tracer before a phase begins.
+const TRACER_OPENS: Nanos = Nanos::from_millis(500);
 /// How often it is looked whether the run was stopped.
 const LOOK: Duration = Duration::from_millis(20);
 /// A process that has not ended its phase this long after its watchdog must have hangs itself.
@@ -156,7 +158,11 @@ impl Processes {
         stop: &AtomicBool,
         notes: &Sender<Event>,
     ) -> Vec<PhaseRecord> {
-        let plan = phase.plan(scenario, RealClock.now() + LEAD);
+        let lead = match phase.traced {
+            true => LEAD + TRACER_OPENS,
+            false => LEAD,
+        };
+        let plan = phase.plan(scenario, RealClock.now() + lead);
         let _ = notes.send(Event::PhaseSpec(phase.spec(plan.epoch)));
         let mut going = Going {
             plan,

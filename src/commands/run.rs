@@ -19,6 +19,7 @@ use super::processes::Processes;
 use super::run_path::Reserved;
 use super::signals::{Starting, stop_on_signals};
 use super::tenants::{self, Ready};
+use super::tracing::PhaseTracer;
 use super::{live, report};
 use crate::cli::RunOptions;
 use crate::clock::{Clock, RealClock};
@@ -46,6 +47,9 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if options.matrix {
         ask_for_matrix(&mut scenario)?;
     }
+    if options.trace {
+        ask_for_trace(&mut scenario)?;
+    }
     if options.dry_run {
         let shown = serde_json::to_string_pretty(&scenario).context("cannot show the resolved scenario")?;
         print(&(shown + "\n"))?;
@@ -56,6 +60,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             log::info!("tenant {}: {reason}", tenant.name);
         }
     }
+    let tracer = PhaseTracer::of_run(&scenario);
     let starting = Starting::begin()?;
     let reserved = match &options.out {
         Some(path) => Reserved::asked(path, "--out", options.force)?,
@@ -82,6 +87,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             &scenario,
             ready,
             processes,
+            tracer,
             writer,
             &stop,
             live::Watching::asked(&options),
@@ -171,6 +177,17 @@ fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
     }
     let own = scenario.sharing;
     scenario.matrix.get_or_insert_with(|| Matrix::of(vec![own]));
+    Ok(())
+}
+
+/// `--trace`: as the scenario says, or as is usual where it says nothing.
+fn ask_for_trace(scenario: &mut Scenario) -> anyhow::Result<()> {
+    if scenario.clock == ClockKind::Virtual {
+        let problem =
+            "--trace needs a GPU, and under `clock: Virtual` none runs; leave it out, or use `clock: Real`";
+        return Err(WrongUse(problem.to_owned()).into());
+    }
+    scenario.trace.get_or_insert_default();
     Ok(())
 }
 

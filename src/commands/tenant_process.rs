@@ -22,7 +22,9 @@ use super::outcome::Outcome;
 use super::processes::words::{Answer, Order, Setup};
 use super::signals::stop_on_signals;
 use super::threads::named;
+use super::tracing::{PhaseTrace, PhaseTracer};
 use super::{tenants, with_parent};
+use crate::backend::Tracing;
 use crate::cli::TenantProcessArgs;
 use crate::clock::{Clock, RealClock};
 use crate::record::wire::Outbox;
@@ -49,6 +51,7 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
     let setup: Setup =
         serde_json::from_str(&line).context("tenant-process is started by `jetlag run`, not by hand")?;
     let mut outbox = Outbox::default();
+    let tracer = PhaseTracer::of_process(&setup.scenario, setup.tenant);
     let ready = match tenants::alone(&setup.scenario, setup.tenant) {
         Ok(ready) => ready,
         Err(obstacles) => {
@@ -89,6 +92,7 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
         front,
         back,
         notes,
+        tracer,
     };
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -96,7 +100,7 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
             .spawn_scoped(scope, || courier.run(&done, &stop))
             .context("cannot start the thread that sends records")?;
         for (plan, arrival) in told {
-            obedient.phase(plan, arrival, &stop);
+            obedient.phase(plan, arrival, &gpus, &stop);
             for mut residual in gpus.clock_residuals() {
                 // Each process places its device's moments by itself.
                 residual.signal = format!("{}_{}", residual.signal, obedient.runner.name);
@@ -144,12 +148,18 @@ struct Obedient {
     front: RecordSink,
     back: RecordSink,
     notes: Sender<Event>,
+    tracer: PhaseTracer,
 }
 
 impl Obedient {
     /// Runs a phase; whatever becomes of it, a phase record comes of it.
-    fn phase(&mut self, plan: PhasePlan, arrival: Arrival, stop: &AtomicBool) {
+    fn phase(&mut self, plan: PhasePlan, arrival: Arrival, gpus: &tenants::Devices, stop: &AtomicBool) {
         self.runner.arrival = arrival;
+        let trace = match plan.tracing {
+            Tracing::Now => self.tracer.begin(plan.phase, gpus, &self.notes),
+            Tracing::Elsewhere | Tracing::Never => None,
+        };
+        self.runner.marks = trace.as_ref().map(PhaseTrace::marks);
         let failed = PhaseRecord {
             tenant: self.runner.tenant,
             phase: plan.phase,
@@ -174,6 +184,10 @@ impl Obedient {
             note(&self.notes, RealClock.now(), &self.runner.name, problem);
             failed
         });
+        // The run waits for the end of the phase, and so for all of the trace.
+        if let Some(trace) = trace {
+            trace.end(&self.notes);
+        }
         // The courier is there until after this.
         let _ = self.notes.send(Event::Phase(end));
     }

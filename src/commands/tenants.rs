@@ -22,7 +22,7 @@ use crate::record::{NetworkManifest, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, Scenario, Sharing, Tenant};
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Runner, set_up_thread};
-use gpu::Devices;
+pub(super) use gpu::Devices;
 
 use super::opening::{self, NoDetector};
 
@@ -300,6 +300,7 @@ fn one(
         failed,
         watched: Arc::default(),
         gate: None,
+        marks: None,
         arrival: tenant.arrival,
         overload: tenant.overload,
         deadline: tenant.deadline,

@@ -11,6 +11,7 @@ use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
 use super::gpu::{self, GpuFile};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stress::{self, StressFile};
+use super::trace::{self, TraceFile};
 use super::{ClockKind, Clocks, Mps, PointFormat, Provider, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
@@ -27,6 +28,7 @@ pub(super) struct ScenarioFile {
     pub(super) baseline: Read<BaselineFile>,
     pub(super) matrix: Read<MatrixFile>,
     pub(super) sweep: Read<SweepFile>,
+    pub(super) trace: Read<TraceFile>,
     pub(super) telemetry: Read<TelemetryFile>,
     pub(super) clocks: Read<Clocks>,
     pub(super) sim_contention: Read<f64>,
@@ -169,6 +171,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "baseline",
     "matrix",
     "sweep",
+    "trace",
     "telemetry",
     "clocks",
     "sim_contention",
@@ -223,6 +226,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         baseline: r.optional(&fields, "baseline", baseline),
         matrix: r.optional(&fields, "matrix", steps::read_matrix),
         sweep: r.optional(&fields, "sweep", steps::read_sweep),
+        trace: r.optional(&fields, "trace", trace::read),
         telemetry: r.optional(&fields, "telemetry", telemetry),
         clocks: r.optional(&fields, "clocks", one_of("way with clocks")),
         sim_contention: r.optional(&fields, "sim_contention", Reader::number),

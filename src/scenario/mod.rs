@@ -15,6 +15,7 @@ mod set;
 mod steps;
 mod stress;
 mod tenant;
+mod trace;
 
 use crate::units::Bytes;
 use crate::written::Format;

@@ -17,6 +17,7 @@ use super::gpu;
 use super::rules::{self, Context, Whole, require};
 use super::steps;
 use super::tenant::resolve_tenant;
+use super::trace;
 use super::{
     BackendChoice, Baseline, ClockKind, Clocks, FORMAT, Mps, Release, Scenario, Sharing, Telemetry, Tenant,
     set,
@@ -160,6 +161,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
             r,
         ),
         sweep: steps::sweep(&typed.sweep, clock, &tenants, r),
+        trace: trace::resolve(&typed.trace, clock, r),
         telemetry: telemetry(typed, r),
         clocks: typed.clocks.or(Clocks::AsIs),
         sim_contention: typed.sim_contention.or(0.0),

@@ -15,6 +15,7 @@
 pub mod arrival;
 pub(crate) mod failures;
 pub mod gate;
+pub mod marks;
 pub(crate) mod mishap;
 mod nodes;
 pub mod overload;

@@ -25,6 +25,7 @@ use std::sync::mpsc::Sender;
 use super::arrival::Releases;
 use super::failures::{Failures, note};
 use super::gate::Gate;
+use super::marks::Marks;
 use super::mishap::Mishap;
 use super::nodes::NodeTotals;
 use super::plan::PhasePlan;
@@ -66,6 +67,8 @@ pub struct Runner {
     pub watched: Arc<Watched>,
     /// Where it waits for its turn, where tenants take turns.
     pub gate: Option<Arc<Gate>>,
+    /// Who is told which frame a thread works for, in a traced phase.
+    pub marks: Option<Arc<dyn Marks>>,
     /// When frames are due.
     pub arrival: Arrival,
     /// What happens under overload.
@@ -113,7 +116,7 @@ impl Runner {
         }
         self.slots
             .iter_mut()
-            .for_each(|slot| slot.restart(plan.sharing, plan.phase));
+            .for_each(|slot| slot.restart(plan.beginning()));
         let mut places: Vec<FrameSlot> = std::mem::take(&mut self.slots)
             .into_iter()
             .map(|slot| FrameSlot {
@@ -132,6 +135,7 @@ impl Runner {
             nodes: &mut nodes,
             failures: Failures::new(),
             watched: &self.watched,
+            marks: self.marks.as_deref(),
         };
         let submit = Submit {
             clock,
@@ -140,10 +144,11 @@ impl Runner {
             took: AtomicI64::new(0),
             watched: &self.watched,
             building: AtomicUsize::new(places.len()),
+            marks: self.marks.as_deref(),
         };
         let releases = Releases::new(
             self.arrival,
-            plan.phase.seed(self.seed),
+            plan.drawn_as.seed(self.seed),
             plan.epoch,
             plan.end,
             self.source.capture_times(),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::backend::{Beginning, Tracing};
 use crate::record::Phase;
 use crate::scenario::Sharing;
 use crate::units::Stamp;
@@ -11,6 +12,8 @@ use crate::units::Stamp;
 pub struct PhasePlan {
     /// The phase that it is the plan of.
     pub phase: Phase,
+    /// The phase whose random numbers it draws: its own, or that which it repeats.
+    pub drawn_as: Phase,
     /// The way of sharing that holds in it.
     pub sharing: Sharing,
     /// The common start of all its tenants.
@@ -19,4 +22,17 @@ pub struct PhasePlan {
     pub measured_from: Stamp,
     /// End of it, and of releases.
     pub end: Stamp,
+    /// Whether the GPU is traced meanwhile.
+    pub tracing: Tracing,
+}
+
+impl PhasePlan {
+    /// What slots are told of it.
+    pub(crate) fn beginning(&self) -> Beginning {
+        Beginning {
+            sharing: self.sharing,
+            drawn_as: self.drawn_as,
+            tracing: self.tracing,
+        }
+    }
 }

@@ -77,13 +77,13 @@ pub fn run(
                 plan,
                 Releases::new(
                     spec.arrival,
-                    plan.phase.seed(spec.seed),
+                    plan.drawn_as.seed(spec.seed),
                     plan.epoch,
                     plan.end,
                     &spec.captured,
                 ),
             ),
-            sampler: Sampler::new(spec.model.clone(), plan.phase.seed(spec.seed)),
+            sampler: Sampler::new(spec.model.clone(), plan.drawn_as.seed(spec.seed)),
             in_flight: VecDeque::with_capacity(spec.depth),
             running: None,
             latest: plan.epoch,
@@ -229,6 +229,7 @@ fn with_content(record: FrameRecord) -> FrameRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Tracing;
     use crate::record::Phase;
     use crate::scenario::Sharing;
 
@@ -237,6 +238,8 @@ mod tests {
     fn plan(ms: i64) -> PhasePlan {
         PhasePlan {
             phase: Phase::Together,
+            drawn_as: Phase::Together,
+            tracing: Tracing::Never,
             sharing: Sharing::Streams,
             epoch: Stamp(0),
             measured_from: Stamp(0),

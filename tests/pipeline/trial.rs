@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use jetlag::backend::Tracing;
 use jetlag::backend::{BackendError, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::record::{DetectionsRecord, Event, FrameRecord, Phase, PhaseRecord};
@@ -107,7 +108,7 @@ impl Slot for JournalSlot {
         self.journal.write(format!("submit {}", self.frame));
         (self.submit)(&self.journal, self.frame)
     }
-    fn restart(&mut self, _sharing: Sharing, _phase: Phase) {
+    fn restart(&mut self, _beginning: jetlag::backend::Beginning) {
         self.journal.write("restart".to_owned());
     }
     fn wait(&mut self) -> Result<StageTimes, BackendError> {
@@ -171,6 +172,7 @@ impl Trial {
             failed: None,
             watched: Default::default(),
             gate: None,
+            marks: None,
             arrival: Arrival::Closed,
             overload: Overload::Queue { capacity: 100 },
             deadline: None,
@@ -197,6 +199,8 @@ impl Trial {
         let epoch = clock.now() + self.ahead;
         let plan = PhasePlan {
             phase: Phase::Together,
+            drawn_as: Phase::Together,
+            tracing: Tracing::Never,
             sharing: Sharing::Streams,
             epoch,
             measured_from: if self.unmeasured {

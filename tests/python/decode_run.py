@@ -17,7 +17,7 @@ def plain(value):
     """A decoded message, sequence or number as JSON has it."""
     if hasattr(value, "__slots__"):
         return {name: plain(getattr(value, name)) for name in value.__slots__}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, bytes, bytearray)):
         return [plain(item) for item in value]
     if isinstance(value, float) and math.isnan(value):
         return None

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
+use jetlag::record::activity::{
+    Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, WaitKind, Work,
+};
 use jetlag::record::{
-    APPLICATION_BACKEND, ApplicationTenant, Averaging, Covariance, DetectionsRecord, Device, EndReason,
-    Event, Finding, FrameRecord, IDLE_WINDOW, LogRecord, Manifest, Measurand, NetworkManifest, NodeRecord,
-    OVERHEAD_TENANT, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
-    SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord, Subject, Submission, SweptRate, TenantManifest,
-    WindowRecord,
+    APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, Covariance, Definition,
+    DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, Launch, LogRecord,
+    Manifest, Measurand, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part, Phase, PhaseRecord,
+    PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord,
+    Subject, Submission, SweptRate, TenantManifest, TraceRecord, WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -42,6 +45,7 @@ pub(crate) fn manifest() -> Manifest {
             baseline: Baseline::default(),
             matrix: None,
             sweep: None,
+            trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: None,
@@ -281,6 +285,7 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         }));
     }
     events.extend(other_phases(frames));
+    events.extend(traced_phase());
     events
 }
 
@@ -333,6 +338,143 @@ fn other_phases(frames: u64) -> Vec<Event> {
         }));
     }
     events
+}
+
+/// What a tracer records, an activity of each kind.
+fn traced_phase() -> Vec<Event> {
+    let phase = Phase::Other(1000);
+    let spec = PhaseSpec {
+        at: ANCHOR + Nanos(18),
+        phase,
+        label: "camera + lidar, traced".into(),
+        sharing: "Streams".into(),
+        members: vec![0, 1],
+        rate: None,
+        traced: true,
+    };
+    let launch = Launch {
+        grid: [120, 2, 1],
+        block: [256, 1, 1],
+        cluster: [2, 1, 1],
+        registers: 40,
+        static_shared_bytes: 1024,
+        dynamic_shared_bytes: 49_152,
+        local_bytes: 16,
+    };
+    let name = |number, text: &str, launch| {
+        Event::Definition(Definition {
+            number,
+            text: text.into(),
+            launch,
+        })
+    };
+    let on = OnStream {
+        device: 0,
+        context: 1,
+        stream: 13,
+    };
+    let works = [
+        Work::Call {
+            thread: 4711,
+            correlation: 7,
+            interface: Interface::Runtime,
+        },
+        Work::Kernel {
+            on,
+            correlation: 7,
+            graph: 0,
+        },
+        Work::Copy {
+            on,
+            correlation: 8,
+            graph: 3,
+            direction: Direction::HostToDevice,
+            source: MemoryKind::Pinned,
+            destination: MemoryKind::Device,
+            bytes: 49_152,
+        },
+        Work::Fill {
+            on,
+            correlation: 9,
+            graph: 0,
+            memory: MemoryKind::Device,
+            bytes: 5,
+        },
+        Work::Graph {
+            on,
+            correlation: 10,
+            graph: 3,
+        },
+        Work::Wait {
+            on,
+            correlation: 11,
+            how: WaitKind::Stream,
+            event: 0,
+        },
+        Work::Event {
+            on,
+            correlation: 12,
+            event: 99,
+        },
+        Work::Range {
+            thread: 4711,
+            domain: Some(2),
+            payload: Some(-4),
+        },
+        Work::Overhead { thread: 0 },
+        Work::Slice {
+            device: 0,
+            process: 815,
+        },
+    ];
+    let activities = (0..).zip(works).map(|(n, work)| Activity {
+        from: ANCHOR + Nanos(1_000 * n),
+        to: ANCHOR + Nanos(1_000 * n + 750),
+        name: (n < 3).then_some(n as u32),
+        owner: Owner {
+            tenant: (n % 2 == 0).then_some(1),
+            frame: (n % 4 == 0).then_some(17),
+            layer: (n == 4).then_some(2),
+        },
+        work,
+    });
+    vec![
+        Event::PhaseSpec(spec),
+        name(0, "cudaLaunchKernel", None),
+        name(1, "conv<float, 3>", Some(launch)),
+        name(2, "TensorRT", None),
+        Event::Activities(ActivityBatch {
+            phase,
+            process: 815,
+            activities: activities.collect(),
+        }),
+        Event::Trace(TraceRecord {
+            phase: Some(phase),
+            process: 815,
+            from: ANCHOR,
+            to: ANCHOR + Nanos::from_secs(2),
+            tracer: "CUPTI of CUDA 13.0.1".into(),
+            graph_nodes: true,
+            calls: true,
+            activities: 10,
+            dropped: 1,
+            lost_stamps: 2,
+            not_kept: 3,
+            clock_residual: Nanos(4),
+            notes: vec!["two names were cut".into()],
+            devices: vec![TracedDevice {
+                device: 0,
+                name: "Orin".into(),
+                capability: 87,
+                multiprocessors: 8,
+                most_warps: 48,
+                most_blocks: 16,
+                registers: 65_536,
+                shared_bytes: 167_936,
+                warp_threads: 32,
+            }],
+        }),
+    ]
 }
 
 fn sample(at: Stamp, signal: &str, value: Option<f64>, unit: &str) -> Event {

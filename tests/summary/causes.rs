@@ -4,6 +4,7 @@
 use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
+use jetlag::backend::Tracing;
 use jetlag::record::{Device, Event, FrameRecord, Measurand, Phase, SampleRecord, SignalRecord, Stage};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Tenant};
 use jetlag::tenant::PhasePlan;
@@ -172,6 +173,8 @@ impl World {
         }
         let plan = PhasePlan {
             phase: Phase::Together,
+            drawn_as: Phase::Together,
+            tracing: Tracing::Never,
             sharing,
             epoch: START,
             measured_from: START,

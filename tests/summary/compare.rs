@@ -7,6 +7,7 @@ use jetlag::analysis::compare::{
     Candidate, Comparison, Incomparable, RunSample, RunSampler, Side, Verdict, common_tenants, compare,
     parse_limit,
 };
+use jetlag::backend::Tracing;
 use jetlag::record::{Event, Manifest, Phase};
 use jetlag::report::{self, Style};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Sharing};
@@ -53,6 +54,8 @@ fn simulated(manifest: &Manifest, median: Nanos, sigma: f64, seed: u64) -> RunSa
     };
     let plan = PhasePlan {
         phase: Phase::Together,
+        drawn_as: Phase::Together,
+        tracing: Tracing::Never,
         sharing: Sharing::Streams,
         epoch: Stamp(0),
         measured_from: Stamp(0),

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use jetlag::backend::Tracing;
 use jetlag::record::{
     Averaging, Covariance, Device, Event, FrameRecord, IDLE_WINDOW, Manifest, Measurand, NodeRecord,
     OVERHEAD_TENANT, Outcome, Phase, PhaseSpec, RailRole, SampleRecord, SignalRecord, Stage, Submission,
@@ -232,6 +233,8 @@ impl World {
         });
         let plan = PhasePlan {
             phase: phase.spec.phase,
+            drawn_as: phase.spec.phase,
+            tracing: Tracing::Never,
             sharing: phase.sharing,
             epoch: phase.from - WARMUP,
             measured_from: phase.from,

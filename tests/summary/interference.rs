@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::summary::interference::Overlap;
 use jetlag::analysis::{Summarizer, Summary};
+use jetlag::backend::Tracing;
 use jetlag::record::{Event, Manifest, Phase, PhaseSpec, SampleRecord, SweptRate};
 use jetlag::report::{Style, text};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Matrix, Overload, Sharing, Sweep};
@@ -75,6 +76,8 @@ impl Run {
     ) {
         let plan = PhasePlan {
             phase,
+            drawn_as: phase,
+            tracing: Tracing::Never,
             sharing: Sharing::Streams,
             epoch: self.epoch,
             measured_from: self.epoch,
@@ -181,6 +184,8 @@ fn a_known_slowdown_of_a_pair_is_recovered_at_least_as_often_as_its_interval_say
 fn long_run(phase: Phase, contention: f64, tenants: &[SimTenant]) -> [f64; 2] {
     let plan = PhasePlan {
         phase,
+        drawn_as: phase,
+        tracing: Tracing::Never,
         sharing: Sharing::Streams,
         epoch: Stamp(0),
         measured_from: Stamp(0),

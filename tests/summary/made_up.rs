@@ -86,6 +86,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             baseline: Baseline::default(),
             matrix: None,
             sweep: None,
+            trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: None,

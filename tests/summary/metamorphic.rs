@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
 use jetlag::analysis::compare::{RunSample, Side, compare};
+use jetlag::backend::Tracing;
 use jetlag::record::{Event, FrameRecord, Manifest, Phase, PhaseRecord};
 use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Overload, Sharing};
 use jetlag::tenant::PhasePlan;
@@ -59,6 +60,8 @@ fn run(seed: u64) -> (Manifest, Vec<Event>) {
         let measured_from = epoch + Nanos::from_secs(1);
         let plan = PhasePlan {
             phase,
+            drawn_as: phase,
+            tracing: Tracing::Never,
             sharing: Sharing::Streams,
             epoch,
             measured_from,

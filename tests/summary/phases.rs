@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
+use jetlag::backend::Tracing;
 use jetlag::record::{Event, LogRecord, Outcome, Phase, SweptRate};
 use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Sweep};
 use jetlag::tenant::PhasePlan;
@@ -199,6 +200,8 @@ fn each_phase_draws_anew_and_the_same_again_when_it_is_repeated() {
     let drawn = |phase| {
         let plan = PhasePlan {
             phase,
+            drawn_as: phase,
+            tracing: Tracing::Never,
             sharing: Sharing::Streams,
             epoch: Stamp(0),
             measured_from: Stamp(0),

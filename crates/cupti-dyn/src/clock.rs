@@ -16,6 +16,23 @@ struct Timespec {
 // libc's, which Rust's library is linked to.
 unsafe extern "C" {
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
+    fn syscall(number: c_long, ...) -> c_long;
+}
+
+/// This thread's number in the system, as records have it.
+#[must_use]
+pub fn thread_number() -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    const GETTID: c_long = 186;
+    #[cfg(not(target_arch = "x86_64"))]
+    const GETTID: c_long = 178; // aarch64's, and that of all later architectures
+    thread_local! {
+        static NUMBER: u32 = {
+            // SAFETY: gettid takes nothing and cannot fail.
+            u32::try_from(unsafe { syscall(GETTID) }).unwrap_or(0)
+        };
+    }
+    NUMBER.try_with(|number| *number).unwrap_or(0)
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.

@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::clock::{monotonic_ns, thread_number};
 use crate::library::Library;
 use crate::sys::{Domain, GraphData, ResourceCallback, ResourceData, Status};
 
@@ -23,6 +24,10 @@ pub enum NodeEvent {
         node: u64,
         /// The tag, if the thread had one.
         tag: Option<u64>,
+        /// The thread, by its number in the system.
+        thread: u32,
+        /// When, on CLOCK_MONOTONIC.
+        at_ns: u64,
     },
     /// It was made as the clone of another.
     Cloned {
@@ -41,7 +46,7 @@ impl NodeTags {
     /// Takes in what happened.
     pub fn push(&mut self, event: NodeEvent) {
         let (node, tag) = match event {
-            NodeEvent::Created { node, tag } => (node, tag),
+            NodeEvent::Created { node, tag, .. } => (node, tag),
             NodeEvent::Cloned { node, of } => (node, self.0.get(&of).copied()),
         };
         match tag {
@@ -148,7 +153,12 @@ pub(crate) unsafe extern "C" fn callback(library: *mut c_void, domain: u32, id: 
                 let graph = unsafe { &*resource.descriptor.cast::<GraphData>() };
                 if let Some(node) = number(graph.node) {
                     let tag = TAG.try_with(Cell::get).ok().flatten();
-                    note(NodeEvent::Created { node, tag });
+                    note(NodeEvent::Created {
+                        node,
+                        tag,
+                        thread: thread_number(),
+                        at_ns: monotonic_ns(),
+                    });
                 }
             }
             ResourceCallback::GRAPHNODE_CLONED => {
@@ -168,20 +178,26 @@ pub(crate) unsafe extern "C" fn callback(library: *mut c_void, domain: u32, id: 
 mod tests {
     use super::*;
 
+    fn created(node: u64, tag: Option<u64>) -> NodeEvent {
+        NodeEvent::Created {
+            node,
+            tag,
+            thread: thread_number(),
+            at_ns: monotonic_ns(),
+        }
+    }
+
     #[test]
     fn a_clone_has_the_tag_of_what_it_was_made_of() {
         let mut tags = NodeTags::default();
-        tags.push(NodeEvent::Created {
-            node: 1,
-            tag: Some(7),
-        });
-        tags.push(NodeEvent::Created { node: 2, tag: None });
+        tags.push(created(1, Some(7)));
+        tags.push(created(2, None));
         tags.push(NodeEvent::Cloned { node: 11, of: 1 });
         tags.push(NodeEvent::Cloned { node: 12, of: 2 });
         tags.push(NodeEvent::Cloned { node: 21, of: 11 });
         let all = [1, 2, 11, 12, 21].map(|node| tags.tag(node));
         assert_eq!(all, [Some(7), None, Some(7), None, Some(7)]);
-        tags.push(NodeEvent::Created { node: 11, tag: None });
+        tags.push(created(11, None));
         assert_eq!(tags.tag(11), None, "the number was used again");
     }
 

@@ -43,7 +43,7 @@ pub mod text;
 mod version;
 pub mod walk;
 
-pub use clock::{Bracket, Brackets, Clock, Step, monotonic_ns};
+pub use clock::{Bracket, Brackets, Clock, Step, monotonic_ns, thread_number};
 pub use driver::Driver;
 pub use error::{Error, Result};
 pub use find::{NotFound, Search};

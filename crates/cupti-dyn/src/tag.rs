@@ -19,15 +19,36 @@ pub struct Tag {
 }
 
 impl Library {
+    /// Puts a number on this thread's stack until [`Library::pop_tag`] takes it off, where a [`Tag`] cannot be kept.
+    ///
+    /// # Errors
+    /// CUPTI refuses it.
+    #[doc(alias = "cuptiActivityPushExternalCorrelationId")]
+    pub fn push_tag(self, kind: ExternalKind, id: u64) -> Result<()> {
+        // SAFETY: it takes two numbers.
+        let status = unsafe { (self.functions().push_external)(kind.0, id) };
+        self.check("cuptiActivityPushExternalCorrelationId", status)
+    }
+
+    /// Takes the last number of a kind off this thread's stack.
+    ///
+    /// # Errors
+    /// CUPTI refuses; the stack may be empty where the trace ended meanwhile.
+    #[doc(alias = "cuptiActivityPopExternalCorrelationId")]
+    pub fn pop_tag(self, kind: ExternalKind) -> Result<()> {
+        let mut last = 0;
+        // SAFETY: the number lives through the call.
+        let status = unsafe { (self.functions().pop_external)(kind.0, &mut last) };
+        self.check("cuptiActivityPopExternalCorrelationId", status)
+    }
+
     /// Puts a number on this thread's stack until the [`Tag`] is dropped. Those of one kind are dropped in the opposite order.
     ///
     /// # Errors
     /// CUPTI refuses it.
     #[doc(alias = "cuptiActivityPushExternalCorrelationId")]
     pub fn tag(self, kind: ExternalKind, id: u64) -> Result<Tag> {
-        // SAFETY: it takes two numbers.
-        let status = unsafe { (self.functions().push_external)(kind.0, id) };
-        self.check("cuptiActivityPushExternalCorrelationId", status)?;
+        self.push_tag(kind, id)?;
         Ok(Tag {
             library: self,
             kind,
@@ -38,13 +59,7 @@ impl Library {
 
 impl Drop for Tag {
     fn drop(&mut self) {
-        let mut last = 0;
-        // SAFETY: the number lives through the call. The stack may be empty where the trace ended meanwhile.
-        let status = unsafe { (self.library.functions().pop_external)(self.kind.0, &mut last) };
-        if let Err(error) = self
-            .library
-            .check("cuptiActivityPopExternalCorrelationId", status)
-        {
+        if let Err(error) = self.library.pop_tag(self.kind) {
             log::debug!("{error}");
         }
     }

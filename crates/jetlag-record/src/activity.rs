@@ -389,6 +389,31 @@ pub struct TraceRecord {
     pub clock_residual: Nanos,
     /// What limits the trace beside that, a sentence each.
     pub notes: Vec<String>,
+    /// The devices that were traced.
+    pub devices: Vec<TracedDevice>,
+}
+
+/// A device, as the tracer describes it: what limits how many blocks it runs at once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TracedDevice {
+    /// CUDA's number in the process.
+    pub device: u16,
+    /// Its name.
+    pub name: String,
+    /// Compute capability, as 87 for 8.7.
+    pub capability: u32,
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Warps that a multiprocessor holds.
+    pub most_warps: u32,
+    /// Blocks that a multiprocessor holds.
+    pub most_blocks: u32,
+    /// Registers of a multiprocessor.
+    pub registers: u32,
+    /// Shared memory of a multiprocessor, in bytes.
+    pub shared_bytes: u32,
+    /// Threads of a warp.
+    pub warp_threads: u32,
 }
 
 impl TraceRecord {

@@ -5,10 +5,10 @@
 
 use crate::activity::{
     Activity, ActivityBatch, Definition, Direction, Interface, Launch, MemoryKind, OnStream, Owner,
-    TraceRecord, WaitKind, Work,
+    TraceRecord, TracedDevice, WaitKind, Work,
 };
 use crate::cdr::{CdrError, Decoder, Encoder};
-use crate::message::{phase, skip_time, time};
+use crate::common_fields::{phase, skip_time, time};
 use crate::phase::Phase;
 use crate::units::{Nanos, Stamp};
 
@@ -440,6 +440,22 @@ pub(super) fn encode_trace(out: &mut Vec<u8>, unix_ns: u64, r: &TraceRecord) {
     e.str(&r.tracer);
     e.len(r.notes.len());
     r.notes.iter().for_each(|note| e.str(note));
+    e.len(r.devices.len());
+    for device in &r.devices {
+        for number in [
+            device.capability,
+            device.multiprocessors,
+            device.most_warps,
+            device.most_blocks,
+            device.registers,
+            device.shared_bytes,
+            device.warp_threads,
+        ] {
+            e.u32(number);
+        }
+        e.u16(device.device);
+        e.str(&device.name);
+    }
 }
 
 pub(super) fn decode_trace(data: &[u8]) -> Result<TraceRecord, CdrError> {
@@ -467,6 +483,20 @@ pub(super) fn decode_trace(data: &[u8]) -> Result<TraceRecord, CdrError> {
     let notes = d.len()?;
     for _ in 0..notes {
         record.notes.push(d.str()?.to_owned());
+    }
+    let devices = d.len()?;
+    for _ in 0..devices {
+        record.devices.push(TracedDevice {
+            capability: d.u32()?,
+            multiprocessors: d.u32()?,
+            most_warps: d.u32()?,
+            most_blocks: d.u32()?,
+            registers: d.u32()?,
+            shared_bytes: d.u32()?,
+            warp_threads: d.u32()?,
+            device: d.u16()?,
+            name: d.str()?.to_owned(),
+        });
     }
     Ok(record)
 }
@@ -641,6 +671,17 @@ mod tests {
                 not_kept: 7,
                 clock_residual: Nanos(8),
                 notes: vec!["one".to_owned(), "two".to_owned()],
+                devices: vec![TracedDevice {
+                    device: 1,
+                    name: "Orin".to_owned(),
+                    capability: 87,
+                    multiprocessors: 8,
+                    most_warps: 48,
+                    most_blocks: 16,
+                    registers: 65_536,
+                    shared_bytes: 167_936,
+                    warp_threads: 32,
+                }],
             };
             let mut bytes = Vec::new();
             encode_trace(&mut bytes, 0, &trace);

@@ -25,6 +25,9 @@ pub struct Finding {
 /// Code of the finding that a tenant could not be started and the others ran without it; recorded by the run.
 pub const NOT_STARTED: &str = "not-started";
 
+/// Code of the finding that a phase was to be traced and was not; recorded by the run.
+pub const NOT_TRACED: &str = "not-traced";
+
 /// A line of the run's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRecord {

@@ -21,6 +21,7 @@
 pub mod activity;
 mod activity_message;
 mod cdr;
+mod common_fields;
 mod container;
 pub mod detection;
 mod device;
@@ -45,10 +46,10 @@ pub mod writer;
 /// What every run file begins with, as every MCAP file does.
 pub use mcap::MAGIC;
 
-pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord};
+pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord, TracedDevice};
 pub use cdr::CdrError;
 pub use device::Device;
-pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NodeRecord, RangeRecord};
+pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, NodeRecord, RangeRecord};
 pub use frame::{DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
     APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, Subject,

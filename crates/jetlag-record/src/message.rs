@@ -5,6 +5,7 @@
 
 use crate::activity_message;
 use crate::cdr::{CdrError, Decoder, Encoder};
+use crate::common_fields::{phase, put_number, read_number, skip_time, time, unknown};
 use crate::detection::{Box2d, Box3d, Detection, Place};
 use crate::schema::MessageKind;
 use crate::units::{Nanos, Stamp};
@@ -19,19 +20,6 @@ const NOT_MEASURED: i64 = -1;
 /// No batch, or no count of items.
 const NONE: i64 = -1;
 
-/// Wall-clock nanoseconds as builtin_interfaces/Time, whose seconds end in 2038.
-pub(super) fn time(e: &mut Encoder<'_>, unix_ns: u64) {
-    e.i32(i32::try_from(unix_ns / 1_000_000_000).unwrap_or(i32::MAX));
-    e.u32((unix_ns % 1_000_000_000) as u32);
-}
-
-/// The same, passed over: stamps of the run's clock are exact, this one is for other programs.
-pub(super) fn skip_time(d: &mut Decoder<'_>) -> Result<(), CdrError> {
-    d.u32()?;
-    d.u32()?;
-    Ok(())
-}
-
 fn optional(duration: Option<Nanos>) -> i64 {
     duration.map_or(NOT_MEASURED, |d| d.0)
 }
@@ -41,38 +29,6 @@ fn read_optional(d: &mut Decoder<'_>) -> Result<Option<Nanos>, CdrError> {
         NOT_MEASURED => None,
         ns => Some(Nanos(ns)),
     })
-}
-
-pub(super) fn phase(value: u8) -> Result<Phase, CdrError> {
-    Ok(match value {
-        0 => Phase::Together,
-        1 => Phase::Alone,
-        2 => Phase::Overhead,
-        // Its number comes last in the message.
-        3 => Phase::Other(0),
-        _ => return Err(unknown("phase", value)),
-    })
-}
-
-/// The number of a phase that has one, after the fields that all phases have.
-fn put_number(e: &mut Encoder<'_>, phase: Phase) {
-    if let Phase::Other(number) = phase {
-        e.u16(number);
-    }
-}
-
-fn read_number(d: &mut Decoder<'_>, phase: &mut Phase) -> Result<(), CdrError> {
-    if let Phase::Other(number) = phase {
-        *number = d.u16()?;
-    }
-    Ok(())
-}
-
-fn unknown(field: &'static str, value: u8) -> CdrError {
-    CdrError::UnknownValue {
-        field,
-        value: u64::from(value),
-    }
 }
 
 pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {

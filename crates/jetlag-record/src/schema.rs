@@ -134,7 +134,11 @@ impl MessageKind {
                 include_str!("msg/Launch.dep"),
                 include_str!("msg/Time.dep")
             ),
-            MessageKind::Trace => concat!(include_str!("msg/Trace.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Trace => concat!(
+                include_str!("msg/Trace.msg"),
+                include_str!("msg/TracedDevice.dep"),
+                include_str!("msg/Time.dep")
+            ),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.

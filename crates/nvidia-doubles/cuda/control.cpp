@@ -181,8 +181,12 @@ World& world()
 }
 
 Call::Call(char const* function, bool needs_init)
-    : told{function, beginCall(), 0, 0, 0, observer() == nullptr ? 0 : nanos(now()), 0}, lock(world().lock), answer(CUDA_SUCCESS)
+    : told{}, lock(world().lock, std::defer_lock), answer(CUDA_SUCCESS)
 {
+    told.function = function;
+    told.correlation = beginCall();
+    told.start = observer() == nullptr ? 0 : nanos(now());
+    lock.lock();
     World& w = world();
     uint64_t const count = ++w.calls[function];
     for (auto const& order : control().failures)
@@ -195,6 +199,11 @@ Call::Call(char const* function, bool needs_init)
         answer = !w.initialised ? CUDA_ERROR_NOT_INITIALIZED : w.fault;
 }
 
-Call::~Call() { endCall(told); }
+Call::~Call()
+{
+    if (answer != CUDA_SUCCESS)
+        told.answer = static_cast<uint32_t>(answer);
+    endCall(told);
+}
 
 } // namespace cuda_double

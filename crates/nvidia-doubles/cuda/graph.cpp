@@ -77,12 +77,13 @@ CUresult instantiate(CUgraphExec* into, CUgraph handle)
         return CUDA_ERROR_INVALID_HANDLE;
     auto const executable = std::make_shared<Executable>();
     executable->number = static_cast<uint32_t>(++world().numbers);
+    executable->source = found->second->number;
     executable->nodes = found->second->nodes;
     for (Node& node : executable->nodes)
     {
-        uint64_t const original = node.number;
+        node.source = node.number;
         node.number = ++world().numbers;
-        tellNode(node.number, original);
+        tellNode(node.number, node.source);
     }
     world().executables[executable.get()] = executable;
     *into = reinterpret_cast<CUgraphExec>(executable.get());
@@ -109,7 +110,7 @@ CUresult recordCaptured(Stream& stream, std::shared_ptr<Event> const& event, boo
     if (stream.capture->invalidated)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (external)
-        return captureNode(stream, {nullptr, event, nullptr, {}, 0});
+        return captureNode(stream, {nullptr, event, nullptr, {}, 0, 0});
     event->capture = stream.capture;
     event->capture_after = stream.capture_after;
     return CUDA_SUCCESS;
@@ -120,7 +121,7 @@ CUresult waitCaptured(std::shared_ptr<Stream> const& stream, std::shared_ptr<Eve
     if (stream->capture != nullptr && stream->capture->invalidated)
         return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (external && stream->capture != nullptr)
-        return captureNode(*stream, {nullptr, nullptr, event, {}, 0});
+        return captureNode(*stream, {nullptr, nullptr, event, {}, 0, 0});
     bool const under_way = event->capture != nullptr && world().captures.count(event->capture) == 1;
     if (!under_way)
     {
@@ -308,13 +309,14 @@ CUDA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on)
         if (node.waits != nullptr && node.waits->ticket != nullptr)
             waits.push_back(node.waits->ticket);
     }
-    Replay const launch{executable->number, currentCall(), static_cast<uint32_t>(stream->id), 0};
+    Replay const launch{executable->number, currentCall(), static_cast<uint32_t>(stream->id), 0, executable->source, 0};
     auto const replay = [executable, records, launch](Place const& place, Time start) {
         Time reached = start;
         for (std::size_t i = 0; i < records.size(); ++i)
         {
             replaying() = launch;
             replaying().node = executable->nodes[i].number;
+            replaying().source_node = executable->nodes[i].source;
             if (executable->nodes[i].action)
                 reached = executable->nodes[i].action(place, reached);
             if (records[i] == nullptr)
@@ -330,6 +332,7 @@ CUDA_API CUresult cuGraphLaunch(CUgraphExec handle, CUstream on)
     ObservedWork whole{};
     whole.kind = kOBSERVED_GRAPH;
     whole.graph = executable->number;
+    whole.source_graph = executable->source;
     return enqueue(stream, observed(*stream, whole, replay), &executable->last, std::move(waits));
 }
 

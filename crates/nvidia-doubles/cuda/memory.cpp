@@ -231,6 +231,7 @@ CUresult copy(Lock& lock, uintptr_t to, uintptr_t from, std::size_t size, Way wa
     work.kind = kOBSERVED_COPY;
     work.from = kindOf(origin);
     work.to = kindOf(target);
+    work.is_async = wait ? 0 : 1;
     work.bytes = size;
     auto const told = observed(*stream, work, action);
     if (wait || (!capturing && target == nullptr))
@@ -259,6 +260,8 @@ template <class T> CUresult fill(Lock& lock, CUdeviceptr to, T value, std::size_
     ObservedWork work{};
     work.kind = kOBSERVED_FILL;
     work.to = kindOf(find(to, count * sizeof(T)));
+    work.is_async = wait ? 0 : 1;
+    work.value = static_cast<uint32_t>(value);
     work.bytes = count * sizeof(T);
     auto const told = observed(*stream, work, action);
     return wait ? runNow(lock, on, told) : enqueue(stream, told);

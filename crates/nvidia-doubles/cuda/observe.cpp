@@ -16,15 +16,35 @@ thread_local Replay replay;
 ObservedThing thing(Context const& context, Stream const* stream)
 {
     ObservedThing it{};
+    it.kind = stream == nullptr ? kOBSERVED_CONTEXT : kOBSERVED_STREAM;
     it.device = static_cast<uint32_t>(context.sms.device);
     it.context = context.number;
+    it.is_green = context.green;
+    it.multiprocessors = static_cast<uint32_t>(context.sms.count);
+    if (context.green)
+        it.parent = world().primaries[it.device]->number;
+    if (stream == nullptr)
+        stream = context.legacy.get();
+    else
+        it.is_null = stream->is_null;
     if (stream != nullptr)
     {
-        it.is_stream = 1;
         it.stream = static_cast<uint32_t>(stream->id);
         it.priority = stream->priority;
         it.is_blocking = stream->blocking;
     }
+    return it;
+}
+
+ObservedThing thing(int device)
+{
+    ObservedThing it{};
+    it.kind = kOBSERVED_DEVICE;
+    it.device = static_cast<uint32_t>(device);
+    it.multiprocessors = static_cast<uint32_t>(control().sms);
+    it.capability = static_cast<uint32_t>(control().capability(device));
+    it.memory = control().memory;
+    it.name = control().name(device).c_str();
     return it;
 }
 
@@ -53,7 +73,11 @@ void endCall(ObservedCall call)
     {
         CUresult why = CUDA_SUCCESS;
         Context const* const context = current(why);
-        call.context = context == nullptr ? 0 : context->number;
+        if (call.context == 0 && context != nullptr)
+        {
+            call.context = context->number;
+            call.device = static_cast<uint32_t>(context->sms.device);
+        }
         call.end = nanos(now());
         told->called(&call);
     }
@@ -67,9 +91,12 @@ void tellNode(uint64_t node, uint64_t of)
 
 void tellMade(Context const& context, Stream const* stream)
 {
-    ObservedThing const it = thing(context, stream);
-    if (Observer const* const told = observer())
-        told->made(&it);
+    Observer const* const told = observer();
+    if (told == nullptr)
+        return;
+    ObservedThing it = thing(context, stream);
+    it.correlation = currentCall();
+    told->made(&it);
 }
 
 Action observed(Stream const& stream, ObservedWork work, Action action)
@@ -78,6 +105,7 @@ Action observed(Stream const& stream, ObservedWork work, Action action)
     work.device = static_cast<uint32_t>(stream.context->sms.device);
     work.context = stream.context->number;
     work.stream = static_cast<uint32_t>(stream.id);
+    work.priority = stream.priority;
     return [work, action = std::move(action)](Place const& place, Time start) {
         Time const end = action(place, start);
         Observer const* const told = observer();
@@ -91,6 +119,8 @@ Action observed(Stream const& stream, ObservedWork work, Action action)
             done.stream = launch.stream;
             done.graph = launch.graph;
             done.node = launch.node;
+            done.source_graph = launch.source_graph;
+            done.source_node = launch.source_node;
         }
         done.start = nanos(start);
         done.end = nanos(end);
@@ -110,6 +140,11 @@ OBSERVE void cuda_double_observe(Observer const* observer) { the_observer.store(
 OBSERVE void cuda_double_list(void (*each)(ObservedThing const*, void*), void* data)
 {
     Lock const lock(world().lock);
+    for (int device = 0; device < control().devices; ++device)
+    {
+        ObservedThing const it = thing(device);
+        each(&it, data);
+    }
     auto const tell = [&](Context const* context) {
         if (context == nullptr || !context->alive)
             return;

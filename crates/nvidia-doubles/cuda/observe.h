@@ -17,7 +17,10 @@ struct ObservedCall
     uint32_t correlation;
     uint32_t stream; // that is waited for, or into which an event is recorded; 0: none
     uint32_t event;
-    uint32_t context; // the thread's
+    uint64_t event_record; // which of all recordings of events it makes or waits for; 0: none
+    uint32_t context; // of the stream or the event, else the thread's
+    uint32_t device;
+    uint32_t answer; // CUresult, where it is known: of waits, of questions, of what is refused at once
     uint64_t start;
     uint64_t end;
 };
@@ -39,26 +42,46 @@ struct ObservedWork
     uint32_t stream;
     uint32_t graph; // the executable graph; 0: none
     uint64_t node;  // within it; 0: none
+    uint32_t source_graph; // that the executable graph was made of; 0: none
+    uint64_t source_node;  // within it; 0: none
+    int32_t priority;      // of the stream
     char const* name; // of a kernel; lives as long as the process
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t shared_bytes; // dynamic, of a block
     uint32_t from; // of a copy: 1 pageable, 2 page-locked, 3 the device's, 5 managed; as CUPTI numbers memory
     uint32_t to;   // of a copy and a fill
+    uint32_t is_async; // a copy or a fill whose call did not wait for it
+    uint32_t value;    // of a fill
     uint64_t bytes;
     uint64_t start;
     uint64_t end;
 };
 
+enum ObservedThingKind : uint32_t
+{
+    kOBSERVED_DEVICE,
+    kOBSERVED_CONTEXT,
+    kOBSERVED_STREAM
+};
+
 /// Something that is there, or has just been made.
 struct ObservedThing
 {
-    uint32_t is_stream; // else a context
+    ObservedThingKind kind;
     uint32_t device;
     uint32_t context;
-    uint32_t stream;
+    uint32_t parent; // of a green context: the device's primary one; 0: none
+    uint32_t stream; // of a context: its null stream, 0 while there is none
     int32_t priority;
     uint32_t is_blocking;
+    uint32_t is_null; // a context's own stream
+    uint32_t is_green;
+    uint32_t multiprocessors; // of a device or a context
+    uint32_t capability;      // of a device: 87 for 8.7
+    uint32_t correlation;     // of the call that made it; 0: it was there
+    uint64_t memory;          // of a device, in bytes
+    char const* name;         // of a device; lives as long as the process
 };
 
 struct Observer
@@ -72,7 +95,7 @@ struct Observer
 
 /// From now on the observer is told, which lives as long as the process; null: nobody.
 void cuda_double_observe(Observer const* observer);
-/// Calls `each` for the devices' contexts and streams.
+/// Calls `each` for the devices, their contexts and streams.
 void cuda_double_list(void (*each)(ObservedThing const*, void*), void* data);
 /// The numbers of handles; 0 for what is none. A null stream is the thread's context's own.
 uint32_t cuda_double_stream(void* stream);

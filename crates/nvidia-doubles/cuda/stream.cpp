@@ -122,8 +122,26 @@ CUresult create(CUstream* into, unsigned flags, int priority)
 /// Tells which stream and which event a call is about.
 void about(Call& call, Stream const* stream, Event const* event)
 {
-    call.told.stream = stream == nullptr ? 0 : static_cast<uint32_t>(stream->id);
-    call.told.event = event == nullptr ? 0 : event->number;
+    if (event != nullptr)
+    {
+        call.told.event = event->number;
+        call.told.event_record = event->record;
+        call.told.context = event->context;
+        call.told.device = event->device;
+    }
+    if (stream != nullptr)
+    {
+        call.told.stream = static_cast<uint32_t>(stream->id);
+        call.told.context = stream->context->number;
+        call.told.device = static_cast<uint32_t>(stream->context->sms.device);
+    }
+}
+
+/// The answer of a wait or a question, told.
+CUresult answered(Call& call, CUresult answer)
+{
+    call.told.answer = static_cast<uint32_t>(answer);
+    return answer;
 }
 
 CUresult record(Call& call, CUevent handle, CUstream on, bool external)
@@ -135,6 +153,8 @@ CUresult record(Call& call, CUevent handle, CUstream on, bool external)
         return CUDA_ERROR_INVALID_HANDLE;
     if (stream == nullptr)
         return why;
+    static uint64_t recordings = 0;
+    event->record = ++recordings;
     about(call, stream.get(), event.get());
     event->place = placeOf(*stream);
     if (stream->capture != nullptr)
@@ -165,11 +185,12 @@ CUresult elapsed(float* milliseconds, CUevent first, CUevent second)
 
 } // namespace
 
-std::shared_ptr<Stream> makeStream(Context* context, unsigned flags, int priority)
+std::shared_ptr<Stream> makeStream(Context* context, unsigned flags, int priority, bool is_null)
 {
     auto stream = std::make_shared<Stream>();
     stream->context = context;
     stream->flags = flags;
+    stream->is_null = is_null;
     stream->blocking = (flags & kSTREAM_NON_BLOCKING) == 0;
     stream->priority = std::clamp(priority, -5, 0);
     stream->id = ++world().numbers;
@@ -193,7 +214,7 @@ std::shared_ptr<Stream> streamOf(CUstream handle, CUresult& why)
         return nullptr;
     auto& stream = handle == kPER_THREAD ? context->per_thread[std::this_thread::get_id()] : context->legacy;
     if (stream == nullptr)
-        stream = makeStream(context, 0, 0);
+        stream = makeStream(context, 0, 0, handle != kPER_THREAD);
     return stream;
 }
 
@@ -207,7 +228,7 @@ CUresult enqueue(std::shared_ptr<Stream> const& stream, Action action, TicketPtr
 {
     World& w = world();
     if (stream->capture != nullptr)
-        return captureNode(*stream, {std::move(action), nullptr, nullptr, {}, 0});
+        return captureNode(*stream, {std::move(action), nullptr, nullptr, {}, 0, 0});
     Context const& context = *stream->context;
     if (stream == context.legacy)
     {
@@ -329,7 +350,7 @@ CUDA_API CUresult cuStreamSynchronize(CUstream handle)
             await(call.lock, tail);
     CUresult const answer = await(call.lock, stream->tail);
     awaited(nullptr, stream.get());
-    return answer;
+    return answered(call, answer);
 }
 
 CUDA_API uint64_t cuda_double_mark(CUstream handle)
@@ -356,12 +377,13 @@ CUDA_API CUresult cuStreamQuery(CUstream handle)
     auto const stream = streamOf(handle, why);
     if (stream == nullptr)
         return why;
+    about(call, stream.get(), nullptr);
     if (stream->capture != nullptr)
-        return refuseCapturing(*stream);
+        return answered(call, refuseCapturing(*stream));
     if (CUresult const no = forbidWhileCapturing())
-        return no;
+        return answered(call, no);
     bool const others = stream == stream->context->legacy && !tailsOfBlocking(*stream).empty();
-    return others || pending(stream->tail) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    return answered(call, others || pending(stream->tail) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 
 CUDA_API CUresult cuStreamWaitEvent(CUstream on, CUevent handle, unsigned flags)
@@ -415,11 +437,14 @@ CUDA_API CUresult cuEventCreate(CUevent* into, unsigned flags)
 {
     CALL("cuEventCreate");
     CUresult why = CUDA_SUCCESS;
-    if (current(why) == nullptr)
+    Context const* const context = current(why);
+    if (context == nullptr)
         return why;
     if (into == nullptr || flags > 7)
         return CUDA_ERROR_INVALID_VALUE;
     auto const event = std::make_shared<Event>();
+    event->context = context->number;
+    event->device = static_cast<uint32_t>(context->sms.device);
     event->number = static_cast<uint32_t>(++world().numbers);
     event->timing = (flags & kEVENT_DISABLE_TIMING) == 0;
     world().events[event.get()] = event;
@@ -451,11 +476,12 @@ CUDA_API CUresult cuEventQuery(CUevent handle)
     auto const event = eventOf(handle);
     if (event == nullptr)
         return CUDA_ERROR_INVALID_HANDLE;
+    about(call, nullptr, event.get());
     if (event->capture != nullptr)
-        return CUDA_ERROR_CAPTURED_EVENT;
+        return answered(call, CUDA_ERROR_CAPTURED_EVENT);
     if (CUresult const no = forbidWhileCapturing())
-        return no;
-    return pending(event->ticket) || now() < toldAt(*event) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+        return answered(call, no);
+    return answered(call, pending(event->ticket) || now() < toldAt(*event) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
 }
 
 CUDA_API CUresult cuEventSynchronize(CUevent handle)
@@ -473,7 +499,7 @@ CUDA_API CUresult cuEventSynchronize(CUevent handle)
     Time const told = toldAt(*event);
     call.lock.unlock();
     std::this_thread::sleep_until(told);
-    return answer;
+    return answered(call, answer);
 }
 
 CUDA_API CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end)

@@ -70,6 +70,7 @@ struct Stream
 {
     Context* context = nullptr;
     bool blocking = true;
+    bool is_null = false; // its context's own
     unsigned flags = 0;
     int priority = 0;
     uint64_t id = 0;
@@ -95,6 +96,9 @@ struct Event
     uint32_t number = 0;
     bool timing = true;
     bool late = false; // the host learns of it later than it is done
+    uint64_t record = 0; // the last, of all events' records
+    uint32_t context = 0; // in which it was made
+    uint32_t device = 0;
     TicketPtr ticket;  // of its last record
     Place place;       // of the stream of its last record
     std::shared_ptr<Capture> capture; // its last record was captured
@@ -109,16 +113,26 @@ struct Node
     std::shared_ptr<Event> waits;
     std::vector<int> after;
     uint64_t number = 0;
+    uint64_t source = 0; // the node that this is a clone of
 };
+
+/// Graphs are numbered in the order in which they are captured; executable ones with the streams.
+inline uint32_t nextGraph()
+{
+    static std::atomic<uint32_t> count{1U << 20};
+    return ++count;
+}
 
 struct Graph
 {
+    uint32_t const number = nextGraph();
     std::vector<Node> nodes;
 };
 
 struct Executable
 {
     uint32_t number = 0;
+    uint32_t source = 0; // the graph that it was made of
     std::vector<Node> nodes;
     TicketPtr last; // launches of one executable graph follow each other
 };
@@ -241,7 +255,7 @@ Context* current(CUresult& why);
 /// The stream of a handle; null with the error in `why`.
 std::shared_ptr<Stream> streamOf(CUstream handle, CUresult& why);
 std::shared_ptr<Event> eventOf(CUevent handle);
-std::shared_ptr<Stream> makeStream(Context* context, unsigned flags, int priority);
+std::shared_ptr<Stream> makeStream(Context* context, unsigned flags, int priority, bool is_null = false);
 /// Puts an operation behind the stream's others, or into the graph that it captures.
 CUresult enqueue(std::shared_ptr<Stream> const& stream, Action action, TicketPtr* ticket = nullptr,
     std::vector<TicketPtr> waits = {});
@@ -273,6 +287,8 @@ struct Replay
     uint32_t correlation = 0;
     uint32_t stream = 0;
     uint64_t node = 0;
+    uint32_t source_graph = 0;
+    uint64_t source_node = 0;
 };
 
 uint64_t nanos(Time time);

@@ -4,7 +4,8 @@
 // What it stands for: one subscriber; a buffer that is asked for when there is something to write, handed back when it is full
 // or flushed; records as long as this release has them; external numbers before the record of a call; dropped records that are
 // counted since they were asked for last. Records come from the driver's double, if it is the process's libcuda and a kind is
-// switched on (driver.cpp), and from cupti_double_emit.
+// switched on (driver.cpp), from modules with NVTX where NVTX_INJECTION64_PATH names the double's file (nvtx.cpp), and from
+// cupti_double_emit.
 //
 // What it leaves out: callbacks of calls, events and metrics, the calls with _v2 but cuptiSubscribe_v2 (whose place only the
 // name of a holder is), user-defined records.
@@ -13,6 +14,7 @@
 // order are mistakes of who uses it: cupti_double_faults() tells them.
 //
 // Macros:
+//   DOUBLE_NVTX     NVTX's headers are there; without them no range is taken in.
 //   DOUBLE_AS_114   the release is 11.4: no timestamp callback, no graphs as a whole, records as long as 11.4 has them.
 //                   Compiled with 11.7's headers, since there are none of 11.4.
 #pragma once
@@ -30,16 +32,22 @@ struct Activity
     uint32_t context;
     uint32_t stream;
     uint32_t function;    // of a call; of a marker its flags
-    uint32_t what;        // kind of copy, of wait, of overhead, of object
-    uint32_t source;      // memory of a copy; a marker's or an event's number
+    uint32_t what;        // kind of copy, of wait, of overhead, of object; what a fill writes; a category; multiprocessors
+    uint32_t source;      // memory of a copy; a marker's or an event's number; of a context its parent
     uint32_t destination;
     uint32_t graph;
+    uint32_t source_graph; // that an executable graph was made of
+    uint32_t flags;       // of copies, fills, streams, colours; a context is green; a device's compute capability
+    uint32_t answer;      // of a call and of a wait; of a range's payload its kind
+    int32_t priority;     // of a kernel and of a stream
+    uint32_t colour;
     uint32_t grid[3];
     uint32_t block[3];
     uint64_t start;       // a marker's and a reading's moment
     uint64_t end;
-    uint64_t bytes;       // of a copy or a fill, of shared memory; payload of a range, a caller's number
+    uint64_t bytes;       // of a copy or a fill, of shared memory, of a device; payload of a range, a caller's number
     uint64_t graph_node;
+    uint64_t source_node; // that a graph's node is a clone of; which of all recordings of events this is or waits for
     char const* name;     // copied
     char const* domain;   // copied
 };
@@ -65,10 +73,12 @@ CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original);
 ///   set_thread S    cuptiSetThreadIdType answers S
 ///   keep 1          buffers are not handed back, until 0
 ///   nothing 1       nothing is recorded
+///   deaf 1          NVTX's way in answers modules that nobody listens
 ///   step N          CLOCK_REALTIME is set by N nanoseconds
 CUPTI_DOUBLE void cupti_double_tell(char const* order, uint64_t number);
 /// What it knows: subscribed, registered, thread_id_type, latency, zeroed, per_thread, device_buffer_size, enabled:K, pushed (on this
-/// thread), requested, handed_back, empty (buffers that it asked for and did not get).
+/// thread), requested, handed_back, empty (buffers that it asked for and did not get), nvtx_modules (that found it), unbalanced (ends of
+/// ranges that fit no begin).
 CUPTI_DOUBLE uint64_t cupti_double_ask(char const* what);
 /// Mistakes of who uses it, each once, with "; " between; empty if there were none.
 CUPTI_DOUBLE char const* cupti_double_faults();

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <dlfcn.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,15 +44,6 @@ Lock entered(char const* function)
     }
     return Lock(state().lock);
 }
-
-uint64_t realtime()
-{
-    timespec time{};
-    clock_gettime(CLOCK_REALTIME, &time);
-    return static_cast<uint64_t>(time.tv_sec) * 1000000000ULL + static_cast<uint64_t>(time.tv_nsec) + state().orders["step"];
-}
-
-uint64_t stamp() { return state().timestamp != nullptr ? state().timestamp() : realtime(); }
 
 std::size_t length(uint32_t kind)
 {
@@ -154,9 +143,20 @@ uint32_t thread()
 
 bool isCall(uint32_t kind) { return kind == CUPTI_ACTIVITY_KIND_DRIVER || kind == CUPTI_ACTIVITY_KIND_RUNTIME; }
 
+/// Whether it is recorded: its kind is switched on, or of a call it alone, or it alone is not.
+bool isOn(State& s, Activity const& a)
+{
+    if (!isCall(a.kind))
+        return s.enabled.count(a.kind) != 0;
+    auto const single = s.calls.find({a.kind, a.function});
+    return single != s.calls.end() ? single->second : s.enabled.count(a.kind) != 0;
+}
+
 void emitOne(State& s, Activity activity)
 {
-    if (s.enabled.count(activity.kind) == 0)
+    if (!isOn(s, activity))
+        return;
+    if (activity.kind == CUPTI_ACTIVITY_KIND_MARKER_DATA && s.enabled.count(CUPTI_ACTIVITY_KIND_MARKER) == 0)
         return;
     bool const of_a_node = isWork(activity.kind) && activity.graph != 0 && activity.kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
     if (of_a_node && s.enabled.count(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) != 0)
@@ -184,6 +184,8 @@ CUptiResult enable(uint32_t kind)
     if (s.requested == nullptr)
         fault("a kind was switched on before there were callbacks for buffers");
     s.enabled.insert(kind);
+    for (auto call = s.calls.begin(); call != s.calls.end();)
+        call = call->first.first == kind ? s.calls.erase(call) : std::next(call);
     return CUPTI_SUCCESS;
 }
 
@@ -199,7 +201,7 @@ void happened(Activity const& activity)
 {
     Lock const lock(state().lock);
     State& s = state();
-    if (isCall(activity.kind) && s.enabled.count(activity.kind) != 0)
+    if (isCall(activity.kind) && isOn(s, activity))
         for (uint32_t kind = 0; kind < pushed.size(); ++kind)
             if (!pushed[kind].empty())
             {
@@ -415,7 +417,7 @@ CUPTI_REAL cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc ca
     Lock const lock = entered("cuptiActivityRegisterTimestampCallback");
     if (!state().enabled.empty())
         fault("the timestamp callback came after a kind was switched on");
-    state().timestamp = callback;
+    setClock(callback);
     return CUPTI_SUCCESS;
 }
 
@@ -445,6 +447,7 @@ CUPTI_REAL cuptiActivityEnableDriverApi(CUpti_CallbackId id, uint8_t on)
 {
     Lock const lock = entered("cuptiActivityEnableDriverApi");
     state().known["call:" + std::to_string(id)] = on;
+    state().calls[{CUPTI_ACTIVITY_KIND_DRIVER, id}] = on != 0;
     return CUPTI_SUCCESS;
 }
 
@@ -452,6 +455,7 @@ CUPTI_REAL cuptiActivityEnableRuntimeApi(CUpti_CallbackId id, uint8_t on)
 {
     Lock const lock = entered("cuptiActivityEnableRuntimeApi");
     state().known["call:" + std::to_string(id)] = on;
+    state().calls[{CUPTI_ACTIVITY_KIND_RUNTIME, id}] = on != 0;
     return CUPTI_SUCCESS;
 }
 #endif
@@ -576,8 +580,5 @@ CUPTI_REAL cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t id, char c
         return CUPTI_ERROR_INVALID_PARAMETER;
     return CUPTI_SUCCESS;
 }
-
-/// NVTX's way in, looked up by programs and by who names this file in NVTX_INJECTION64_PATH.
-extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(void*) { return 1; }
 
 } // namespace cupti_double

@@ -5,7 +5,6 @@
 
 #include <cupti_driver_cbid.h>
 
-#include <ctime>
 #include <dlfcn.h>
 #include <iterator>
 
@@ -14,19 +13,47 @@ namespace cupti_double
 namespace
 {
 
-/// The driver's calls that are recorded: those that programs of ours make, as the header numbers them.
+/// Since 12.4, 12.5 and 12.8 there are these, too.
+#if CUPTI_API_VERSION >= 22
+#define CALLS_124(X)                                                                                                   \
+    X(cuDeviceGetDevResource) X(cuCtxGetDevResource) X(cuDevSmResourceSplitByCount) X(cuDevResourceGenerateDesc)       \
+    X(cuGreenCtxCreate) X(cuGreenCtxDestroy) X(cuGreenCtxGetDevResource) X(cuCtxFromGreenCtx) X(cuCtxSetFlags)
+#else
+#define CALLS_124(X)
+#endif
+#if CUPTI_API_VERSION >= 23
+#define CALLS_125(X) X(cuGreenCtxStreamCreate)
+#else
+#define CALLS_125(X)
+#endif
+#if CUPTI_API_VERSION >= 26
+#define CALLS_128(X) X(cuEventElapsedTime_v2)
+#else
+#define CALLS_128(X)
+#endif
+
+/// The driver's calls that are recorded: those of the driver's double, as the header numbers them.
 #define CALLS(X)                                                                                                       \
-    X(cuInit) X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2)       \
-    X(cuCtxCreate_v2) X(cuCtxDestroy_v2) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuModuleLoadData)                    \
-    X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel) X(cuLaunchHostFunc)               \
-    X(cuMemAlloc_v2) X(cuMemAllocAsync) X(cuMemAllocManaged) X(cuMemFree_v2) X(cuMemFreeAsync) X(cuMemHostAlloc)       \
-    X(cuMemFreeHost) X(cuMemcpyHtoD_v2) X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoH_v2) X(cuMemcpyDtoHAsync_v2)             \
-    X(cuMemcpyDtoD_v2) X(cuMemcpyDtoDAsync_v2) X(cuMemcpy) X(cuMemcpyAsync) X(cuMemsetD8_v2) X(cuMemsetD8Async)        \
-    X(cuMemsetD16_v2) X(cuMemsetD16Async) X(cuMemsetD32_v2) X(cuMemsetD32Async) X(cuStreamCreate)                      \
-    X(cuStreamCreateWithPriority) X(cuStreamDestroy_v2) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent)   \
-    X(cuStreamBeginCapture_v2) X(cuStreamEndCapture) X(cuEventCreate) X(cuEventDestroy_v2) X(cuEventRecord)            \
-    X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime) X(cuGraphInstantiateWithFlags) X(cuGraphInstantiate_v2) \
-    X(cuGraphUpload) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)
+    X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid)           \
+    X(cuDeviceGetUuid_v2) X(cuDeviceGetPCIBusId) X(cuDeviceTotalMem_v2) X(cuDeviceGetAttribute)                        \
+    X(cuDeviceGetDefaultMemPool) X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease_v2)                           \
+    X(cuDevicePrimaryCtxGetState) X(cuDevicePrimaryCtxSetFlags_v2) X(cuCtxCreate_v2) X(cuCtxCreate_v3)                 \
+    X(cuCtxDestroy_v2) X(cuCtxSetCurrent) X(cuCtxGetCurrent) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
+    X(cuCtxGetDevice) X(cuCtxGetFlags) X(cuCtxGetStreamPriorityRange) X(cuCtxSynchronize) X(cuModuleLoadData)          \
+    X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuFuncGetAttribute) X(cuFuncSetAttribute)         \
+    X(cuLaunchKernel) X(cuLaunchHostFunc) X(cuPointerGetAttribute) X(cuMemGetInfo_v2) X(cuMemGetAddressRange_v2)       \
+    X(cuMemAlloc_v2) X(cuMemAllocAsync) X(cuMemAllocFromPoolAsync) X(cuMemAllocManaged) X(cuMemFree_v2)                \
+    X(cuMemFreeAsync) X(cuMemPoolSetAttribute) X(cuMemPoolTrimTo) X(cuMemHostAlloc) X(cuMemFreeHost)                   \
+    X(cuMemHostRegister_v2) X(cuMemHostUnregister) X(cuMemHostGetDevicePointer_v2) X(cuMemcpyHtoD_v2)                  \
+    X(cuMemcpyHtoDAsync_v2) X(cuMemcpyDtoH_v2) X(cuMemcpyDtoHAsync_v2) X(cuMemcpyDtoD_v2) X(cuMemcpyDtoDAsync_v2)      \
+    X(cuMemcpy) X(cuMemcpyAsync) X(cuMemsetD8_v2) X(cuMemsetD8Async) X(cuMemsetD16_v2) X(cuMemsetD16Async)             \
+    X(cuMemsetD32_v2) X(cuMemsetD32Async) X(cuStreamCreate) X(cuStreamCreateWithPriority) X(cuStreamDestroy_v2)        \
+    X(cuStreamGetPriority) X(cuStreamGetFlags) X(cuStreamGetCtx) X(cuStreamAttachMemAsync) X(cuStreamSynchronize)      \
+    X(cuStreamQuery) X(cuStreamWaitEvent) X(cuStreamBeginCapture_v2) X(cuStreamIsCapturing)                            \
+    X(cuStreamGetCaptureInfo_v2) X(cuThreadExchangeStreamCaptureMode) X(cuStreamEndCapture) X(cuEventCreate)           \
+    X(cuEventDestroy_v2) X(cuEventRecord) X(cuEventRecordWithFlags) X(cuEventQuery) X(cuEventSynchronize)              \
+    X(cuEventElapsedTime) X(cuGraphInstantiateWithFlags) X(cuGraphInstantiate_v2) X(cuGraphGetNodes) X(cuGraphUpload)  \
+    X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) CALLS_124(X) CALLS_125(X) CALLS_128(X)
 
 struct Call
 {
@@ -35,15 +62,28 @@ struct Call
     uint32_t wait; // CUpti_ActivitySynchronizationType
 };
 
+/// A question whether something is done is a wait of its kind, if it is done; where the release can leave those out that are
+/// not, it does so until it is told otherwise (cuptiActivityEnableAllSyncRecords).
 uint32_t waitOf(std::string const& name)
 {
-    if (name == "cuEventSynchronize")
+    if (name == "cuEventSynchronize" || name == "cuEventQuery")
         return CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE;
     if (name == "cuStreamWaitEvent")
         return CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT;
-    if (name == "cuStreamSynchronize")
+    if (name == "cuStreamSynchronize" || name == "cuStreamQuery")
         return CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE;
     return name == "cuCtxSynchronize" ? CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE : 0;
+}
+
+/// Whether this release leaves out questions that were answered with no.
+bool leavesOutUnfinished()
+{
+#if CUPTI_API_VERSION >= 26
+    Lock const lock(state().lock);
+    return state().known["all_sync_records"] == 0;
+#else
+    return false;
+#endif
 }
 
 Call const* call(std::string const& name)
@@ -55,20 +95,8 @@ Call const* call(std::string const& name)
     return found == calls.end() ? nullptr : &found->second;
 }
 
-/// CUPTI's own clock is another where the program gave it none.
-uint64_t stampOf(uint64_t monotonic)
-{
-    if (state().timestamp != nullptr || monotonic == 0)
-        return monotonic;
-    auto const read = [](clockid_t clock) {
-        timespec time{};
-        clock_gettime(clock, &time);
-        return static_cast<uint64_t>(time.tv_sec) * 1000000000ULL + static_cast<uint64_t>(time.tv_nsec);
-    };
-    return monotonic + (read(CLOCK_REALTIME) - read(CLOCK_MONOTONIC));
-}
-
 constexpr uint32_t kNONE = ~0U; // as CUPTI_SYNCHRONIZATION_INVALID_VALUE
+constexpr uint32_t kNOT_READY = 600;
 
 void called(ObservedCall const* told)
 {
@@ -78,20 +106,25 @@ void called(ObservedCall const* told)
     Activity a{};
     a.kind = CUPTI_ACTIVITY_KIND_DRIVER;
     a.correlation = told->correlation;
+    a.device = told->device;
     a.context = told->context;
     a.function = known->id;
+    a.answer = told->answer;
     a.start = stampOf(told->start);
     a.end = stampOf(told->end);
     happened(a);
     a.stream = told->stream == 0 ? kNONE : told->stream;
     a.source = told->event == 0 ? kNONE : told->event;
-    if (known->wait != 0)
+    a.source_node = told->event_record == 0 ? kNONE : told->event_record;
+    if (known->wait != 0 && (told->answer != kNOT_READY || !leavesOutUnfinished()))
     {
         a.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
         a.what = known->wait;
         happened(a);
     }
-    if (known->id == CUPTI_DRIVER_TRACE_CBID_cuEventRecord && told->event != 0)
+    bool const records = known->id == CUPTI_DRIVER_TRACE_CBID_cuEventRecord
+        || known->id == CUPTI_DRIVER_TRACE_CBID_cuEventRecordWithFlags;
+    if (records && told->event != 0)
     {
         a.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT;
         happened(a);
@@ -119,11 +152,15 @@ void worked(ObservedWork const* told)
     a.stream = told->stream;
     a.graph = told->graph;
     a.graph_node = told->node;
+    a.source_graph = told->source_graph;
+    a.source_node = told->source_node;
+    a.priority = told->priority;
+    a.flags = told->is_async != 0 ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : CUPTI_ACTIVITY_FLAG_NONE; // a fill's is the same bit
     a.name = told->name;
     std::copy(std::begin(told->grid), std::end(told->grid), a.grid);
     std::copy(std::begin(told->block), std::end(told->block), a.block);
     a.bytes = told->kind == kOBSERVED_KERNEL ? told->shared_bytes : told->bytes;
-    a.what = told->kind == kOBSERVED_COPY ? direction(told->from, told->to) : 0;
+    a.what = told->kind == kOBSERVED_COPY ? direction(told->from, told->to) : told->value;
     a.source = told->from;
     a.destination = told->to;
     a.start = stampOf(told->start);
@@ -133,12 +170,22 @@ void worked(ObservedWork const* told)
 
 Activity activityOf(ObservedThing const& thing)
 {
+    static uint32_t const kinds[] = {CUPTI_ACTIVITY_KIND_DEVICE, CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM};
     Activity a{};
-    a.kind = thing.is_stream != 0 ? CUPTI_ACTIVITY_KIND_STREAM : CUPTI_ACTIVITY_KIND_CONTEXT;
+    a.kind = kinds[thing.kind];
     a.device = thing.device;
     a.context = thing.context;
     a.stream = thing.stream;
-    a.what = static_cast<uint32_t>(thing.priority);
+    a.source = thing.parent;
+    a.what = thing.multiprocessors;
+    a.priority = thing.priority;
+    a.correlation = thing.correlation;
+    a.name = thing.name;
+    a.bytes = thing.memory;
+    uint32_t const how = thing.is_null != 0 ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL
+        : thing.is_blocking != 0            ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT
+                                            : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING;
+    a.flags = thing.kind == kOBSERVED_DEVICE ? thing.capability : thing.kind == kOBSERVED_CONTEXT ? thing.is_green : how;
     return a;
 }
 
@@ -163,14 +210,6 @@ void attach()
 std::vector<Activity> there(uint32_t kind)
 {
     std::vector<Activity> found;
-    if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
-    {
-        Activity device{};
-        device.kind = kind;
-        device.name = "CUDA double";
-        device.what = 16;
-        found.push_back(device);
-    }
     auto const each = [](ObservedThing const* thing, void* into) {
         static_cast<std::vector<Activity>*>(into)->push_back(activityOf(*thing));
     };

@@ -145,12 +145,22 @@ template <class Record> void place(Record& record, Activity const& a)
     record.graphId = a.graph;
 }
 
+/// Of which node and graph work in a graph was made: in records of it from 13.4 on.
+template <class Record> void derive([[maybe_unused]] Record& record, [[maybe_unused]] Activity const& a)
+{
+#if CUPTI_API_VERSION >= 130400
+    record.sourceGraphId = a.source_graph;
+    record.sourceGraphNodeId = a.source_node;
+#endif
+}
+
 template <class Record> void copied(Record& record, Activity const& a)
 {
     place(record, a);
     record.copyKind = static_cast<uint8_t>(a.what);
     record.srcKind = static_cast<uint8_t>(a.source);
     record.dstKind = static_cast<uint8_t>(a.destination);
+    record.flags = static_cast<uint8_t>(a.flags);
     record.bytes = a.bytes;
     record.graphNodeId = a.graph_node;
 }
@@ -173,6 +183,7 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.registersPerThread = 32;
             r.dynamicSharedMemory = static_cast<int32_t>(a.bytes);
             r.graphNodeId = a.graph_node;
+            derive(r, a);
             r.name = a.name;
             r.channelID = 7;
             r.channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
@@ -181,20 +192,22 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.localMemoryTotal_v2 = 1ULL << 33;
 #endif
 #if CUPTI_API_VERSION >= 130100
-            r.priority = -5;
-#endif
-#if CUPTI_API_VERSION >= 130400
-            r.sourceGraphNodeId = a.graph_node == 0 ? 0 : a.graph_node + 1000;
+            r.priority = a.priority;
 #endif
         });
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-        return bytesOf<Copy>(a.kind, [&](Copy& r) { copied(r, a); });
+        return bytesOf<Copy>(a.kind, [&](Copy& r) {
+            copied(r, a);
+            derive(r, a);
+        });
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
         return bytesOf<CUpti_ActivityMemcpyPtoP4>(a.kind, [&](CUpti_ActivityMemcpyPtoP4& r) { copied(r, a); });
     case CUPTI_ACTIVITY_KIND_MEMSET:
         return bytesOf<Fill>(a.kind, [&](Fill& r) {
             place(r, a);
+            derive(r, a);
             r.value = a.what;
+            r.flags = static_cast<uint16_t>(a.flags);
             r.bytes = a.bytes;
             r.memoryKind = static_cast<uint16_t>(a.destination);
             r.graphNodeId = a.graph_node;
@@ -209,6 +222,7 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.processId = process;
             r.threadId = thread;
             r.correlationId = a.correlation;
+            r.returnValue = a.answer;
         });
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
         return bytesOf<Wait>(a.kind, [&](Wait& r) {
@@ -219,6 +233,10 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.contextId = a.context;
             r.streamId = a.stream;
             r.cudaEventId = a.source;
+#if CUPTI_API_VERSION >= 26
+            r.cudaEventSyncId = a.source_node;
+            r.returnValue = a.answer;
+#endif
         });
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
         return bytesOf<Overhead>(a.kind, [&](Overhead& r) {
@@ -242,7 +260,10 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
         });
     case CUPTI_ACTIVITY_KIND_MARKER_DATA:
         return bytesOf<MarkerData>(a.kind, [&](MarkerData& r) {
+            r.flags = static_cast<CUpti_ActivityFlag>(a.flags);
             r.id = a.source;
+            r.payloadKind = static_cast<CUpti_MetricValueKind>(a.answer);
+            r.color = a.colour;
             r.payload.metricValueUint64 = a.bytes;
             r.category = a.what;
         });
@@ -259,18 +280,30 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.id = a.device;
             r.name = a.name;
             r.numMultiprocessors = a.what;
-            r.computeCapabilityMajor = 9;
+            r.globalMemorySize = a.bytes;
+            r.computeCapabilityMajor = a.flags / 10;
+            r.computeCapabilityMinor = a.flags % 10;
         });
     case CUPTI_ACTIVITY_KIND_CONTEXT:
         return bytesOf<Context>(a.kind, [&](Context& r) {
             r.contextId = a.context;
             r.deviceId = a.device;
+            r.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA;
+            r.nullStreamId = static_cast<uint16_t>(a.stream);
+#if CUPTI_API_VERSION >= 22
+            r.parentContextId = a.source;
+            r.isGreenContext = static_cast<uint8_t>(a.flags);
+#endif
+#if CUPTI_API_VERSION >= 23
+            r.numMultiprocessors = static_cast<uint16_t>(a.flags != 0 ? a.what : 0);
+#endif
         });
     case CUPTI_ACTIVITY_KIND_STREAM:
         return bytesOf<CUpti_ActivityStream>(a.kind, [&](CUpti_ActivityStream& r) {
             r.contextId = a.context;
             r.streamId = a.stream;
-            r.priority = a.what;
+            r.priority = static_cast<uint32_t>(a.priority);
+            r.flag = static_cast<CUpti_ActivityStreamFlag>(a.flags);
             r.correlationId = a.correlation;
         });
     case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
@@ -279,6 +312,10 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.contextId = a.context;
             r.streamId = a.stream;
             r.eventId = a.source;
+#if CUPTI_API_VERSION >= 26
+            r.deviceId = a.device;
+            r.cudaEventSyncId = a.source_node;
+#endif
         });
     case CUPTI_ACTIVITY_KIND_NAME:
         return bytesOf<CUpti_ActivityName>(a.kind, [&](CUpti_ActivityName& r) {

@@ -21,7 +21,9 @@ struct State
     CUpti_BuffersCallbackRequestFunc requested = nullptr;
     CUpti_BuffersCallbackCompleteFunc completed = nullptr;
     uint64_t (*timestamp)() = nullptr;
+    int64_t ahead = 0; // of CLOCK_MONOTONIC the timestamp callback
     std::set<uint32_t> enabled;
+    std::map<std::pair<uint32_t, uint32_t>, bool> calls; // switched on or off alone, by kind and number
     std::set<std::string> names; // live as long as the process, as a module's do
     std::set<std::string> faults;
     std::string faults_told;
@@ -44,6 +46,15 @@ using Lock = std::unique_lock<std::mutex>;
 void nodeMade(uint64_t node, uint64_t original);
 /// Records it with the external numbers of this thread before a call; takes the lock.
 void happened(Activity const& activity);
+
+// --- the clock of the records (clock.cpp) -------------------------------------------------------------------------------
+
+/// Now; with the lock.
+uint64_t stamp();
+/// The program's own clock from now on; null: none; with the lock.
+void setClock(uint64_t (*clock)());
+/// A moment of CLOCK_MONOTONIC, as the driver's double has it; 0 stays 0; without the lock.
+uint64_t stampOf(uint64_t monotonic);
 
 // --- the driver's double (driver.cpp) -----------------------------------------------------------------------------------
 

@@ -237,6 +237,23 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     ))
 }
 
+/// The first file below a folder whose name fits.
+pub(crate) fn find(folder: &Path, fits: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
+    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .collect();
+    entries.sort();
+    entries.iter().find_map(|path| match path.is_dir() {
+        true => find(path, fits),
+        false => path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(fits)
+            .then(|| path.clone()),
+    })
+}
+
 /// Names and contents of a folder's files with these extensions.
 pub(crate) fn hash_folder(folder: &Path, extensions: &[&str], hash: &mut impl Hasher) -> Result<(), String> {
     let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;

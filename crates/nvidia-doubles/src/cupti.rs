@@ -7,12 +7,12 @@
 use std::collections::hash_map::DefaultHasher;
 use std::ffi::{CStr, CString, c_char};
 use std::hash::Hasher;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use libloading::os::unix::Library;
 
-use crate::compile::{self, hash_folder, library_with};
-use crate::machine;
+use crate::compile::{self, find, hash_folder, library_with};
+use crate::{machine, nvtx};
 
 /// Releases that are installed for tests, oldest first, by the names of their environments.
 pub const RELEASES: [&str; 6] = ["11.7", "11.8", "12.4", "12.8", "13.0", "13.5"];
@@ -50,23 +50,6 @@ pub fn releases() -> Vec<Release> {
     RELEASES.into_iter().filter_map(release).collect()
 }
 
-/// The first file below a folder whose name fits.
-fn find(folder: &Path, fits: &dyn Fn(&str) -> bool) -> Option<PathBuf> {
-    let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)
-        .ok()?
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .collect();
-    entries.sort();
-    entries.iter().find_map(|path| match path.is_dir() {
-        true => find(path, fits),
-        false => path
-            .file_name()
-            .and_then(|name| name.to_str())
-            .is_some_and(fits)
-            .then(|| path.clone()),
-    })
-}
-
 /// The folder with the headers that CUPTI's own include and that lie in other packages: only what they take of them.
 pub fn stub_headers() -> PathBuf {
     compile::sources("cupti/stub")
@@ -90,14 +73,22 @@ impl Release {
     }
 
     fn compile(&self, soname: &str, defines: &[String]) -> Option<Double> {
-        let headers = [stub_headers(), self.headers.clone()];
+        let mut headers = vec![stub_headers(), self.headers.clone()];
+        let mut defines = defines.to_vec();
+        if let Some(folder) = nvtx::headers() {
+            headers.push(folder);
+            defines.push("DOUBLE_NVTX".to_owned());
+        }
+        // What it includes from other folders.
         let mut hash = DefaultHasher::new();
-        hash_folder(&stub_headers(), &["h"], &mut hash).unwrap_or_else(|why| panic!("{why}"));
-        let defines = [defines, &[format!("DOUBLE_INCLUDED={}", hash.finish())]].concat();
+        for folder in [stub_headers(), compile::sources("cuda")] {
+            hash_folder(&folder, &["h"], &mut hash).unwrap_or_else(|why| panic!("{why}"));
+        }
+        defines.push(format!("DOUBLE_INCLUDED={}", hash.finish()));
         let folder = library_with(
             soname,
             &compile::sources("cupti"),
-            &["cupti", "driver"],
+            &["cupti", "clock", "driver", "nvtx"],
             &defines,
             &headers,
         )?;
@@ -132,12 +123,18 @@ pub struct Activity {
     pub source: u32,
     pub destination: u32,
     pub graph: u32,
+    pub source_graph: u32,
+    pub flags: u32,
+    pub answer: u32,
+    pub priority: i32,
+    pub colour: u32,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub start: u64,
     pub end: u64,
     pub bytes: u64,
     pub graph_node: u64,
+    pub source_node: u64,
     name: *const c_char,
     domain: *const c_char,
 }
@@ -156,12 +153,18 @@ impl Activity {
             source: 0,
             destination: 0,
             graph: 0,
+            source_graph: 0,
+            flags: 0,
+            answer: 0,
+            priority: 0,
+            colour: 0,
             grid: [1; 3],
             block: [1; 3],
             start,
             end,
             bytes: 0,
             graph_node: 0,
+            source_node: 0,
             name: std::ptr::null(),
             domain: std::ptr::null(),
         }

@@ -7,6 +7,7 @@
 //!   its log of calls.
 //! - [`tensorrt`]: libnvinfer and the ONNX parser, in every version whose headers are at hand.
 //! - [`cupti`]: libcupti, in the releases whose headers are at hand.
+//! - [`nvtx`]: the headers of NVTX, with which the doubles of TensorRT and CUPTI give and take ranges, and a module with NVTX.
 //! - [`nvml`]: libnvidia-ml.so.1, which answers what stands in a file.
 //! - [`machine`]: what a test needs of its machine, and how it is skipped where that is missing.
 //!
@@ -17,6 +18,7 @@ pub mod cuda;
 pub mod cupti;
 pub mod machine;
 pub mod nvml;
+pub mod nvtx;
 pub mod tensorrt;
 
 pub use compile::{c_library, c_library_of, library};

@@ -117,11 +117,15 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// The folder of the Python environments.
+pub(crate) fn environments() -> PathBuf {
+    variable("JETLAG_VENVS").map_or_else(|| repository().join(".venvs"), PathBuf::from)
+}
+
 /// One of the Python environments with libraries that `scripts/setup.sh --test` makes, in `.venvs` or where `JETLAG_VENVS`
 /// says; `required_by` asks for it too.
 pub fn environment(name: &str, required_by: &str) -> Option<PathBuf> {
-    let root = variable("JETLAG_VENVS").map_or_else(|| repository().join(".venvs"), PathBuf::from);
-    let folder = root.join(name);
+    let folder = environments().join(name);
     if folder.is_dir() {
         return Some(folder);
     }

@@ -2,6 +2,7 @@
 
 #include "device.h"
 #include "numbers.h"
+#include "ranges.h"
 
 #include <chrono>
 #include <thread>
@@ -23,6 +24,8 @@ std::string compute(Frame const& frame)
     std::string problem;
     if (computeOnDevice(frame, problem))
         return problem;
+    LayerRanges ranges(frame.layers, 1);
+    ranges.unit();
     if (frame.compute_us > 0)
         std::this_thread::sleep_for(std::chrono::microseconds(frame.compute_us));
     uint32_t sum = 0;
@@ -33,6 +36,7 @@ std::string compute(Frame const& frame)
         Buffer const& out = frame.outputs[j];
         putNumbers(out.address, out.elements, static_cast<int32_t>(out.type), sum % 127 + static_cast<uint32_t>(j));
     }
+    ranges.rest();
     return "";
 }
 

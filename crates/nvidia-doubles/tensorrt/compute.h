@@ -31,6 +31,8 @@ struct Frame
     uint64_t launches = 0;
     uint64_t launch_us = 0;
     uint64_t kernel_us = 0;
+    /// Those that have ranges; null: none have.
+    std::vector<LayerText> const* layers = nullptr;
     std::vector<Buffer> inputs;
     std::vector<Buffer> outputs;
 };

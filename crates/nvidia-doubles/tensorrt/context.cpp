@@ -2,6 +2,7 @@
 
 #include "compute.h"
 #include "device.h"
+#include "ranges.h"
 
 #include <algorithm>
 #include <cstring>
@@ -424,8 +425,21 @@ bool Context::place(Io& output, [[maybe_unused]] cudaStream_t stream)
     return true;
 }
 
+bool Context::setNvtxVerbosity(ProfilingVerbosity verbosity)
+{
+    // From nothing to everything: none, names, details.
+    auto const rank = [](int64_t one) { return one == 1 ? 0 : one == 0 ? 1 : 2; };
+    auto const wanted = static_cast<int64_t>(verbosity);
+    if (rank(wanted) > rank(engine->plan.option("ProfilingVerbosity", 0)))
+        return refuse("setNvtxVerbosity", ErrorCode::kINVALID_ARGUMENT, "the engine was built with less verbosity than that");
+    standard("NvtxVerbosity", wanted);
+    return true;
+}
+
 bool Context::frame(char const* method, cudaStream_t stream)
 {
+    bool const has_ranges = keptNumber("NvtxVerbosity", 0) != 1;
+    NvtxRange const range(has_ranges, "ExecutionContext::enqueue");
     if (!ready(method) || !haveAuxStreams(method, stream))
         return false;
     if (compiles() && isCapturing(stream))
@@ -442,6 +456,7 @@ bool Context::frame(char const* method, cudaStream_t stream)
             return false;
     Frame frame;
     frame.owner = this;
+    frame.layers = has_ranges ? &engine->plan.network.layers : nullptr;
     frame.stream = stream;
     frame.aux.assign(aux_streams.begin(), aux_streams.begin()
         + static_cast<std::ptrdiff_t>(std::min(aux_streams.size(), static_cast<std::size_t>(engine->getNbAuxStreams()))));

@@ -71,6 +71,7 @@ struct Context : Object
     std::size_t updateDeviceMemorySizeForShapes() { return engine->plan.network.device_memory; }
     void setAuxStreams(cudaStream_t* streams, int32_t count);
     bool reportToProfiler();
+    bool setNvtxVerbosity(nvinfer1::ProfilingVerbosity verbosity);
 #if DOUBLE_HAS_VRuntimeConfig
     nvinfer1::IRuntimeConfig* getRuntimeConfig() { return nullptr; }
 #endif

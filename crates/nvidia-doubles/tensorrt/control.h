@@ -56,7 +56,7 @@ DOUBLE_API void double_log(int32_t severity, char const* text);
 DOUBLE_API void double_set_dla_cores(int32_t cores);
 /// Milliseconds that each step of a build takes; 0 at first.
 DOUBLE_API void double_set_build_step_ms(int32_t ms);
-/// 0: enqueueV3 counts the frame and answers true, nothing else (for overhead benchmarks); 1 (at first): it computes.
+/// 0: enqueueV3 counts the frame and answers true, nothing else, not even ranges (for overhead benchmarks); 1 (at first): it computes.
 DOUBLE_API void double_set_compute(int32_t on);
 /// Log, orders, counts, violations, pretences: all as at start. Objects that live stay alive.
 DOUBLE_API void double_reset();

@@ -6,6 +6,7 @@
 #include "device.h"
 
 #include "kernels.h"
+#include "ranges.h"
 
 #include <algorithm>
 #include <chrono>
@@ -231,7 +232,12 @@ struct DeviceFrame
         for (std::size_t k = 0; k < frame.inputs.size(); ++k)
             if (frame.inputs[k].on_host)
                 sum += static_cast<uint32_t>(k + 1) * hostSum(frame.inputs[k]);
+        uint64_t nanos = frame.compute_us * 1000;
+        uint64_t places = scratch.traffic_bytes / 16;
+        uint64_t accesses = places == 0 ? 0 : frame.traffic_bytes / 16;
+        LayerRanges ranges(frame.layers, units(nanos + accesses > 0));
         void* first[] = {&scratch.sum, &sum};
+        ranges.unit();
         if (!launch(kernels.begin, 1, 1, "dbl_begin", first))
             return;
         for (std::size_t k = 0; k < frame.inputs.size(); ++k)
@@ -240,7 +246,10 @@ struct DeviceFrame
             uint64_t bytes = in.elements * bytesOf(in.type);
             auto factor = static_cast<uint32_t>(k + 1);
             void* arguments[] = {&in.address, &bytes, &factor, &scratch.sum};
-            if (!in.on_host && bytes > 0 && !launch(kernels.sum, blocks(bytes), kBLOCK, "dbl_sum", arguments))
+            if (!summed(in))
+                continue;
+            ranges.unit();
+            if (!launch(kernels.sum, blocks(bytes), kBLOCK, "dbl_sum", arguments))
                 return;
         }
         for (std::size_t j = 0; j < frame.outputs.size(); ++j)
@@ -249,21 +258,39 @@ struct DeviceFrame
             auto type = static_cast<uint32_t>(out.type);
             auto plus = static_cast<uint32_t>(j);
             void* to[] = {&out.address, &out.elements, &type, &plus, &scratch.sum};
-            if (out.elements > 0 && !launch(kernels.write, blocks(out.elements), kBLOCK, "dbl_write", to))
+            if (out.elements == 0)
+                continue;
+            ranges.unit();
+            if (!launch(kernels.write, blocks(out.elements), kBLOCK, "dbl_write", to))
                 return;
         }
         runAside(kernels, scratch);
         for (uint64_t n = 0; n < frame.launches; ++n)
+        {
+            ranges.unit();
             if (!launchSmall(kernels, scratch.sum + 16))
                 return;
-        uint64_t nanos = frame.compute_us * 1000;
-        uint64_t places = scratch.traffic_bytes / 16;
-        uint64_t accesses = places == 0 ? 0 : frame.traffic_bytes / 16;
+        }
         Address since = scratch.sum + 8;
         void* arguments[] = {&nanos, &scratch.traffic, &places, &accesses, &since};
         // Few enough blocks to be on any GPU at once.
         if (nanos + accesses > 0)
+        {
+            ranges.unit();
             launch(kernels.spin, 32, kBLOCK, "dbl_spin", arguments);
+        }
+        ranges.rest();
+    }
+
+    static bool summed(Buffer const& in) { return !in.on_host && in.elements * bytesOf(in.type) > 0; }
+
+    /// What the layers share: the stamp, a sum an input, a write an output, each of `launches`, and the wait if there is one.
+    std::size_t units(bool waits) const
+    {
+        auto const written = [](Buffer const& out) { return out.elements > 0; };
+        return 1 + static_cast<std::size_t>(std::count_if(frame.inputs.begin(), frame.inputs.end(), summed))
+            + static_cast<std::size_t>(std::count_if(frame.outputs.begin(), frame.outputs.end(), written)) + frame.launches
+            + (waits ? 1 : 0);
     }
 };
 

@@ -1,5 +1,6 @@
 // The C entry points of libnvinfer and the plugin registry.
 #include "context.h"
+#include "ranges.h"
 
 #include <cstring>
 #include <dlfcn.h>
@@ -137,6 +138,7 @@ DOUBLE_API void* createInferRuntime_INTERNAL(void* given, int32_t version) noexc
     return entry("createInferRuntime_INTERNAL", given, version, [&]() -> void* {
         if (!takeLogger(static_cast<nvinfer1::ILogger*>(given), "createInferRuntime"))
             return kMOVED_NULL;
+        findTool();
         if (settings().gpu_absent == 1)
         {
             fail(nullptr, "createInferRuntime", nvinfer1::ErrorCode::kFAILED_INITIALIZATION,

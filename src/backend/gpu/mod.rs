@@ -25,7 +25,7 @@ mod shared;
 mod slot;
 mod stretch;
 
-use crate::backend::{BackendError, NodeTime};
+use crate::backend::{BackendError, NodeTime, Tracing};
 use crate::gpu::{GpuError, Stream};
 use crate::scenario::GpuUse;
 use crate::tensor::{ElementType, Shape};
@@ -114,6 +114,8 @@ pub trait Execution: Send {
     fn serves_every_shape(&self) -> bool {
         false
     }
+    /// From now on layers are named to a tracer, or not; `Never` leaves it as the library has it.
+    fn name_layers(&mut self, _tracing: Tracing) {}
     /// Time per layer of the frame that just ended, where that was asked for; added to `into`.
     fn layer_times(&mut self, _into: &mut Vec<NodeTime>) {}
 }

@@ -19,13 +19,13 @@ use super::fallback::Fallback;
 use super::layout::{Location, Segment, Tensor, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch, Submitted};
 use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
-use crate::backend::{BackendError, HostStep, NodeTime, Program, Slot, StageTimes, Step};
+use crate::backend::{BackendError, Beginning, HostStep, NodeTime, Program, Slot, StageTimes, Step, Tracing};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
     Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Reach, Stream, Sync,
 };
-use crate::record::{Finding, Phase};
-use crate::scenario::{self, Sharing, Transfer};
+use crate::record::Finding;
+use crate::scenario::{self, Transfer};
 use crate::tensor::{ElementType, HostTensor, TensorSet};
 use crate::units::Nanos;
 
@@ -121,6 +121,7 @@ struct GpuSlot {
     options: Options,
     layer_times: Vec<NodeTime>,
     findings: Vec<Finding>,
+    tracing: Tracing,
     gpu: Arc<Gpu>,
 }
 
@@ -150,6 +151,17 @@ impl Home {
 }
 
 impl GpuSlot {
+    /// Graphs are captured anew: their nodes are told to a tracer when they are made.
+    fn trace(&mut self, tracing: Tracing) {
+        self.settle();
+        self.tracing = tracing;
+        for piece in &mut self.pieces {
+            if let Piece::Stretch(stretch) = piece {
+                stretch.trace(tracing);
+            }
+        }
+    }
+
     fn new(tenant: &Tenant, program: &Program, networks: &[Box<dyn Network>]) -> Result<Self, BackendError> {
         let Tenant {
             layout,
@@ -272,6 +284,7 @@ impl GpuSlot {
             options: options.clone(),
             layer_times: Vec::new(),
             findings,
+            tracing: Tracing::Never,
             gpu: Arc::clone(gpu),
         })
     }
@@ -470,8 +483,11 @@ impl Slot for GpuSlot {
         finished
     }
 
-    fn restart(&mut self, sharing: Sharing, _phase: Phase) {
+    fn restart(&mut self, Beginning { sharing, tracing, .. }: Beginning) {
         self.without_lanes = None;
+        if self.tracing != tracing {
+            self.trace(tracing);
+        }
         let lanes = match self.lender.lanes(sharing) {
             Ok(lanes) => lanes,
             // The next frame says it; those that follow are on the streams that there are.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::fallback::Fallback;
 use super::layout::{EngineUse, Segment};
 use super::{Execution, Lanes, failed};
-use crate::backend::{BackendError, StageTimes};
+use crate::backend::{BackendError, StageTimes, Tracing};
 use crate::gpu::{Anchor, DeviceMemory, Event, Gpu, GpuError, Graph, PinnedAddress, Stream, Sync};
 use crate::record::{Finding, Submission};
 use crate::tensor::{Shape, TensorSet};
@@ -114,6 +114,16 @@ impl Stretch {
             managed,
             stamps: Stamps::new(gpu)?,
         })
+    }
+
+    /// Names layers to a tracer, or stops; what was captured is captured again where a tracer comes or goes.
+    pub(super) fn trace(&mut self, tracing: Tracing) {
+        self.executions
+            .iter_mut()
+            .for_each(|bound| bound.execution.name_layers(tracing));
+        if tracing == Tracing::Now {
+            self.forget_graph();
+        }
     }
 
     /// What was captured on other streams is captured again.

@@ -10,10 +10,10 @@ pub mod latency;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Backend, BackendError, Program, Slot, StageTimes, null::host_tensors};
+use super::{Backend, BackendError, Beginning, Program, Slot, StageTimes, null::host_tensors};
 use crate::clock::{Clock, RealClock};
-use crate::record::{self, Phase};
-use crate::scenario::{LatencyModel, Sharing};
+use crate::record;
+use crate::scenario::LatencyModel;
 use crate::tensor::TensorSet;
 use crate::units::Stamp;
 use device::Device;
@@ -125,9 +125,9 @@ impl Slot for SimSlot {
         Ok(())
     }
 
-    fn restart(&mut self, _sharing: Sharing, phase: Phase) {
+    fn restart(&mut self, beginning: Beginning) {
         let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
-        stream.sampler.restart(phase.seed(self.seed));
+        stream.sampler.restart(beginning.drawn_as.seed(self.seed));
     }
 
     /// Waits in the order of submission, as frames on one stream do, then for the device.

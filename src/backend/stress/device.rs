@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use super::{NAME, calibrate, failed};
 use crate::backend::gpu::{self, Lanes, Lender, Wanted};
-use crate::backend::{BackendError, Slot, StageTimes};
+use crate::backend::{BackendError, Beginning, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{Anchor, ClockMap, CopyLoad, Event, Gpu, GpuError, LOAD, Load, LoadKernel, Stream, Sync};
-use crate::record::{Phase, Submission};
-use crate::scenario::{self, Resource, Sharing};
+use crate::record::Submission;
+use crate::scenario::{self, Resource};
 use crate::tensor::TensorSet;
 use crate::units::{Nanos, Stamp};
 
@@ -221,7 +221,7 @@ impl Slot for DeviceSlot {
         Some(false)
     }
 
-    fn restart(&mut self, sharing: Sharing, _phase: Phase) {
+    fn restart(&mut self, Beginning { sharing, .. }: Beginning) {
         self.without_lanes = None;
         match self.lender.lanes(sharing) {
             Ok(lanes) if Arc::ptr_eq(&self.lanes, &lanes) => {}

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tensorrt_dyn::{
-    ContextMemory, DataType, Engine, Error, ExecutionContext, Library, Profiler, TensorInfo, TensorIoMode,
-    TensorLocation,
+    ContextMemory, DataType, Engine, Error, ExecutionContext, Library, Profiler, ProfilingVerbosity,
+    TensorInfo, TensorIoMode, TensorLocation,
 };
 
 use super::build::type_name;
@@ -16,7 +16,7 @@ use super::profiles::Profiles;
 use crate::backend::gpu::{
     self, Claim, Described, Execution, Lender, Location, Network, Options, Port, Ports, SharedGpu, Wanted,
 };
-use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
+use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Tracing};
 use crate::engine::manifest::{self, PlanManifest};
 use crate::files;
 use crate::gpu::{DeviceMemory, Gpu, Span, Stream};
@@ -416,6 +416,20 @@ impl Execution for Running {
             *shape = shape_of(&self.context, name, &self.network)?;
         }
         Ok(())
+    }
+
+    fn name_layers(&mut self, tracing: Tracing) {
+        let verbosity = match tracing {
+            Tracing::Never => return,
+            Tracing::Elsewhere => ProfilingVerbosity::None,
+            Tracing::Now => ProfilingVerbosity::LayerNamesOnly,
+        };
+        if let Err(error) = self.context.set_nvtx_verbosity(verbosity) {
+            log::warn!(
+                "{}: its layers are not named to the tracer: {error}",
+                self.network
+            );
+        }
     }
 
     unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {

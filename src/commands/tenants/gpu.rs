@@ -13,9 +13,13 @@ use crate::backend::{Backend, Program};
 use crate::cli::PlanArgs;
 use crate::commands::build::{self, Input};
 use crate::gpu::{Calibration, GpuError};
+#[cfg(feature = "trace")]
+use crate::gpu::{DeviceMemory, Stream};
 use crate::record::{Device, SampleRecord};
 use crate::scenario::{Scenario, Tenant};
 
+#[cfg(feature = "trace")]
+const TOUCHED_BYTES: usize = 4096;
 /// How much longer than the watchdog a waiting thread asks.
 const BEYOND_WATCHDOG: Duration = Duration::from_secs(5);
 
@@ -80,6 +84,23 @@ impl Devices {
         };
         Devices {
             opened: claims.into_iter().map(open).collect(),
+        }
+    }
+
+    /// Fills a little memory on the first device and waits for it: something for a tracer to record.
+    #[cfg(feature = "trace")]
+    pub(in crate::commands) fn touch_first(&self) {
+        let Some(Ok(shared)) = self.opened.values().find(|opened| opened.is_ok()) else {
+            return;
+        };
+        let touch = || {
+            let memory = DeviceMemory::new(shared.gpu(), TOUCHED_BYTES)?;
+            let stream = Stream::new(shared.gpu(), 0)?;
+            stream.clear(&memory.span(), TOUCHED_BYTES)?;
+            stream.synchronize()
+        };
+        if let Err(error) = touch() {
+            log::debug!("nothing was filled for the tracer to see: {error}");
         }
     }
 

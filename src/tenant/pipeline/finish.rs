@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::detector::{Carry, Detection, Postprocess};
 use crate::record::{Event, FrameRecord, Outcome, Stage};
 use crate::tenant::failures::Failures;
+use crate::tenant::marks::{Mark, Marks};
 use crate::tenant::nodes::NodeTotals;
 use crate::tenant::recording::RecordSink;
 use crate::tenant::watched::Watched;
@@ -25,6 +26,7 @@ pub(super) struct Finish<'a> {
     pub(super) nodes: &'a mut NodeTotals,
     pub(super) failures: Failures,
     pub(super) watched: &'a Watched,
+    pub(super) marks: Option<&'a dyn Marks>,
 }
 
 impl Finish<'_> {
@@ -45,6 +47,7 @@ impl Finish<'_> {
         self.found.clear();
         let result = submitted.result.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
+            let _mark = Mark::of(self.marks, &record);
             let _waiting = self.watched.result.begin(self.clock.now(), &record);
             slot.wait()
         });

@@ -10,6 +10,7 @@ use crate::backend::BackendError;
 use crate::clock::Clock;
 use crate::record::{FrameRecord, Stage};
 use crate::tenant::gate::{Gate, Leaving};
+use crate::tenant::marks::{Mark, Marks};
 use crate::tenant::watched::Watched;
 use crate::trace::traced;
 use crate::units::{Nanos, Stamp};
@@ -25,6 +26,7 @@ pub(super) struct Submit<'a> {
     /// Submissions that may build what later ones use: kernels, graphs, the library's choice of algorithms. The first of each
     /// slot.
     pub(super) building: AtomicUsize,
+    pub(super) marks: Option<&'a dyn Marks>,
 }
 
 /// A frame on the device, or one that could not be submitted.
@@ -60,6 +62,7 @@ impl<'a> Submit<'a> {
         let result = {
             let _waiting = (left == 0).then(|| self.watched.submission.begin(began, record));
             let _stage = traced(record, self.name).stage("submit");
+            let _mark = Mark::of(self.marks, record);
             place.slot.submit()
         };
         self.took.store((self.clock.now() - began).0, Ordering::Relaxed);

@@ -25,6 +25,20 @@ pub(crate) struct Memory {
     bytes: usize,
 }
 
+impl Memory {
+    /// As other libraries take it.
+    pub(crate) fn address(self) -> *mut c_void {
+        std::ptr::without_provenance_mut(usize::try_from(self.address).expect("an address"))
+    }
+}
+
+/// Host memory that the device reads and writes by itself.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    address: *mut c_void,
+    bytes: usize,
+}
+
 /// A kernel that is busy for so many nanoseconds as it is told. The driver's double knows one of this name.
 pub(crate) const KERNEL: &str = "double_busy";
 const PTX: &str = "
@@ -72,6 +86,11 @@ macro_rules! cu {
 
 impl Cuda {
     pub(crate) fn new() -> Self {
+        Self::on(0)
+    }
+
+    /// The same of another device.
+    pub(crate) fn on(ordinal: i32) -> Self {
         // SAFETY: every CUDA program loads it.
         let library = unsafe { Library::new("libcuda.so.1") }.expect("the driver");
         let mut device = 0;
@@ -79,7 +98,7 @@ impl Cuda {
         let mut module = std::ptr::null_mut();
         let mut kernel = std::ptr::null_mut();
         cu!(library, "cuInit"(c_uint: 0));
-        cu!(library, "cuDeviceGet"(*mut c_int: &mut device, c_int: 0));
+        cu!(library, "cuDeviceGet"(*mut c_int: &mut device, c_int: ordinal));
         cu!(library, "cuDevicePrimaryCtxRetain"(*mut *mut c_void: &mut context, c_int: device));
         cu!(library, "cuCtxSetCurrent"(*mut c_void: context));
         let text = CString::new(PTX).expect("no NUL");
@@ -103,6 +122,79 @@ impl Cuda {
         let mut stream = std::ptr::null_mut();
         cu!(self.library, "cuStreamCreate"(*mut *mut c_void: &mut stream, c_uint: 1));
         Stream(stream)
+    }
+
+    /// A stream whose kernels go before those of others: the less, the more.
+    pub(crate) fn stream_of_priority(&self, priority: i32) -> Stream {
+        let mut stream = std::ptr::null_mut();
+        cu!(self.library, "cuStreamCreateWithPriority"(*mut *mut c_void: &mut stream, c_uint: 1, c_int: priority));
+        Stream(stream)
+    }
+
+    /// A green context of the first multiprocessors of the first device, so many at least, and a stream of it.
+    pub(crate) fn green(&self, multiprocessors: u32) -> (*mut c_void, Stream) {
+        // As long as the driver's struct, of which nothing here is looked into.
+        let (mut all, mut part) = ([0u64; 18], [0u64; 18]);
+        let (mut groups, mut description) = (1, std::ptr::null_mut());
+        let (mut green, mut context, mut stream) =
+            (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        let none = std::ptr::null_mut::<u64>();
+        cu!(self.library, "cuDeviceGetDevResource"(c_int: 0, *mut u64: all.as_mut_ptr(), c_uint: 1));
+        cu!(
+            self.library,
+            "cuDevSmResourceSplitByCount"(
+                *mut u64: part.as_mut_ptr(),
+                *mut c_uint: &mut groups,
+                *const u64: all.as_ptr(),
+                *mut u64: none,
+                c_uint: 0,
+                c_uint: multiprocessors,
+            )
+        );
+        cu!(self.library, "cuDevResourceGenerateDesc"(*mut *mut c_void: &mut description, *mut u64: part.as_mut_ptr(), c_uint: 1));
+        cu!(self.library, "cuGreenCtxCreate"(*mut *mut c_void: &mut green, *mut c_void: description, c_int: 0, c_uint: 1));
+        cu!(self.library, "cuCtxFromGreenCtx"(*mut *mut c_void: &mut context, *mut c_void: green));
+        cu!(self.library, "cuGreenCtxStreamCreate"(*mut *mut c_void: &mut stream, *mut c_void: green, c_uint: 1, c_int: 0));
+        (context, Stream(stream))
+    }
+
+    /// Host memory that copies need not wait for.
+    pub(crate) fn pinned(&self, bytes: usize) -> Pinned {
+        let mut address = std::ptr::null_mut();
+        cu!(self.library, "cuMemHostAlloc"(*mut *mut c_void: &mut address, usize: bytes, c_uint: 0));
+        Pinned { address, bytes }
+    }
+
+    /// Does not wait.
+    pub(crate) fn copy_from_pinned(&self, stream: Stream, memory: Memory, from: &Pinned) {
+        let bytes = from.bytes.min(memory.bytes);
+        cu!(self.library, "cuMemcpyHtoDAsync_v2"(u64: memory.address, *const c_void: from.address, usize: bytes, *mut c_void: stream.0));
+    }
+
+    /// Waits: a call without Async.
+    pub(crate) fn copy_within(&self, to: Memory, from: Memory) {
+        let bytes = from.bytes.min(to.bytes);
+        cu!(self.library, "cuMemcpyDtoD_v2"(u64: to.address, u64: from.address, usize: bytes));
+    }
+
+    /// Whether everything in the stream is done.
+    pub(crate) fn is_done(&self, stream: Stream) -> bool {
+        // SAFETY: the function has this type in every driver.
+        let query = unsafe {
+            self.library
+                .get::<unsafe extern "C" fn(*mut c_void) -> c_int>(b"cuStreamQuery")
+        };
+        let query = query.expect("every driver has it");
+        // SAFETY: a live stream.
+        match unsafe { query(stream.0) } {
+            0 => true,
+            600 => false,
+            answer => panic!("cuStreamQuery: {answer}"),
+        }
+    }
+
+    pub(crate) fn synchronize_event(&self, event: Event) {
+        cu!(self.library, "cuEventSynchronize"(*mut c_void: event.0));
     }
 
     pub(crate) fn event(&self) -> Event {

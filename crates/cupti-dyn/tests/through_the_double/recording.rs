@@ -18,6 +18,7 @@ fn a_kernel_has_every_field_that_the_release_has() {
             (kernel.device, kernel.context, kernel.stream) = (1, 2, 13);
             (kernel.grid, kernel.block) = ([4, 5, 6], [128, 2, 1]);
             kernel.bytes = 4096;
+            (kernel.priority, kernel.source_graph, kernel.source_node) = (-5, 2, 1005);
             scene.control.emit(&kernel, b"_Z4gemmPf", None);
             let (records, ended) = rest(session);
             let [Record::Kernel(found)] = records.as_slice() else {
@@ -35,6 +36,7 @@ fn a_kernel_has_every_field_that_the_release_has() {
             assert_eq!(found.cluster_x, scene.is_from(11, 8).then_some(1));
             assert_eq!(found.local_bytes, scene.is_from(11, 8).then_some(1 << 33));
             assert_eq!(found.priority, scene.is_from(13, 1).then_some(-5));
+            assert_eq!(found.source_graph, scene.is_from(13, 4).then_some(2));
             assert_eq!(found.source_graph_node, scene.is_from(13, 4).then_some(1005));
             assert!(ended.loss.is_none(), "{:?}", ended.loss.sentences());
             assert!(

@@ -2,7 +2,7 @@
 
 use cupti_dyn::{Driver, Kind, Library, Platform, Record, Session, Settings};
 use nvidia_doubles::cupti::{Activity, Control, Double, release};
-use nvidia_doubles::{cuda, machine};
+use nvidia_doubles::{cuda, machine, nvtx};
 
 /// The releases whose headers the double is compiled with.
 pub(crate) const ALL: [&str; 4] = ["11.7", "12.4", "13.0", "13.5"];
@@ -31,8 +31,14 @@ pub(crate) fn double(name: &str) -> Option<Double> {
     }
 }
 
-/// Runs the body once for each release, in a process of its own. `test` is the test's full name.
+/// Runs the body once for each release, in a process of its own, whose modules with NVTX find the double. `test` is the test's
+/// full name.
 pub(crate) fn over(test: &str, releases: &[&str], body: impl Fn(&Scene)) {
+    over_machine(test, releases, &cuda::Control::default(), body);
+}
+
+/// The same beside a driver that pretends this.
+pub(crate) fn over_machine(test: &str, releases: &[&str], machine: &cuda::Control, body: impl Fn(&Scene)) {
     if let Some(release) = machine::variable(RELEASE) {
         let release = release.to_string_lossy().into_owned();
         let double = double(&release).expect("it was there a moment ago");
@@ -48,10 +54,14 @@ pub(crate) fn over(test: &str, releases: &[&str], body: impl Fn(&Scene)) {
         return;
     }
     for release in releases {
-        if double(release).is_none() {
+        let Some(double) = double(release) else {
             continue;
-        }
-        let control = cuda::Control::default().driver(13050).variable(RELEASE, *release);
+        };
+        let control = machine
+            .clone()
+            .driver(13050)
+            .variable(RELEASE, *release)
+            .variable(nvtx::TOOL, &double.library);
         cuda::beside(test, &control, || unreachable!("the variable is set there"));
     }
 }

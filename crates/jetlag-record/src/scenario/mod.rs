@@ -46,6 +46,9 @@ pub struct Scenario {
     /// One tenant at several rates; none if not requested.
     #[serde(default)]
     pub sweep: Option<Sweep>,
+    /// Phases in which the GPU is traced, after all others; none if not requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
     /// Sampling beside the tenants.
     pub telemetry: Telemetry,
     /// What is done with the machine's clocks.
@@ -82,6 +85,7 @@ impl Scenario {
             baseline: Baseline::default(),
             matrix: None,
             sweep: None,
+            trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: Some(Vec::new()),
@@ -190,6 +194,50 @@ impl Matrix {
             inputs: Vec::new(),
         }
     }
+}
+
+/// Phases in which the GPU is traced: the same tenants, rates and seeds as in those before them, which stay untraced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// Measured time of each, after the scenario's warm-up.
+    pub duration: Nanos,
+    /// Whether the nodes of CUDA graphs are traced, or graphs as a whole, which costs less.
+    pub graphs: Graphs,
+    /// Whether the host's calls of CUDA are traced; without them nothing can be said of launches and critical paths.
+    pub calls: bool,
+    /// Which phases have a traced one.
+    pub phases: TracedPhases,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Trace {
+            duration: Nanos::from_secs(2),
+            graphs: Graphs::Nodes,
+            calls: true,
+            phases: TracedPhases::Together,
+        }
+    }
+}
+
+/// How CUDA graphs are traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Graphs {
+    /// Each kernel, copy and fill of a graph.
+    #[default]
+    Nodes,
+    /// Each launch of a graph as one activity.
+    Whole,
+}
+
+/// Which phases have a traced one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TracedPhases {
+    /// The measurement.
+    #[default]
+    Together,
+    /// Every phase: each tenant alone, pairs and other sharing modes, too.
+    All,
 }
 
 /// One tenant at several rates, a phase for each.

@@ -1,9 +1,11 @@
 //! A Perfetto trace (native protobuf): the run on a time line.
 //!
 //! Each tenant is a group of the tracks `released`, `waiting`, `work` (a slice for each frame, with its stages nested
-//! in it) and `result`; flows lead from release to result. Stages that ran on a GPU appear again under `GPU`, and
-//! each signal is a counter under `telemetry`. Frames that overlap are on tracks of the same name, which Perfetto
+//! in it) and `result`; flows lead from release to result. Stages that ran on a GPU appear again under `GPU`, what was
+//! traced has tracks of its own (`traced`), and each signal is a counter under `telemetry`. Frames that overlap are on tracks of the same name, which Perfetto
 //! shows as one. Packets are written as they come; a trace that exceeds its size limit continues in another file.
+
+mod traced;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -16,7 +18,10 @@ use super::perfetto_proto::{
 };
 use super::{Export, Names, outcome_name, phase_name};
 use crate::analysis::trace::{self, Edge, Lanes, Nesting, Span};
-use crate::record::{Device, Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage};
+use crate::record::activity::OnStream;
+use crate::record::{
+    Definition, Device, Event, FrameRecord, Manifest, Outcome, RangeRecord, SampleRecord, Stage,
+};
 use crate::units::Stamp;
 
 /// Default size limit of a trace file in bytes: what Perfetto's page opens in a browser without running out of memory.
@@ -40,6 +45,12 @@ enum Track {
     Ranges(u16, u16),
     Gpu,
     OnGpu(u16, usize),
+    /// What was traced of a process.
+    Traced(u32),
+    Stream(u32, OnStream),
+    /// Waits for a stream, or of one; for the context where the stream is 0.
+    Waits(u32, OnStream),
+    Thread(u32, u32),
     Telemetry,
     Counter(String, String),
 }
@@ -55,7 +66,14 @@ impl Track {
             Track::Result(_) => Some(3),
             Track::Ranges(_, number) => Some(4 + i32::from(number)),
             Track::OnGpu(tenant, _) => Some(i32::from(tenant)),
-            Track::Tenant(_) | Track::Gpu | Track::Telemetry | Track::Counter(..) => None,
+            Track::Tenant(_)
+            | Track::Gpu
+            | Track::Traced(_)
+            | Track::Stream(..)
+            | Track::Waits(..)
+            | Track::Thread(..)
+            | Track::Telemetry
+            | Track::Counter(..) => None,
         }
     }
 
@@ -63,7 +81,7 @@ impl Track {
     fn child_ordering(&self) -> Option<i32> {
         match self {
             Track::Tenant(_) | Track::Gpu => Some(EXPLICIT),
-            Track::Telemetry => Some(LEXICOGRAPHIC),
+            Track::Telemetry | Track::Traced(_) => Some(LEXICOGRAPHIC),
             _ => None,
         }
     }
@@ -93,6 +111,8 @@ pub struct PerfettoExport<W: Write, F: FnMut(usize) -> io::Result<W>> {
     on_gpu: Vec<bool>,
     clock: ClockSnapshot,
     flows: u64,
+    /// Names of activities, which come before them.
+    texts: HashMap<u32, Definition>,
     buffer: Vec<u8>,
 }
 
@@ -122,6 +142,7 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
                 primary_trace_clock: Some(BOOTTIME as i32),
             },
             flows: 0,
+            texts: HashMap::new(),
             buffer: Vec::new(),
         };
         export.next_shard()?;
@@ -170,7 +191,10 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
             return Ok(uuid);
         }
         let parent = match track {
-            Track::Tenant(_) | Track::Gpu | Track::Telemetry => None,
+            Track::Tenant(_) | Track::Gpu | Track::Traced(_) | Track::Telemetry => None,
+            Track::Stream(process, _) | Track::Waits(process, _) | Track::Thread(process, _) => {
+                Some(self.track(Track::Traced(process))?)
+            }
             Track::OnGpu(..) => Some(self.track(Track::Gpu)?),
             Track::Counter(..) => Some(self.track(Track::Telemetry)?),
             Track::Released(tenant)
@@ -184,6 +208,10 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         let (name, counter) = match &track {
             Track::Tenant(tenant) | Track::OnGpu(tenant, _) => (of(*tenant).to_owned(), None),
             Track::Gpu => ("GPU".to_owned(), None),
+            Track::Traced(process) => (format!("traced, process {process}"), None),
+            Track::Stream(_, on) => (format!("GPU {} {}", on.device, stream(*on)), None),
+            Track::Waits(_, on) => (format!("waits, {}", stream(*on)), None),
+            Track::Thread(_, thread) => (format!("thread {thread}"), None),
             Track::Telemetry => ("telemetry".to_owned(), None),
             Track::Released(_) => ("released".to_owned(), None),
             Track::Waiting(..) => ("waiting".to_owned(), None),
@@ -364,6 +392,11 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> Export for PerfettoExport<W, F>
         match event {
             Event::Frame(frame) => self.frame(frame),
             Event::Sample(sample) => self.sample(sample),
+            Event::Definition(known) => {
+                self.texts.insert(known.number, known.clone());
+                Ok(())
+            }
+            Event::Activities(batch) => self.activities(batch),
             Event::Range(range) => self.range(Some(range), (range.tenant, range.track)),
             _ => Ok(()),
         }
@@ -379,6 +412,11 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> Export for PerfettoExport<W, F>
         }
         Ok(self.shard + 1)
     }
+}
+
+/// A stream by the tracer's numbers.
+fn stream(on: OnStream) -> String {
+    format!("stream {} of context {}", on.stream, on.context)
 }
 
 fn named(name: &str) -> TrackEvent {

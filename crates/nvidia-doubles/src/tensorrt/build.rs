@@ -10,6 +10,7 @@ use super::headers::Headers;
 use super::{Double, shims, sources};
 use crate::compile::{Compiler, hash_folder, once, run};
 use crate::machine::variable;
+use crate::nvtx;
 
 /// What is compiled: the library that it goes into, and files that are compiled as one. Headers, generated classes and
 /// templates of the standard library cost more than our own code, so few units compile quicker than many; and most of
@@ -32,6 +33,7 @@ const UNITS: [Unit; 3] = [
             "context",
             "compute",
             "device",
+            "ranges",
             "entry",
             "core",
             "description",
@@ -205,6 +207,13 @@ fn compiler(headers: &Path) -> Result<Compiler, String> {
         compiler
             .flags
             .extend(["-isystem".to_owned(), folder.display().to_string()]);
+    }
+    if let Some(folder) = nvtx::headers() {
+        compiler.flags.extend([
+            "-isystem".to_owned(),
+            folder.display().to_string(),
+            "-DDOUBLE_NVTX".to_owned(),
+        ]);
     }
     compiler.flags.extend([
         "-DTENSORRT_BUILD_LIB=1".to_owned(),

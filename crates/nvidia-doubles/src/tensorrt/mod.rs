@@ -4,7 +4,8 @@
 //! `libnvinfer.so.11` and `libnvonnxparser.so.11`, or `libtensorrt_rtx.so.1` and `libtensorrt_onnxparser_rtx.so.1`. What the
 //! libraries can be told and asked beside TensorRT's own functions is [`Control`]; `tensorrt/control.h` has the words on each
 //! function, and `tensorrt/description.h` the text that stands for a network. Its frames run on the driver's double where their
-//! memory is that double's.
+//! memory is that double's. They give TensorRT's NVTX ranges, as `tensorrt/ranges.h` says, where NVTX's headers are there
+//! ([`crate::nvtx`]).
 //!
 //! Headers: NVIDIA's, from the source of the crate `trtx-sys` (eras C, D, E), which `headers/Cargo.toml` names; from the folders in
 //! `JETLAG_TENSORRT_HEADERS` (colon between them), each of which must make a double; and, where the folder `tensorrt-abi` of the

@@ -1,0 +1,276 @@
+//! A trace of this process through one phase: opened before it, read by a thread of its own, attributed after it.
+//!
+//! What comes is kept in memory until the phase is over: writing it meanwhile would take the tenants' time. What a tracer costs
+//! stays until the process ends, so nothing is opened before the first phase that is traced.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use cupti_dyn::{Clock as StampClock, Ended, Error, Kind, Library, Session, Settings, thread_number};
+
+use super::attribute::{LayerSpan, attribute, number};
+use super::gather::{FRAMES, Gathered};
+use super::library::{Found, Refused, find};
+use crate::clock::{Clock, RealClock};
+use crate::record::activity::Work;
+use crate::record::{ActivityBatch, Event, Phase, TraceRecord};
+use crate::scenario::{Graphs, Trace};
+use crate::tenant::marks::Marks;
+use crate::units::{Nanos, Stamp};
+
+/// Where libraries look for who takes their ranges.
+const NVTX: &str = "NVTX_INJECTION64_PATH";
+/// Activities of one message.
+const BATCH: usize = 4096;
+/// How often what is complete is asked for.
+const FLUSH_EVERY: Duration = Duration::from_millis(100);
+/// Memory for records: 32 buffers of 4 MiB.
+const MOST_BUFFERS: usize = 32;
+
+/// Why nothing is traced.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTraced {
+    /// No library that can be used.
+    #[error(transparent)]
+    Library(#[from] Refused),
+    /// It refuses.
+    #[error(transparent)]
+    Cupti(#[from] Error),
+    /// The system gives no thread.
+    #[error("cannot start the tracer's thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// A library that was found and may trace, before anything is traced.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracer {
+    library: Library,
+    plan: Trace,
+    /// Its place among the processes of the run.
+    place: u16,
+}
+
+impl Tracer {
+    /// Finds the library, and tells libraries of this process where their ranges go; before CUDA and TensorRT are loaded.
+    /// `place` is this process's among those of the run.
+    ///
+    /// # Errors
+    /// There is none, or it may not trace here.
+    pub fn prepare(plan: Trace, place: u16) -> Result<Self, NotTraced> {
+        let found: Found = find()?;
+        found.may_trace()?;
+        let library = found.library();
+        take_ranges(library);
+        Ok(Tracer { library, plan, place })
+    }
+
+    /// Begins to trace. `work` makes one kernel or fill on a device and waits for it: its record has to come.
+    ///
+    /// # Errors
+    /// Another tool holds the library, it refuses, or it records nothing.
+    pub fn begin(self, phase: Phase, work: impl FnOnce()) -> Result<Tracing, NotTraced> {
+        let settings = Settings {
+            name: "jetlag".to_owned(),
+            most_buffers: MOST_BUFFERS,
+            graph_nodes: self.plan.graphs == Graphs::Nodes,
+            ..Settings::default()
+        };
+        let mut session = Session::open(self.library, &settings)?;
+        session.enable(&kinds(self.plan))?;
+        session.self_test(Kind::MEMSET, work)?;
+        // They are told when they are switched on, and the test passes over what comes meanwhile.
+        session.enable(&[Kind::DEVICE, Kind::CONTEXT])?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let from = RealClock.now();
+        let thread = std::thread::Builder::new()
+            .name("jetlag-tracer".to_owned())
+            .spawn({
+                let (stop, place) = (Arc::clone(&stop), self.place);
+                move || read(session, place, &stop)
+            })
+            .map_err(NotTraced::Thread)?;
+        Ok(Tracing {
+            tracer: self,
+            phase,
+            from,
+            stop,
+            thread,
+            marks: Arc::new(FrameMarks {
+                library: self.library,
+                told: Mutex::default(),
+            }),
+        })
+    }
+}
+
+/// What is recorded, by what was asked for.
+fn kinds(plan: Trace) -> Vec<Kind> {
+    let mut kinds = vec![
+        Kind::CONCURRENT_KERNEL,
+        Kind::MEMCPY,
+        Kind::MEMCPY2,
+        Kind::MEMSET,
+        // Without calls nobody knows whose frame launched what.
+        Kind::RUNTIME,
+        Kind::DRIVER,
+        Kind::EXTERNAL_CORRELATION,
+        Kind::MARKER,
+        Kind::MARKER_DATA,
+        Kind::OVERHEAD,
+    ];
+    if plan.graphs == Graphs::Whole {
+        kinds.push(Kind::GRAPH_TRACE);
+    }
+    if plan.calls {
+        kinds.extend([Kind::SYNCHRONIZATION, Kind::CUDA_EVENT]);
+    }
+    kinds
+}
+
+/// Ranges of NVTX come as records, unless somebody takes them already.
+fn take_ranges(library: Library) {
+    if std::env::var_os(NVTX).is_some_and(|value| !value.is_empty()) {
+        log::debug!("{NVTX} is set already, and left as it is");
+        return;
+    }
+    match library.nvtx_injection() {
+        // SAFETY: called before any other thread of this process is started that reads or sets the environment.
+        Ok(path) => unsafe { std::env::set_var(NVTX, path) },
+        Err(error) => log::warn!("layers have no names in the trace: {error}"),
+    }
+}
+
+/// A phase under way.
+#[derive(Debug)]
+pub struct Tracing {
+    tracer: Tracer,
+    phase: Phase,
+    from: Stamp,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<(Gathered, Ended)>,
+    marks: Arc<FrameMarks>,
+}
+
+impl Tracing {
+    /// Who is told which frame a thread works for.
+    pub fn marks(&self) -> Arc<dyn Marks> {
+        Arc::clone(&self.marks) as Arc<dyn Marks>
+    }
+
+    /// The phase is over and the devices are done: everything that was traced, ready to be recorded. `None` where the
+    /// tracer's thread panicked.
+    pub fn end(self) -> Option<Vec<Event>> {
+        self.stop.store(true, Ordering::Release);
+        let (mut gathered, ended) = self.thread.join().ok()?;
+        let to = RealClock.now();
+        if ended.clock == StampClock::Cupti {
+            for raw in &mut gathered.all {
+                for stamp in [&mut raw.activity.from, &mut raw.activity.to] {
+                    let ours = ended.brackets.to_monotonic(stamp.0.unsigned_abs());
+                    *stamp = Stamp(i64::try_from(ours).unwrap_or(i64::MAX));
+                }
+            }
+        }
+        attribute(&mut gathered, Vec::<LayerSpan>::new());
+        if !self.tracer.plan.calls {
+            gathered
+                .all
+                .retain(|raw| !matches!(raw.activity.work, Work::Call { .. }));
+        }
+        gathered
+            .all
+            .sort_by_key(|raw| (raw.activity.from, raw.activity.to));
+        let process = std::process::id();
+        let trace = TraceRecord {
+            phase: Some(self.phase),
+            process,
+            from: self.from,
+            to,
+            tracer: self.tracer.library.version().to_string(),
+            graph_nodes: self.tracer.plan.graphs == Graphs::Nodes,
+            calls: self.tracer.plan.calls,
+            activities: gathered.all.len() as u64,
+            dropped: ended.loss.dropped,
+            lost_stamps: ended.loss.counts.lost_stamps,
+            not_kept: gathered.not_kept,
+            clock_residual: Nanos(i64::try_from(ended.brackets.residual_ns()).unwrap_or(i64::MAX)),
+            notes: notes(&ended),
+            devices: std::mem::take(&mut gathered.devices),
+        };
+        let definitions = gathered.names.definitions().into_iter().map(Event::Definition);
+        let batches = gathered.all.chunks(BATCH).map(|raws| {
+            Event::Activities(ActivityBatch {
+                phase: self.phase,
+                process,
+                activities: raws.iter().map(|raw| raw.activity).collect(),
+            })
+        });
+        Some(definitions.chain(batches).chain([Event::Trace(trace)]).collect())
+    }
+}
+
+/// What limits a trace, beside what is counted.
+fn notes(ended: &Ended) -> Vec<String> {
+    let mut notes = ended.loss.sentences();
+    notes.extend(
+        ended
+            .refused
+            .iter()
+            .map(|refusal| format!("not traced: {refusal}")),
+    );
+    notes.extend(ended.failed.iter().map(ToString::to_string));
+    notes.extend(ended.brackets.steps().iter().map(|step| {
+        format!(
+            "the system's clock was set by {} during the trace: stamps within {} around it have no certain place",
+            Nanos(step.by_ns),
+            Nanos(i64::try_from(step.before_ns.saturating_sub(step.after_ns)).unwrap_or(i64::MAX)),
+        )
+    }));
+    notes
+}
+
+/// Reads what comes until it is told to stop, then the rest.
+fn read(mut session: Session, place: u16, stop: &AtomicBool) -> (Gathered, Ended) {
+    let library = session.library();
+    let mut gathered = Gathered::of_process(place);
+    while !stop.load(Ordering::Acquire) {
+        session.wait(FLUSH_EVERY);
+        session.read(|record| gathered.take(library, record));
+        gathered.nodes.extend(session.graph_nodes());
+        if let Err(error) = session.flush(false) {
+            log::debug!("{error}");
+        }
+    }
+    gathered.nodes.extend(session.graph_nodes());
+    let ended = session.finish(|record| gathered.take(library, record));
+    (gathered, ended)
+}
+
+/// Pushes a frame's number around its calls.
+#[derive(Debug)]
+struct FrameMarks {
+    library: Library,
+    /// Threads whose number could not be pushed, told once each.
+    told: Mutex<Vec<u32>>,
+}
+
+impl Marks for FrameMarks {
+    fn begin(&self, tenant: u16, frame: u64) {
+        if let Err(error) = self.library.push_tag(FRAMES, number(tenant, frame)) {
+            let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+            let thread = thread_number();
+            if !told.contains(&thread) {
+                told.push(thread);
+                log::warn!("frames of thread {thread} cannot be told apart in the trace: {error}");
+            }
+        }
+    }
+
+    fn end(&self) {
+        if let Err(error) = self.library.pop_tag(FRAMES) {
+            log::debug!("{error}");
+        }
+    }
+}
