@@ -3,7 +3,9 @@
 use std::fs;
 
 use jetlag::analysis::Summary;
-use jetlag::record::activity::{Direction, Interface, MemoryKind, OnStream, Owner, WaitKind, Work};
+use jetlag::record::activity::{
+    Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, WaitKind, Work,
+};
 use jetlag::record::{
     Activity, ActivityBatch, Definition, Event, Launch, Manifest, Phase, PhaseSpec, TraceRecord,
 };
@@ -20,23 +22,20 @@ const SECONDS: u64 = 25;
 
 /// A camera at 30 Hz and a lidar at 10 Hz, untraced and traced, with kernels, copies, calls and waits in every frame.
 pub(crate) fn traced() -> (Manifest, Vec<Event>) {
-    let (mut manifest, mut events) = made_up::demo(SECONDS as i64);
-    for (fact, value) in [("gpu0_compute_capability", "8.7"), ("gpu0_multiprocessors", "8")] {
-        manifest.machine.insert(fact.to_owned(), value.to_owned());
-    }
-    let spec = |phase, traced| {
+    let (manifest, mut events) = made_up::demo(SECONDS as i64);
+    let spec = |phase, label: &str, traced| {
         Event::PhaseSpec(PhaseSpec {
             at: START,
             phase,
-            label: "camera + lidar".to_owned(),
+            label: label.to_owned(),
             sharing: "Streams".to_owned(),
             members: vec![0, 1],
             rate: None,
             traced,
         })
     };
-    events.insert(0, spec(Phase::Together, false));
-    events.push(spec(TRACED, true));
+    events.insert(0, spec(Phase::Together, "camera + lidar", false));
+    events.push(spec(TRACED, "camera + lidar, traced", true));
     let launch = Launch {
         grid: [128, 2, 1],
         block: [128, 1, 1],
@@ -86,6 +85,12 @@ pub(crate) fn traced() -> (Manifest, Vec<Event>) {
         dropped: 3,
         notes: vec!["Copies of the driver's own are not traced.".to_owned()],
         clock_residual: Nanos(1500),
+        devices: vec![TracedDevice {
+            name: "Orin".to_owned(),
+            capability: 87,
+            multiprocessors: 8,
+            ..TracedDevice::default()
+        }],
         ..TraceRecord::default()
     }));
     (manifest, events)
@@ -184,9 +189,9 @@ fn kernels_fit_the_terminal_and_say_what_they_are_of() {
             );
         }
         for said in [
-            "TRACED PHASE  camera + lidar, 25.0 s measured, Streams",
+            "TRACED PHASE  camera + lidar, traced, 25.0 s measured, Streams",
             "Process 77: CUPTI of CUDA 13.0.1, 9000 activities, nodes of graphs, with calls, 3",
-            "WHAT TRACING CHANGED",
+            "WHAT TRACING CHANGED  beside camera + lidar",
             "Of no tenant: 1 × kernel, 1.00 ms",
             "TIME PER LAYER  camera",
             "cutlass::Kernel",

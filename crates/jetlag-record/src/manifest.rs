@@ -96,16 +96,6 @@ pub const PROCESSES_FACT: &str = "processes";
 /// The key of [`Manifest::machine`] with the number of hardware queues that the GPU's driver was asked for.
 pub const QUEUES_FACT: &str = "gpu_hardware_queues";
 
-/// The key of [`Manifest::machine`] with the compute capability of a GPU, by CUDA's number: `9.0`.
-pub fn compute_capability_fact(gpu: u16) -> String {
-    format!("gpu{gpu}_compute_capability")
-}
-
-/// The key of [`Manifest::machine`] with the number of multiprocessors of a GPU, by CUDA's number.
-pub fn multiprocessors_fact(gpu: u16) -> String {
-    format!("gpu{gpu}_multiprocessors")
-}
-
 /// The setup of one tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantManifest {

@@ -13,12 +13,14 @@ use super::stats::six_decimals;
 use super::summary::kernels::{KernelPhase, Kernels};
 use super::summary::observer::{Observed, ObservedFigure, ObservedPhase, ObservedTenant, Observer};
 use super::traced::{Traced, TracedPhase};
-use crate::record::{FrameRecord, Phase, PhaseSpec};
+use crate::record::{Finding, FrameRecord, Phase, PhaseSpec};
 use crate::scenario::Scenario;
 use crate::units::Stamp;
 
 /// Change of the median response time above which a traced phase counts as perturbed.
 const LIMIT: f64 = 0.03;
+/// The code of the run's own finding that nothing could be traced.
+const NOT_TRACED: &str = "not-traced";
 /// Confidence of each interval.
 const CONFIDENCE: f64 = 0.95;
 /// Stretches of the measured time whose rates are compared.
@@ -247,7 +249,12 @@ fn verdict(p50: &ObservedFigure) -> Observed {
 }
 
 /// What limits the figures of the traced phases.
-pub(super) fn limits(kernels: Option<&Kernels>, observer: Option<&Observer>, traced: &Traced) -> Vec<Limit> {
+pub(super) fn limits(
+    kernels: Option<&Kernels>,
+    observer: Option<&Observer>,
+    traced: &Traced,
+    recorded: &[Finding],
+) -> Vec<Limit> {
     let mut found = Vec::new();
     for phase in observer.map_or(&[][..], |observer| &observer.phases) {
         for tenant in &phase.tenants {
@@ -270,16 +277,18 @@ pub(super) fn limits(kernels: Option<&Kernels>, observer: Option<&Observer>, tra
     for phase in kernels.map_or(&[][..], |kernels| &kernels.phases) {
         let ends = traced.ends.iter().filter(|end| end.phase == phase.phase);
         let lost_frames = ends.map(|end| end.lost_records).sum();
-        found.extend(incomplete(phase, traced.left_out, lost_frames));
+        // Where nothing could be traced, the run said so itself.
+        let is_told = recorded.iter().any(|finding| finding.code == NOT_TRACED);
+        found.extend(incomplete(phase, is_told, traced.left_out, lost_frames));
     }
     found
 }
 
-fn incomplete(phase: &KernelPhase, left_out: u64, lost_frames: u64) -> Option<Limit> {
+fn incomplete(phase: &KernelPhase, is_told: bool, left_out: u64, lost_frames: u64) -> Option<Limit> {
     let sum = |of: fn(&super::summary::kernels::TraceSummary) -> u64| phase.traces.iter().map(of).sum();
     let limit = TraceLimit::Incomplete {
         phase: phase.label.clone(),
-        untold: phase.traces.is_empty(),
+        untold: phase.traces.is_empty() && !is_told,
         activities: sum(|trace| trace.activities),
         dropped: sum(|trace| trace.dropped),
         lost_stamps: sum(|trace| trace.lost_stamps),

@@ -164,7 +164,7 @@ impl Summarizer {
         let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let phases = phases::summarize(scenario, &self.phases);
         self.traced.settle();
-        let mut kernels = kernels::summarize(&self.traced, scenario, &self.manifest.machine);
+        let mut kernels = kernels::summarize(&self.traced, scenario);
         let observer = observer::summarize(&self.traced, &mut kernels, scenario, &self.phases);
         let (expectations, undecided) = judge(&scenario.expect, &tenants);
         let mut limits = findings::derive(&findings::Evidence {
@@ -193,6 +193,7 @@ impl Summarizer {
             kernels.as_ref(),
             observer.as_ref(),
             &self.traced,
+            &self.recorded,
         ));
         // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
         limits.sort_by_key(|limit| limit.code() != Code::OverCurrent);

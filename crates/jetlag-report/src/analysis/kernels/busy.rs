@@ -6,13 +6,27 @@ use super::gather::{Gathered, NOBODY, OnGpu};
 use super::spans::{Union, of_at_least_two};
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::kernels::{BusyTenant, GpuTime};
+use crate::analysis::traced::TracedPhase;
 
 /// Each GPU that worked in the phase.
-pub(super) fn gpus(gathered: &Gathered<'_>, name: impl Fn(u16) -> Option<String>) -> Vec<GpuTime> {
+pub(super) fn gpus(
+    gathered: &Gathered<'_>,
+    phase: &TracedPhase,
+    name: impl Fn(u16) -> Option<String>,
+) -> Vec<GpuTime> {
     let Some((from, to)) = gathered.window.filter(|(from, to)| to > from) else {
         return Vec::new();
     };
-    let of = |(&gpu, on): (&u16, &OnGpu)| one(gpu, on, (from.0, to.0), &name);
+    let of = |(&gpu, on): (&u16, &OnGpu)| {
+        let mut devices = phase.traces.iter().flat_map(|trace| &trace.devices);
+        let known = devices.find(|device| device.device == gpu);
+        GpuTime {
+            name: known
+                .map(|device| device.name.clone())
+                .filter(|name| !name.is_empty()),
+            ..one(gpu, on, (from.0, to.0), &name)
+        }
+    };
     gathered.gpus.iter().map(of).collect()
 }
 
@@ -36,6 +50,7 @@ fn one(gpu: u16, on: &OnGpu, (from, to): (i64, i64), name: impl Fn(u16) -> Optio
     let busy = all.length();
     GpuTime {
         gpu,
+        name: None,
         busy_ms: ns_to_ms(busy as f64),
         idle_ms: ns_to_ms(whole.saturating_sub(busy) as f64),
         busy_share: share(busy),

@@ -15,8 +15,6 @@ mod spans;
 mod tests;
 mod waits;
 
-use std::collections::BTreeMap;
-
 use super::stats::six_decimals;
 use super::summary::kernels::{KernelPhase, Kernels, TenantKernels, TraceSummary};
 use super::traced::{Traced, TracedPhase};
@@ -25,24 +23,15 @@ use crate::scenario::Scenario;
 use gather::{Gathered, NOBODY, gather};
 
 /// The kernels of all traced phases; none without such a phase.
-pub(super) fn summarize(
-    traced: &Traced,
-    scenario: &Scenario,
-    machine: &BTreeMap<String, String>,
-) -> Option<Kernels> {
-    let one = |phase: &TracedPhase| of_phase(traced, phase, scenario, machine);
+pub(super) fn summarize(traced: &Traced, scenario: &Scenario) -> Option<Kernels> {
+    let one = |phase: &TracedPhase| of_phase(traced, phase, scenario);
     (!traced.phases.is_empty()).then(|| Kernels {
         phases: traced.phases.iter().map(one).collect(),
         left_out: traced.left_out,
     })
 }
 
-fn of_phase(
-    traced: &Traced,
-    phase: &TracedPhase,
-    scenario: &Scenario,
-    machine: &BTreeMap<String, String>,
-) -> KernelPhase {
+fn of_phase(traced: &Traced, phase: &TracedPhase, scenario: &Scenario) -> KernelPhase {
     let name = |tenant: u16| {
         let tenant = scenario.tenants.get(usize::from(tenant))?;
         Some(tenant.name.clone())
@@ -57,9 +46,9 @@ fn of_phase(
             .map(|(from, to)| six_decimals((to - from).as_secs_f64())),
         perturbed: None,
         traces: phase.traces.iter().map(trace).collect(),
-        gpus: busy::gpus(&gathered, name),
+        gpus: busy::gpus(&gathered, phase, name),
         tenants: tenants
-            .filter_map(|&tenant| of_tenant(traced, &gathered, tenant, name, machine))
+            .filter_map(|&tenant| of_tenant(traced, phase, &gathered, tenant, name))
             .collect(),
         unowned: gathered
             .loose
@@ -84,10 +73,10 @@ pub(super) fn label(phase: &TracedPhase, scenario: &Scenario) -> String {
 
 fn of_tenant(
     traced: &Traced,
+    phase: &TracedPhase,
     gathered: &Gathered<'_>,
     tenant: u16,
     name: impl Fn(u16) -> Option<String> + Copy,
-    machine: &BTreeMap<String, String>,
 ) -> Option<TenantKernels> {
     let own = gathered.frames.get(&tenant).map_or(&[][..], Vec::as_slice);
     let loose = gathered.loose.get(&tenant);
@@ -95,7 +84,10 @@ fn of_tenant(
     if times.is_empty() && loose.is_none() {
         return None;
     }
-    let fits = times.first().map(|time| occupancy::of_machine(machine, time.gpu));
+    let devices = || phase.traces.iter().flat_map(|trace| &trace.devices);
+    let fits = times
+        .first()
+        .map(|time| occupancy::of_device(devices(), time.gpu));
     let fits = fits.unwrap_or_else(|| Err("needs frames with work on a GPU".to_owned()));
     let of_layers = layers::times(own, traced, fits.as_ref().ok());
     let (slow, slow_needs) = match slow::slow(&times, gathered, tenant, name) {

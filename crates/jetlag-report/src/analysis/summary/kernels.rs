@@ -69,6 +69,8 @@ pub struct TraceSummary {
 pub struct GpuTime {
     /// Its number, as CUDA counts.
     pub gpu: u16,
+    /// Its name; `None` where the tracer did not say.
+    pub name: Option<String>,
     /// Time in which at least one kernel, copy or fill was on it.
     pub busy_ms: f64,
     /// The rest of the measured time.

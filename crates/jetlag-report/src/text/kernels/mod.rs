@@ -40,12 +40,7 @@ fn run(summary: &Summary, style: &Style) -> String {
     let mut sections = Vec::new();
     for phase in &kernels.phases {
         sections.push(head(phase, style));
-        sections.extend(
-            observed
-                .next()
-                .flatten()
-                .map(|observed| changed(observed, phase, style)),
-        );
+        sections.extend(observed.next().flatten().map(|observed| changed(observed, style)));
         sections.push(gpus(phase, style));
         for tenant in &phase.tenants {
             sections.extend(of_tenant(tenant, style));
@@ -81,6 +76,9 @@ fn head(phase: &KernelPhase, style: &Style) -> String {
         None => (Ink::Warn, "Whether tracing changed these times cannot be told."),
     };
     text += &paragraph(said, ink, style);
+    if phase.traces.is_empty() {
+        text += &paragraph("Nothing was traced in it.", Ink::Warn, style);
+    }
     for trace in &phase.traces {
         text += &paragraph(&traced(trace), Ink::Dim, style);
     }
@@ -117,10 +115,9 @@ fn traced(trace: &TraceSummary) -> String {
     said + "."
 }
 
-fn changed(observed: &ObservedPhase, phase: &KernelPhase, style: &Style) -> String {
+fn changed(observed: &ObservedPhase, style: &Style) -> String {
     let note = match &observed.untraced {
-        Some(untraced) if *untraced != phase.label => format!("beside {untraced}, untraced"),
-        Some(_) => "beside the same phase untraced".to_owned(),
+        Some(untraced) => format!("beside {untraced}"),
         None => "no untraced phase has the same tenants, rates and sharing".to_owned(),
     };
     let mut grid = Grid::headed()
@@ -177,7 +174,11 @@ fn gpus(phase: &KernelPhase, style: &Style) -> String {
                 plain(share),
             ]);
         };
-        row(plain("busy"), gpu.busy_ms, percent(gpu.busy_share));
+        let busy = match &gpu.name {
+            Some(name) => format!("{name}, busy"),
+            None => "busy".to_owned(),
+        };
+        row(plain(busy), gpu.busy_ms, percent(gpu.busy_share));
         for tenant in &gpu.tenants {
             let whose = tenant
                 .tenant

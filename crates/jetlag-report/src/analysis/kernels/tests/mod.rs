@@ -7,7 +7,7 @@ mod properties;
 use crate::analysis::Summary;
 use crate::analysis::summary::kernels::{KernelPhase, SlowFramePart, TenantKernels};
 use crate::record::Outcome;
-use crate::record::activity::{Direction, Owner};
+use crate::record::activity::{Direction, Owner, TracedDevice};
 use made::Made;
 
 fn phase(summary: &Summary) -> &KernelPhase {
@@ -68,7 +68,7 @@ fn kernels_layers_copies_and_frames_of_a_known_trace() {
             .occupancy_needs
             .as_ref()
             .unwrap()
-            .contains("gpu0_compute_capability")
+            .contains("description of GPU 0")
     );
     let copies: Vec<_> = camera
         .copies
@@ -331,12 +331,15 @@ fn slow_frames_are_told_part_by_part() {
 }
 
 #[test]
-fn with_the_facts_of_the_gpu_kernels_have_an_occupancy_and_waves() {
+fn with_the_tracer_s_description_of_the_gpu_kernels_have_an_occupancy_and_waves() {
     let mut made = Made::new(&["camera"], 20_000);
     frames(&mut made, 0, 2);
-    let mut fact = |name: &str, value: &str| made.manifest.machine.insert(name.to_owned(), value.to_owned());
-    fact("gpu0_compute_capability", "8.7");
-    fact("gpu0_multiprocessors", "8");
+    made.trace.devices.push(TracedDevice {
+        name: "Orin".to_owned(),
+        capability: 87,
+        multiprocessors: 8,
+        ..TracedDevice::default()
+    });
     let summary = made.summary();
     let camera = tenant(&summary, "camera");
     let launch = camera.kernels[0].launch.unwrap();
@@ -346,4 +349,5 @@ fn with_the_facts_of_the_gpu_kernels_have_an_occupancy_and_waves() {
         (launch.waves, camera.occupancy_needs.as_ref()),
         (Some(0.666_667), None)
     );
+    assert_eq!(phase(&summary).gpus[0].name.as_deref(), Some("Orin"));
 }
