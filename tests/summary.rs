@@ -20,5 +20,6 @@ mod predictability;
 mod range;
 mod scipy;
 mod submission;
+mod traced;
 mod trtexec;
 mod truth;

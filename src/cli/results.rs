@@ -19,6 +19,9 @@ pub struct ReportArgs {
     /// Show only time per layer and per operator; two runs side by side.
     #[arg(long, conflicts_with = "html")]
     pub layers: bool,
+    /// Show only what the GPU did in traced phases (`jetlag run SCENARIO --trace`).
+    #[arg(long, conflicts_with_all = ["html", "layers"])]
+    pub kernels: bool,
     /// Output format; json is an array if there are several runs.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -61,14 +64,14 @@ pub struct CompareArgs {
 #[derive(Debug, Default, Args)]
 pub struct TrtexecArgs {
     /// Print trtexec's performance summary, by its definitions, instead of jetlag's.
-    #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers"])]
+    #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers", "kernels"])]
     pub compat: Option<Compat>,
     /// Only this tenant (with --compat).
     #[arg(long, value_name = "NAME", requires = "compat", requires = "runs")]
     pub tenant: Option<String>,
     /// Print trtexec's summary of a file from trtexec --exportTimes, after that of the run, if one is given
     /// [definitions: --compat, else trtexec10].
-    #[arg(long, value_name = "TIMES.json", conflicts_with_all = ["html", "layers"])]
+    #[arg(long, value_name = "TIMES.json", conflicts_with_all = ["html", "layers", "kernels"])]
     pub from_trtexec: Option<PathBuf>,
 }
 
@@ -115,7 +118,7 @@ pub struct ExportArgs {
 pub enum ExportFormat {
     /// The summary as JSON, as from `report --format json`.
     Json,
-    /// A folder of tables: frames.csv, telemetry.csv, layers.csv, ranges.csv.
+    /// A folder of tables: frames.csv, telemetry.csv, layers.csv, ranges.csv, kernels.csv.
     Csv,
     /// The tables of csv with typed columns (feature `parquet`).
     Parquet,

@@ -96,12 +96,13 @@ fn tables<E: Export>(
     let reader = report::open(run)?;
     make_folder(folder)?;
     let paths = TABLES.map(|table| folder.join(format!("{}.{extension}", table.name)));
-    let [frames, telemetry, layers, ranges] = &paths;
+    let [frames, telemetry, layers, ranges, kernels] = &paths;
     let files = [
         create(frames)?,
         create(telemetry)?,
         create(layers)?,
         create(ranges)?,
+        create(kernels)?,
     ];
     let mut tables = new(reader.manifest(), files).with_context(|| cannot_write(folder))?;
     let outcome = stream(reader, &mut tables, folder)?;

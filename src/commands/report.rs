@@ -47,6 +47,9 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         (Format::Text, summaries) if args.layers => {
             report::text::layers::write(summaries, &mut out, &style())?
         }
+        (Format::Text, summaries) if args.kernels => {
+            report::text::kernels::write(summaries, &mut out, &style())?
+        }
         (Format::Text, summaries) => {
             for (number, summary) in summaries.iter().enumerate() {
                 if number > 0 {
@@ -67,6 +70,7 @@ pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         runs: vec![path.to_owned()],
         html: None,
         layers: false,
+        kernels: false,
         format,
         trtexec: TrtexecArgs::default(),
     })

@@ -9,7 +9,7 @@ use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
 use crate::common::planned::Planned as _;
-use crate::summary::{made_up, power, submission};
+use crate::summary::{made_up, power, submission, traced};
 
 fn rendered(summary: &Summary, style: &Style) -> String {
     let mut out = Vec::new();
@@ -363,7 +363,14 @@ fn every_field_that_is_written_is_documented() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/json.md");
     let documentation = std::fs::read_to_string(path).expect("docs/json.md");
     let submitted = submission::submitted("tensorrt", Some(0.98), Some(false));
-    for summary in [valid(), troubled(), profiled(), powered(), submitted] {
+    for summary in [
+        valid(),
+        troubled(),
+        profiled(),
+        powered(),
+        submitted,
+        traced::summary(),
+    ] {
         let mut out = Vec::new();
         json::write(&summary, &mut out).expect("writing to memory");
         let text = std::str::from_utf8(&out).expect("text");

@@ -314,6 +314,52 @@ numbered! {
     }
 }
 
+impl Direction {
+    /// As reports and exports have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Direction::HostToDevice => "host to device",
+            Direction::DeviceToHost => "device to host",
+            Direction::DeviceToDevice => "device to device",
+            Direction::HostToHost => "host to host",
+            Direction::Peer => "peer",
+            Direction::Unknown => "unknown",
+        }
+    }
+}
+
+impl MemoryKind {
+    /// As reports and exports have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            MemoryKind::Pageable => "pageable",
+            MemoryKind::Pinned => "pinned",
+            MemoryKind::Device => "device",
+            MemoryKind::Array => "array",
+            MemoryKind::Managed => "managed",
+            MemoryKind::Unknown => "unknown",
+        }
+    }
+}
+
+impl Work {
+    /// What kind of activity it is, as exports have it.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Work::Kernel { .. } => "kernel",
+            Work::Copy { .. } => "copy",
+            Work::Fill { .. } => "fill",
+            Work::Graph { .. } => "graph",
+            Work::Call { .. } => "call",
+            Work::Wait { .. } => "wait",
+            Work::Event { .. } => "event",
+            Work::Range { .. } => "range",
+            Work::Overhead { .. } => "overhead",
+            Work::Slice { .. } => "slice",
+        }
+    }
+}
+
 /// How a phase was traced in one process, and what was lost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceRecord {

@@ -41,6 +41,8 @@ pub(super) enum Code {
     ShortForSensor,
     RailsDoNotAddUp,
     SamplerGaps,
+    Perturbed,
+    TraceIncomplete,
 }
 
 impl Code {
@@ -85,6 +87,8 @@ impl Code {
             Code::ShortForSensor => "short-for-sensor",
             Code::RailsDoNotAddUp => "rails-do-not-add-up",
             Code::SamplerGaps => "sampler-gaps",
+            Code::Perturbed => "perturbed",
+            Code::TraceIncomplete => "trace-incomplete",
         }
     }
 }

@@ -34,6 +34,11 @@ impl Sample {
         }
     }
 
+    /// When each frame that is kept in order was done.
+    pub(super) fn finished(&self) -> impl Iterator<Item = Stamp> {
+        self.placed.iter().map(|frame| frame.released + Nanos(frame.took))
+    }
+
     /// How strongly its frames are autocorrelated, with what the line predicts.
     pub(super) fn dependence(&self) -> Dependence {
         let waiting = Waiting::of(&self.placed, self.line);

@@ -8,14 +8,18 @@ use super::host::HostReadings;
 use super::idle::HostIdle;
 use super::interference::{self, Phases};
 use super::judge::judge;
+use super::kernels;
 use super::plot::{self, Drawn};
 use super::power::{self, Power};
 use super::series::Series;
 use super::summary::{Overhead, RunSummary, SCHEMA, Summary, TenantSummary, Verdict};
 use super::tenant::{self, Gathered, Measured, Samples};
+use super::traced::Traced;
 use super::track::Tracks;
 use super::watch::Watch;
-use super::{attribution, clocks, conditions, duty, findings, outliers, phases, plan, sampling, stats};
+use super::{
+    attribution, clocks, conditions, duty, findings, observer, outliers, phases, plan, sampling, stats,
+};
 use crate::record::{
     Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
     WindowRecord,
@@ -41,6 +45,7 @@ pub struct Summarizer {
     windows: Vec<WindowRecord>,
     phases: Phases,
     failures: Failures,
+    traced: Traced,
     recorded: Vec<Finding>,
     late_after: Nanos,
     kept: u64,
@@ -60,6 +65,7 @@ impl Summarizer {
             windows: Vec::new(),
             phases: Phases::default(),
             failures: Failures::default(),
+            traced: Traced::default(),
             recorded: Vec::new(),
             late_after: release_budget(plan.release),
             kept: 0,
@@ -72,6 +78,8 @@ impl Summarizer {
     /// Adds an event. Events of tenants that the manifest does not list are ignored.
     pub fn push(&mut self, event: &Event) {
         match event {
+            // Tracing takes time: nothing of a traced phase is in any other figure.
+            Event::Frame(frame) if self.traced.frame(frame) => {}
             Event::Frame(frame) => {
                 let exact = self.kept < self.exact_limit;
                 if frame.tenant == OVERHEAD_TENANT || frame.phase == Phase::Overhead {
@@ -86,12 +94,14 @@ impl Summarizer {
                     self.failures.frame(frame);
                 }
             }
+            Event::Phase(phase) if self.traced.end(phase) => {}
             Event::Phase(phase) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(phase.tenant)) {
                     tenant.phase(phase);
                     self.phases.phase(phase);
                 }
             }
+            Event::Node(node) if self.traced.has(node.phase) => {}
             Event::Node(node) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(node.tenant)) {
                     tenant.node(node);
@@ -104,13 +114,13 @@ impl Summarizer {
             Event::Signal(signal) => self.tracks.signal(signal),
             Event::Window(window) => self.windows.push(window.clone()),
             Event::Finding(finding) => self.recorded.push(finding.clone()),
+            Event::PhaseSpec(spec) if spec.traced => self.traced.spec(spec),
             Event::PhaseSpec(spec) => self.phases.spec(spec),
             Event::Log(line) => self.failures.log(line),
-            Event::Detections(_)
-            | Event::Range(_)
-            | Event::Activities(_)
-            | Event::Definition(_)
-            | Event::Trace(_) => {}
+            Event::Activities(batch) => self.traced.activities(batch),
+            Event::Definition(definition) => self.traced.definition(definition),
+            Event::Trace(trace) => self.traced.trace(trace),
+            Event::Detections(_) | Event::Range(_) => {}
         }
     }
 
@@ -153,6 +163,9 @@ impl Summarizer {
         let overhead_us = overhead(self.overhead);
         let host = window.and_then(|(from, to)| self.host.finish(from, to));
         let phases = phases::summarize(scenario, &self.phases);
+        self.traced.settle();
+        let mut kernels = kernels::summarize(&self.traced, scenario);
+        let observer = observer::summarize(&self.traced, &mut kernels, scenario, &self.phases);
         let (expectations, undecided) = judge(&scenario.expect, &tenants);
         let mut limits = findings::derive(&findings::Evidence {
             busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
@@ -176,6 +189,12 @@ impl Summarizer {
             limits.extend(conditions::derive(&tracks, window, used));
         }
         limits.extend(power.limits);
+        limits.extend(observer::limits(
+            kernels.as_ref(),
+            observer.as_ref(),
+            &self.traced,
+            &self.recorded,
+        ));
         // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
         limits.sort_by_key(|limit| limit.code() != Code::OverCurrent);
         let findings = merge(self.recorded, limits.into_iter().map(Finding::from));
@@ -219,6 +238,8 @@ impl Summarizer {
             interference: interference::summarize(scenario, &self.phases),
             duty_cycle: duty::summarize(scenario, &self.phases, &tracks),
             phases,
+            kernels,
+            observer,
             plots: plot::plots(drawn.into_iter(), &tracks, window),
         }
     }

@@ -49,6 +49,8 @@ pub(super) struct Samples {
     pub(super) together: Sample,
     /// The baseline, in which it runs alone.
     pub(super) alone: Sample,
+    /// The host's time to submit each frame of the measurement, in order.
+    pub(super) submission: Vec<i64>,
 }
 
 /// Indices into the values of [`Gathered::timeline`].
@@ -302,7 +304,11 @@ impl Gathered {
             submission_ms,
             submitting,
         };
-        let samples = Samples { together, alone };
+        let samples = Samples {
+            together,
+            alone,
+            submission: self.timeline.values(SUBMISSION),
+        };
         let measured = Measured {
             scenario,
             summary,

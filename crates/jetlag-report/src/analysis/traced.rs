@@ -5,7 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Activity, ActivityBatch, Definition, FrameRecord, Phase, PhaseSpec, TraceRecord};
+use crate::record::{
+    Activity, ActivityBatch, Definition, FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec, TraceRecord,
+};
+use crate::units::Stamp;
 
 /// Activities that are kept of a run: at 96 bytes each some 800 MB.
 const MOST_ACTIVITIES: usize = 8 << 20;
@@ -19,6 +22,8 @@ pub struct Traced {
     pub names: BTreeMap<u32, Definition>,
     /// Activities that were left out, since there were too many.
     pub left_out: u64,
+    /// The end of each tenant's part of a traced phase.
+    pub ends: Vec<PhaseRecord>,
     kept: usize,
 }
 
@@ -51,6 +56,40 @@ impl Traced {
     /// Whether this is a traced phase.
     pub fn has(&self, phase: Phase) -> bool {
         self.phases.iter().any(|traced| traced.spec.phase == phase)
+    }
+
+    /// Takes in the end of a tenant's part of a phase, if it is of a traced one; says whether it is.
+    pub fn end(&mut self, end: &PhaseRecord) -> bool {
+        let has = self.has(end.phase);
+        if has {
+            self.ends.push(*end);
+        }
+        has
+    }
+
+    /// The measured time in which all members of a phase ran; none where no end was recorded.
+    pub fn shared(&self, phase: Phase) -> Option<(Stamp, Stamp)> {
+        let ends = || self.ends.iter().filter(move |end| end.phase == phase);
+        let from = ends().map(|end| end.measured_from).max()?;
+        let to = ends().map(|end| end.measured_to).min()?;
+        Some((from, to.max(from)))
+    }
+
+    /// The frames of a phase that figures are of, in order per tenant: completed, after the warm-up, and before the first
+    /// tenant ended, since then the others run without it.
+    pub fn measured<'a>(&self, phase: &'a TracedPhase) -> Vec<&'a FrameRecord> {
+        let ends = || self.ends.iter().filter(|end| end.phase == phase.spec.phase);
+        let until = ends().map(|end| end.measured_to).min();
+        let ends_later =
+            |tenant: u16| ends().any(|end| end.tenant == tenant && Some(end.measured_to) > until);
+        let in_time = |frame: &FrameRecord| {
+            until.is_none_or(|until| frame.finished <= until) || !ends_later(frame.tenant)
+        };
+        let completed = |frame: &&FrameRecord| !frame.warmup && frame.outcome == Outcome::Completed;
+        let mut frames: Vec<&FrameRecord> = phase.frames.iter().filter(completed).collect();
+        frames.retain(|frame| in_time(frame));
+        frames.sort_by_key(|frame| (frame.tenant, frame.sequence));
+        frames
     }
 
     /// Takes in a frame, if it is of a traced phase; says whether it is.

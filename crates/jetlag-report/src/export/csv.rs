@@ -5,14 +5,14 @@ use std::io::{self, Write};
 
 use ::csv::{Terminator, Writer, WriterBuilder};
 
-use super::tables::{self, Cell, TABLES};
-use super::{Export, Names};
+use super::Export;
+use super::tables::{Cell, Rows, TABLES};
 use crate::record::{Event, Manifest};
 
 /// The tables while they are written.
 pub struct CsvExport<W: Write> {
     tables: [Writer<W>; TABLES.len()],
-    names: Names,
+    rows: Rows,
 }
 
 impl<W: Write> CsvExport<W> {
@@ -24,29 +24,29 @@ impl<W: Write> CsvExport<W> {
         }
         Ok(CsvExport {
             tables: writers,
-            names: Names::new(manifest),
+            rows: Rows::new(manifest),
         })
     }
 }
 
 impl<W: Write> Export for CsvExport<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        let Some((table, row)) = tables::row(event, &self.names) else {
-            return Ok(());
-        };
-        let writer = &mut self.tables[table];
-        for cell in row {
-            match cell {
-                Cell::Missing => writer.write_field("")?,
-                Cell::Text(text) => writer.write_field(text.as_bytes())?,
-                Cell::Int(value) => writer.write_field(value.to_string())?,
-                Cell::Count(value) => writer.write_field(value.to_string())?,
-                Cell::Real(value) => writer.write_field(value.to_string())?,
-                Cell::Flag(value) => writer.write_field(if value { "true" } else { "false" })?,
+        let tables = &mut self.tables;
+        self.rows.of(event, |table, row| {
+            let writer = &mut tables[table];
+            for cell in row {
+                match cell {
+                    Cell::Missing => writer.write_field("")?,
+                    Cell::Text(text) => writer.write_field(text.as_bytes())?,
+                    Cell::Int(value) => writer.write_field(value.to_string())?,
+                    Cell::Count(value) => writer.write_field(value.to_string())?,
+                    Cell::Real(value) => writer.write_field(value.to_string())?,
+                    Cell::Flag(value) => writer.write_field(if value { "true" } else { "false" })?,
+                }
             }
-        }
-        writer.write_record(None::<&[u8]>)?;
-        Ok(())
+            writer.write_record(None::<&[u8]>)?;
+            Ok(())
+        })
     }
 
     fn finish(&mut self) -> io::Result<usize> {

@@ -13,8 +13,8 @@ use ::parquet::file::properties::WriterProperties;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
 
-use super::tables::{self, Cell, Column, TABLES, Table, ValueKind};
-use super::{Export, Names};
+use super::Export;
+use super::tables::{Cell, Column, Rows, TABLES, Table, ValueKind};
 use crate::record::{Event, Manifest};
 
 /// Rows per group: some 15 MB of frames.
@@ -23,7 +23,7 @@ const GROUP: usize = 1 << 16;
 /// The tables while they are written.
 pub struct ParquetExport<W: Write + Send> {
     tables: Vec<TableWriter<W>>,
-    names: Names,
+    rows: Rows,
 }
 
 impl<W: Write + Send> ParquetExport<W> {
@@ -35,17 +35,16 @@ impl<W: Write + Send> ParquetExport<W> {
                 .map(|(out, table)| TableWriter::new(out, table))
                 .collect::<Result<_, _>>()
                 .map_err(cause)?,
-            names: Names::new(manifest),
+            rows: Rows::new(manifest),
         })
     }
 }
 
 impl<W: Write + Send> Export for ParquetExport<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        match tables::row(event, &self.names) {
-            Some((table, row)) => self.tables[table].push(row).map_err(cause),
-            None => Ok(()),
-        }
+        let tables = &mut self.tables;
+        self.rows
+            .of(event, |table, row| tables[table].push(row).map_err(cause))
     }
 
     fn finish(&mut self) -> io::Result<usize> {

@@ -3,9 +3,14 @@
 //! Units are in the names of the columns. A value that was not measured is absent, never zero.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::{Names, outcome_name, phase_name};
-use crate::record::{Event, FrameRecord, NO_CONTENT, NodeRecord, RangeRecord, SampleRecord};
+use crate::record::activity::{OnStream, Work};
+use crate::record::{
+    Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, NO_CONTENT, NodeRecord, RangeRecord,
+    SampleRecord,
+};
 use crate::units::Nanos;
 
 /// The type of a column's values.
@@ -63,9 +68,10 @@ const FRAMES: usize = 0;
 const TELEMETRY: usize = 1;
 const LAYERS: usize = 2;
 const RANGES: usize = 3;
+const KERNELS: usize = 4;
 
 /// The tables of an export, in the order in which they are written.
-pub const TABLES: [Table; 4] = [
+pub const TABLES: [Table; 5] = [
     Table {
         name: "frames",
         columns: &[
@@ -131,6 +137,35 @@ pub const TABLES: [Table; 4] = [
             maybe("items", ValueKind::Count),
         ],
     },
+    Table {
+        name: "kernels",
+        columns: &[
+            maybe("tenant", ValueKind::Text),
+            column("phase", ValueKind::Text),
+            column("process", ValueKind::Count),
+            maybe("frame", ValueKind::Count),
+            maybe("layer", ValueKind::Text),
+            column("kind", ValueKind::Text),
+            maybe("name", ValueKind::Text),
+            column("from_ns", ValueKind::Int),
+            column("duration_ns", ValueKind::Int),
+            maybe("device", ValueKind::Count),
+            maybe("context", ValueKind::Count),
+            maybe("stream", ValueKind::Count),
+            maybe("thread", ValueKind::Count),
+            maybe("correlation", ValueKind::Count),
+            maybe("graph", ValueKind::Count),
+            maybe("bytes", ValueKind::Count),
+            maybe("direction", ValueKind::Text),
+            maybe("source", ValueKind::Text),
+            maybe("destination", ValueKind::Text),
+            maybe("grid", ValueKind::Text),
+            maybe("block", ValueKind::Text),
+            maybe("registers", ValueKind::Count),
+            maybe("static_shared_bytes", ValueKind::Count),
+            maybe("dynamic_shared_bytes", ValueKind::Count),
+        ],
+    },
 ];
 
 /// A value in a row, of its column's type.
@@ -144,9 +179,137 @@ pub(super) enum Cell<'a> {
     Flag(bool),
 }
 
-/// The table and the row of an event; `None` for events that belong to no table, or to a tenant that the manifest does
-/// not list.
-pub(super) fn row<'a>(event: &'a Event, names: &'a Names) -> Option<(usize, Vec<Cell<'a>>)> {
+/// Makes the rows of events. It remembers the names of kernels and layers, which are recorded before what refers to them.
+pub(super) struct Rows {
+    names: Names,
+    definitions: HashMap<u32, Definition>,
+}
+
+impl Rows {
+    pub(super) fn new(manifest: &Manifest) -> Self {
+        Rows {
+            names: Names::new(manifest),
+            definitions: HashMap::new(),
+        }
+    }
+
+    /// Hands over each row of an event with the number of its table. Events that belong to no table, or to a tenant that
+    /// the manifest does not list, have none.
+    pub(super) fn of<E>(
+        &mut self,
+        event: &Event,
+        mut write: impl FnMut(usize, Vec<Cell<'_>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match event {
+            Event::Definition(of) => drop(self.definitions.insert(of.number, of.clone())),
+            Event::Activities(batch) => {
+                for of in &batch.activities {
+                    write(KERNELS, self.activity(batch, of))?;
+                }
+            }
+            event => {
+                if let Some((table, row)) = row(event, &self.names) {
+                    write(table, row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn activity<'a>(&'a self, batch: &ActivityBatch, of: &Activity) -> Vec<Cell<'a>> {
+        let definition = |number: Option<u32>| number.and_then(|number| self.definitions.get(&number));
+        let named = |number| definition(number).map_or(Cell::Missing, |known| text(&known.text));
+        let count = |value: Option<u32>| if_known(value.map(u64::from), Cell::Count);
+        let on = place(&of.work);
+        let (direction, bytes) = copied(&of.work);
+        let mut row = vec![
+            of.owner
+                .tenant
+                .and_then(|tenant| self.names.of(tenant))
+                .map_or(Cell::Missing, text),
+            Cell::Text(phase_name(batch.phase)),
+            Cell::Count(batch.process.into()),
+            if_known(of.owner.frame, Cell::Count),
+            named(of.owner.layer),
+            text(of.work.word()),
+            named(of.name),
+            Cell::Int(of.from.0),
+            ns(of.duration()),
+            if_known(device(&of.work), |device| Cell::Count(device.into())),
+            count(on.map(|on| on.context)),
+            count(on.map(|on| on.stream)),
+            count(thread(&of.work)),
+            count(of.work.correlation()),
+            count(graph(&of.work)),
+            if_known(bytes, Cell::Count),
+        ];
+        row.extend(direction.map(|word| word.map_or(Cell::Missing, text)));
+        let launch = definition(of.name).and_then(|known| known.launch);
+        let extent = |[x, y, z]: [u32; 3]| Cell::Text(format!("{x}x{y}x{z}").into());
+        row.extend([
+            launch.map_or(Cell::Missing, |launch| extent(launch.grid)),
+            launch.map_or(Cell::Missing, |launch| extent(launch.block)),
+            count(launch.map(|launch| launch.registers)),
+            count(launch.map(|launch| launch.static_shared_bytes)),
+            count(launch.map(|launch| launch.dynamic_shared_bytes)),
+        ]);
+        row
+    }
+}
+
+/// Where it was, for what belongs to a stream.
+fn place(work: &Work) -> Option<OnStream> {
+    match *work {
+        Work::Wait { on, .. } | Work::Event { on, .. } => Some(on),
+        _ => work.on_device(),
+    }
+}
+
+fn device(work: &Work) -> Option<u16> {
+    match *work {
+        Work::Slice { device, .. } => Some(device),
+        _ => place(work).map(|on| on.device),
+    }
+}
+
+fn thread(work: &Work) -> Option<u32> {
+    match *work {
+        Work::Call { thread, .. } | Work::Range { thread, .. } | Work::Overhead { thread } => Some(thread),
+        _ => None,
+    }
+}
+
+/// The graph that it was launched by, if one.
+fn graph(work: &Work) -> Option<u32> {
+    match *work {
+        Work::Kernel { graph, .. }
+        | Work::Copy { graph, .. }
+        | Work::Fill { graph, .. }
+        | Work::Graph { graph, .. } => Some(graph).filter(|graph| *graph != 0),
+        _ => None,
+    }
+}
+
+/// Direction, source and destination, and how much.
+fn copied(work: &Work) -> ([Option<&'static str>; 3], Option<u64>) {
+    match *work {
+        Work::Copy {
+            direction,
+            source,
+            destination,
+            bytes,
+            ..
+        } => {
+            let words = [direction.word(), source.word(), destination.word()];
+            (words.map(Some), Some(bytes))
+        }
+        Work::Fill { memory, bytes, .. } => ([None, None, Some(memory.word())], Some(bytes)),
+        _ => ([None; 3], None),
+    }
+}
+
+/// The table and the row of an event of one row.
+fn row<'a>(event: &'a Event, names: &'a Names) -> Option<(usize, Vec<Cell<'a>>)> {
     Some(match event {
         Event::Frame(of) => (FRAMES, frame(of, names.of(of.tenant)?)),
         Event::Sample(of) => (TELEMETRY, sample(of)),

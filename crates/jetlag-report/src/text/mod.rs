@@ -5,6 +5,7 @@
 
 mod duty;
 pub(crate) mod interference;
+pub mod kernels;
 pub mod layers;
 pub(crate) mod nodes;
 pub(crate) mod number;

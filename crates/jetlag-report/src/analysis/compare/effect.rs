@@ -21,20 +21,20 @@ use crate::analysis::student::{normal_quantile, t_quantile};
 
 /// The result of comparing one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Effect {
+pub(in crate::analysis) struct Effect {
     /// The first side's figure: nanoseconds, a share, or millijoules.
-    pub(super) baseline: f64,
+    pub(in crate::analysis) baseline: f64,
     /// The second side's figure, in the same unit.
-    pub(super) candidate: f64,
+    pub(in crate::analysis) candidate: f64,
     /// Relative change, second over first less one; for shares the difference, second less first.
-    pub(super) change: f64,
+    pub(in crate::analysis) change: f64,
     /// The interval of `change`.
-    pub(super) interval: [f64; 2],
+    pub(in crate::analysis) interval: [f64; 2],
 }
 
 /// Why an effect is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(in crate::analysis) enum Unknown {
     /// A side has no frame.
     NoFrame,
     /// A side has too few frames.
@@ -59,7 +59,7 @@ struct Share {
 }
 
 /// The relative change of a response-time quantile from the first side to the second.
-pub(super) fn of_quantile(
+pub(in crate::analysis) fn of_quantile(
     quantile: Quantile,
     [baseline, candidate]: [&[Vec<i64>]; 2],
     confidence: f64,
@@ -155,7 +155,7 @@ fn dependence_of(runs: &[Vec<i64>], all: &[i64]) -> Dependence {
 
 /// Compares a figure with one value per run, such as energy per frame, by the logarithms of the runs (Welch's t). The
 /// interval is `None` if a side has only one run: its variation is unknown.
-pub(super) fn of_runs(
+pub(in crate::analysis) fn of_runs(
     [baseline, candidate]: [&[f64]; 2],
     confidence: f64,
 ) -> Option<(f64, f64, f64, Option<[f64; 2]>)> {

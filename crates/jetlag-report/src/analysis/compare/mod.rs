@@ -19,7 +19,8 @@ pub use side::{RunSample, RunSampler};
 
 use super::quantile::Quantile;
 use super::stats::six_decimals;
-use effect::{Effect, Promises, Unknown};
+use effect::Promises;
+pub(super) use effect::{Effect, Unknown, of_quantile, of_runs};
 
 /// What is compared of each tenant, by the names of `--fail-if`.
 pub const FIGURES: [&str; 4] = ["response.p50", "response.p99", "miss_rate", "energy"];
@@ -390,7 +391,7 @@ fn quantile(
 }
 
 /// Why a figure is unknown, with the number of frames of both sides.
-fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
+pub(super) fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
     match why {
         Unknown::Frames(wanting) if wanting.repeats => format!(
             "its frames are autocorrelated (slow frames follow slow frames), so it needs about {} frames per side; \

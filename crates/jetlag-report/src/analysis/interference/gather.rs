@@ -291,6 +291,14 @@ impl Phases {
         sample.filter(|sample| sample.distribution.count() > 0)
     }
 
+    /// The host's time to submit each of a tenant's frames, in order; known of the measurement only.
+    pub(in crate::analysis) fn submission(&self, phase: Phase, tenant: u16) -> &[i64] {
+        match (phase, self.named.get(usize::from(tenant))) {
+            (Phase::Together, Some(samples)) => &samples.submission,
+            _ => &[],
+        }
+    }
+
     /// A tenant's slowdown, together over alone; `None` if it has no frames in one of the two.
     pub(in crate::analysis) fn slowdown(&self, tenant: u16) -> Option<Slowdown> {
         let [together, alone] = [Phase::Together, Phase::Alone].map(|phase| self.sample(phase, tenant));

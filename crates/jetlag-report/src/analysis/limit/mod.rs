@@ -10,6 +10,7 @@ mod power;
 mod run;
 mod serving;
 mod steady;
+mod trace;
 mod words;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ pub(super) use power::{NoIdle, PowerLimit};
 pub(super) use run::{Lacking, RunLimit};
 pub(super) use serving::{Overloaded, Pressure, Promise, ServingLimit, Submitted};
 pub(super) use steady::SteadyLimit;
+pub(super) use trace::TraceLimit;
 
 use super::code::Code;
 use crate::record::Finding;
@@ -42,6 +44,8 @@ pub(super) enum Limit {
     Machine(MachineLimit),
     /// The measurement of power and energy.
     Power(PowerLimit),
+    /// The traced phases.
+    Trace(TraceLimit),
 }
 
 impl Limit {
@@ -55,6 +59,7 @@ impl Limit {
             Limit::Phases { limit, .. } => limit.code(),
             Limit::Machine(limit) => limit.code(),
             Limit::Power(limit) => limit.code(),
+            Limit::Trace(limit) => limit.code(),
         }
     }
 
@@ -62,6 +67,7 @@ impl Limit {
     fn tenant(&self) -> Option<&str> {
         match self {
             Limit::Run(limit) => limit.tenant(),
+            Limit::Trace(limit) => limit.tenant(),
             Limit::Frames { tenant, .. }
             | Limit::Serving { tenant, .. }
             | Limit::Steady { tenant, .. }
@@ -80,6 +86,7 @@ impl Limit {
             Limit::Phases { tenant, limit } => limit.message(tenant),
             Limit::Machine(limit) => limit.message(),
             Limit::Power(limit) => limit.message(),
+            Limit::Trace(limit) => limit.message(),
         }
     }
 
@@ -93,6 +100,7 @@ impl Limit {
             Limit::Phases { limit, .. } => limit.advice().into(),
             Limit::Machine(limit) => limit.advice().into(),
             Limit::Power(limit) => limit.advice(),
+            Limit::Trace(limit) => limit.advice().into(),
         }
     }
 }

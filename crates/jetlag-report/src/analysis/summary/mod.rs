@@ -6,6 +6,8 @@
 
 pub mod duty;
 pub mod interference;
+pub mod kernels;
+pub mod observer;
 mod phases;
 mod power;
 mod predictability;
@@ -18,6 +20,8 @@ use serde::Serialize;
 
 pub use duty::DutyCycle;
 pub use interference::Interference;
+pub use kernels::Kernels;
+pub use observer::Observer;
 pub use phases::{PhaseSummary, PhaseTenant};
 pub use power::{Energy, EnergySummary, RailSummary};
 pub use predictability::{
@@ -61,6 +65,12 @@ pub struct Summary {
     pub duty_cycle: Option<DutyCycle>,
     /// Each phase, in the order in which they ran: what became of its frames.
     pub phases: Vec<PhaseSummary>,
+    /// What the GPU did in traced phases; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<Kernels>,
+    /// What tracing changed; absent likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observer: Option<Observer>,
     /// The data of the plots; not part of the JSON form.
     #[serde(skip)]
     pub plots: Plots,

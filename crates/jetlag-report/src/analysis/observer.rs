@@ -1,0 +1,305 @@
+//! What tracing changed: the frames of a traced phase beside those of the same tenants untraced.
+//!
+//! The counterpart of a traced phase is the untraced one with the same tenants at the same rates, sharing the GPU in the same
+//! way: the measurement, where that is such a one. Quantiles are compared as [`super::compare`] compares two runs, each with
+//! its own 95 % interval.
+
+use super::compare::{Unknown, because, of_quantile, of_runs};
+use super::interference::Phases;
+use super::limit::{Limit, TraceLimit};
+use super::quantile::Quantile;
+use super::sample::Sample;
+use super::stats::six_decimals;
+use super::summary::kernels::{KernelPhase, Kernels};
+use super::summary::observer::{Observed, ObservedFigure, ObservedPhase, ObservedTenant, Observer};
+use super::traced::{Traced, TracedPhase};
+use crate::record::{Finding, FrameRecord, Phase, PhaseSpec};
+use crate::scenario::Scenario;
+use crate::units::Stamp;
+
+/// Change of the median response time above which a traced phase counts as perturbed.
+const LIMIT: f64 = 0.03;
+/// The code of the run's own finding that nothing could be traced.
+const NOT_TRACED: &str = "not-traced";
+/// Confidence of each interval.
+const CONFIDENCE: f64 = 0.95;
+/// Stretches of the measured time whose rates are compared.
+const BLOCKS: usize = 10;
+
+/// The traced phases beside untraced ones; none without a traced phase. Marks the kernels of those that tracing changed.
+pub(super) fn summarize(
+    traced: &Traced,
+    kernels: &mut Option<Kernels>,
+    scenario: &Scenario,
+    phases: &Phases,
+) -> Option<Observer> {
+    let kernels = kernels.as_mut()?;
+    let observed = traced
+        .phases
+        .iter()
+        .zip(&mut kernels.phases)
+        .map(|(phase, kernels)| {
+            let observed = of_phase(traced, phase, &kernels.label, scenario, phases);
+            kernels.perturbed = perturbed(&observed.tenants);
+            observed
+        });
+    Some(Observer {
+        limit: LIMIT,
+        phases: observed.collect(),
+    })
+}
+
+/// Whether any tenant was perturbed; none if it can be told of neither any nor all.
+fn perturbed(tenants: &[ObservedTenant]) -> Option<bool> {
+    if tenants.iter().any(|tenant| tenant.verdict == Observed::Perturbed) {
+        return Some(true);
+    }
+    let all = tenants
+        .iter()
+        .all(|tenant| tenant.verdict == Observed::Unperturbed);
+    (all && !tenants.is_empty()).then_some(false)
+}
+
+fn of_phase(
+    traced: &Traced,
+    phase: &TracedPhase,
+    label: &str,
+    scenario: &Scenario,
+    phases: &Phases,
+) -> ObservedPhase {
+    let counterpart = counterpart(&phase.spec, phases.specs());
+    let frames = traced.measured(phase);
+    let of_tenant = |&tenant: &u16| {
+        let own: Vec<&FrameRecord> = frames
+            .iter()
+            .copied()
+            .filter(|frame| frame.tenant == tenant)
+            .collect();
+        let sides = Sides {
+            untraced: counterpart.map(|spec| (spec, phases.sample(spec.phase, tenant))),
+            submission: counterpart.map_or(&[], |spec| phases.submission(spec.phase, tenant)),
+            before: counterpart.and_then(|spec| phases.shared(spec)),
+            traced: own,
+            after: traced.shared(phase.spec.phase),
+        };
+        let name = scenario.tenants.get(usize::from(tenant))?.name.clone();
+        Some(sides.judge(name))
+    };
+    ObservedPhase {
+        label: label.to_owned(),
+        untraced: counterpart.map(|spec| match spec.label.is_empty() {
+            true => "the measurement".to_owned(),
+            false => spec.label.clone(),
+        }),
+        tenants: phase.spec.members.iter().filter_map(of_tenant).collect(),
+    }
+}
+
+/// The measurement, if it is a counterpart, else the first phase that is.
+fn counterpart<'a>(traced: &PhaseSpec, specs: &'a [PhaseSpec]) -> Option<&'a PhaseSpec> {
+    let same = |spec: &&PhaseSpec| {
+        // The measurement has every tenant's own rate, also as a step of a sweep.
+        let rates = spec.rate == traced.rate || (spec.phase == Phase::Together && traced.rate.is_none());
+        spec.members == traced.members && spec.sharing == traced.sharing && rates
+    };
+    let mut found = specs.iter().filter(same);
+    found
+        .clone()
+        .find(|spec| spec.phase == Phase::Together)
+        .or_else(|| found.next())
+}
+
+/// One tenant's frames untraced and traced.
+struct Sides<'a> {
+    untraced: Option<(&'a PhaseSpec, Option<&'a Sample>)>,
+    submission: &'a [i64],
+    before: Option<(Stamp, Stamp)>,
+    traced: Vec<&'a FrameRecord>,
+    after: Option<(Stamp, Stamp)>,
+}
+
+impl Sides<'_> {
+    fn judge(&self, tenant: String) -> ObservedTenant {
+        let before = self.untraced.and_then(|(_, sample)| sample);
+        let in_order = before.map_or(&[][..], |sample| &sample.in_order);
+        let responses: Vec<i64> = self.traced.iter().map(|frame| frame.response().0).collect();
+        let submissions: Vec<i64> = self
+            .traced
+            .iter()
+            .filter_map(|frame| Some(frame.submission?.took.0))
+            .collect();
+        let p50 = quantile("response.p50", Quantile::P50, in_order, &responses);
+        let mut figures = vec![
+            quantile("response.p99", Quantile::P99, in_order, &responses),
+            self.throughput(before),
+        ];
+        if !(self.submission.is_empty() && submissions.is_empty()) {
+            figures.push(quantile(
+                "submission.p50",
+                Quantile::P50,
+                self.submission,
+                &submissions,
+            ));
+        }
+        let verdict = verdict(&p50);
+        figures.insert(0, p50);
+        let mut tenant = ObservedTenant {
+            tenant,
+            verdict,
+            figures,
+        };
+        if self.untraced.is_none() {
+            for figure in &mut tenant.figures {
+                figure.reason = Some("no untraced phase has the same tenants, rates and sharing".to_owned());
+            }
+        }
+        tenant
+    }
+
+    /// Completed frames per second. Its interval is that of the rates of ten stretches of each phase, by Welch's t.
+    fn throughput(&self, before: Option<&Sample>) -> ObservedFigure {
+        let rate = |count: u64, window: Option<(Stamp, Stamp)>| {
+            let (from, to) = window.filter(|(from, to)| to > from)?;
+            Some(six_decimals(count as f64 / (to - from).as_secs_f64()))
+        };
+        let untraced = rate(
+            before.map_or(0, |sample| sample.distribution.count()),
+            self.before,
+        );
+        let traced = rate(self.traced.len() as u64, self.after);
+        // Of a very long phase only parts are kept in order.
+        let whole = before.filter(|sample| sample.in_order.len() as u64 == sample.distribution.count());
+        let stretches = |finished: Vec<Stamp>, window: Option<(Stamp, Stamp)>| -> Option<Vec<f64>> {
+            Some(blocks(&finished, window?))
+        };
+        let compared = whole
+            .and_then(|sample| stretches(sample.finished().collect(), self.before))
+            .zip(stretches(
+                self.traced.iter().map(|frame| frame.finished).collect(),
+                self.after,
+            ))
+            .and_then(|(before, after)| of_runs([&before, &after], CONFIDENCE));
+        ObservedFigure {
+            figure: "throughput",
+            unit: "fps",
+            untraced,
+            traced,
+            change: compared.map(|(_, _, change, _)| six_decimals(change)),
+            ci95: compared
+                .and_then(|(.., interval)| interval)
+                .map(|ci95| ci95.map(six_decimals)),
+            reason: compared
+                .is_none()
+                .then(|| "it needs frames in every tenth of both phases".to_owned()),
+        }
+    }
+}
+
+/// Frames per second in each of ten stretches of a window.
+fn blocks(finished: &[Stamp], (from, to): (Stamp, Stamp)) -> Vec<f64> {
+    let length = ((to - from).0 as f64 / BLOCKS as f64).max(1.0);
+    let mut counts = [0.0; BLOCKS];
+    for at in finished {
+        let place = ((*at - from).0 as f64 / length) as i64;
+        if let Some(count) = usize::try_from(place)
+            .ok()
+            .and_then(|place| counts.get_mut(place))
+        {
+            *count += 1e9 / length;
+        }
+    }
+    counts.to_vec()
+}
+
+fn quantile(figure: &'static str, quantile: Quantile, untraced: &[i64], traced: &[i64]) -> ObservedFigure {
+    let effect = of_quantile(quantile, [&[untraced.to_vec()], &[traced.to_vec()]], CONFIDENCE);
+    // A side without enough frames for an interval may still have a median to show.
+    let shown = |values: &[i64]| {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        let count = sorted.len() as u64;
+        let rank = quantile.supported_by(count).then(|| quantile.rank(count))?;
+        let ns = sorted.get((rank as usize).checked_sub(1)?)?;
+        Some(*ns as f64 / 1e6)
+    };
+    let known = effect.as_ref().ok();
+    ObservedFigure {
+        figure,
+        unit: "ms",
+        untraced: shown(untraced),
+        traced: shown(traced),
+        change: known.map(|effect| six_decimals(effect.change)),
+        ci95: known.map(|effect| effect.interval.map(six_decimals)),
+        reason: effect.err().map(|why| reason(why, untraced.len(), traced.len())),
+    }
+}
+
+fn reason(why: Unknown, untraced: usize, traced: usize) -> String {
+    because(why, [untraced, traced])
+}
+
+fn verdict(p50: &ObservedFigure) -> Observed {
+    match (p50.change, p50.ci95) {
+        (Some(change), Some([low, high])) if change.abs() > LIMIT && (low > 0.0 || high < 0.0) => {
+            Observed::Perturbed
+        }
+        (Some(_), Some([low, high])) if low >= -LIMIT && high <= LIMIT => Observed::Unperturbed,
+        _ => Observed::Undecided,
+    }
+}
+
+/// What limits the figures of the traced phases.
+pub(super) fn limits(
+    kernels: Option<&Kernels>,
+    observer: Option<&Observer>,
+    traced: &Traced,
+    recorded: &[Finding],
+) -> Vec<Limit> {
+    let mut found = Vec::new();
+    for phase in observer.map_or(&[][..], |observer| &observer.phases) {
+        for tenant in &phase.tenants {
+            let p50 = tenant
+                .figures
+                .first()
+                .filter(|_| tenant.verdict == Observed::Perturbed);
+            let known = p50.and_then(|p50| Some((p50.change?, p50.ci95?, p50.untraced?, p50.traced?)));
+            found.extend(known.map(|(change, ci95, untraced_ms, traced_ms)| {
+                Limit::Trace(TraceLimit::Perturbed {
+                    tenant: tenant.tenant.clone(),
+                    phase: phase.label.clone(),
+                    change,
+                    ci95,
+                    medians_ms: [untraced_ms, traced_ms],
+                })
+            }));
+        }
+    }
+    for phase in kernels.map_or(&[][..], |kernels| &kernels.phases) {
+        let ends = traced.ends.iter().filter(|end| end.phase == phase.phase);
+        let lost_frames = ends.map(|end| end.lost_records).sum();
+        // Where nothing could be traced, the run said so itself.
+        let is_told = recorded.iter().any(|finding| finding.code == NOT_TRACED);
+        found.extend(incomplete(phase, is_told, traced.left_out, lost_frames));
+    }
+    found
+}
+
+fn incomplete(phase: &KernelPhase, is_told: bool, left_out: u64, lost_frames: u64) -> Option<Limit> {
+    let sum = |of: fn(&super::summary::kernels::TraceSummary) -> u64| phase.traces.iter().map(of).sum();
+    let limit = TraceLimit::Incomplete {
+        phase: phase.label.clone(),
+        untold: phase.traces.is_empty() && !is_told,
+        activities: sum(|trace| trace.activities),
+        dropped: sum(|trace| trace.dropped),
+        lost_stamps: sum(|trace| trace.lost_stamps),
+        not_kept: sum(|trace| trace.not_kept),
+        left_out,
+        lost_frames,
+        notes: phase
+            .traces
+            .iter()
+            .flat_map(|trace| trace.notes.iter().cloned())
+            .collect(),
+    };
+    limit.limits_anything().then_some(Limit::Trace(limit))
+}
