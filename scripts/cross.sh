@@ -3,7 +3,7 @@
 # and everything later, and links no NVIDIA library. Sets up what it needs by itself, checks the result with
 # scripts/check_binary.sh and prints its path.
 #
-#   scripts/cross.sh [--arch arm64|amd64] [--glibc 2.31] [--linker zig|gcc] [--profile dist|release|ci|dev]
+#   scripts/cross.sh [--arch arm64|amd64] [--glibc 2.31] [--linker zig|gcc] [--profile dist|release|dev]
 #                    [--features LIST] [--no-default-features] [-- CARGO COMMAND...]
 #
 # The linker. zig carries the symbols of every glibc and links against 2.31 whatever this machine has, so it is the
