@@ -32,7 +32,7 @@ fi
 if [ ! -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then
   rustup target add "$target"
 fi
-PATH=$zig:$PATH cargo-zigbuild check --quiet --profile ci -p jetlag-report -p jetlag-record --target "$target"
+PATH=$zig:$PATH cargo-zigbuild check --quiet --release -p jetlag-report -p jetlag-record --target "$target"
 
 outside=$(CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/outside \
   cargo run --quiet --manifest-path tests/outside/Cargo.toml -- tests/records/v1.6.mcap)

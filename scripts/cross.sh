@@ -3,7 +3,7 @@
 # and everything later, and links no NVIDIA library. Sets up what it needs by itself, checks the result with
 # scripts/check_binary.sh and prints its path.
 #
-#   scripts/cross.sh [--arch arm64|amd64] [--glibc 2.31] [--linker zig|gcc] [--profile dist|release|ci|dev]
+#   scripts/cross.sh [--arch arm64|amd64] [--glibc 2.31] [--linker zig|gcc] [--profile dist|release|dev]
 #                    [--features LIST] [--no-default-features] [-- CARGO COMMAND...]
 #
 # The linker. zig carries the symbols of every glibc and links against 2.31 whatever this machine has, so it is the
@@ -17,6 +17,7 @@
 #   scripts/cross.sh -- test -p tegrastats-parser --no-run
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
 
 glibc=2.31
 zig_version=0.17.1 zigbuild_version=0.24.0
@@ -46,6 +47,8 @@ case "$linker" in
   zig | gcc) ;;
   *) echo "cross: --linker is zig or gcc, not '$linker'" >&2; exit 2 ;;
 esac
+
+[ -z "${CARGO_TARGET_DIR:-}" ] || CARGO_TARGET_DIR=$(realpath -m "$CARGO_TARGET_DIR")
 
 say() { echo "cross: $*" >&2; }
 command -v cargo >/dev/null || PATH="$HOME/.cargo/bin:$PATH"
@@ -78,8 +81,9 @@ if [ "$linker" = zig ]; then
   fi
   export PATH="$folder/bin:$PATH"
   build=(cargo-zigbuild zigbuild) to=(--target "$target.$glibc")
-  # The feature nvtx reads a C header with libclang, which knows nothing of zig's C library.
-  headers=$("$folder/bin/python" -m ziglang libc -includes -target "${target%%-*}-linux-gnu.$glibc")
+  # The feature nvtx reads C headers with libclang, which cargo-zigbuild tells where zig has them. What lies below the folder that zig
+  # is called in, it names from there on, and build scripts run in others.
+  cd scripts
 else
   if ! command -v "$cross_cc" >/dev/null; then
     say "$cross_cc is not installed; run: sudo apt-get install $package (or take --linker zig, which needs no root)"
@@ -88,13 +92,12 @@ else
   upper=$(tr a-z- A-Z_ <<<"$target")
   export "CARGO_TARGET_${upper}_LINKER=$cross_cc" "CC_${target//-/_}=$cross_cc"
   build=(cargo build) to=(--target "$target")
-  headers=/usr/${target/-unknown/}/include
+  export "BINDGEN_EXTRA_CLANG_ARGS_${target//-/_}=-isystem /usr/${target/-unknown/}/include"
 fi
-export "BINDGEN_EXTRA_CLANG_ARGS_${target//-/_}=$(sed "s/.*/-isystem '&'/" <<<"$headers" | tr '\n' ' ')"
 
 # No path of this machine in the result, so that it is the same wherever it is built. (Encoded: paths may have blanks.)
 flags=${CARGO_ENCODED_RUSTFLAGS:-$(tr ' ' '\037' <<<"${RUSTFLAGS:-}" | tr -d '\n')}
-for mapped in "$PWD=/jetlag" "${CARGO_HOME:-$HOME/.cargo}=/cargo" "$(rustc --print sysroot)=/rust"; do
+for mapped in "$root=/jetlag" "${CARGO_HOME:-$HOME/.cargo}=/cargo" "$(rustc --print sysroot)=/rust"; do
   flags+="${flags:+$'\x1f'}--remap-path-prefix=$mapped"
 done
 export CARGO_ENCODED_RUSTFLAGS=$flags
@@ -103,8 +106,8 @@ if [ "${#command[@]}" -gt 0 ]; then
   exec "${build[0]}" "${command[@]}" "${to[@]}"
 fi
 "${build[@]}" "${to[@]}" --bin jetlag --profile "$profile" --locked "${features[@]}"
-folder=$profile
-[ "$profile" = dev ] && folder=debug
-built=${CARGO_TARGET_DIR:-target}/$target/$folder/jetlag
+cd "$root"
+[ "$profile" = dev ] && profile=debug
+built=${CARGO_TARGET_DIR:-target}/$target/$profile/jetlag
 scripts/check_binary.sh --glibc "$glibc" --arch "$arch" "$built" >&2
 echo "$built"

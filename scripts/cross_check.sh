@@ -86,8 +86,8 @@ fi
 $tests || exit 0
 step "the tests of tegrastats-parser, tensorrt-dyn and cupti-dyn"
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L $libraries"
-scripts/cross.sh -- test --profile ci -p tegrastats-parser --locked --lib --tests
+scripts/cross.sh -- test --release -p tegrastats-parser --locked --lib --tests
 # Not those over the C++ double, which would have to be compiled for aarch64, nor those over NVIDIA's libraries in .venvs,
 # which are for x86-64.
-scripts/cross.sh -- test --profile ci -p tensorrt-dyn --locked --lib --test tables
-scripts/cross.sh -- test --profile ci -p cupti-dyn --locked --lib --test tables --test walker
+scripts/cross.sh -- test --release -p tensorrt-dyn --locked --lib --test tables
+scripts/cross.sh -- test --release -p cupti-dyn --locked --lib --test tables --test walker

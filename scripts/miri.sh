@@ -5,8 +5,8 @@
 #
 #   scripts/miri.sh
 #
-# Needs a nightly compiler with Miri (rustup toolchain install nightly --component miri,rust-src). Builds into target/miri. Not run
-# yet: docs/verified.md.
+# Needs a nightly compiler with Miri (rustup toolchain install nightly --component miri,rust-src). Builds into target/miri. What
+# was run is in docs/verified.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

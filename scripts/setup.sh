@@ -56,11 +56,12 @@ if [ "$(printf '%s\n%s\n' "$wanted" "$found" | sort -V | head -n 1)" != "$wanted
 fi
 
 if $want_test; then
-  # Compiled while the rest is downloaded. It runs for a second: what optimising it would take is not won back.
+  # Compiled while the rest is downloaded. It runs for a second: neither optimised nor with what a debugger
+  # reads, which would take longer than all its runs.
   deny=''
   if ! command -v cargo-deny >/dev/null; then
     echo "setup: installing cargo-deny"
-    cargo install --quiet --locked --debug cargo-deny --version 0.20.2 &
+    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug cargo-deny --version 0.20.2 &
     deny=$!
   fi
   stamp=.venv/requirements.installed
