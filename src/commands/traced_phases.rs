@@ -5,11 +5,11 @@
 //! its devices back, and then starts that process.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -33,7 +33,16 @@ fn told(scenario: &Scenario) -> Scenario {
 
 /// Runs the traced phases of a scenario, whose devices are free, and passes on what was recorded.
 pub(super) fn trace(scenario: &Scenario, stop: &AtomicBool, notes: &Sender<Event>) {
-    let file = temporary();
+    let folder = match tempfile::Builder::new().prefix("jetlag-traced-").tempdir() {
+        Ok(folder) => folder,
+        Err(error) => {
+            let problem = format!("no folder can be made for what is traced: {error}");
+            let _ = notes.send(Event::Finding(Gap::NotTraced { problem }.into()));
+            return;
+        }
+    };
+    let file = folder.path().join("traced.mcap");
+    log::info!("tracing, in a process of its own");
     let outcome = start(scenario, &file).map(|child| wait(child, stop));
     let problem = match outcome {
         Ok(Ok(())) => take_over(&file, notes).err().map(|error| format!("{error:#}")),
@@ -47,15 +56,6 @@ pub(super) fn trace(scenario: &Scenario, stop: &AtomicBool, notes: &Sender<Event
     if let Some(problem) = problem.filter(|_| !stop.load(Ordering::Relaxed)) {
         let _ = notes.send(Event::Finding(Gap::NotTraced { problem }.into()));
     }
-    // It may never have been made.
-    let _ = std::fs::remove_file(&file);
-}
-
-fn temporary() -> PathBuf {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |time| time.as_nanos());
-    std::env::temp_dir().join(format!("jetlag-traced-{}-{now}.mcap", std::process::id()))
 }
 
 fn start(scenario: &Scenario, file: &Path) -> anyhow::Result<Child> {
