@@ -173,6 +173,8 @@ mod tests {
         };
         let plan = PhasePlan {
             phase: Phase::Together,
+            drawn_as: Phase::Together,
+            traced: false,
             sharing: Sharing::Streams,
             epoch: Stamp(0),
             measured_from: Stamp(20),

@@ -319,7 +319,7 @@ fn a_graphs_kernels_tell_the_node_and_the_graph_that_they_were_made_of() {
         cuda.synchronize(stream);
         let events = session.graph_nodes();
         let [
-            NodeEvent::Created { node, tag },
+            NodeEvent::Created { node, tag, .. },
             NodeEvent::Cloned { node: clone, of },
         ] = events.as_slice()
         else {
