@@ -361,3 +361,51 @@ fn untraced_phases_are_as_without_a_trace() {
     assert_eq!(offered, 20, "{summary}");
     assert!(traced.frames.iter().filter(|frame| !frame.warmup).count() >= 39);
 }
+
+/// Made on an H100: the demo's networks on ONNX Runtime's CUDA provider beside a stressor.
+#[test]
+fn the_record_of_a_real_gpu_tells_its_kernels() {
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/traced.mcap");
+    let traced = Traced::read(Path::new(record));
+    let [trace] = traced.traces.as_slice() else {
+        panic!("{:?}", traced.traces);
+    };
+    assert!(trace.is_whole(), "{trace:?}");
+    assert_eq!(trace.tracer, "CUPTI of CUDA 13.0.1");
+    assert_eq!(
+        (trace.devices[0].capability, trace.devices[0].multiprocessors),
+        (90, 132)
+    );
+    // Every measured frame has work on the GPU, and all of it lies within the frame.
+    for frame in traced
+        .frames
+        .iter()
+        .filter(|frame| !frame.warmup && frame.outcome == Outcome::Completed)
+    {
+        let work: Vec<&Activity> = traced
+            .of(frame)
+            .into_iter()
+            .filter(|activity| activity.work.on_device().is_some())
+            .collect();
+        assert!(!work.is_empty(), "{frame:?}");
+        for activity in work {
+            assert!(
+                frame.started <= activity.from && activity.to <= frame.finished,
+                "{frame:?} {activity:?}"
+            );
+        }
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(["report", record, "--kernels"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in [
+        "NVIDIA H100 80GB HBM3",
+        "TIME PER KERNEL  camera",
+        "jetlag_load_dram",
+        "host to device",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
