@@ -99,8 +99,8 @@ impl Gathered {
                     correlation: copy.correlation,
                     graph: copy.graph,
                     direction: direction(copy.kind),
-                    source: memory(u32::from(copy.source.0)),
-                    destination: memory(u32::from(copy.destination.0)),
+                    source: memory(copy.source.0),
+                    destination: memory(copy.destination.0),
                     bytes: copy.bytes,
                 };
                 self.push((copy.start, copy.end), None, work, copy.graph_node);
@@ -111,8 +111,8 @@ impl Gathered {
                     correlation: copy.correlation,
                     graph: copy.graph,
                     direction: Direction::Peer,
-                    source: memory(u32::from(copy.source.0)),
-                    destination: memory(u32::from(copy.destination.0)),
+                    source: memory(copy.source.0),
+                    destination: memory(copy.destination.0),
                     bytes: copy.bytes,
                 };
                 self.push((copy.start, copy.end), None, work, copy.graph_node);
@@ -122,7 +122,7 @@ impl Gathered {
                     on: on(fill.device, fill.context, fill.stream),
                     correlation: fill.correlation,
                     graph: fill.graph,
-                    memory: memory(u32::from(fill.memory.0)),
+                    memory: memory(fill.memory.0),
                     bytes: fill.bytes,
                 };
                 self.push((fill.start, fill.end), None, work, fill.graph_node);

@@ -101,12 +101,11 @@ pub(super) enum After<'a> {
     Nothing(PhaseTracer),
 }
 
-/// Runs these phases; what was recorded is in the file when it returns. Where the tenants are `processes`, none is made ready
+/// Runs these phases, and what comes after them; what was recorded is in the file when it returns. Where the tenants are `processes`, none is made ready
 /// here.
 pub(super) fn run(
     scenario: &Scenario,
-    phases: &[RunPhase],
-    after: After<'_>,
+    (phases, after): (&[RunPhase], After<'_>),
     ready: tenants::All,
     mut processes: Option<Processes>,
     writer: RunWriter,

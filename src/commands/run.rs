@@ -89,11 +89,13 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ClockKind::Virtual => simulated(&scenario, &ready.tenants, writer, &stop),
         ClockKind::Real => live::run(
             &measured,
-            &phases(&measured),
-            match scenario.trace {
-                Some(_) => live::After::Trace(&scenario),
-                None => live::After::Nothing(PhaseTracer::default()),
-            },
+            (
+                &phases(&measured),
+                match scenario.trace {
+                    Some(_) => live::After::Trace(&scenario),
+                    None => live::After::Nothing(PhaseTracer::default()),
+                },
+            ),
             ready,
             processes,
             writer,

@@ -46,8 +46,7 @@ pub(super) fn run(args: &TracedPhasesArgs) -> anyhow::Result<Outcome> {
     traced.retain(|phase| phase.traced);
     live::run(
         &scenario,
-        &traced,
-        live::After::Nothing(tracer),
+        (&traced, live::After::Nothing(tracer)),
         ready,
         processes,
         writer,
