@@ -4,7 +4,10 @@
 //! submission, which never comes if the stages do not overlap.
 
 mod failures;
+mod losses;
 mod nodes;
 mod order;
+mod recorder;
 mod releases;
 mod trial;
+mod watching;

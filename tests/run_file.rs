@@ -10,6 +10,7 @@ use crate::common::run_bytes;
 
 mod attacks;
 mod compression;
+mod edges;
 pub(crate) mod made;
 
 use std::collections::BTreeMap;

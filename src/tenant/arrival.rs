@@ -173,6 +173,20 @@ mod tests {
     }
 
     #[test]
+    fn jitter_is_any_of_the_numbers_within_its_bound() {
+        let arrival = Arrival::Periodic {
+            hz: 1e6,
+            phase: Nanos::ZERO,
+            jitter: Nanos(3),
+        };
+        let at = all(arrival, 9, 1_000_000, &[]);
+        // The first is not before the epoch.
+        let moved = at.iter().enumerate().skip(1).map(|(i, t)| t - i as i64 * 1_000);
+        let moved: std::collections::BTreeSet<i64> = moved.collect();
+        assert!(moved.into_iter().eq(-3..=3));
+    }
+
+    #[test]
     fn poisson_arrivals_have_the_rate_and_the_spread_of_an_exponential() {
         let at = all(Arrival::Poisson { hz: 1000.0 }, 3, 20_000_000_000, &[]);
         assert!((at.len() as f64 - 20_000.0).abs() < 600.0, "{}", at.len());

@@ -73,3 +73,63 @@ pub(crate) fn note(notes: &Sender<Event>, at: Stamp, tenant: &str, problem: &str
         message,
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// What is told of so many failures in a row, and whether there was a point in going on after the last.
+    fn told_of(number: u32) -> (Vec<String>, bool) {
+        let (notes, events) = channel();
+        let mut failures = Failures::new();
+        for _ in 0..number {
+            failures.one(&notes, Stamp(7), "camera", &"no luck");
+        }
+        let hopeless = failures.hopeless();
+        failures.close(&notes, Stamp(8), "camera");
+        drop(notes);
+        let message = |event| match event {
+            Event::Log(log) => log.message,
+            other => panic!("{other:?}"),
+        };
+        (events.iter().map(message).collect(), hopeless)
+    }
+
+    #[test]
+    fn three_failures_are_told_one_by_one_and_of_more_their_number() {
+        let one = "tenant camera: no luck";
+        assert_eq!(told_of(0).0, [""; 0]);
+        assert_eq!(told_of(3).0, [one; 3]);
+        assert_eq!(
+            told_of(5).0,
+            [one, one, one, "tenant camera: 2 more frames failed"]
+        );
+    }
+
+    #[test]
+    fn ten_failures_in_a_row_are_too_many() {
+        assert!(!told_of(GIVE_UP_AFTER - 1).1);
+        let (told, hopeless) = told_of(GIVE_UP_AFTER);
+        assert!(hopeless);
+        assert_eq!(
+            told[3..],
+            [
+                "tenant camera: too many failures in a row; the tenant stops",
+                "tenant camera: 7 more frames failed"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_frame_that_comes_through_between_failures_is_hope() {
+        let (notes, _events) = channel();
+        let mut failures = Failures::new();
+        for _ in 0..GIVE_UP_AFTER {
+            failures.one(&notes, Stamp(7), "camera", &"no luck");
+            failures.none();
+        }
+        assert!(!failures.hopeless());
+    }
+}

@@ -72,3 +72,54 @@ impl Mishap {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_mishap_says_whose_it_is_what_happened_and_what_to_do() {
+        let cases = [
+            (
+                Mishap::NotStarted {
+                    problem: "no memory".to_owned(),
+                },
+                NOT_STARTED,
+                "camera could not be started, so the other tenants ran without it: no memory.",
+                "less memory",
+            ),
+            (
+                Mishap::LostDetections { lists: 12 },
+                "lost-detections",
+                "camera: the detections of 12 frames were not recorded",
+                "record_detections: false",
+            ),
+            (
+                Mishap::ProcessDied {
+                    how: "signal: 9 (SIGKILL)".to_owned(),
+                },
+                "process-died",
+                "camera: its process ended in the middle of the run (signal: 9 (SIGKILL)).",
+                "dmesg",
+            ),
+            (
+                Mishap::DeviceHangs {
+                    frame: 7,
+                    limit: Nanos::from_secs(10),
+                },
+                "device-hangs",
+                "camera: the device had not finished frame 7 after 10",
+                "`watchdog`",
+            ),
+        ];
+        for (mishap, code, message, advice) in cases {
+            let finding = mishap.of("camera");
+            assert_eq!(
+                (finding.code.as_str(), finding.tenant.as_deref()),
+                (code, Some("camera"))
+            );
+            assert!(finding.message.starts_with(message), "{}", finding.message);
+            assert!(finding.advice.contains(advice), "{}", finding.advice);
+        }
+    }
+}

@@ -99,4 +99,12 @@ mod tests {
             (vec![0, 1, 2], vec![3, 4])
         );
     }
+
+    #[test]
+    fn a_line_has_its_memory_from_the_start() {
+        let line = WaitingLine::new(Overload::Queue { capacity: 3 }).line;
+        assert!((3..100).contains(&line.capacity()), "{}", line.capacity());
+        let endless = WaitingLine::new(Overload::Queue { capacity: usize::MAX }).line;
+        assert!(endless.capacity() < 1 << 20, "{}", endless.capacity());
+    }
 }

@@ -157,3 +157,77 @@ impl ReleaseLine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Phase;
+    use crate::scenario::{Arrival, Sharing};
+
+    /// Releases at 0, 10, 20, … ns, the measured window from 20 to 100.
+    fn every_ten() -> ReleaseLine {
+        let arrival = Arrival::Periodic {
+            hz: 1e8,
+            phase: Nanos::ZERO,
+            jitter: Nanos::ZERO,
+        };
+        let plan = PhasePlan {
+            phase: Phase::Together,
+            sharing: Sharing::Streams,
+            epoch: Stamp(0),
+            measured_from: Stamp(20),
+            end: Stamp(100),
+        };
+        let limits = Limits {
+            tenant: 3,
+            overload: Overload::Queue { capacity: 100 },
+            deadline: None,
+            frames: None,
+            length: None,
+        };
+        ReleaseLine::new(limits, plan, Releases::new(arrival, 1, plan.epoch, plan.end, &[]))
+    }
+
+    /// The frames that wait, each with when it was due and how late its tenant woke for it.
+    fn waiting(line: &mut ReleaseLine) -> Vec<(i64, i64)> {
+        let releases = std::iter::from_fn(|| line.take());
+        releases
+            .map(|release| (release.due.0, release.lateness.0))
+            .collect()
+    }
+
+    #[test]
+    fn a_tenant_is_late_for_the_frame_that_it_slept_for_and_for_no_other() {
+        let mut line = every_ten();
+        line.join_due(Stamp(12), Some(Stamp(10)), |_| panic!("none is given up"));
+        assert_eq!(waiting(&mut line), [(0, 0), (10, 2)]);
+        line.join_due(Stamp(35), Some(Stamp(20)), |_| panic!("none is given up"));
+        assert_eq!(waiting(&mut line), [(20, 15), (30, 0)]);
+        line.join_due(Stamp(44), None, |_| panic!("none is given up"));
+        assert_eq!(waiting(&mut line), [(40, 0)], "it was busy");
+    }
+
+    #[test]
+    fn a_frame_is_due_from_its_release_on() {
+        let mut line = every_ten();
+        line.join_due(Stamp(0), None, |_| panic!("none is given up"));
+        assert!(line.is_due_by(Stamp(0)), "it waits");
+        assert_eq!(waiting(&mut line), [(0, 0)]);
+        assert!(!line.is_due_by(Stamp(9)));
+        assert!(line.is_due_by(Stamp(10)));
+    }
+
+    #[test]
+    fn the_warm_up_ends_where_the_measured_window_begins() {
+        let line = every_ten();
+        let is_warmup = |due| {
+            let release = Release {
+                sequence: 0,
+                due: Stamp(due),
+                lateness: Nanos::ZERO,
+            };
+            line.record_of(release, Stamp(50)).warmup
+        };
+        assert_eq!([19, 20, 21].map(is_warmup), [true, false, false]);
+    }
+}

@@ -106,6 +106,7 @@ mod tests {
         let result = watched.result.begin(Stamp(5_000_000), &frame(1));
         let submission = watched.submission.begin(Stamp(0), &frame(2));
         assert_eq!((overdue(soon), overdue(late)), (None, Some(2)));
+        assert_eq!(overdue(Stamp(10_000_000)), None, "not longer than the limit");
         drop(submission);
         assert_eq!(overdue(late), None);
         assert_eq!(overdue(Stamp(16_000_000)), Some(1));

@@ -155,6 +155,21 @@ fn a_panic_in_any_stage_ends_the_tenant_and_not_the_program() {
 }
 
 #[test]
+fn a_panic_while_all_frames_are_with_another_thread_ends_the_tenant_too() {
+    // By then the thread that makes frames waits for a slot.
+    let panics: Deed = |journal, frame| {
+        if frame == 3 && journal.await_line("submit 4") {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            panic!("as a library's code might");
+        }
+        Ok(())
+    };
+    let (end, _, events) = Trial::new(2, 1_000, panics).run();
+    assert_eq!(end.reason, EndReason::Failed);
+    assert!(format!("{events:?}").contains("panicked"));
+}
+
+#[test]
 fn a_tenant_without_slots_has_failed() {
     let (end, records, _) = Trial::new(0, 5, |_, _| Ok(())).run();
     assert_eq!((end.reason, records.len()), (EndReason::Failed, 0));

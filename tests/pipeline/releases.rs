@@ -167,6 +167,10 @@ fn a_long_wait_is_slept_in_stretches_between_which_the_stop_flag_is_seen() {
                 .iter()
                 .all(|r| r.outcome == Outcome::Completed && r.lateness == Nanos::ZERO)
         );
+        assert!(
+            records.iter().all(|r| r.started == r.released),
+            "no stretch is longer than the wait"
+        );
         let lengths = sleeps.lengths.lock().unwrap();
         assert!(
             lengths.iter().all(|length| *length <= Nanos::from_millis(100)),

@@ -477,4 +477,19 @@ mod tests {
         assert_eq!(read_up_to(&mut Interrupted(0), &mut buffer).unwrap(), 3);
         assert_eq!(buffer, [2, 4, 6, 0, 0]);
     }
+
+    /// Cannot be read.
+    struct Refused;
+
+    impl Read for Refused {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(ErrorKind::PermissionDenied.into())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_no_end() {
+        let error = read_up_to(&mut Refused, &mut [0; 5]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    }
 }

@@ -37,3 +37,41 @@ pub fn set_up_thread(cpus: &[usize]) -> Result<(), ThreadError> {
     }
     slack.map_err(ThreadError::Timers)
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::thread::{CpuSet, sched_getaffinity};
+
+    use super::*;
+
+    /// On a thread of its own, since a test's thread is used again.
+    fn on_a_thread(work: impl FnOnce() + Send + 'static) {
+        std::thread::spawn(work).join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_runs_on_the_processors_that_it_is_given_and_has_precise_timers() {
+        on_a_thread(|| {
+            let before = sched_getaffinity(None).unwrap();
+            assert_eq!(set_up_thread(&[]), Ok(()));
+            assert_eq!(sched_getaffinity(None).unwrap(), before, "any");
+            assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1);
+            let one = (0..CpuSet::MAX_CPU).find(|&cpu| before.is_set(cpu)).unwrap();
+            assert_eq!(set_up_thread(&[one]), Ok(()));
+            let after = sched_getaffinity(None).unwrap();
+            assert!(after.is_set(one) && after.count() == 1);
+        });
+    }
+
+    #[test]
+    fn processors_that_are_not_there_are_named() {
+        on_a_thread(|| {
+            let refused = set_up_thread(&[CpuSet::MAX_CPU - 1]).unwrap_err();
+            assert!(
+                refused.to_string().contains("cannot run on cpus [1023]"),
+                "{refused}"
+            );
+            assert_eq!(rustix::thread::current_timer_slack().unwrap(), 1, "all the same");
+        });
+    }
+}
