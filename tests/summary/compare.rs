@@ -401,6 +401,58 @@ fn misses_are_compared_without_a_deadline_only_where_frames_were_dropped() {
 }
 
 #[test]
+fn misses_of_different_deadlines_are_not_compared() {
+    let reason = |a_ms: i64, b_ms: i64| {
+        let side = |ms: i64, seed: u64| {
+            let mut manifest = manifest();
+            manifest.plan().tenants[0].deadline = Some(Nanos::from_millis(ms));
+            Side {
+                name: "x".to_owned(),
+                files: Vec::new(),
+                runs: vec![simulated(&manifest, Nanos::from_millis(9), SIGMA, seed)],
+            }
+        };
+        let comparison = compare(&[side(a_ms, 1), side(b_ms, 2)], &[]).expect("comparable");
+        let figures = &first(&comparison).tenants[0].figures;
+        let misses = figures.iter().find(|figure| figure.figure == "miss_rate");
+        misses.unwrap().reason.clone()
+    };
+    assert_eq!(reason(9, 10).as_deref(), Some("the deadlines are different"));
+    assert_eq!(reason(9, 9), None);
+}
+
+#[test]
+fn of_one_simulated_run_a_side_with_the_same_seed_it_is_said_that_latencies_are_the_same() {
+    let side = |clock: ClockKind, seed: u64, count: u64| {
+        let mut manifest = manifest();
+        manifest.plan().clock = clock;
+        manifest.plan().seed = seed;
+        Side {
+            name: "x".to_owned(),
+            files: Vec::new(),
+            runs: (0..count)
+                .map(|round| simulated(&manifest, Nanos::from_millis(9), SIGMA, seed + round))
+                .collect(),
+        }
+    };
+    use ClockKind::{Real, Virtual};
+    for (clock, seeds, counts, said) in [
+        (Virtual, (1, 1), (1, 1), true),
+        (Virtual, (1, 2), (1, 1), false),
+        (Virtual, (1, 1), (2, 1), false),
+        (Virtual, (1, 1), (1, 2), false),
+        (Virtual, (1, 1), (2, 2), false),
+        (Real, (1, 1), (1, 1), false),
+    ] {
+        let sides = [side(clock, seeds.0, counts.0), side(clock, seeds.1, counts.1)];
+        let comparison = compare(&sides, &[]).expect("comparable");
+        let notes = &first(&comparison).notes;
+        let found = notes.iter().any(|note| note.contains("with the same seed"));
+        assert_eq!(found, said, "{clock:?}, {seeds:?}, {counts:?}: {notes:?}");
+    }
+}
+
+#[test]
 fn of_one_real_run_a_side_it_is_said_that_runs_may_differ_and_of_more_it_is_not() {
     let side = |count: u64| {
         let mut manifest = manifest();

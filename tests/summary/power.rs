@@ -391,6 +391,56 @@ fn a_cards_energy_goes_to_the_tenants_that_used_it() {
 }
 
 #[test]
+fn what_two_tenants_are_charged_with_adds_up_to_the_whole_with_its_interval() {
+    let gpu = || ("tensorrt", Some(Device::Gpu(0)));
+    let card = || line("nvml", "gpu0_power_instant", RailRole::Total, module);
+    let processor = || line("rapl", "package-0", RailRole::Total, |_| Some(5_000.0));
+    for (lidar, lines, by) in [
+        (gpu(), vec![card()], "share of compute time"),
+        (
+            ("cpu", Some(Device::Host)),
+            vec![card(), processor()],
+            "share of time on the processors",
+        ),
+        (
+            gpu(),
+            vec![card(), processor()],
+            "share of compute time on the GPUs, of time on the processors",
+        ),
+    ] {
+        let summary = on_devices(gpu(), lidar, &lines);
+        let energy = summary.energy.as_ref().unwrap();
+        assert_eq!(energy.attribution, Some(by));
+        let of_all = |of: &dyn Fn(&jetlag::analysis::summary::Energy) -> f64| -> f64 {
+            let tenants = summary.tenants.iter();
+            let charged = tenants.map(|tenant| {
+                let energy = tenant.energy_mj_per_frame.unwrap();
+                of(&energy) * tenant.frames.completed as f64
+            });
+            charged.sum()
+        };
+        let close = |found: f64, known: f64| assert!((found - known).abs() < 1.0, "{found}, {known}, {by}");
+        close(of_all(&|energy| energy.total), energy.total_mj);
+        close(
+            of_all(&|energy| energy.above_idle.unwrap()),
+            energy.above_idle_mj.unwrap(),
+        );
+        for end in [0, 1] {
+            close(
+                of_all(&|energy| energy.ci95.unwrap()[end]),
+                energy.ci95_mj.unwrap()[end],
+            );
+        }
+        // By energy, and not by line: the card takes twice as much as the processor.
+        for tenant in &summary.tenants {
+            let charged = tenant.energy_mj_per_frame.unwrap();
+            let per_run = charged.total * tenant.frames.completed as f64;
+            close(charged.share * energy.total_mj, per_run);
+        }
+    }
+}
+
+#[test]
 fn clocks_count_where_a_tenant_executed() {
     let clock = |source: &str, name: &str| {
         let mut clock = line(source, name, RailRole::None, |t| {

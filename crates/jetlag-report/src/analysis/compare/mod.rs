@@ -498,15 +498,20 @@ mod tests {
 
     #[test]
     fn a_figure_is_higher_or_lower_where_its_interval_leaves_nothing_out() {
-        let verdict = |low: f64, high: f64| {
+        let figure = |low: f64, high: f64| {
             let effect = Effect {
                 baseline: 2.0,
                 candidate: 3.0,
                 change: 0.5,
                 interval: [low, high],
             };
-            known("response.p50", "ms", 10.0, effect).verdict
+            known("response.p50", "ms", 10.0, effect)
         };
+        let same = figure(-0.1, 0.2);
+        assert_eq!((same.baseline, same.candidate), (Some(20.0), Some(30.0)));
+        assert_eq!((same.change, same.within), (Some(0.5), Some(0.2)));
+        assert_eq!(figure(0.01, 0.1).within, None, "it is not the same");
+        let verdict = |low: f64, high: f64| figure(low, high).verdict;
         assert_eq!(verdict(0.01, 0.1), Verdict::Higher);
         assert_eq!(verdict(-0.1, -0.01), Verdict::Lower);
         for (low, high) in [(-0.1, 0.1), (0.0, 0.1), (-0.1, 0.0), (0.0, 0.0)] {

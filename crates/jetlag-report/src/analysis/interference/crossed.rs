@@ -98,10 +98,10 @@ fn told(names: &[&str], designs: &[Design<'_>]) -> Vec<Contrast> {
         .iter()
         .map(|design| measured(design.cells, 0.95))
         .collect();
-    let effects = EFFECTS * of_each.iter().map(Vec::len).sum::<usize>();
+    let strict = strict_confidence(of_each.iter().map(Vec::len).sum());
     let mut contrasts = Vec::new();
     for (design, all) in designs.iter().zip(of_each) {
-        let strict = measured(design.cells, 1.0 - 0.05 / effects.max(1) as f64);
+        let strict = measured(design.cells, strict);
         let named = |tenants: [u16; 2]| tenants.map(|tenant| names[usize::from(tenant)].to_owned());
         for (measure, base, effects) in all {
             let strict = strict
@@ -130,6 +130,11 @@ fn told(names: &[&str], designs: &[Design<'_>]) -> Vec<Contrast> {
         }
     }
     contrasts
+}
+
+/// The confidence at which an effect is found: all effects of so many contrasts share one probability of error.
+fn strict_confidence(contrasts: usize) -> f64 {
+    1.0 - 0.05 / (EFFECTS * contrasts).max(1) as f64
 }
 
 /// The phase in which just these two ran, at their own rates.
@@ -337,6 +342,17 @@ mod tests {
         let side = (4.0f64 + 4.0 + 1.0 + 1.0).sqrt();
         assert_eq!(interaction, [4.0 - side, 4.0, 4.0 + side]);
         assert_eq!(own, [5.0 - side / 2.0, 5.0, 5.0 + side / 2.0]);
+    }
+
+    #[test]
+    fn the_effects_of_all_contrasts_share_one_in_twenty() {
+        for (contrasts, effects) in [(1, 3.0), (2, 6.0), (6, 18.0)] {
+            assert!(
+                (1.0 - strict_confidence(contrasts) - 0.05 / effects).abs() < 1e-12,
+                "{contrasts}"
+            );
+        }
+        assert_eq!(strict_confidence(0), 0.95);
     }
 
     #[test]
