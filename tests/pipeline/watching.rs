@@ -9,17 +9,20 @@ use jetlag::units::{Nanos, Stamp};
 
 use super::trial::{Deed, Trial};
 
-/// Notes the frame that a watchdog would see during each submission and each wait.
+/// During what, and which frame a watchdog would see then.
+type Line = (&'static str, Option<u64>);
+
+/// Notes what a watchdog would see during each submission and each wait.
 struct Seen {
     watched: Arc<Watched>,
-    seen: Arc<Mutex<Vec<(&'static str, Option<u64>)>>>,
+    seen: Arc<Mutex<Vec<Line>>>,
     tensors: TensorSet,
 }
 
 impl Seen {
     fn note(&self, during: &'static str) {
         let overdue = self.watched.overdue(Stamp(i64::MAX), Nanos::ZERO);
-        let line = (during, overdue.map(|frame| frame.sequence));
+        let line: Line = (during, overdue.map(|frame| frame.sequence));
         self.seen.lock().unwrap().push(line);
     }
 }
