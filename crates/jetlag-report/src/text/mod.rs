@@ -378,6 +378,9 @@ fn footer(summary: &Summary, style: &Style) -> String {
     if let Some(file) = &summary.run.file {
         let label = |label: &str| Ink::Dim.paint(&format!("  {label:<8}  "), style);
         text.push_str(&format!("{}{file}\n", label("record")));
+        if summary.kernels.is_some() {
+            text.push_str(&format!("{}jetlag report --kernels {file}\n", label("kernels")));
+        }
         text.push_str(&format!("{}jetlag report --format json {file}\n", label("next")));
     }
     text
