@@ -23,6 +23,7 @@ mod code;
 pub mod compare;
 mod conditions;
 mod counter;
+pub mod critical;
 pub mod cvcuda;
 mod dependence;
 pub mod duty;

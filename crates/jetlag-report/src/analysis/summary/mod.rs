@@ -4,6 +4,7 @@
 //! measured, not requested, or not supported by the sample; it is `null` in JSON and `–` on screen. Nothing is
 //! computed here.
 
+pub mod critical;
 pub mod duty;
 pub mod interference;
 mod phases;
