@@ -70,6 +70,7 @@ mod uncertainty;
 mod waiting;
 mod watch;
 pub mod waterfall;
+pub mod what_if;
 
 pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
 pub use quantile::Quantile;

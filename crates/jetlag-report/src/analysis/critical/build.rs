@@ -32,7 +32,7 @@ pub(in crate::analysis) fn build(
         .clamp(0, 1_000_000);
     let mut builder = Builder::default();
     let mut calls = Calls::default();
-    let mut chains: Vec<Option<Chain>> = Vec::new();
+    let mut chains: Vec<Chain> = Vec::with_capacity(frames.len());
     let mut processes: Vec<(Process, Vec<Before>)> = phase
         .processes
         .values()
@@ -66,7 +66,7 @@ pub(in crate::analysis) fn build(
             }
             None => chain(&mut builder, place, frame, &mut [], &[], |_| None),
         };
-        chains.push(Some(made));
+        chains.push(made);
     }
     for (process, before) in &mut processes {
         devices(&mut builder, process, before, &chains);
@@ -87,7 +87,7 @@ pub(super) fn ran(frame: &FrameRecord) -> bool {
 }
 
 /// Work on the device, and what it waited for.
-fn devices(builder: &mut Builder, process: &mut Process, before: &[Before], chains: &[Option<Chain>]) {
+fn devices(builder: &mut Builder, process: &mut Process, before: &[Before], chains: &[Chain]) {
     for work in &mut process.works {
         work.node = builder.node(Node {
             from: work.from,
@@ -114,7 +114,7 @@ fn devices(builder: &mut Builder, process: &mut Process, before: &[Before], chai
         match (call, chains.get(work.frame as usize)) {
             (Some(call), _) => builder.edge(work.node, call.enter, Via::Launch),
             // The host's latest before it.
-            (None, Some(Some(chain))) => {
+            (None, Some(chain)) => {
                 let began = |node: &u32| builder.nodes[*node as usize].from < work.from;
                 let count = chain.nodes.partition_point(began);
                 let host = count.checked_sub(1).map_or(chain.start, |at| chain.nodes[at]);
@@ -130,10 +130,10 @@ fn devices(builder: &mut Builder, process: &mut Process, before: &[Before], chai
 }
 
 /// Where no call of a frame is known to have waited, what comes after the device waited for the last of the frame's work.
-fn ends_without_wait(builder: &mut Builder, chains: &[Option<Chain>], residual: i64) {
+fn ends_without_wait(builder: &mut Builder, chains: &[Chain], residual: i64) {
     let mut last: Vec<u32> = vec![NONE; chains.len()];
     for (node, at) in builder.nodes.iter().zip(0u32..) {
-        let Some(Some(chain)) = chains.get(node.frame as usize) else {
+        let Some(chain) = chains.get(node.frame as usize) else {
             continue;
         };
         if !node.what.is_device() || !chain.waits.is_empty() {
@@ -149,18 +149,13 @@ fn ends_without_wait(builder: &mut Builder, chains: &[Option<Chain>], residual: 
             *known = at;
         }
     }
-    for (chain, work) in chains.iter().flatten().zip(last) {
+    for (chain, work) in chains.iter().zip(last) {
         builder.edge(chain.after, work, Via::Awaits);
     }
 }
 
 /// What a frame waits for that came before it: its slot, and the threads that it passes.
-fn between_frames(
-    builder: &mut Builder,
-    frames: &[FrameRecord],
-    chains: &[Option<Chain>],
-    members: &[Member],
-) {
+fn between_frames(builder: &mut Builder, frames: &[FrameRecord], chains: &[Chain], members: &[Member]) {
     let mut of_tenant: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
     for (frame, at) in frames.iter().zip(0..) {
         of_tenant.entry(frame.tenant).or_default().push(at);
@@ -170,8 +165,8 @@ fn between_frames(
             .get(usize::from(tenant))
             .map_or(1, |member| member.depth.max(1));
         for (nth, &at) in own.iter().enumerate() {
-            let Some(chain) = &chains[at] else { continue };
-            let earlier = |back: usize| nth.checked_sub(back).and_then(|nth| chains[own[nth]].as_ref());
+            let chain = &chains[at];
+            let earlier = |back: usize| nth.checked_sub(back).map(|nth| &chains[own[nth]]);
             if let Some(before) = earlier(depth) {
                 builder.edge(chain.start, before.end, Via::Slot);
             }

@@ -105,30 +105,33 @@ impl Busy {
     /// Who had it in this stretch, and for how long. The times together are not longer than the stretch.
     pub(super) fn within(&self, resource: Resource, from: i64, to: i64) -> impl Iterator<Item = (u16, i64)> {
         let mut left = (to - from).max(0);
-        self.lines
-            .iter()
-            .filter(move |(_, of, _)| *of == resource)
-            .filter_map(move |(tenant, _, line)| {
-                if to <= from {
-                    return None;
-                }
-                let took = (line.until(to) - line.until(from)).clamp(0, left);
-                left -= took;
-                (took > 0).then_some((*tenant, took))
-            })
+        self.each(resource, (from, to)).map_while(move |(tenant, took)| {
+            let took = took.min(left);
+            left -= took;
+            (took > 0).then_some((tenant, took))
+        })
     }
 
-    /// How long tenants for which `who` holds had it in this stretch.
+    /// How long tenants for which `who` holds had it in this stretch; what two had at once counts for both.
     pub(in crate::analysis) fn of_whom(
         &self,
         resource: Resource,
         (from, to): (i64, i64),
         who: impl Fn(u16) -> bool,
     ) -> i64 {
-        self.within(resource, from, to)
+        self.each(resource, (from, to))
             .filter(|(tenant, _)| who(*tenant))
             .map(|(_, took)| took)
             .sum()
+    }
+
+    /// Each tenant that had it in this stretch, and for how long.
+    fn each(&self, resource: Resource, (from, to): (i64, i64)) -> impl Iterator<Item = (u16, i64)> {
+        self.lines
+            .iter()
+            .filter(move |(_, of, _)| *of == resource && from < to)
+            .map(move |(tenant, _, line)| (*tenant, line.until(to) - line.until(from)))
+            .filter(|(_, took)| *took > 0)
     }
 }
 
@@ -152,5 +155,27 @@ mod tests {
         assert_eq!(within(26, 29), 0);
         assert_eq!(within(50, 60), 0);
         assert_eq!(Line::default().until(5), 0);
+    }
+
+    #[test]
+    fn what_two_tenants_have_at_once_counts_for_each_and_once_in_the_stretch() {
+        let node = |tenant, from, to| Node {
+            from,
+            to,
+            what: What::Fill,
+            tenant,
+            frame: 0,
+            layer: 0,
+            bytes: 0,
+            thread: 0,
+        };
+        let busy = Busy::of(&[node(0, 0, 100), node(1, 50, 80), node(2, 200, 300)]);
+        let whose = |tenant| busy.of_whom(Resource::Compute, (0, 100), |of| of == tenant);
+        assert_eq!([0, 1, 2].map(whose), [100, 30, 0]);
+        let within: Vec<(u16, i64)> = busy.within(Resource::Compute, 60, 250).collect();
+        assert_eq!(within, [(0, 40), (1, 20), (2, 50)]);
+        let within: Vec<(u16, i64)> = busy.within(Resource::Compute, 50, 100).collect();
+        assert_eq!(within, [(0, 50)], "no more than there is");
+        assert_eq!(busy.within(Resource::Upload, 0, 300).count(), 0);
     }
 }

@@ -124,7 +124,7 @@ pub(super) fn gather(
         calls,
         ..Process::default()
     };
-    let call_of = |correlation: u32| of.get(&correlation).copied().unwrap_or(NONE);
+    let call_of = |correlation: u32| of.call(correlation);
     let asked = |process: &Process, call: u32, otherwise: i64| {
         process
             .calls
@@ -237,7 +237,7 @@ fn outermost(
     activities: &[Activity],
     names: &BTreeMap<u32, Definition>,
     place: &impl Fn(Owner) -> (u16, u32),
-) -> (Vec<Call>, HashMap<u32, u32>) {
+) -> (Vec<Call>, Correlations) {
     let classes: HashMap<u32, CallClass> = names
         .iter()
         .map(|(number, definition)| (*number, CallClass::of(&definition.text)))
@@ -259,7 +259,7 @@ fn outermost(
         .collect();
     all.sort_by_key(|(thread, from, to, _, _)| (*thread, *from, std::cmp::Reverse(*to)));
     let mut calls: Vec<Call> = Vec::with_capacity(all.len());
-    let mut of = HashMap::with_capacity(all.len());
+    let mut of: Vec<(u32, u32)> = Vec::with_capacity(all.len());
     for (thread, from, to, correlation, activity) in all {
         let (tenant, frame) = place(activity.owner);
         let class = activity
@@ -278,7 +278,7 @@ fn outermost(
                 }
                 last.to = last.to.max(to);
                 let at = (calls.len() - 1) as u32;
-                of.entry(correlation).or_insert(at);
+                of.push((correlation, at));
                 continue;
             }
         }
@@ -287,7 +287,7 @@ fn outermost(
             .last()
             .filter(|last| last.thread == thread)
             .map_or(from, |last| from.max(last.to));
-        of.insert(correlation, calls.len() as u32);
+        of.push((correlation, calls.len() as u32));
         calls.push(Call {
             from,
             to: to.max(from),
@@ -302,5 +302,25 @@ fn outermost(
             enter: NONE,
         });
     }
-    (calls, of)
+    (calls, Correlations::new(of))
+}
+
+/// Which call has a correlation number.
+#[derive(Debug, Default)]
+struct Correlations(Vec<(u32, u32)>);
+
+impl Correlations {
+    fn new(mut pairs: Vec<(u32, u32)>) -> Correlations {
+        pairs.sort_unstable();
+        Correlations(pairs)
+    }
+
+    /// The call's position; [`NONE`] if no call has the number.
+    fn call(&self, correlation: u32) -> u32 {
+        let at = self.0.partition_point(|(known, _)| *known < correlation);
+        match self.0.get(at) {
+            Some(&(known, call)) if known == correlation => call,
+            _ => NONE,
+        }
+    }
 }

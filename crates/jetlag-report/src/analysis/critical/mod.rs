@@ -18,23 +18,28 @@ mod host;
 mod order;
 mod path;
 #[cfg(test)]
+pub(super) mod recorded;
+#[cfg(test)]
 pub(super) mod tests;
 
 use std::collections::BTreeMap;
 
+use super::plan;
 use super::stats::{ns_to_ms, six_decimals};
 use super::summary::critical::{CriticalPath, Part, PathRow, TenantPath};
 use super::traced::TracedPhase;
 use crate::record::activity::Direction;
-use crate::record::{Definition, Outcome};
-use crate::scenario::{Arrival, Scenario};
+use crate::record::{Definition, Manifest, Outcome};
+use crate::scenario::{Arrival, Tenant};
 use graph::NONE;
 use path::{Gap, held_up};
 
-use build::build;
+pub(super) use build::build;
+pub(super) use busy::{Resource, is_other};
 use calls::Calls;
-use graph::{Graph, What};
-use path::{Account, path};
+pub(super) use graph::{Graph, NO_TENANT, NONE as NO_FRAME, Node, Via, What};
+use path::Account;
+pub(super) use path::{last_to_let, path};
 
 /// What the analysis needs to know of a tenant of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +53,14 @@ pub struct Member {
 }
 
 impl Member {
-    /// The tenants of a scenario, in its order.
-    pub fn all(scenario: &Scenario) -> Vec<Member> {
-        let member = |tenant: &crate::scenario::Tenant| Member {
-            name: tenant.name.clone(),
+    /// The tenants of a run, in its order.
+    pub fn of_run(manifest: &Manifest) -> Vec<Member> {
+        let member = |tenant: Tenant| Member {
             depth: tenant.depth.max(1),
             closed: matches!(tenant.arrival, Arrival::Closed),
+            name: tenant.name,
         };
-        scenario.tenants.iter().map(member).collect()
+        plan::of(manifest).tenants.into_iter().map(member).collect()
     }
 }
 
@@ -245,10 +250,10 @@ fn words(account: Account, names: &BTreeMap<u32, Definition>, members: &[Member]
         Account::Host(gap) => (
             "host",
             own(match gap {
-                Gap::BeforeCalls => "host, before the first call",
-                Gap::BetweenCalls => "host, between calls",
-                Gap::AfterCalls => "host, after the device",
-                Gap::Submitting => "host, submitting (calls not traced)",
+                Gap::BeforeCalls => "before the first call",
+                Gap::BetweenCalls => "between calls",
+                Gap::AfterCalls => "after the device",
+                Gap::Submitting => "submitting",
             }),
         ),
         Account::Kernel(name) => ("kernel", text(names, name)),
@@ -260,8 +265,8 @@ fn words(account: Account, names: &BTreeMap<u32, Definition>, members: &[Member]
         Account::Busy(tenant) => (
             "busy",
             match members.get(usize::from(tenant)) {
-                Some(member) => format!("device busy: {}", member.name),
-                None => own("device busy: nobody's work"),
+                Some(member) => member.name.clone(),
+                None => own("work of no tenant"),
             },
         ),
         Account::Unknown => ("unknown", own("not traced")),

@@ -86,14 +86,13 @@ pub(super) fn order(process: &mut Process, residual: i64) -> Vec<Before> {
         let &(of, end, at) = ends.get(count.checked_sub(1)?)?;
         (of == frame && end > from).then_some(at)
     };
-    let by_call: HashMap<u32, u32> = process
-        .works
-        .iter()
-        .zip(0..)
-        .filter(|(work, _)| work.call != NONE)
-        .map(|(work, at)| (work.call, at))
-        .collect();
-    for at in 0..process.calls.len() {
+    let mut of_call: Vec<u32> = vec![NONE; process.calls.len()];
+    for (work, at) in process.works.iter().zip(0..) {
+        if let Some(of_call) = of_call.get_mut(work.call as usize) {
+            *of_call = at;
+        }
+    }
+    for (at, &asked_for) in of_call.iter().enumerate() {
         let call = process.calls[at];
         let recorded = process.waits.get(call.wait as usize).and_then(|wait| {
             let target = match wait.how {
@@ -111,7 +110,7 @@ pub(super) fn order(process: &mut Process, residual: i64) -> Vec<Before> {
         });
         let waits = call.wait != NONE || matches!(call.class, CallClass::Synchronize | CallClass::Query);
         process.calls[at].awaited = match call.class {
-            CallClass::BlockingCopy => by_call.get(&(at as u32)).copied(),
+            CallClass::BlockingCopy => Some(asked_for).filter(|&work| work != NONE),
             _ if !waits => None,
             _ => recorded.or_else(|| last_within(call.frame, call.from, call.to)),
         };

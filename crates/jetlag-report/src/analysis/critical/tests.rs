@@ -3,213 +3,13 @@
 use proptest::prelude::*;
 
 use super::path::Segment;
+use super::recorded::{FINISHER, MAKER, Recorded, members, of, on};
 use super::*;
 use crate::analysis::summary::critical::Part;
-use crate::record::activity::{Interface, MemoryKind, OnStream, Owner, WaitKind, Work};
-use crate::record::{Activity, FrameRecord, Phase, PhaseSpec, Stage, TraceRecord};
-use crate::units::{Nanos, Stamp};
-
-/// A traced phase that is made by hand or by a simulator; names are numbered as they come.
-#[derive(Debug)]
-pub(in crate::analysis) struct Recorded {
-    pub(in crate::analysis) phase: TracedPhase,
-    pub(in crate::analysis) names: BTreeMap<u32, Definition>,
-    correlation: u32,
-}
-
-/// The thread on which tests make calls, and that on which they wait.
-pub(in crate::analysis) const MAKER: u32 = 1;
-pub(in crate::analysis) const FINISHER: u32 = 2;
+use crate::record::FrameRecord;
+use crate::record::activity::{Interface, MemoryKind, Owner, WaitKind, Work};
 
 impl Recorded {
-    pub(in crate::analysis) fn new() -> Recorded {
-        Recorded {
-            phase: TracedPhase {
-                spec: PhaseSpec {
-                    at: Stamp(0),
-                    phase: Phase::Other(1),
-                    label: "camera + lidar".to_owned(),
-                    sharing: "Streams".to_owned(),
-                    members: vec![0, 1],
-                    rate: None,
-                    traced: true,
-                },
-                traces: vec![TraceRecord {
-                    calls: true,
-                    graph_nodes: true,
-                    ..TraceRecord::default()
-                }],
-                processes: BTreeMap::new(),
-                frames: Vec::new(),
-            },
-            names: BTreeMap::new(),
-            correlation: 0,
-        }
-    }
-
-    pub(in crate::analysis) fn name(&mut self, text: &str) -> u32 {
-        let known = self.names.values().find(|name| name.text == text);
-        if let Some(known) = known {
-            return known.number;
-        }
-        let number = self.names.len() as u32;
-        self.names.insert(
-            number,
-            Definition {
-                number,
-                text: text.to_owned(),
-                launch: None,
-            },
-        );
-        number
-    }
-
-    fn push(&mut self, (from, to): (i64, i64), name: Option<&str>, owner: Owner, work: Work) {
-        let name = name.map(|name| self.name(name));
-        self.phase.processes.entry(7).or_default().push(Activity {
-            from: Stamp(from),
-            to: Stamp(to),
-            name,
-            owner,
-            work,
-        });
-    }
-
-    /// A call; answers its correlation number.
-    pub(in crate::analysis) fn call(
-        &mut self,
-        owner: Owner,
-        thread: u32,
-        name: &str,
-        span: (i64, i64),
-    ) -> u32 {
-        self.correlation += 1;
-        let correlation = self.correlation;
-        let work = Work::Call {
-            thread,
-            correlation,
-            interface: Interface::Driver,
-        };
-        self.push(span, Some(name), owner, work);
-        correlation
-    }
-
-    pub(in crate::analysis) fn kernel(
-        &mut self,
-        owner: Owner,
-        stream: u32,
-        correlation: u32,
-        name: &str,
-        span: (i64, i64),
-    ) {
-        self.kernel_of(owner, stream, correlation, 0, name, span);
-    }
-
-    pub(in crate::analysis) fn kernel_of(
-        &mut self,
-        owner: Owner,
-        stream: u32,
-        correlation: u32,
-        graph: u32,
-        name: &str,
-        span: (i64, i64),
-    ) {
-        let work = Work::Kernel {
-            on: on(stream),
-            correlation,
-            graph,
-        };
-        self.push(span, Some(name), owner, work);
-    }
-
-    pub(in crate::analysis) fn copy(
-        &mut self,
-        owner: Owner,
-        stream: u32,
-        correlation: u32,
-        direction: Direction,
-        span: (i64, i64),
-    ) {
-        let work = Work::Copy {
-            on: on(stream),
-            correlation,
-            graph: 0,
-            direction,
-            source: MemoryKind::Pinned,
-            destination: MemoryKind::Device,
-            bytes: 1000,
-        };
-        self.push(span, None, owner, work);
-    }
-
-    pub(in crate::analysis) fn wait(
-        &mut self,
-        owner: Owner,
-        correlation: u32,
-        how: WaitKind,
-        (stream, event): (u32, u64),
-        span: (i64, i64),
-    ) {
-        let work = Work::Wait {
-            on: on(stream),
-            correlation,
-            how,
-            event,
-        };
-        self.push(span, None, owner, work);
-    }
-
-    pub(in crate::analysis) fn event(
-        &mut self,
-        owner: Owner,
-        stream: u32,
-        correlation: u32,
-        event: u64,
-        at: i64,
-    ) {
-        let work = Work::Event {
-            on: on(stream),
-            correlation,
-            event,
-        };
-        self.push((at, at), None, owner, work);
-    }
-
-    /// A frame with preprocessing and postprocessing of these lengths.
-    pub(in crate::analysis) fn frame(
-        &mut self,
-        owner: Owner,
-        [released, started, finished]: [i64; 3],
-        (pre, post): (i64, i64),
-    ) {
-        let mut stages = [None; 8];
-        stages[Stage::Preprocess as usize] = (pre > 0).then_some(Nanos(pre));
-        stages[Stage::Postprocess as usize] = (post > 0).then_some(Nanos(post));
-        self.phase.frames.push(FrameRecord {
-            tenant: owner.tenant.unwrap(),
-            phase: Phase::Other(1),
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: owner.frame.unwrap(),
-            source_index: 0,
-            released: Stamp(released),
-            started: Stamp(started),
-            finished: Stamp(finished),
-            lateness: Nanos::ZERO,
-            stages,
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
-        });
-    }
-
-    pub(in crate::analysis) fn settle(&mut self) {
-        for activities in self.phase.processes.values_mut() {
-            activities.sort_by_key(|activity| (activity.from, activity.to));
-        }
-    }
-
     fn critical(&mut self) -> CriticalPath {
         self.settle();
         critical(&self.phase, &self.names, &members())
@@ -219,32 +19,6 @@ impl Recorded {
     fn steady(&mut self) -> Part {
         self.critical().tenants[0].steady.clone().unwrap()
     }
-}
-
-pub(in crate::analysis) fn on(stream: u32) -> OnStream {
-    OnStream {
-        device: 0,
-        context: 1,
-        stream,
-    }
-}
-
-pub(in crate::analysis) fn of(tenant: u16, frame: u64) -> Owner {
-    Owner {
-        tenant: Some(tenant),
-        frame: Some(frame),
-        layer: None,
-    }
-}
-
-pub(in crate::analysis) fn members() -> Vec<Member> {
-    ["camera", "lidar"]
-        .map(|name| Member {
-            name: name.to_owned(),
-            depth: 1,
-            closed: false,
-        })
-        .to_vec()
 }
 
 /// Time on the path and waiting time of a name, in nanoseconds.
@@ -289,8 +63,8 @@ fn a_serial_stream_is_the_path_and_the_host_s_wait_is_not() {
     assert_eq!(row(&part, "cuLaunchKernel").0, 0, "the device had enough to do");
     assert_eq!(row(&part, "preprocess").0, 20);
     assert_eq!(row(&part, "postprocess").0, 30);
-    assert_eq!(row(&part, "host, before the first call").0, 5);
-    assert_eq!(row(&part, "host, after the device").0, 10);
+    assert_eq!(row(&part, "before the first call").0, 5);
+    assert_eq!(row(&part, "after the device").0, 10);
     assert_eq!(row(&part, "wait for a free slot").0, 10);
     let shares: f64 = part.rows.iter().map(|row| row.share).sum();
     assert!((shares - 1.0).abs() < 1e-5, "{shares}");
@@ -344,7 +118,7 @@ fn slow_launches_are_the_path_where_kernels_are_shorter() {
     recorded.wait(owner, wait, WaitKind::Stream, (5, 0), (495, 505));
     let part = recorded.steady();
     assert_eq!(row(&part, "cuLaunchKernel").0, 400);
-    assert_eq!(row(&part, "host, between calls").0, 90);
+    assert_eq!(row(&part, "between calls").0, 90);
     assert_eq!(row(&part, "small").0, 5, "only the last one");
 }
 
@@ -359,7 +133,7 @@ fn another_tenant_s_kernel_on_the_device_is_told_by_its_name() {
     recorded.wait(owner, wait, WaitKind::Stream, (5, 0), (20, 490));
     recorded.kernel(of(1, 0), 9, 0, "voxels", (15, 315));
     let part = recorded.steady();
-    assert_eq!(row(&part, "device busy: lidar").0, 295);
+    assert_eq!(row(&part, "lidar").0, 295);
     assert_eq!(row(&part, "from launch to begin").0, 5);
     assert_eq!(row(&part, "conv"), (160, 295));
 }
@@ -377,7 +151,7 @@ fn work_of_others_on_a_shared_stream_holds_up_and_is_not_followed() {
     let wait = recorded.call(owner, MAKER, "cuCtxSynchronize", (70, 420));
     recorded.wait(owner, wait, WaitKind::Context, (0, 0), (70, 420));
     let part = recorded.steady();
-    assert_eq!(row(&part, "device busy: lidar").0, 245);
+    assert_eq!(row(&part, "lidar").0, 245);
     assert_eq!(row(&part, "conv"), (100, 245));
     assert_eq!(row(&part, "voxels").0, 0);
 }
@@ -448,8 +222,8 @@ fn without_calls_the_path_is_inferred_from_the_work() {
     let part = found.tenants[0].steady.clone().unwrap();
     assert_eq!(row(&part, "relu").0, 140);
     assert_eq!(row(&part, "h2d").0, 20);
-    assert_eq!(row(&part, "host, submitting (calls not traced)").0, 13);
-    assert_eq!(row(&part, "host, after the device").0, 30);
+    assert_eq!(row(&part, "submitting").0, 13);
+    assert_eq!(row(&part, "after the device").0, 30);
     assert!(found.notes[0].contains("not traced"), "{:?}", found.notes);
     assert_eq!(part.without_calls, 1);
 }
@@ -461,7 +235,7 @@ fn a_frame_without_activities_is_its_stages_and_the_rest_is_said_to_be_untold() 
     let part = recorded.steady();
     assert_eq!(row(&part, "preprocess").0, 20);
     assert_eq!(row(&part, "postprocess").0, 10);
-    assert_eq!(row(&part, "host, after the device").0, 65);
+    assert_eq!(row(&part, "after the device").0, 65);
     assert_eq!((part.without_work, part.without_calls), (1, 1));
     assert!(Recorded::new().critical().tenants.is_empty());
 }

@@ -14,6 +14,7 @@ mod stats;
 mod submission;
 mod tenant;
 pub mod waterfall;
+pub mod what_if;
 
 use serde::Serialize;
 
