@@ -22,6 +22,13 @@ pub struct ReportArgs {
     /// Show only what the GPU did in traced phases (`jetlag run SCENARIO --trace`).
     #[arg(long, conflicts_with_all = ["html", "layers"])]
     pub kernels: bool,
+    /// Show only what the frames of traced phases waited for: the critical path from release to result.
+    #[arg(long, conflicts_with_all = ["html", "layers"])]
+    pub critical_path: bool,
+    /// Predict from a traced phase what a change would do; may be repeated, and all apply together: `camera: kernel
+    /// "conv*" x0.5` (also layer, call, h2d, d2h, preprocess, …), `camera: graph`, `without load`.
+    #[arg(long = "what-if", value_name = "CHANGE", conflicts_with_all = ["html", "layers"])]
+    pub what_if: Vec<String>,
     /// Output format; json is an array if there are several runs.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
@@ -64,14 +71,14 @@ pub struct CompareArgs {
 #[derive(Debug, Default, Args)]
 pub struct TrtexecArgs {
     /// Print trtexec's performance summary, by its definitions, instead of jetlag's.
-    #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers", "kernels"])]
+    #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers", "kernels", "critical_path", "what_if"])]
     pub compat: Option<Compat>,
     /// Only this tenant (with --compat).
     #[arg(long, value_name = "NAME", requires = "compat", requires = "runs")]
     pub tenant: Option<String>,
     /// Print trtexec's summary of a file from trtexec --exportTimes, after that of the run, if one is given
     /// [definitions: --compat, else trtexec10].
-    #[arg(long, value_name = "TIMES.json", conflicts_with_all = ["html", "layers", "kernels"])]
+    #[arg(long, value_name = "TIMES.json", conflicts_with_all = ["html", "layers", "kernels", "critical_path", "what_if"])]
     pub from_trtexec: Option<PathBuf>,
 }
 

@@ -45,6 +45,7 @@ mod traced_process;
 mod tracing;
 mod trtexec;
 mod watchdog;
+mod what_if;
 pub mod with_parent;
 #[cfg(not(feature = "gpu"))]
 mod without_gpu;
@@ -90,7 +91,12 @@ pub fn run(cli: Cli) -> u8 {
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         Command::Compare(args) => compare::run(&args),
         Command::Report(args) => match &args.trtexec {
-            trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => report::run(&args),
+            trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => {
+                match args.critical_path || !args.what_if.is_empty() {
+                    true => what_if::run(&args),
+                    false => report::run(&args),
+                }
+            }
             trtexec => trtexec::run(&args.runs, trtexec, args.format),
         },
         Command::Export(args) => export::run(&args),

@@ -71,6 +71,8 @@ pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         html: None,
         layers: false,
         kernels: false,
+        critical_path: false,
+        what_if: Vec::new(),
         format,
         trtexec: TrtexecArgs::default(),
     })
@@ -113,14 +115,14 @@ fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
 }
 
 /// Why a run is not done, beside its report: what ends with [`Outcome::Failed`] has said its error.
-fn say_failures(summary: &Summary) {
+pub(super) fn say_failures(summary: &Summary) {
     for finding in summary.without_frames() {
         say(&format!("error: {}", finding.message));
     }
 }
 
 /// The outcome that says most of several runs.
-fn worst<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Outcome {
+pub(super) fn worst<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Outcome {
     let outcomes: Vec<Outcome> = summaries.map(outcome).collect();
     let worst = [Outcome::Failed, Outcome::ExpectationBroken, Outcome::Gaps]
         .into_iter()
@@ -179,7 +181,7 @@ pub(super) fn sample_file(path: &Path) -> anyhow::Result<RunSample> {
 /// Reads a run to its end, or as far as it goes; `also` sees every event as well.
 ///
 /// Reading takes about as long as summing up what is read, so it has a thread of its own.
-fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -> Summary {
+pub(super) fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -> Summary {
     let mut summarizer = Summarizer::new(reader.manifest());
     let mut take = |events: Vec<Event>| {
         for event in &events {

@@ -23,6 +23,7 @@ mod code;
 pub mod compare;
 mod conditions;
 mod counter;
+pub mod critical;
 pub mod cvcuda;
 mod dependence;
 pub mod duty;
@@ -71,6 +72,7 @@ mod uncertainty;
 mod waiting;
 mod watch;
 pub mod waterfall;
+pub mod what_if;
 
 pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
 pub use quantile::Quantile;

@@ -3,6 +3,7 @@
 //!
 //! Each section is a function from the summary to text, and is left out where it has nothing to say.
 
+pub mod critical;
 mod duty;
 pub(crate) mod interference;
 pub mod kernels;
@@ -14,6 +15,7 @@ mod plots;
 pub(crate) mod power;
 mod predictability;
 pub(crate) mod waterfall;
+pub mod what_if;
 
 use std::io::{self, Write};
 

@@ -4,6 +4,7 @@
 //! measured, not requested, or not supported by the sample; it is `null` in JSON and `–` on screen. Nothing is
 //! computed here.
 
+pub mod critical;
 pub mod duty;
 pub mod interference;
 pub mod kernels;
@@ -15,6 +16,7 @@ mod stats;
 mod submission;
 mod tenant;
 pub mod waterfall;
+pub mod what_if;
 
 use serde::Serialize;
 

@@ -1,0 +1,222 @@
+//! The dependency graph of a traced phase: what was done, and what each piece had to wait for.
+//!
+//! Nodes are stretches of host time and work on the device. An edge says that a node could not begin before another one had
+//! ended. Nodes stand in the order of their begin, and edges lead from earlier to later ones only, so there is no circle,
+//! whatever a file says.
+
+use super::busy::Busy;
+use crate::record::activity::Direction;
+use crate::record::{FrameRecord, Stage};
+
+/// Of nothing: a node without frame, a call without node.
+pub(in crate::analysis) const NONE: u32 = u32::MAX;
+/// The tenant of what belongs to none.
+pub(in crate::analysis) const NO_TENANT: u16 = u16::MAX;
+/// Stamps beyond this are a damaged file's; within it, differences and sums of a few do not overflow.
+const FARTHEST: i64 = 1 << 60;
+
+/// What a node is. Names are numbers of definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::analysis) enum What {
+    /// Work on the frame begins; takes no time.
+    Start,
+    /// The host is in a stage, and in no call.
+    Stage(Stage),
+    /// The host is in a call that waits for no work.
+    Call(Option<u32>),
+    /// The host begins to wait in a call; takes no time.
+    Enter(Option<u32>),
+    /// The call returns, from the end of the work that it waited for.
+    Exit(Option<u32>),
+    /// A kernel.
+    Kernel(Option<u32>),
+    /// A copy.
+    Copy(Direction),
+    /// A fill.
+    Fill,
+    /// A graph as a whole.
+    Graph,
+    /// The result is ready; takes no time.
+    End,
+}
+
+impl What {
+    /// Whether it is work on the device.
+    pub(in crate::analysis) fn is_device(self) -> bool {
+        matches!(self, What::Kernel(_) | What::Copy(_) | What::Fill | What::Graph)
+    }
+}
+
+/// A stretch of the host's or the device's time.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::analysis) struct Node {
+    /// When it began.
+    pub(in crate::analysis) from: i64,
+    /// When it ended; not before it began.
+    pub(in crate::analysis) to: i64,
+    pub(in crate::analysis) what: What,
+    /// Whose it is; [`NO_TENANT`] if that is unknown.
+    pub(in crate::analysis) tenant: u16,
+    /// Its frame's position in [`Graph::frames`]; [`NONE`] if it belongs to none.
+    pub(in crate::analysis) frame: u32,
+    /// Number of the layer's name; [`NONE`] if that is unknown.
+    pub(in crate::analysis) layer: u32,
+    /// Of a copy or fill.
+    pub(in crate::analysis) bytes: u64,
+    /// Of a call: the thread that it was in.
+    pub(in crate::analysis) thread: u32,
+}
+
+/// Why a node had to wait for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::analysis) enum Via {
+    /// The host did that before.
+    Thread,
+    /// The host's call asked for the work.
+    Launch,
+    /// The work was asked for by a call that was not recorded, after this.
+    Untraced,
+    /// The stream has its work in order.
+    Stream,
+    /// The stream was told to wait.
+    Event,
+    /// The host waited for the work.
+    Awaits,
+    /// The frame that had the slot before.
+    Slot,
+    /// The frame that the preparing thread had before.
+    Maker,
+    /// The frame that the finishing thread had before.
+    Finisher,
+}
+
+/// A node had to wait for another.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::analysis) struct Edge {
+    /// The other.
+    pub(in crate::analysis) pred: u32,
+    pub(in crate::analysis) via: Via,
+}
+
+/// A frame and the nodes at its two ends.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::analysis) struct FrameNodes {
+    pub(in crate::analysis) record: FrameRecord,
+    /// [`What::Start`].
+    pub(in crate::analysis) start: u32,
+    /// [`What::End`].
+    pub(in crate::analysis) end: u32,
+    /// Work on the device that is known to be the frame's.
+    pub(in crate::analysis) works: u32,
+    /// Calls that are known to be the frame's.
+    pub(in crate::analysis) calls: u32,
+}
+
+/// The dependency graph of a phase.
+#[derive(Debug, Default)]
+pub(in crate::analysis) struct Graph {
+    pub(in crate::analysis) nodes: Vec<Node>,
+    edges: Vec<Edge>,
+    /// Where the edges of each node begin; one more than there are nodes.
+    first: Vec<u32>,
+    /// In the order in which they were started.
+    pub(in crate::analysis) frames: Vec<FrameNodes>,
+    pub(in crate::analysis) busy: Busy,
+    /// Whether tenants take turns on the device: a frame may wait for its turn before its first call.
+    pub(in crate::analysis) turns: bool,
+}
+
+impl Graph {
+    /// What a node had to wait for.
+    pub(in crate::analysis) fn edges(&self, node: u32) -> &[Edge] {
+        let [from, to] = [0, 1].map(|more| self.first.get(node as usize + more).copied().unwrap_or(0));
+        self.edges.get(from as usize..to as usize).unwrap_or(&[])
+    }
+
+    /// Where the edges of a node begin among all edges.
+    pub(in crate::analysis) fn first_edge(&self, node: u32) -> usize {
+        self.first.get(node as usize).copied().unwrap_or(0) as usize
+    }
+
+    /// How many edges there are.
+    pub(in crate::analysis) fn edge_count(&self) -> usize {
+        self.edges.len()
+    }
+
+    /// When an edge let the node begin, as seen: the end of the other node. Work may begin while the call that asks for it
+    /// has not returned.
+    pub(in crate::analysis) fn let_begin(&self, node: u32, edge: Edge) -> i64 {
+        self.nodes[edge.pred as usize]
+            .to
+            .min(self.nodes[node as usize].from)
+    }
+}
+
+/// A graph while it is built. Numbers of nodes are those of the builder until [`Builder::finish`] gives them new ones.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    pub(super) nodes: Vec<Node>,
+    edges: Vec<(u32, Edge)>,
+    pub(super) frames: Vec<FrameNodes>,
+}
+
+impl Builder {
+    /// Adds a node; answers its number.
+    pub(super) fn node(&mut self, mut node: Node) -> u32 {
+        node.from = node.from.clamp(-FARTHEST, FARTHEST);
+        node.to = node.to.clamp(node.from, FARTHEST);
+        self.nodes.push(node);
+        u32::try_from(self.nodes.len() - 1).unwrap_or(NONE)
+    }
+
+    /// Adds an edge.
+    pub(super) fn edge(&mut self, node: u32, pred: u32, via: Via) {
+        if node != NONE && pred != NONE && node != pred {
+            self.edges.push((node, Edge { pred, via }));
+        }
+    }
+
+    /// Puts nodes in order, and leaves out edges that lead back in time.
+    pub(super) fn finish(self, turns: bool) -> Graph {
+        let Builder { nodes, edges, frames } = self;
+        let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
+        order.sort_by_key(|&at| (nodes[at as usize].from, nodes[at as usize].to, at));
+        let mut place = vec![0u32; nodes.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old as usize] = new as u32;
+        }
+        let mut edges: Vec<(u32, Edge)> = edges
+            .into_iter()
+            .map(|(node, edge)| {
+                let pred = place[edge.pred as usize];
+                (place[node as usize], Edge { pred, ..edge })
+            })
+            .filter(|(node, edge)| edge.pred < *node)
+            .collect();
+        edges.sort_by_key(|(node, edge)| (*node, edge.pred, edge.via));
+        edges.dedup_by_key(|(node, edge)| (*node, edge.pred));
+        let mut first = vec![0u32; nodes.len() + 1];
+        for (node, _) in &edges {
+            first[*node as usize + 1] += 1;
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let nodes: Vec<Node> = order.iter().map(|&old| nodes[old as usize]).collect();
+        Graph {
+            turns,
+            busy: Busy::of(&nodes),
+            edges: edges.into_iter().map(|(_, edge)| edge).collect(),
+            first,
+            frames: frames
+                .into_iter()
+                .map(|frame| FrameNodes {
+                    start: place[frame.start as usize],
+                    end: place[frame.end as usize],
+                    ..frame
+                })
+                .collect(),
+            nodes,
+        }
+    }
+}

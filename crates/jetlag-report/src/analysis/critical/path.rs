@@ -1,0 +1,182 @@
+//! The critical path of a frame: from its result back to its release, at each step to what let the step begin last.
+//!
+//! The segments tile the response time exactly. Time in which a node merely waits is never its own: the wait of the host is
+//! the time of the work that it waited for, and the time in which work was ready and the device was not is told by who had the
+//! device. The path stays within the frame: what held it up from outside is a segment with the outsider's name.
+
+use super::busy::Resource;
+use super::graph::{Edge, Graph, NONE, Via, What};
+use crate::record::Stage;
+use crate::units::Stamp;
+
+/// To what a segment is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::analysis) enum Account {
+    /// The tenant woke late for the release.
+    Lateness,
+    /// The frame waited until the tenant could begin with it.
+    Queueing,
+    /// Host time in a stage.
+    Stage(Stage),
+    /// Host time in a call; the name's number.
+    Call(Option<u32>),
+    /// Host time in no call and no stage.
+    Host(Gap),
+    /// A kernel.
+    Kernel(Option<u32>),
+    /// A copy; as in [`What::Copy`].
+    Copy(crate::record::activity::Direction),
+    /// A fill.
+    Fill,
+    /// A graph as a whole.
+    Graph,
+    /// From the launch to the begin of work, with the device free.
+    Launch,
+    /// From work to the next work of the frame on the device, with the device free.
+    Between,
+    /// The work was ready, and a tenant's other work had the device.
+    Busy(u16),
+    /// Time of which no activity was recorded.
+    Unknown,
+}
+
+/// Where the host was in no call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(in crate::analysis) enum Gap {
+    /// After preparing, before the first call.
+    BeforeCalls,
+    /// Between two calls.
+    BetweenCalls,
+    /// After the last call, or after the device was done.
+    AfterCalls,
+    /// Before work whose launch was not recorded.
+    Submitting,
+}
+
+/// A part of a critical path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis) struct Segment {
+    pub(in crate::analysis) from: i64,
+    pub(in crate::analysis) to: i64,
+    pub(in crate::analysis) account: Account,
+}
+
+/// The critical path of a frame, from its end to its release.
+pub(in crate::analysis) fn path(graph: &Graph, place: u32) -> Vec<Segment> {
+    let Some(frame) = graph.frames.get(place as usize) else {
+        return Vec::new();
+    };
+    let released = frame.record.released.0;
+    let mut way = Way {
+        at: frame.record.finished.0,
+        released,
+        segments: Vec::new(),
+    };
+    let mut node = frame.end;
+    while way.at > released {
+        let here = graph.nodes[node as usize];
+        way.back_to(here.from, account_of(here.what));
+        if node == frame.start {
+            break;
+        }
+        let Some((edge, let_begin)) = last_to_let(graph, node, place) else {
+            way.back_to(frame.record.started.0, Account::Unknown);
+            break;
+        };
+        held(graph, node, Some((edge, let_begin)), &mut way);
+        node = edge.pred;
+    }
+    let late = Stamp(released) + frame.record.lateness;
+    way.back_to(late.0, Account::Queueing);
+    way.back_to(released, Account::Lateness);
+    way.segments
+}
+
+/// How long a piece of work was ready and others had the device, by whom.
+pub(in crate::analysis) fn held_up(graph: &Graph, node: u32) -> Vec<(u16, i64)> {
+    let here = graph.nodes[node as usize];
+    let Some(resource) = Resource::of(here.what) else {
+        return Vec::new();
+    };
+    match last_to_let(graph, node, here.frame) {
+        Some((_, from)) => graph.busy.within(resource, from, here.from).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Of what a node waited for within its frame, that which let it begin last, and when.
+pub(in crate::analysis) fn last_to_let(graph: &Graph, node: u32, frame: u32) -> Option<(Edge, i64)> {
+    graph
+        .edges(node)
+        .iter()
+        .filter(|edge| frame != NONE && graph.nodes[edge.pred as usize].frame == frame)
+        .map(|edge| (*edge, graph.let_begin(node, *edge)))
+        .max_by_key(|(edge, at)| (*at, graph.nodes[edge.pred as usize].what.is_device()))
+}
+
+/// The way back through a frame.
+struct Way {
+    at: i64,
+    released: i64,
+    segments: Vec<Segment>,
+}
+
+impl Way {
+    /// Charges the time back to a moment to an account. Never goes forwards, nor beyond the release.
+    fn back_to(&mut self, moment: i64, account: Account) {
+        let from = moment.max(self.released);
+        if from < self.at {
+            self.segments.push(Segment {
+                from,
+                to: self.at,
+                account,
+            });
+            self.at = from;
+        }
+    }
+}
+
+/// Charges the time between a node's begin and what let it begin.
+fn held(graph: &Graph, node: u32, from: Option<(Edge, i64)>, way: &mut Way) {
+    let Some((edge, from)) = from else { return };
+    let (here, pred) = (graph.nodes[node as usize], graph.nodes[edge.pred as usize]);
+    let rest = match edge.via {
+        Via::Launch => Account::Launch,
+        Via::Untraced => Account::Host(Gap::Submitting),
+        Via::Stream | Via::Event => Account::Between,
+        Via::Awaits => Account::Host(Gap::AfterCalls),
+        Via::Thread | Via::Slot | Via::Maker | Via::Finisher => match (pred.what, here.what) {
+            (_, What::Exit(name)) => Account::Call(name),
+            (What::Start | What::Stage(_), What::Call(_) | What::Enter(_)) => Account::Host(Gap::BeforeCalls),
+            (_, What::Call(_) | What::Enter(_)) => Account::Host(Gap::BetweenCalls),
+            _ => Account::Host(Gap::AfterCalls),
+        },
+    };
+    let resource = match (here.what, rest) {
+        // A call that waited for the work of others.
+        (What::Exit(_), _) => Some(Resource::Compute),
+        (_, Account::Host(Gap::BeforeCalls)) if graph.turns => Some(Resource::Compute),
+        (_, Account::Host(_)) => None,
+        _ => Resource::of(here.what),
+    };
+    let to = way.at.min(here.from);
+    if let Some(resource) = resource {
+        for (tenant, took) in graph.busy.within(resource, from, to) {
+            way.back_to(way.at.saturating_sub(took), Account::Busy(tenant));
+        }
+    }
+    way.back_to(from, rest);
+}
+
+/// To what a node's own time is charged.
+pub(in crate::analysis) fn account_of(what: What) -> Account {
+    match what {
+        What::Stage(stage) => Account::Stage(stage),
+        What::Call(name) | What::Enter(name) | What::Exit(name) => Account::Call(name),
+        What::Kernel(name) => Account::Kernel(name),
+        What::Copy(direction) => Account::Copy(direction),
+        What::Fill => Account::Fill,
+        What::Graph => Account::Graph,
+        What::Start | What::End => Account::Unknown,
+    }
+}

@@ -1,0 +1,245 @@
+//! `jetlag report --critical-path`, `--what-if` over run files with a traced phase, and without.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jetlag::record::activity::{Interface, OnStream, Owner, WaitKind, Work};
+use jetlag::record::{
+    Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, Outcome, Phase, PhaseSpec, RunWriter,
+    SCHEMA_MAJOR, SCHEMA_MINOR, Stage, TenantManifest, TraceRecord,
+};
+use jetlag::scenario::{BackendChoice, Scenario, Tenant};
+use jetlag::units::{Nanos, Stamp};
+use serde_json::Value;
+
+use crate::common::output::{assert_refused, run, stderr, stdout};
+
+const PHASE: Phase = Phase::Other(1);
+
+fn manifest() -> Manifest {
+    let scenario = Scenario {
+        tenants: vec![Tenant::of_backend("camera", BackendChoice::Null)],
+        ..Scenario::empty("made")
+    };
+    Manifest {
+        schema_major: SCHEMA_MAJOR,
+        schema_minor: SCHEMA_MINOR,
+        jetlag_version: "0.1.0".to_owned(),
+        command_line: Vec::new(),
+        subject: scenario.into(),
+        tenants: vec![TenantManifest {
+            name: "camera".to_owned(),
+            backend: "tensorrt".to_owned(),
+            device: None,
+            detector: None,
+            classes: Vec::new(),
+            networks: Vec::new(),
+            source: "nothing".to_owned(),
+            submission_may_wait: None,
+            application: None,
+        }],
+        machine: BTreeMap::new(),
+        anchor: Stamp(0),
+        anchor_unix_ns: 0,
+    }
+}
+
+fn frame(phase: Phase, sequence: u64, at: i64) -> Event {
+    let mut stages = [None; 8];
+    stages[Stage::Preprocess as usize] = Some(Nanos::from_micros(100));
+    Event::Frame(FrameRecord {
+        tenant: 0,
+        phase,
+        warmup: false,
+        outcome: Outcome::Completed,
+        sequence,
+        source_index: sequence,
+        released: Stamp(at),
+        started: Stamp(at),
+        finished: Stamp(at) + Nanos::from_micros(1_000),
+        lateness: Nanos::ZERO,
+        stages,
+        deadline: None,
+        detections: 0,
+        input_size: 0,
+        submission: None,
+    })
+}
+
+/// Twenty frames, each with one kernel of 700 µs; and as many that were not traced.
+fn traced() -> Vec<Event> {
+    let spec = |phase, traced| {
+        Event::PhaseSpec(PhaseSpec {
+            at: Stamp(0),
+            phase,
+            label: "camera".to_owned(),
+            sharing: "Streams".to_owned(),
+            members: vec![0],
+            rate: None,
+            traced,
+        })
+    };
+    let mut events = vec![spec(Phase::Together, false), spec(PHASE, true)];
+    for (number, text) in ["cuLaunchKernel", "conv_winograd", "cuStreamSynchronize"]
+        .into_iter()
+        .enumerate()
+    {
+        events.push(Event::Definition(Definition {
+            number: number as u32,
+            text: text.to_owned(),
+            launch: None,
+        }));
+    }
+    let on = OnStream {
+        device: 0,
+        context: 1,
+        stream: 7,
+    };
+    let mut activities = Vec::new();
+    for sequence in 0..20u64 {
+        let at = 1_000_000 + 2_000_000 * sequence as i64;
+        events.push(frame(Phase::Together, sequence, at - 500_000_000));
+        events.push(frame(PHASE, sequence, at));
+        let owner = Owner {
+            tenant: Some(0),
+            frame: Some(sequence),
+            layer: None,
+        };
+        let correlation = 2 * sequence as u32;
+        let mut add = |name: Option<u32>, from: i64, to: i64, work| {
+            activities.push(Activity {
+                from: Stamp(at + from * 1_000),
+                to: Stamp(at + to * 1_000),
+                name,
+                owner,
+                work,
+            });
+        };
+        let call = |correlation| Work::Call {
+            thread: 9,
+            correlation,
+            interface: Interface::Driver,
+        };
+        add(Some(0), 110, 120, call(correlation));
+        let kernel = Work::Kernel {
+            on,
+            correlation,
+            graph: 0,
+        };
+        add(Some(2), 130, 950, call(correlation + 1));
+        let wait = Work::Wait {
+            on,
+            correlation: correlation + 1,
+            how: WaitKind::Stream,
+            event: 0,
+        };
+        add(None, 130, 950, wait);
+        add(Some(1), 200, 900, kernel);
+    }
+    events.push(Event::Activities(ActivityBatch {
+        phase: PHASE,
+        process: 4,
+        activities,
+    }));
+    events.push(Event::Trace(TraceRecord {
+        phase: Some(PHASE),
+        process: 4,
+        calls: true,
+        graph_nodes: true,
+        ..TraceRecord::default()
+    }));
+    events
+}
+
+fn file(folder: &Path, events: &[Event]) {
+    let mut writer = RunWriter::create(&folder.join("run.mcap"), &manifest()).unwrap();
+    for event in events {
+        writer.write(event).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn a_traced_run_has_a_critical_path_and_predictions() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), &traced());
+    let shown = run(&["report", "run.mcap", "--critical-path"], folder.path());
+    let text = stdout(&shown);
+    assert!(shown.status.success(), "{}", stderr(&shown));
+    assert!(
+        text.contains("CRITICAL PATH  camera") && text.contains("conv_winograd"),
+        "{text}"
+    );
+    let change = "camera: kernel \"conv*\" x0.5";
+    let predicted = run(&["report", "run.mcap", "--what-if", change], folder.path());
+    let text = stdout(&predicted);
+    assert!(
+        text.contains("−35.0 %") && !text.contains("CRITICAL PATH"),
+        "{text}"
+    );
+    let json = run(
+        &["report", "run.mcap", "--what-if", change, "--format", "json"],
+        folder.path(),
+    );
+    let value: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(value["schema"], 1);
+    let rows = value["critical_path"][0]["tenants"][0]["steady"]["rows"]
+        .as_array()
+        .unwrap();
+    assert_eq!(rows[0]["name"], "conv_winograd");
+    assert_eq!(rows[0]["share"], 0.7);
+    let response = &value["what_if"]["tenants"][0]["response"];
+    assert_eq!(
+        (&response["change"], &response["expected_ms"]),
+        (&(-0.35).into(), &0.65.into())
+    );
+    let documentation = include_str!("../../docs/json.md");
+    for key in ["critical_path", "what_if"] {
+        for field in fields(&value[key]) {
+            assert!(
+                documentation.contains(&format!("`{field}`")),
+                "{field} is not documented"
+            );
+        }
+    }
+}
+
+/// The names of all fields of a value.
+fn fields(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(object) => object
+            .iter()
+            .flat_map(|(name, value)| std::iter::once(name.clone()).chain(fields(value)))
+            .collect(),
+        Value::Array(array) => array.iter().flat_map(fields).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn a_change_that_cannot_be_is_wrong_use_and_says_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), &traced());
+    for (change, said) in [
+        ("camra: h2d x0", "did you mean `camera`?"),
+        ("camera: kernel \"gemm\" x0.5", "there are conv_winograd"),
+        ("without camera", "leave a tenant"),
+    ] {
+        let refused = run(&["report", "run.mcap", "--what-if", change], folder.path());
+        assert_refused(&refused, 2, &[said]);
+    }
+}
+
+#[test]
+fn a_run_without_a_trace_says_how_to_get_one() {
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), &[frame(Phase::Together, 0, 0)]);
+    for option in [&["--critical-path"][..], &["--what-if", "camera: h2d x0"]] {
+        let shown = run(&[&["report", "run.mcap"], option].concat(), folder.path());
+        assert!(
+            stdout(&shown).contains("`jetlag run SCENARIO --trace` traces one"),
+            "{}",
+            stdout(&shown)
+        );
+    }
+}
