@@ -237,7 +237,7 @@ fn without(model: &mut Model<'_>, absent: &[u16], members: &[Member], assumed: &
             .sum();
         assumed.push(format!(
             "{} kinds of work ran fewer than {ENOUGH} times without {gone}: they keep the times that they had beside it \
-             ({:.0} % of the time beside it), so the true gain is larger.",
+             ({:.0} % of the time beside it), so the true gain may be larger.",
             kinds.len(),
             100.0 * kept as f64 / all.max(1) as f64
         ));
