@@ -213,11 +213,14 @@ pub(super) fn run(
             }
         }
         if let Some(processes) = processes {
-            processes.finish(&notes);
+            processes.finish(scenario, &notes);
         }
         sampled.store(true, Ordering::Relaxed);
         if let Some(hangs) = sampling.ok().and_then(Sampling::end) {
             let _ = notes.send(Event::Finding(hangs));
+        }
+        for Live { runner, .. } in &mut tenants {
+            runner.close(&notes);
         }
         done.store(true, Ordering::Release);
         recording.thread().unpark();
@@ -363,6 +366,7 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         cpus: Vec::new(),
         waiting: Release::Sleep,
         seed: 0,
+        late: Default::default(),
     })
 }
 
