@@ -100,6 +100,7 @@ fn compare(infer: &std::path::Path, shared: &Arc<SharedGpu>, claim: Claim, compu
             findings: Vec::new(),
         },
         profile: false,
+        networks: Vec::new(),
     };
     let program = Program {
         engines: vec![NetworkSource::File(file.clone())],

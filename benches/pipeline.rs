@@ -49,6 +49,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
         cpus: Vec::new(),
         waiting,
         seed: 1,
+        late: Default::default(),
     };
     let clock = RealClock;
     let epoch = clock.now() + Nanos::from_millis(1);

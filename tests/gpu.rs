@@ -9,6 +9,7 @@ mod device_steps;
 mod driver;
 mod in_flight;
 mod kit;
+mod layers;
 mod nvrtc;
 mod processes;
 pub(crate) mod scene;

@@ -93,6 +93,7 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
         cpus: Vec::new(),
         waiting: Release::Sleep,
         seed: 1,
+        late: Default::default(),
     };
     let (mut front, _front_feed) = recording::channel(0, false);
     let (mut back, _back_feed) = recording::channel(0, true);

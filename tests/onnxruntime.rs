@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod networks;
+mod profile;
 mod runs;
 
 use std::path::{Path, PathBuf};
@@ -20,8 +21,14 @@ fn environment() -> Option<PathBuf> {
 
 /// The binary, with this library.
 fn jetlag(library: &Path, args: &[&str]) -> Output {
+    jetlag_with(library, args, &[])
+}
+
+/// The same with more variables.
+fn jetlag_with(library: &Path, args: &[&str], variables: &[(&str, &Path)]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_jetlag"))
         .args(args)
+        .envs(variables.iter().copied())
         .env("JETLAG_ONNXRUNTIME", library)
         .env("NO_COLOR", "1")
         .env_remove("RUST_LOG")

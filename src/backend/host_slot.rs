@@ -3,8 +3,9 @@
 //!
 //! What is executed is the affair of its [`HostWork`].
 
-use super::{BackendError, NodeTime, Slot, StageTimes};
+use super::{BackendError, LateTimes, NodeSpan, NodeTime, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
+use crate::record::Finding;
 use crate::tensor::TensorSet;
 use crate::units::Stamp;
 
@@ -15,6 +16,22 @@ pub(super) trait HostWork: Send {
     /// Time per node of the last frame, as [`Slot::node_times`] gives it; empty where it is not measured.
     fn node_times(&self) -> &[NodeTime] {
         &[]
+    }
+    /// As [`Slot::number_frame`].
+    fn number_frame(&mut self, _number: u64) -> bool {
+        false
+    }
+    /// As [`Slot::late_node_times`].
+    fn late_node_times(&mut self) -> LateTimes {
+        LateTimes::new()
+    }
+    /// As [`Slot::node_spans`].
+    fn node_spans(&mut self, _from: Stamp, _to: Stamp) -> Vec<NodeSpan> {
+        Vec::new()
+    }
+    /// As [`Slot::take_findings`].
+    fn take_findings(&mut self) -> Vec<Finding> {
+        Vec::new()
     }
 }
 
@@ -59,5 +76,17 @@ impl<W: HostWork> Slot for HostSlot<W> {
     }
     fn node_times(&self) -> &[NodeTime] {
         self.work.node_times()
+    }
+    fn number_frame(&mut self, number: u64) -> bool {
+        self.work.number_frame(number)
+    }
+    fn late_node_times(&mut self) -> LateTimes {
+        self.work.late_node_times()
+    }
+    fn node_spans(&mut self, from: Stamp, to: Stamp) -> Vec<NodeSpan> {
+        self.work.node_spans(from, to)
+    }
+    fn take_findings(&mut self) -> Vec<Finding> {
+        self.work.take_findings()
     }
 }

@@ -20,6 +20,7 @@ pub mod stress;
 #[cfg(feature = "gpu")]
 pub mod tensorrt;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use crate::engine::network::{self, NetworkError};
 use crate::record::{Device, Finding, Phase, Submission};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
-use crate::units::Nanos;
+use crate::units::{Nanos, Stamp};
 
 /// Where a network comes from.
 #[derive(Clone, Debug)]
@@ -256,6 +257,21 @@ pub trait Slot: Send {
     fn node_times(&self) -> &[NodeTime] {
         &[]
     }
+    /// Gives the last frame a number, by which a backend that learns time per node only when the run is over tells it
+    /// then. Answers whether it will.
+    fn number_frame(&mut self, _number: u64) -> bool {
+        false
+    }
+    /// The run is over: each numbered frame's time per node, in execution order, whichever slot the frame was in. Asked of
+    /// one of a tenant's slots.
+    fn late_node_times(&mut self) -> LateTimes {
+        LateTimes::new()
+    }
+    /// The same time on the host's line, node by node, as far as it lies between two moments: to find the node that
+    /// launched a kernel.
+    fn node_spans(&mut self, _from: Stamp, _to: Stamp) -> Vec<NodeSpan> {
+        Vec::new()
+    }
 }
 
 /// Time that one node of a network took.
@@ -267,6 +283,23 @@ pub struct NodeTime {
     pub operator: String,
     /// How long it took.
     pub took: Nanos,
+}
+
+/// Time per node by the numbers that frames were given.
+pub type LateTimes = BTreeMap<u64, Vec<NodeTime>>;
+
+/// When the host executed a node of a network, or launched it on a device. Spans of one thread nest where a node executes
+/// others (a `Loop`): what happened within is the innermost node's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeSpan {
+    /// The kernel's number of the thread (`gettid`), as traces of CUPTI have it; 0 where it is not known.
+    pub thread: u32,
+    /// Begin, rounded down as the backend does.
+    pub from: Stamp,
+    /// End, likewise.
+    pub to: Stamp,
+    /// The node's name in the network that the backend executes.
+    pub name: String,
 }
 
 /// A way to execute programs.

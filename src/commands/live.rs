@@ -239,7 +239,7 @@ pub(super) fn run(
             }
         }
         if let Some(processes) = processes {
-            processes.finish(&notes);
+            processes.finish(scenario, &notes);
         }
         if let Some(scenario) = traced.filter(|_| !stop.load(Ordering::Relaxed)) {
             // The devices' memory is needed anew.
@@ -251,6 +251,9 @@ pub(super) fn run(
         sampled.store(true, Ordering::Relaxed);
         if let Some(hangs) = sampling.ok().and_then(Sampling::end) {
             let _ = notes.send(Event::Finding(hangs));
+        }
+        for Live { runner, .. } in &mut tenants {
+            runner.close(&notes);
         }
         done.store(true, Ordering::Release);
         recording.thread().unpark();
@@ -397,6 +400,7 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         cpus: Vec::new(),
         waiting: Release::Sleep,
         seed: 0,
+        late: Default::default(),
     })
 }
 

@@ -28,7 +28,7 @@ use crate::tenant::failures::note;
 use crate::tenant::mishap::Mishap;
 use crate::tenant::recording::RecordFeed;
 use crate::units::{Nanos, Stamp};
-use child::{News, TenantProcess};
+use child::{News, TenantProcess, ends_within};
 use mps::Service;
 use words::{Answer, Order};
 
@@ -268,9 +268,9 @@ impl Processes {
     }
 
     /// Lets all end, after the last phase.
-    pub(super) fn finish(mut self, notes: &Sender<Event>) {
+    pub(super) fn finish(mut self, scenario: &Scenario, notes: &Sender<Event>) {
         for child in self.children.iter_mut().filter(|child| !child.gone) {
-            if let Err(problem) = child.finish() {
+            if let Err(problem) = child.finish(ends_within(&scenario.tenants[child.number])) {
                 let problem = format!("its process failed after its last phase: {problem}");
                 note(notes, RealClock.now(), &child.name, &problem);
             }

@@ -108,6 +108,7 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
             // Soon, so that the run need not wait for the next visit.
             courier.thread().unpark();
         }
+        obedient.runner.close(&obedient.notes);
         done.store(true, Ordering::Release);
         courier.thread().unpark();
         match courier.join() {

@@ -246,10 +246,12 @@ fn one(
         BackendChoice::Stress(stress) => {
             stress::backend(scenario, number, devices, *stress).map_err(Obstacle::Gpu)
         }
-        BackendChoice::OnnxRuntime { provider, threads } => {
-            onnxruntime::backend(scenario, number, devices, *provider, *threads)
-                .map_err(Obstacle::OnnxRuntime)
-        }
+        BackendChoice::OnnxRuntime {
+            provider,
+            threads,
+            profile,
+        } => onnxruntime::backend(scenario, number, devices, *provider, *threads, *profile)
+            .map_err(Obstacle::OnnxRuntime),
     };
     let backend = backend.map_err(|obstacle| obstacles.push(obstacle)).ok();
     let program = over_plans.as_ref().unwrap_or(program);
@@ -308,6 +310,7 @@ fn one(
         cpus: tenant.cpus.clone(),
         waiting: scenario.release,
         seed,
+        late: Default::default(),
     };
     Ok(Ready { runner, manifest })
 }

@@ -5,6 +5,7 @@ pub mod cache;
 pub mod layers;
 pub mod manifest;
 pub mod network;
+pub mod operators;
 pub mod options;
 pub mod plan;
 pub mod protobuf;

@@ -35,7 +35,7 @@ pub(super) static BACKENDS: Choices<'_> = Choices {
         ),
         choice(
             "OnnxRuntime",
-            &["provider", "threads"],
+            &["provider", "threads", "profile"],
             0,
             "OnnxRuntime(provider: Cpu)",
         ),

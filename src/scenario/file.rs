@@ -88,6 +88,7 @@ pub(super) enum BackendFile {
     OnnxRuntime {
         provider: Read<Provider>,
         threads: Read<usize>,
+        profile: Read<bool>,
     },
     Stress(StressFile),
 }
@@ -331,6 +332,7 @@ fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
         "OnnxRuntime" => BackendFile::OnnxRuntime {
             provider: r.optional(&fields, "provider", one_of("provider")),
             threads: r.optional(&fields, "threads", Reader::whole),
+            profile: r.optional(&fields, "profile", Reader::flag),
         },
         "Stress" => BackendFile::Stress(stress::read(r, &fields)?),
         _ => BackendFile::Auto,

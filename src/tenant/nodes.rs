@@ -4,7 +4,7 @@
 //! The first frame pays for the names; after it, adding up allocates nothing. Which frames count is the
 //! pipeline's decision.
 
-use crate::backend::NodeTime;
+use crate::backend::{LateTimes, NodeTime};
 use crate::record::{Covariance, NodeRecord, Phase};
 use crate::units::Nanos;
 
@@ -12,6 +12,36 @@ use crate::units::Nanos;
 #[derive(Debug, Default)]
 pub(super) struct NodeTotals {
     nodes: Vec<Total>,
+}
+
+/// A measured frame whose time per node is not known yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LateFrame {
+    /// The phase that it was in.
+    pub(super) phase: Phase,
+    /// Its response time.
+    pub(super) response: Nanos,
+}
+
+/// The records of frames whose time per node came when the run was over; frames are numbered by position.
+pub(super) fn late_records(tenant: u16, frames: &[LateFrame], times: &LateTimes) -> Vec<NodeRecord> {
+    let mut phases: Vec<(Phase, NodeTotals)> = Vec::new();
+    for (number, times) in times {
+        let number = usize::try_from(*number).unwrap_or(usize::MAX);
+        let Some(frame) = frames.get(number) else {
+            continue;
+        };
+        let known = phases.iter().position(|(phase, _)| *phase == frame.phase);
+        let at = known.unwrap_or_else(|| {
+            phases.push((frame.phase, NodeTotals::default()));
+            phases.len() - 1
+        });
+        phases[at].1.add(times, Some(frame.response));
+    }
+    let records = phases
+        .into_iter()
+        .flat_map(|(phase, totals)| totals.records(tenant, phase));
+    records.collect()
 }
 
 #[derive(Debug)]
@@ -193,6 +223,42 @@ mod tests {
             figures(totals),
             [("a".to_owned(), 1, 5, 5), ("b".to_owned(), 2, 8, 9)]
         );
+    }
+
+    #[test]
+    fn frames_whose_times_come_late_count_in_the_phase_that_they_were_in() {
+        let frame = |phase, response| LateFrame {
+            phase,
+            response: Nanos(response),
+        };
+        let frames = [
+            frame(Phase::Alone, 10),
+            frame(Phase::Alone, 12),
+            frame(Phase::Together, 30),
+            frame(Phase::Together, 40),
+            // Of this one the backend knows nothing.
+            frame(Phase::Together, 50),
+        ];
+        let times: LateTimes = [(0, 3), (1, 5), (2, 8), (3, 9), (17, 900)]
+            .into_iter()
+            .map(|(number, ns)| (number, vec![node("a", "Conv", ns), node("b", "Relu", 1)]))
+            .collect();
+        let records = late_records(2, &frames, &times);
+        let found: Vec<_> = records
+            .iter()
+            .map(|r| (r.phase, r.name.as_str(), r.count, r.mean.0, r.max.0))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (Phase::Alone, "a", 2, 4, 5),
+                (Phase::Alone, "b", 2, 1, 1),
+                (Phase::Together, "a", 2, 9, 9),
+                (Phase::Together, "b", 2, 1, 1),
+            ]
+        );
+        let with = records[0].with_response.expect("two frames");
+        assert!((with.covariance - 2.0).abs() < 1e-9, "{with:?}");
     }
 
     #[test]

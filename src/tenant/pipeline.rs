@@ -27,7 +27,7 @@ use super::failures::{Failures, note};
 use super::gate::Gate;
 use super::marks::Marks;
 use super::mishap::Mishap;
-use super::nodes::NodeTotals;
+use super::nodes::{LateFrame, NodeTotals, late_records};
 use super::plan::PhasePlan;
 use super::recording::RecordSink;
 use super::release_line::{Limits, ReleaseLine};
@@ -83,7 +83,13 @@ pub struct Runner {
     pub waiting: Waiting,
     /// Seeds the arrival process, with the phase.
     pub seed: u64,
+    /// What the backend is to tell of its frames when the run is over.
+    pub late: Late,
 }
+
+/// Frames whose time per node a backend tells only when the run is over; see [`Runner::close`].
+#[derive(Debug, Default)]
+pub struct Late(Vec<LateFrame>);
 
 impl Runner {
     /// Runs one phase to its end; returns how it went. `front` records drops, `back` results; `notes` takes
@@ -126,6 +132,8 @@ impl Runner {
             .collect();
         let name = self.name.clone();
         let mut nodes = NodeTotals::default();
+        // The file has time per node of the measurement and of the baseline only.
+        let numbered = matches!(plan.phase, Phase::Other(_));
         let mut finish = Finish {
             clock,
             postprocess: self.postprocess.as_deref_mut(),
@@ -133,6 +141,7 @@ impl Runner {
             name: name.as_str(),
             notes: notes.clone(),
             nodes: &mut nodes,
+            late: (!numbered).then_some(&mut self.late.0),
             failures: Failures::new(),
             watched: &self.watched,
             marks: self.marks.as_deref(),
@@ -197,17 +206,11 @@ impl Runner {
             self.failed = Some(panicked.to_string());
             EndReason::Failed
         });
-        for mut finding in self.slots.iter_mut().flat_map(|slot| slot.take_findings()) {
-            finding.tenant = Some(self.name.clone());
-            finding.message = format!("{}: {}", self.name, finding.message);
-            let _ = notes.send(Event::Finding(finding));
-        }
+        self.tell_findings(notes);
         let lists = back.take_lost_detections();
         if lists > 0 {
             let _ = notes.send(Event::Finding(Mishap::LostDetections { lists }.of(&self.name)));
         }
-        // The file has time per node of the measurement and of the baseline only.
-        let numbered = matches!(plan.phase, Phase::Other(_));
         for record in nodes.records(self.tenant, plan.phase).filter(|_| !numbered) {
             // The recorder may have stopped already; the frames that it lacks are then told elsewhere.
             let _ = notes.send(Event::Node(record));
@@ -223,6 +226,28 @@ impl Runner {
             },
             reason,
             lost_records: front.take_lost() + back.take_lost(),
+        }
+    }
+
+    /// After the last phase: what a backend could not tell before of time per node.
+    pub fn close(&mut self, notes: &Sender<Event>) {
+        let frames = std::mem::take(&mut self.late.0);
+        // One slot knows it of all.
+        let Some(slot) = self.slots.first_mut().filter(|_| !frames.is_empty()) else {
+            return;
+        };
+        let times = slot.late_node_times();
+        for record in late_records(self.tenant, &frames, &times) {
+            let _ = notes.send(Event::Node(record));
+        }
+        self.tell_findings(notes);
+    }
+
+    fn tell_findings(&mut self, notes: &Sender<Event>) {
+        for mut finding in self.slots.iter_mut().flat_map(|slot| slot.take_findings()) {
+            finding.tenant = Some(self.name.clone());
+            finding.message = format!("{}: {}", self.name, finding.message);
+            let _ = notes.send(Event::Finding(finding));
         }
     }
 }

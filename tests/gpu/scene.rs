@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use nvidia_doubles::cuda::{self, Control};
 use nvidia_doubles::tensorrt::{self, Double};
 use serde_json::Value;
-use tensorrt_dyn::{Library, PreviewFeature, ProfileSelector};
+use tensorrt_dyn::{Library, PreviewFeature, ProfileSelector, ProfilingVerbosity};
 
 use crate::common::plans;
 
@@ -24,6 +24,7 @@ struct Built {
     profiles: usize,
     shares_profiles: bool,
     branches: i32,
+    detailed: bool,
 }
 
 /// Detectors that cost the host little: what is tested is on the device.
@@ -107,6 +108,7 @@ impl Scene {
             profiles: 1,
             shares_profiles: false,
             branches: 0,
+            detailed: false,
         });
         Scene {
             folder,
@@ -131,11 +133,17 @@ impl Scene {
             profiles,
             shares_profiles,
             branches,
+            detailed,
         } = self.built.get();
         let (builder, parser) = plans::read(library, network.as_bytes());
         let config = builder.config().unwrap();
         if branches > 0 {
             config.set_max_aux_streams(branches).unwrap();
+        }
+        if detailed {
+            config
+                .set_profiling_verbosity(ProfilingVerbosity::Detailed)
+                .unwrap();
         }
         if shares_profiles {
             config
@@ -208,6 +216,15 @@ impl Scene {
     pub(crate) fn branches(&self, count: i32) -> &Self {
         self.built.set(Built {
             branches: count,
+            ..self.built.get()
+        });
+        self
+    }
+
+    /// Plans from now on keep the details of their layers.
+    pub(crate) fn detailed(&self) -> &Self {
+        self.built.set(Built {
+            detailed: true,
             ..self.built.get()
         });
         self

@@ -18,13 +18,17 @@ use rten_onnx::onnx::{
 use super::{environment, next_frame};
 
 /// A provider of the wheel's library, which stays loaded in this process.
-fn provider(threads: usize) -> Option<CpuProvider> {
+pub(super) fn provider(threads: usize) -> Option<CpuProvider> {
     let folder = environment()?;
     let library = find(Some(&folder)).unwrap();
     assert!(library.path().starts_with(folder.canonicalize().unwrap()));
     assert!(library.path().to_string_lossy().ends_with(library.version()));
     assert!(!library.has_cuda());
-    Some(CpuProvider { library, threads })
+    Some(CpuProvider {
+        library,
+        threads,
+        profile: false,
+    })
 }
 
 fn slot(backend: &dyn Backend, program: &Program) -> Box<dyn Slot> {

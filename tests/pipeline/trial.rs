@@ -179,6 +179,7 @@ impl Trial {
             cpus: Vec::new(),
             waiting: Release::Sleep,
             seed: 1,
+            late: Default::default(),
         };
         Trial {
             journal,

@@ -6,7 +6,7 @@ use jetlag::record::{
     EndReason, Event, Finding, FrameRecord, LogRecord, Manifest, NodeRecord, OVERHEAD_TENANT, Outcome, Phase,
     PhaseRecord,
 };
-use jetlag::scenario::{Arrival, BackendChoice, ClockKind, Overload, Release};
+use jetlag::scenario::{Arrival, BackendChoice, ClockKind, Overload, Provider, Release};
 use jetlag::units::Nanos;
 
 use crate::common::planned::Planned as _;
@@ -446,6 +446,27 @@ fn a_profiled_tenant_limits_the_run_even_where_its_nodes_were_lost() {
         finding.message
     );
     assert!(finding.advice.contains("`profile: false`"), "{}", finding.advice);
+
+    // On ONNX Runtime each node is stamped in passing; on its CUDA provider by the host alone.
+    for (provider, said) in [
+        (
+            Provider::Cpu,
+            "ONNX Runtime recorded each of its nodes, so compute is slower",
+        ),
+        (Provider::Cuda, "is the host's, not the device's"),
+    ] {
+        let on_it = |manifest: &mut Manifest| {
+            manifest.plan().tenants[0].backend = BackendChoice::OnnxRuntime {
+                provider,
+                threads: 1,
+                profile: true,
+            };
+        };
+        let summary = changed(on_it, |_| {}, |_| {});
+        let profiled = |finding: &&Finding| finding.code == "profiled";
+        let finding = summary.run.findings.iter().find(profiled).expect("it is told");
+        assert!(finding.message.contains(said), "{}", finding.message);
+    }
 
     let node = |phase| {
         let (mut manifest, mut events) = made_up::demo(70);

@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use jetlag::analysis::Summary;
-use jetlag::record::{Covariance, EndReason, Event, NetworkManifest, NodeRecord, Outcome, Phase, RailRole};
+use jetlag::record::{
+    Covariance, EndReason, Event, Manifest, NetworkManifest, NodeRecord, Outcome, Phase, RailRole,
+};
+use jetlag::report::html::{self, Reported};
+use jetlag::report::text::layers;
 use jetlag::report::{Style, json, manifest, text};
-use jetlag::scenario::Arrival;
+use jetlag::scenario::{Arrival, BackendChoice, Provider};
 use jetlag::units::Nanos;
 
 use crate::common::planned::Planned as _;
@@ -109,7 +113,15 @@ fn null() -> Summary {
 
 /// The camera's network node by node, with names longer than a line and more nodes than a report shows.
 fn profiled() -> Summary {
-    let (manifest, mut events) = made_up::demo(70);
+    profiled_on(None).1
+}
+
+/// The same on another backend.
+fn profiled_on(backend: Option<BackendChoice>) -> (Manifest, Summary) {
+    let (mut manifest, mut events) = made_up::demo(70);
+    if let Some(backend) = backend {
+        manifest.plan().tenants[0].backend = backend;
+    }
     let node = |name: String, operator: &str, us: i64| {
         Event::Node(NodeRecord {
             tenant: 0,
@@ -136,7 +148,8 @@ fn profiled() -> Summary {
         1250,
     ));
     events.push(node(String::new(), "Resize", 1250));
-    made_up::summarize(&manifest, &events)
+    let summary = made_up::summarize(&manifest, &events);
+    (manifest, summary)
 }
 
 #[test]
@@ -322,6 +335,7 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "closed_loop",
             "deadline_ms",
             "nodes",
+            "node_time",
             "operators",
             "predictability",
             "stages_predictability",
@@ -387,6 +401,45 @@ fn every_field_that_is_written_is_documented() {
             }
         }
     }
+}
+
+/// On ONNX Runtime's CUDA provider: what the device took is in no node, so nothing is said of the response time.
+#[test]
+fn times_of_a_launch_are_not_shown_as_those_of_an_execution() {
+    let on = |provider| {
+        profiled_on(Some(BackendChoice::OnnxRuntime {
+            provider,
+            threads: 1,
+            profile: true,
+        }))
+    };
+    let (manifest, launched) = on(Provider::Cuda);
+    let style = plain(100);
+    let alone = rendered(&launched, &style);
+    let (mut layers, mut beside, mut page) = (Vec::new(), Vec::new(), Vec::new());
+    layers::write(std::slice::from_ref(&launched), &mut layers, &style).expect("writing to memory");
+    layers::write(&[profiled(), launched.clone()], &mut beside, &style).expect("writing to memory");
+    let reported = Reported {
+        manifest,
+        summary: launched.clone(),
+    };
+    html::write(&[reported], None, &mut page).expect("writing to memory");
+    let [layers, beside, page] = [layers, beside, page].map(|out| String::from_utf8(out).expect("text"));
+    for shown in [&alone, &layers, &beside, &page] {
+        assert!(shown.contains("times to launch each node"), "{shown}");
+    }
+    assert!(
+        !alone.contains("stands out") && !layers.contains("stands out"),
+        "{alone}{layers}"
+    );
+    let tenant = serde_json::to_value(&launched.tenants[0]).expect("JSON");
+    assert_eq!(tenant["node_time"], "submission");
+    assert!(tenant["nodes"][0]["response"].is_null());
+    let tenant = serde_json::to_value(&on(Provider::Cpu).1.tenants[0]).expect("JSON");
+    assert_eq!(tenant["node_time"], "execution");
+    assert!(tenant["nodes"][0]["response"].is_object());
+    let tenant = serde_json::to_value(&valid().tenants[0]).expect("JSON");
+    assert!(tenant["node_time"].is_null());
 }
 
 #[test]

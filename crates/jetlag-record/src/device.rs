@@ -137,7 +137,11 @@ mod tests {
             tenant.gpu.gpu = 2;
             tenant.device()
         };
-        let onnxruntime = |provider| BackendChoice::OnnxRuntime { provider, threads: 1 };
+        let onnxruntime = |provider| BackendChoice::OnnxRuntime {
+            provider,
+            threads: 1,
+            profile: false,
+        };
         assert_eq!(on(onnxruntime(Provider::Cuda)), Device::Gpu(2));
         assert_eq!(on(onnxruntime(Provider::Cpu)), Device::Host);
         assert_eq!(on(BackendChoice::Null), Device::None);

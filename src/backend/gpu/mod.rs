@@ -25,10 +25,12 @@ mod shared;
 mod slot;
 mod stretch;
 
-use crate::backend::{BackendError, NodeTime};
+use crate::backend::{BackendError, LateTimes, NodeSpan, NodeTime};
 use crate::gpu::{GpuError, Stream};
+use crate::record::Finding;
 use crate::scenario::GpuUse;
 use crate::tensor::{ElementType, Shape};
+use crate::units::Stamp;
 
 use device_steps::fold;
 
@@ -116,6 +118,19 @@ pub trait Execution: Send {
     }
     /// Time per layer of the frame that just ended, where that was asked for; added to `into`.
     fn layer_times(&mut self, _into: &mut Vec<NodeTime>) {}
+    /// As [`Slot::number_frame`](super::Slot::number_frame).
+    fn number_frame(&mut self, _number: u64) -> bool {
+        false
+    }
+    /// As [`Slot::late_node_times`](super::Slot::late_node_times), of every execution of its network; added to `into`. Answers
+    /// what is in the way of it.
+    fn late_layer_times(&mut self, _into: &mut LateTimes) -> Vec<Finding> {
+        Vec::new()
+    }
+    /// As [`Slot::node_spans`](super::Slot::node_spans).
+    fn layer_spans(&mut self, _from: Stamp, _to: Stamp) -> Vec<NodeSpan> {
+        Vec::new()
+    }
 }
 
 /// What a tenant is opened with on its device.

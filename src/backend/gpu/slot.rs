@@ -19,7 +19,9 @@ use super::fallback::Fallback;
 use super::layout::{Location, Segment, Tensor, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch, Submitted};
 use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
-use crate::backend::{BackendError, Beginning, HostStep, NodeTime, Program, Slot, StageTimes, Step};
+use crate::backend::{
+    BackendError, Beginning, HostStep, LateTimes, NodeSpan, NodeTime, Program, Slot, StageTimes, Step,
+};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
     Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Reach, Stream, Sync,
@@ -27,7 +29,7 @@ use crate::gpu::{
 use crate::record::Finding;
 use crate::scenario::{self, Transfer};
 use crate::tensor::{ElementType, HostTensor, TensorSet};
-use crate::units::Nanos;
+use crate::units::{Nanos, Stamp};
 
 /// Opens `slots` slots of a program whose networks are loaded.
 ///
@@ -389,6 +391,15 @@ impl GpuSlot {
         self.is_under_way = false;
     }
 
+    /// What executes, in order.
+    fn executions(&mut self) -> impl Iterator<Item = &mut Bound> {
+        let stretches = self.pieces.iter_mut().filter_map(|piece| match piece {
+            Piece::Stretch(stretch) => Some(stretch),
+            Piece::Host(_) => None,
+        });
+        stretches.flat_map(|stretch| stretch.executions())
+    }
+
     /// All that a frame's work may be on.
     fn streams(&self) -> impl Iterator<Item = &Arc<Stream>> {
         let Lanes {
@@ -502,6 +513,31 @@ impl Slot for GpuSlot {
 
     fn node_times(&self) -> &[NodeTime] {
         &self.layer_times
+    }
+
+    fn number_frame(&mut self, number: u64) -> bool {
+        let mut any = false;
+        for bound in self.executions() {
+            any |= bound.execution.number_frame(number);
+        }
+        any
+    }
+
+    fn late_node_times(&mut self) -> LateTimes {
+        let mut times = LateTimes::new();
+        let executions = self.executions();
+        let findings: Vec<Finding> = executions
+            .flat_map(|bound| bound.execution.late_layer_times(&mut times))
+            .collect();
+        self.findings.extend(findings);
+        times
+    }
+
+    fn node_spans(&mut self, from: Stamp, to: Stamp) -> Vec<NodeSpan> {
+        let executions = self.executions();
+        executions
+            .flat_map(|bound| bound.execution.layer_spans(from, to))
+            .collect()
     }
 
     fn take_findings(&mut self) -> Vec<Finding> {

@@ -145,6 +145,8 @@ pub(super) struct Call {
     outputs: Vec<Bound>,
     raw_inputs: Vec<*const sys::OrtValue>,
     raw_outputs: Vec<*mut sys::OrtValue>,
+    /// Number of the last execution in the session's profile, where it has one.
+    execution: Option<usize>,
 }
 
 // SAFETY: the pointers are to tensors that the struct owns, or null.
@@ -160,6 +162,7 @@ impl Call {
             outputs: (0..outputs).map(|_| Bound::default()).collect(),
             raw_inputs: vec![std::ptr::null(); inputs],
             raw_outputs: vec![std::ptr::null_mut(); outputs],
+            execution: None,
         }
     }
 
@@ -206,7 +209,14 @@ impl Call {
                 drop(self.take(output));
             }
         }
-        ran
+        self.execution = *ran.as_ref().unwrap_or(&None);
+        ran.map(|_| ())
+    }
+
+    /// The last execution, of this session, was for this frame; answers whether its time per node will be told.
+    pub(super) fn was_for(&self, session: &Session, frame: u64) -> bool {
+        self.execution
+            .is_some_and(|execution| session.was_for(execution, frame))
     }
 
     /// An output that the library made; none if it was written where it was told.

@@ -14,9 +14,10 @@ use super::session::Session;
 use super::{failed, refused};
 use crate::backend::gpu::{Described, Layout, Ports, Tensor, Work};
 use crate::backend::host_slot::{HostSlot, HostWork};
-use crate::backend::{Backend, BackendError, HostStep, Program, Slot, Step};
-use crate::record::Device;
+use crate::backend::{Backend, BackendError, HostStep, LateTimes, NodeSpan, Program, Slot, Step};
+use crate::record::{Device, Finding};
 use crate::tensor::{HostTensor, Shape, TensorError, TensorSet};
+use crate::units::Stamp;
 
 const NAME: &str = "onnxruntime-cpu";
 
@@ -26,6 +27,8 @@ pub struct CpuProvider {
     pub library: &'static Library,
     /// Threads for one inference, of each network.
     pub threads: usize,
+    /// Whether time is kept per node.
+    pub profile: bool,
 }
 
 struct Loaded(Arc<Session>);
@@ -61,7 +64,8 @@ impl Backend for CpuProvider {
 
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
         let load = |network| {
-            Session::load(NAME, self.library, network, self.threads.max(1), None)
+            let threads = self.threads.max(1);
+            Session::load(NAME, self.library, network, threads, None, self.profile)
                 .map(|session| Box::new(Loaded(Arc::new(session))))
         };
         let networks: Vec<Box<Loaded>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
@@ -98,6 +102,7 @@ enum Piece {
 struct CpuWork {
     pieces: Vec<Piece>,
     options: RunOptions<NoSelectedOutputs>,
+    findings: Vec<Finding>,
 }
 
 impl CpuWork {
@@ -128,6 +133,14 @@ impl CpuWork {
         Ok(CpuWork {
             pieces,
             options: RunOptions::new().map_err(|error| refused(NAME, "the run's options", &error))?,
+            findings: Vec::new(),
+        })
+    }
+
+    fn engines(&self) -> impl Iterator<Item = &Bound> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Engine(bound) => Some(bound),
+            Piece::Host(_) => None,
         })
     }
 }
@@ -215,5 +228,33 @@ impl HostWork for CpuWork {
             }
         }
         Ok(())
+    }
+
+    fn number_frame(&mut self, number: u64) -> bool {
+        let mut any = false;
+        for bound in self.engines() {
+            any |= bound.call.was_for(&bound.session, number);
+        }
+        any
+    }
+
+    fn late_node_times(&mut self) -> LateTimes {
+        let mut times = LateTimes::new();
+        let findings = self
+            .engines()
+            .flat_map(|bound| bound.session.late_node_times(&mut times));
+        self.findings = findings.collect();
+        times
+    }
+
+    fn node_spans(&mut self, from: Stamp, to: Stamp) -> Vec<NodeSpan> {
+        let engines = self.engines();
+        engines
+            .flat_map(|bound| bound.session.node_spans(from, to))
+            .collect()
+    }
+
+    fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
     }
 }

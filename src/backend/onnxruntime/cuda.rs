@@ -24,11 +24,12 @@ use super::{failed, refused};
 use crate::backend::gpu::{
     self, Claim, Described, Execution, Lanes, Lender, Location, Network, Options, Ports, SharedGpu, Wanted,
 };
-use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
+use crate::backend::{Backend, BackendError, LateTimes, NetworkSource, NodeSpan, Program, Slot};
 use crate::engine::network;
 use crate::gpu::{Span, Stream};
-use crate::record::Device;
+use crate::record::{Device, Finding};
 use crate::tensor::{ElementType, HostTensor, Shape};
+use crate::units::Stamp;
 
 const NAME: &str = "onnxruntime-cuda";
 
@@ -42,6 +43,8 @@ pub struct CudaProvider {
     pub claim: Claim,
     /// How its slots work.
     pub options: Options,
+    /// Whether the host's time is kept per node.
+    pub profile: bool,
 }
 
 impl Backend for CudaProvider {
@@ -96,8 +99,15 @@ impl CudaProvider {
             sessions.push(OnStream {
                 // The threads are for what the provider leaves to the processor.
                 session: ManuallyDrop::new(
-                    Session::load(NAME, self.library, network, 1, Some(provider.build()))
-                        .map_err(|error| of_provider(error, self.library))?,
+                    Session::load(
+                        NAME,
+                        self.library,
+                        network,
+                        1,
+                        Some(provider.build()),
+                        self.profile,
+                    )
+                    .map_err(|error| of_provider(error, self.library))?,
                 ),
                 lanes: Arc::clone(lanes),
             });
@@ -159,6 +169,13 @@ struct OnStream {
     session: ManuallyDrop<Session>,
     /// Kept, so that the tenant is lent these again when their way of sharing comes.
     lanes: Arc<Lanes>,
+}
+
+impl Drop for OnStream {
+    fn drop(&mut self) {
+        // The session does not go, and so not what it has on the disk.
+        self.session.abandon();
+    }
 }
 
 impl OnStream {
@@ -277,6 +294,7 @@ impl Network for Loaded {
             sessions: Arc::clone(&self.sessions),
             memory: memory.iter().map(span).collect::<Result<_, _>>().map_err(fail)?,
             options,
+            last: 0,
         };
         let largest: Vec<Shape> = memory.iter().map(Location::max_shape).collect();
         let (inputs, outputs) = largest.split_at(self.ports().inputs.len().min(largest.len()));
@@ -293,6 +311,8 @@ struct Running {
     /// Device memory of the inputs, followed by that of the outputs.
     memory: Vec<Span>,
     options: RunOptions<NoSelectedOutputs>,
+    /// The session that was last enqueued.
+    last: usize,
 }
 
 impl Running {
@@ -347,7 +367,8 @@ impl Execution for Running {
     }
 
     unsafe fn enqueue(&mut self, stream: &Stream) -> Result<(), BackendError> {
-        let Some(made) = self.sessions.iter().find(|made| made.enqueues_on(stream)) else {
+        let place = self.sessions.iter().position(|made| made.enqueues_on(stream));
+        let Some(place) = place else {
             return Err(BackendError::Execute {
                 network: self.sessions[0].session.ports().network.clone(),
                 backend: NAME,
@@ -356,7 +377,9 @@ impl Execution for Running {
         };
         // SAFETY: everything was said in `bind`, which was given memory for each input; the caller keeps this, and the host from its
         // memory, until the device is done.
-        unsafe { self.call.run(&made.session, &self.options) }
+        unsafe { self.call.run(&self.sessions[place].session, &self.options) }?;
+        self.last = place;
+        Ok(())
     }
 
     fn can_be_captured(&self) -> bool {
@@ -365,6 +388,24 @@ impl Execution for Running {
 
     fn may_wait(&self) -> bool {
         self.sessions.iter().any(|made| made.session.may_wait())
+    }
+
+    fn number_frame(&mut self, number: u64) -> bool {
+        self.call.was_for(&self.sessions[self.last].session, number)
+    }
+
+    fn late_layer_times(&mut self, into: &mut LateTimes) -> Vec<Finding> {
+        let sessions = self.sessions.iter();
+        sessions
+            .filter_map(|made| made.session.late_node_times(into))
+            .collect()
+    }
+
+    fn layer_spans(&mut self, from: Stamp, to: Stamp) -> Vec<NodeSpan> {
+        let sessions = self.sessions.iter();
+        sessions
+            .flat_map(|made| made.session.node_spans(from, to))
+            .collect()
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The library is found and loaded at run time ([`find`]). A session is a loaded network with what it reads and writes; a
 //! call is its inputs and outputs for one frame in flight, lying in the slot's memory, so that nothing is
-//! copied. [`CpuProvider`] has slots of its own; [`CudaProvider`] is a [`gpu::Network`](super::gpu::Network), so that
+//! copied. Where time per node is asked for, a session records ONNX Runtime's own profile ([`profile`]). [`CpuProvider`] has slots of its own; [`CudaProvider`] is a [`gpu::Network`](super::gpu::Network), so that
 //! slots, streams and stamps are those of every GPU tenant. The only place that sees the crate `ort`.
 //!
 //! # Who keeps whom alive
@@ -20,6 +20,8 @@ mod call;
 mod cpu;
 mod cuda;
 mod library;
+pub mod profile;
+mod recording;
 mod session;
 
 pub use cpu::CpuProvider;

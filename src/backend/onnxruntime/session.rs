@@ -11,11 +11,15 @@ use ort::sys;
 use ort::value::{Outlet, TensorElementType};
 
 use super::library::Library;
+use super::profile::Told;
+use super::recording::{Moment, Recording, Trouble, stopped};
 use super::{failed, refused};
 use crate::backend::gpu::{Port, Ports};
-use crate::backend::{BackendError, NetworkSource};
+use crate::backend::{BackendError, LateTimes, NetworkSource, NodeSpan};
 use crate::engine::network;
+use crate::record::Finding;
 use crate::tensor::{ElementType, Shape};
+use crate::units::Stamp;
 
 /// A dimension as the network states it.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,18 +60,22 @@ pub(super) struct Session {
     input_names: Names,
     output_names: Names,
     may_wait: bool,
+    /// Where time per node is asked for.
+    recording: Option<Recording>,
     /// The threads of a tenant take turns: the crate `ort` documents that `Run` is not safe from several at once.
     session: Mutex<ort::session::Session>,
 }
 
 impl Session {
-    /// Loads a network with `threads` for one inference, on this provider or else the processor.
+    /// Loads a network with `threads` for one inference, on this provider or else the processor; with `profile`, time is
+    /// kept per node.
     pub(super) fn load(
         backend: &'static str,
         library: &Library,
         network: &NetworkSource,
         threads: usize,
         provider: Option<ExecutionProviderDispatch>,
+        profile: bool,
     ) -> Result<Self, BackendError> {
         let name = network.to_string();
         network.check().map_err(|error| BackendError::Load {
@@ -75,20 +83,35 @@ impl Session {
             backend,
             problem: error.to_string(),
         })?;
+        let recording = profile
+            .then(Recording::new)
+            .transpose()
+            .map_err(|error| BackendError::Load {
+                network: name.clone(),
+                backend,
+                problem: format!(
+                    "`profile: true` needs a folder in the temporary folder: {error}; set TMPDIR to one that can be written to"
+                ),
+            })?;
+        let load = |provider, rest| {
+            let before = Moment::now();
+            let session = load(library, network, threads, provider, rest, recording.as_ref())?;
+            if let Some(recording) = &recording {
+                recording.began(session.profiling_start_ns()?, before, Moment::now());
+            }
+            Ok(session)
+        };
         let (session, may_wait) = match provider {
-            None => (load(library, network, threads, None, Rest::OnProcessor), false),
+            None => (load(None, Rest::OnProcessor), false),
             Some(provider) => {
-                match load(library, network, threads, Some(provider.clone()), Rest::Refused) {
+                match load(Some(provider.clone()), Rest::Refused) {
                     Ok(session) => (Ok(session), waits_by_itself(network)),
                     // Whatever the reason was: if it is another one, it comes again.
-                    Err(_) => (
-                        load(library, network, threads, Some(provider), Rest::OnProcessor),
-                        true,
-                    ),
+                    Err(_) => (load(Some(provider), Rest::OnProcessor), true),
                 }
             }
         };
-        let session = session.map_err(|error| refused(backend, &name, &error))?;
+        let session = session.map_err(|error: ort::Error| refused(backend, &name, &error))?;
         let ports = |list: &[Outlet]| -> Result<Vec<(Port, Vec<Dim>)>, BackendError> {
             let port = |outlet| {
                 port(outlet).map_err(|problem| BackendError::Load {
@@ -113,6 +136,7 @@ impl Session {
             inputs: input_dims,
             outputs: output_dims,
             may_wait,
+            recording,
             session: Mutex::new(session),
         })
     }
@@ -149,7 +173,8 @@ impl Session {
         Shape::new(&held[..dims.len()])
     }
 
-    /// Executes once. Where an output's pointer is null, the library makes the tensor and leaves it there.
+    /// Executes once. Where an output's pointer is null, the library makes the tensor and leaves it there. Answers the
+    /// execution's number in the profile, where there is one.
     ///
     /// # Safety
     /// The pointers are to living tensors whose memory nobody else touches until the library is done with them: on
@@ -159,7 +184,7 @@ impl Session {
         options: &RunOptions<NoSelectedOutputs>,
         inputs: &[*const sys::OrtValue],
         outputs: &mut [*mut sys::OrtValue],
-    ) -> Result<(), BackendError> {
+    ) -> Result<Option<usize>, BackendError> {
         let (reads, writes) = (&self.input_names.pointers, &self.output_names.pointers);
         // The library reads as many names as tensors.
         if (inputs.len(), outputs.len()) != (reads.len(), writes.len()) {
@@ -176,6 +201,10 @@ impl Session {
             });
         }
         let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let recording = self
+            .recording
+            .as_ref()
+            .map(|recording| (recording, Moment::now()));
         // SAFETY: names (as many as tensors), tensors and options are alive; the session is this thread's while it is locked.
         let status = unsafe {
             (ort::api().Run)(
@@ -189,9 +218,53 @@ impl Session {
                 outputs.as_mut_ptr(),
             )
         };
+        let number = recording.and_then(|(recording, from)| recording.executed(from));
         // SAFETY: a status that the library just answered, taken once.
         unsafe { ort::Error::result_from_status(status) }
-            .map_err(|error| failed(self.backend, &self.ports.network, &error))
+            .map_err(|error| failed(self.backend, &self.ports.network, &error))?;
+        Ok(number)
+    }
+
+    /// An execution was for this frame; answers whether its time per node will be told.
+    pub(super) fn was_for(&self, execution: usize, frame: u64) -> bool {
+        let recording = self.recording.as_ref();
+        recording.is_some_and(|recording| recording.was_for(execution, frame))
+    }
+
+    /// Adds the time per node of frames, which ends the profile, and answers what is in the way of it.
+    pub(super) fn late_node_times(&self, into: &mut LateTimes) -> Option<Finding> {
+        let network = &self.ports.network;
+        match self.told()? {
+            Ok(told) => {
+                told.add_to(into);
+                stopped(network, told)
+            }
+            Err(trouble) => Some(trouble.finding(network)),
+        }
+    }
+
+    /// When its nodes executed between two moments; this ends the profile too.
+    pub(super) fn node_spans(&self, from: Stamp, to: Stamp) -> Vec<NodeSpan> {
+        let told = self.told().and_then(Result::ok);
+        told.map_or_else(Vec::new, |told| told.spans(from, to))
+    }
+
+    /// What the profile tells; none where none was asked for. The first call ends it.
+    fn told(&self) -> Option<Result<&Told, &Trouble>> {
+        let recording = self.recording.as_ref()?;
+        Some(recording.told(|| {
+            let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+            session
+                .end_profiling()
+                .map_err(|error| error.message().trim().to_owned())
+        }))
+    }
+
+    /// Removes what a profile that nobody ended has left, where the session is not going to be dropped.
+    pub(super) fn abandon(&self) {
+        if let Some(recording) = &self.recording {
+            recording.abandon();
+        }
     }
 }
 
@@ -235,6 +308,7 @@ fn load(
     threads: usize,
     provider: Option<ExecutionProviderDispatch>,
     rest: Rest,
+    recording: Option<&Recording>,
 ) -> ort::Result<ort::session::Session> {
     let mut builder = ort::session::Session::builder(library.environment())?
         .with_intra_threads(threads)?
@@ -243,6 +317,9 @@ fn load(
     if let Some(provider) = provider {
         // Otherwise a provider that fails would leave the network on the processor without a word.
         builder = builder.with_execution_providers([provider.error_on_failure()])?;
+    }
+    if let Some(recording) = recording {
+        builder = builder.with_profiling(recording.prefix())?;
     }
     if rest == Rest::Refused {
         builder = builder.with_config_entry("session.disable_cpu_ep_fallback", "1")?;

@@ -1,12 +1,13 @@
 //! Tenants on TensorRT: plans loaded once a tenant, and an execution context for each frame in flight.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tensorrt_dyn::{
-    ContextMemory, DataType, Engine, Error, ExecutionContext, Library, Profiler, TensorInfo, TensorIoMode,
-    TensorLocation,
+    ContextMemory, DataType, Engine, Error, ExecutionContext, LayerInformationFormat, Library, Profiler,
+    TensorInfo, TensorIoMode, TensorLocation,
 };
 
 use super::build::type_name;
@@ -18,6 +19,7 @@ use crate::backend::gpu::{
 };
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
 use crate::engine::manifest::{self, PlanManifest};
+use crate::engine::operators::{LayerOperators, NodeOperators};
 use crate::files;
 use crate::gpu::{DeviceMemory, Gpu, Span, Stream};
 use crate::record::Device;
@@ -39,6 +41,9 @@ pub struct TensorRtBackend {
     pub options: Options,
     /// Whether time is kept per layer.
     pub profile: bool,
+    /// The networks that the plans were built of, in the same order, as far as they are known: they tell the operators of
+    /// layers.
+    pub networks: Vec<NetworkSource>,
 }
 
 impl Backend for TensorRtBackend {
@@ -55,8 +60,8 @@ impl Backend for TensorRtBackend {
         let fail = |error| gpu::failed(NAME, "the tenant's device", error);
         device.bind().map_err(fail)?;
         let mut plans = Vec::new();
-        for network in &program.engines {
-            plans.push(self.load(network)?);
+        for (number, network) in program.engines.iter().enumerate() {
+            plans.push(self.load(network, self.networks.get(number))?);
         }
         let memory = match self.options.gpu.context_memory {
             scenario::ContextMemory::Separate => None,
@@ -102,7 +107,11 @@ fn shared_memory(device: &Arc<Gpu>, plans: &[Loaded]) -> Result<Arc<DeviceMemory
 }
 
 impl TensorRtBackend {
-    fn load(&self, network: &NetworkSource) -> Result<Loaded, BackendError> {
+    fn load(
+        &self,
+        network: &NetworkSource,
+        built_of: Option<&NetworkSource>,
+    ) -> Result<Loaded, BackendError> {
         let name = network.to_string();
         let refused = |problem: String| BackendError::Load {
             network: name.clone(),
@@ -127,7 +136,8 @@ impl TensorRtBackend {
         let engine = self
             .deserialize(&plan, &needs)
             .map_err(|error| of_library(&name, &error))?;
-        Loaded::new(name.clone(), engine, self.shared.gpu(), self.profile)
+        let operators = self.profile.then(|| operators(&engine, built_of));
+        Loaded::new(name.clone(), engine, self.shared.gpu(), operators)
     }
 
     /// Why the plan does not fit this machine.
@@ -146,6 +156,24 @@ impl TensorRtBackend {
         }
         runtime.engine(plan)
     }
+}
+
+/// The operators of an engine's layers, as far as they can be had.
+fn operators(engine: &Engine, built_of: Option<&NetworkSource>) -> Arc<LayerOperators> {
+    let told = || {
+        engine
+            .inspector()?
+            .engine_information(LayerInformationFormat::Json)
+    };
+    let inspected = told()
+        .ok()
+        .and_then(|information| serde_json::from_str(&information).ok())
+        .unwrap_or_default();
+    let nodes = built_of.map(|network| match network {
+        NetworkSource::File(path) => NodeOperators::of_file(path),
+        NetworkSource::Embedded { bytes, .. } => NodeOperators::of(bytes),
+    });
+    Arc::new(LayerOperators::new(&inspected, nodes.unwrap_or_default()))
 }
 
 /// A failure of the library; a full device is told apart, since other tenants may go on.
@@ -176,11 +204,17 @@ struct Loaded {
     gpu: Arc<Gpu>,
     /// Working memory that the contexts share; without it each has its own.
     memory: Option<Arc<DeviceMemory>>,
-    profile: bool,
+    /// Of its layers, where time is kept per layer.
+    operators: Option<Arc<LayerOperators>>,
 }
 
 impl Loaded {
-    fn new(network: String, engine: Engine, gpu: &Arc<Gpu>, profile: bool) -> Result<Self, BackendError> {
+    fn new(
+        network: String,
+        engine: Engine,
+        gpu: &Arc<Gpu>,
+        operators: Option<Arc<LayerOperators>>,
+    ) -> Result<Self, BackendError> {
         let all = engine.tensors().map_err(|error| of_library(&network, &error))?;
         let of = |mode| all.iter().filter(move |tensor| tensor.mode == Some(mode));
         let inputs: Vec<&TensorInfo> = of(TensorIoMode::Input).collect();
@@ -208,7 +242,7 @@ impl Loaded {
             gpu: Arc::clone(gpu),
             engine,
             memory: None,
-            profile,
+            operators,
         })
     }
 
@@ -371,8 +405,12 @@ impl Network for Loaded {
             .collect();
         set_shapes(&mut context, &self.names, &inputs).map_err(|error| self.failed(&error))?;
         let times = Arc::new(Mutex::new(Vec::new()));
-        if self.profile {
-            let profiler = Box::new(Times(Arc::clone(&times)));
+        if let Some(operators) = &self.operators {
+            let profiler = Box::new(Times {
+                times: Arc::clone(&times),
+                operators: Arc::clone(operators),
+                known: HashMap::new(),
+            });
             let set = context
                 .set_profiler(Some(profiler))
                 .and_then(|()| context.set_enqueue_emits_profile(false));
@@ -384,7 +422,7 @@ impl Network for Loaded {
             names: self.names.clone(),
             branches: self.branches,
             lent: Vec::new(),
-            times: self.profile.then_some(times),
+            times: self.operators.is_some().then_some(times),
             _tensors: memory.to_vec(),
             _memory: self.memory.clone(),
         }))
@@ -462,14 +500,23 @@ impl Execution for Running {
 }
 
 /// Keeps layer times until the slot takes them.
-struct Times(Arc<Mutex<Vec<NodeTime>>>);
+struct Times {
+    times: Arc<Mutex<Vec<NodeTime>>>,
+    operators: Arc<LayerOperators>,
+    /// Of the layers that it was told of.
+    known: HashMap<String, String>,
+}
 
 impl Profiler for Times {
     fn layer_time(&mut self, layer: &str, milliseconds: f32) {
-        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.known.contains_key(layer) {
+            self.known.insert(layer.to_owned(), self.operators.of(layer));
+        }
+        let operator = self.known.get(layer).cloned().unwrap_or_default();
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
         times.push(NodeTime {
             name: layer.to_owned(),
-            operator: String::new(),
+            operator,
             took: Nanos((f64::from(milliseconds) * 1e6).round() as i64),
         });
     }

@@ -23,7 +23,7 @@ use crate::commands::output::say;
 use crate::commands::threads::named;
 use crate::record::wire::{Inbox, Message, WireError};
 use crate::record::{Event, PhaseRecord};
-use crate::scenario::Scenario;
+use crate::scenario::{BackendChoice, Scenario, Tenant};
 use crate::tenant::mishap::Mishap;
 use crate::tenant::recording::{self, RecordFeed, RecordSink};
 
@@ -31,6 +31,8 @@ use crate::tenant::recording::{self, RecordFeed, RecordSink};
 const LAST_LINES: usize = 6;
 /// A process that closed its socket, or was told to end, does so within this.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
+/// One that has a profile to read before does so within this: of the largest, a file of 0.6 GB is written and read.
+const READS_WITHIN: Duration = Duration::from_secs(120);
 /// A process's last lines come within this after its end; somebody else may hold the pipe for longer.
 const LINES_WITHIN: Duration = Duration::from_millis(300);
 
@@ -68,8 +70,16 @@ pub(super) enum BadEnd {
     #[error(transparent)]
     Unknown(#[from] std::io::Error),
     /// Only when it was made to.
-    #[error("it did not end within {} s and was killed", ENDS_WITHIN.as_secs())]
-    Killed,
+    #[error("it did not end within {} s and was killed", within.as_secs())]
+    Killed { within: Duration },
+}
+
+/// How long a tenant's process may take to end after its last phase.
+pub(super) fn ends_within(tenant: &Tenant) -> Duration {
+    match tenant.backend {
+        BackendChoice::OnnxRuntime { profile: true, .. } => READS_WITHIN,
+        _ => ENDS_WITHIN,
+    }
 }
 
 /// The process of one tenant, seen from the run.
@@ -237,10 +247,10 @@ impl TenantProcess {
     }
 
     /// Lets it end after its last phase; whether it did so by itself and as it should.
-    pub(super) fn finish(&mut self) -> Result<(), BadEnd> {
+    pub(super) fn finish(&mut self, within: Duration) -> Result<(), BadEnd> {
         // The end of its orders; it is an error only where it is gone.
         let _ = self.orders.shutdown(Shutdown::Write);
-        let ended = match self.wait(ENDS_WITHIN) {
+        let ended = match self.wait(within) {
             Some(Ok(status)) if status.success() => Ok(()),
             Some(Ok(_)) => Err(BadEnd::Failed {
                 last_words: self.last_words(),
@@ -249,7 +259,7 @@ impl TenantProcess {
             None => {
                 self.kill();
                 let _ = self.process.wait();
-                Err(BadEnd::Killed)
+                Err(BadEnd::Killed { within })
             }
         };
         if let Some(reader) = self.reader.take() {

@@ -206,6 +206,7 @@ pub(super) fn tensorrt(
     args.gpu = Some(own);
     args.contexts = args.contexts.or(u32::try_from(tenant.depth).ok());
     let library = tensorrt::find(args.tensorrt.as_deref())?;
+    let networks = program.engines.clone();
     let program = if plans.is_empty() {
         let built = build::plans(&Input::Detector(detector), &args).map_err(NotUsable::Build)?;
         let built: Vec<_> = built.into_iter().map(|plan| plan.path).collect();
@@ -219,6 +220,7 @@ pub(super) fn tensorrt(
         claim,
         options,
         profile,
+        networks,
     };
     Ok((Box::new(backend), program))
 }

@@ -39,6 +39,7 @@ pub(super) fn backend(
     devices: &Devices,
     provider: Provider,
     threads: usize,
+    profile: bool,
 ) -> Result<Box<dyn Backend>, NotUsable> {
     use super::gpu::on_device;
     use crate::backend::gpu::OnDevice;
@@ -46,7 +47,11 @@ pub(super) fn backend(
 
     let library = find(None)?;
     match provider {
-        Provider::Cpu => Ok(Box::new(CpuProvider { library, threads })),
+        Provider::Cpu => Ok(Box::new(CpuProvider {
+            library,
+            threads,
+            profile,
+        })),
         Provider::Cuda => {
             if !library.has_cuda() {
                 return Err(NotUsable::WithoutCuda {
@@ -64,6 +69,7 @@ pub(super) fn backend(
                 shared,
                 claim,
                 options,
+                profile,
             }))
         }
     }
@@ -77,6 +83,7 @@ pub(super) fn backend(
     _devices: &Devices,
     _provider: Provider,
     _threads: usize,
+    _profile: bool,
 ) -> Result<Box<dyn Backend>, NotUsable> {
     Err(NotUsable::ONNXRUNTIME)
 }

@@ -30,11 +30,16 @@ impl One<'_> {
                 plans,
                 profile,
             } => (self.tensorrt(build, plans, profile.or(false), r), None),
-            BackendFile::OnnxRuntime { provider, threads } => {
+            BackendFile::OnnxRuntime {
+                provider,
+                threads,
+                profile,
+            } => {
                 self.threads(threads, r);
                 let backend = BackendChoice::OnnxRuntime {
                     provider: provider.or_default(),
                     threads: threads.or(1),
+                    profile: profile.or(false),
                 };
                 (backend, None)
             }

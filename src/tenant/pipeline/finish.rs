@@ -11,7 +11,7 @@ use crate::detector::{Carry, Detection, Postprocess};
 use crate::record::{Event, FrameRecord, Outcome, Stage};
 use crate::tenant::failures::Failures;
 use crate::tenant::marks::{Mark, Marks};
-use crate::tenant::nodes::NodeTotals;
+use crate::tenant::nodes::{LateFrame, NodeTotals};
 use crate::tenant::recording::RecordSink;
 use crate::tenant::watched::Watched;
 use crate::trace::traced;
@@ -24,6 +24,8 @@ pub(super) struct Finish<'a> {
     pub(super) name: &'a str,
     pub(super) notes: Sender<Event>,
     pub(super) nodes: &'a mut NodeTotals,
+    /// Frames whose time per node is told when the run is over, by number; none in phases where it is not recorded.
+    pub(super) late: Option<&'a mut Vec<LateFrame>>,
     pub(super) failures: Failures,
     pub(super) watched: &'a Watched,
     pub(super) marks: Option<&'a dyn Marks>,
@@ -65,6 +67,12 @@ impl Finish<'_> {
                 // After the frame is finished and recorded, so that adding up is in no frame's time.
                 let measured = (!record.warmup).then(|| record.response());
                 self.nodes.add(slot.node_times(), measured);
+                if let (Some(response), Some(late)) = (measured, &mut self.late)
+                    && slot.number_frame(late.len() as u64)
+                {
+                    let phase = record.phase;
+                    late.push(LateFrame { phase, response });
+                }
                 self.failures.none();
             }
             Err(problem) => {

@@ -41,6 +41,7 @@ impl Open {
                 findings: Vec::new(),
             },
             profile: false,
+            networks: Vec::new(),
         };
         let mut slots = backend.open(&program, 1).unwrap();
         let mut slot = slots.pop().unwrap();

@@ -99,6 +99,9 @@ pub enum BackendChoice {
         provider: Provider,
         /// Threads for one inference on the processor.
         threads: usize,
+        /// Whether to record time per node; files of before had no such choice.
+        #[serde(default)]
+        profile: bool,
     },
     /// No network: a load of one resource.
     Stress(Stress),
@@ -220,4 +223,24 @@ pub enum Overload {
         /// Frames that may wait.
         queue: usize,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_from_before_onnxruntime_was_profiled_is_read() {
+        let before = r#"{"OnnxRuntime":{"provider":"Cpu","threads":2}}"#;
+        let found: BackendChoice = serde_json::from_str(before).expect("it is one");
+        let profile = |profile| BackendChoice::OnnxRuntime {
+            provider: Provider::Cpu,
+            threads: 2,
+            profile,
+        };
+        assert_eq!(found, profile(false));
+        let now = serde_json::to_string(&profile(true)).expect("it is written");
+        let read: BackendChoice = serde_json::from_str(&now).expect("it is read");
+        assert_eq!(read, profile(true));
+    }
 }

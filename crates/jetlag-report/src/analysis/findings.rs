@@ -7,7 +7,10 @@
 use super::binomial::exceeds_share;
 use super::idle::HostIdle;
 use super::judge::Undecided;
-use super::limit::{FramesLimit, Lacking, Limit, More, Overloaded, Pressure, RunLimit, ServingLimit};
+use super::limit::{
+    FramesLimit, Lacking, Limit, More, Overloaded, Pressure, Profiler, RunLimit, ServingLimit,
+};
+use super::nodes;
 use super::protection;
 use super::quantile::Quantile;
 use super::steady;
@@ -434,9 +437,20 @@ fn no_baseline(case: &Case<'_>) -> Option<Limit> {
 
 /// Also if the record has no nodes (it was cut off before they were written): frames were slower all the same.
 fn profiled(case: &Case<'_>) -> Option<Limit> {
-    let asked = matches!(case.scenario.backend, BackendChoice::Cpu { profile: true, .. });
+    let backend = &case.scenario.backend;
+    let asked = matches!(
+        backend,
+        BackendChoice::Cpu { profile: true, .. }
+            | BackendChoice::TensorRt { profile: true, .. }
+            | BackendChoice::OnnxRuntime { profile: true, .. }
+    );
+    let by = match backend {
+        BackendChoice::OnnxRuntime { .. } => Profiler::Stamps(nodes::time_of(backend)),
+        _ => Profiler::OneAtATime,
+    };
     (asked || !case.summary.nodes.is_empty()).then(|| {
         case.serving(ServingLimit::Profiled {
+            by,
             beside_others: case.plan.tenants.len() > 1,
         })
     })

@@ -3,8 +3,9 @@
 
 use super::stats::six_decimals;
 use super::student::normal_quantile;
-use super::summary::{NodeResponse, NodeSummary, OperatorSummary};
+use super::summary::{NodeResponse, NodeSummary, NodeTime, OperatorSummary};
 use crate::record::NodeRecord;
+use crate::scenario::{BackendChoice, Provider};
 
 /// Share of the response time's variance from which a node may stand out …
 const STANDS_OUT: f64 = 0.25;
@@ -14,11 +15,27 @@ const BEYOND_ITS_TIME: f64 = 1.1;
 /// Effective sample size below which a correlation has no interval.
 const FEWEST: f64 = 10.0;
 
+/// What a backend's time per node is the time of.
+pub(super) fn time_of(backend: &BackendChoice) -> NodeTime {
+    match backend {
+        BackendChoice::OnnxRuntime {
+            provider: Provider::Cuda,
+            ..
+        } => NodeTime::Submission,
+        _ => NodeTime::Execution,
+    }
+}
+
 /// The nodes of one tenant in one phase, largest mean first; those of equal mean in the order of execution.
 ///
 /// Shares are of the total time of all nodes and add up to one. They are not shares of the compute stage, which also
-/// includes the time between nodes. `effective` is the effective sample size of the response times.
-pub(super) fn summarize(mut nodes: Vec<NodeRecord>, effective: Option<u64>) -> Vec<NodeSummary> {
+/// includes the time between nodes. `effective` is the effective sample size of the response times. What a node's
+/// submission has to do with the response time is not told: the device's time, which may depend on it, is in no node.
+pub(super) fn summarize(
+    mut nodes: Vec<NodeRecord>,
+    of: NodeTime,
+    effective: Option<u64>,
+) -> Vec<NodeSummary> {
     let among = nodes.len();
     let time = |node: &NodeRecord| node.mean.0 as f64 * node.count as f64;
     let all: f64 = nodes.iter().map(time).sum();
@@ -26,7 +43,10 @@ pub(super) fn summarize(mut nodes: Vec<NodeRecord>, effective: Option<u64>) -> V
     let share = |node: &NodeRecord| if all > 0.0 { time(node) / all } else { 0.0 };
     let summary = |node: NodeRecord| NodeSummary {
         share: six_decimals(share(&node)),
-        response: with_response(&node, share(&node), among, effective),
+        response: match of {
+            NodeTime::Execution => with_response(&node, share(&node), among, effective),
+            NodeTime::Submission => None,
+        },
         count: node.count,
         mean_ms: node.mean.as_millis_f64(),
         max_ms: node.max.as_millis_f64(),
@@ -242,7 +262,7 @@ mod tests {
                 Profiled { layers, response }
             })
             .collect();
-        summarize(records(&frames), None)
+        summarize(records(&frames), NodeTime::Execution, None)
     }
 
     #[test]
@@ -334,10 +354,12 @@ mod tests {
                 response,
             }),
         );
-        let with = summarize(few.clone(), None)[0].response.expect("it varies");
+        let with = summarize(few.clone(), NodeTime::Execution, None)[0]
+            .response
+            .expect("it varies");
         assert!(with.correlation > 0.9 && with.ci95.is_none() && !with.stands_out);
         few[0].with_response = None;
-        assert!(summarize(few, None)[0].response.is_none());
+        assert!(summarize(few, NodeTime::Execution, None)[0].response.is_none());
     }
 
     #[test]
@@ -447,7 +469,11 @@ mod tests {
             mean: Nanos::ZERO,
             ..node
         };
-        assert!(summarize(vec![still], None).iter().all(|node| node.share == 0.0));
+        assert!(
+            summarize(vec![still], NodeTime::Execution, None)
+                .iter()
+                .all(|node| node.share == 0.0)
+        );
     }
 
     #[test]
@@ -462,7 +488,11 @@ mod tests {
             }])
             .remove(0)
         };
-        let found = summarize(vec![record("a", 2, 30), record("b", 5, 8)], None);
+        let found = summarize(
+            vec![record("a", 2, 30), record("b", 5, 8)],
+            NodeTime::Execution,
+            None,
+        );
         let shares: Vec<(&str, f64)> = found
             .iter()
             .map(|node| (node.name.as_str(), node.share))

@@ -260,7 +260,8 @@ impl Gathered {
         let (submission_ms, submitting) = self
             .submission
             .finish(&in_order(SUBMISSION), manifest.submission_may_wait);
-        let nodes = nodes::summarize(self.nodes, predictability.effective_frames.p50);
+        let node_time = nodes::time_of(&scenario.backend);
+        let nodes = nodes::summarize(self.nodes, node_time, predictability.effective_frames.p50);
         let seconds = measured.as_secs_f64();
         let FrameCounts {
             offered,
@@ -299,6 +300,7 @@ impl Gathered {
             closed_loop: matches!(scenario.arrival, Arrival::Closed),
             deadline_ms: scenario.deadline.map(Nanos::as_millis_f64),
             operators: nodes::by_operator(&nodes),
+            node_time: (!nodes.is_empty()).then_some(node_time),
             nodes,
             slowest: Vec::new(),
             submission_ms,

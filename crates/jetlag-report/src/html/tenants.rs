@@ -4,7 +4,7 @@
 use super::charts::{mark, over_time, spread};
 use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
 use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
-use crate::text::nodes::drivers;
+use crate::text::nodes::{drivers, of_submission};
 use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use crate::text::waterfall::sentence;
 
@@ -362,7 +362,10 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
         );
         for operator in &tenant.operators {
             operators.row(vec![
-                cell(&operator.operator),
+                cell(match operator.operator.as_str() {
+                    "" => UNKNOWN,
+                    operator => operator,
+                }),
                 cell(operator.layers.to_string()),
                 cell(unit.show(operator.mean_ms)),
                 cell(percent(operator.share)),
@@ -402,7 +405,7 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
             ]);
         }
         blocks.push(Block::Table(layers));
-        if let Some(said) = drivers(tenant) {
+        for said in [of_submission(tenant), drivers(tenant)].into_iter().flatten() {
             blocks.push(Block::Text(words(&format!("{}: {said}", tenant.name))));
         }
         if let Some(rest) = tenant
@@ -419,7 +422,7 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-layers"),
         title: "Layers",
-        note: "Layers ran one at a time to be timed, which makes frames slower. Shares are of the sum over all layers. The last \
+        note: "Layers were timed one by one, which makes frames slower. Shares are of the sum over all layers. The last \
                columns are the correlation of the layer's time with the frame's response time, with its 95 % interval, and the \
                layer's share of the response time's variance."
             .to_owned(),

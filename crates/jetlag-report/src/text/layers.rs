@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::nodes::{drivers, variance_share};
-use super::number::{TimeUnit, or_unknown, percent};
+use super::nodes::{drivers, of_submission, variance_share};
+use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::Summary;
@@ -34,7 +34,7 @@ pub fn write(summaries: &[Summary], out: &mut dyn Write, style: &Style) -> io::R
     }
     if sections.is_empty() {
         let said = "No time per layer was recorded. `backend: Cpu(profile: true)` records it, but makes each frame \
-                    slower.\n";
+                    slower; so do TensorRt and OnnxRuntime.\n";
         sections.push(said.to_owned());
     }
     out.write_all(sections.join("\n").as_bytes())
@@ -50,7 +50,10 @@ fn alone(tenant: &TenantSummary, style: &Style) -> String {
         .column("share", Align::Right);
     for operator in &tenant.operators {
         operators.row(vec![
-            (operator.operator.clone(), Ink::Bold),
+            match operator.operator.as_str() {
+                "" => dim(UNKNOWN),
+                operator => (operator.to_owned(), Ink::Bold),
+            },
             plain(operator.layers.to_string()),
             plain(unit.show(operator.mean_ms)),
             plain(percent(operator.share)),
@@ -73,7 +76,8 @@ fn alone(tenant: &TenantSummary, style: &Style) -> String {
             variance_share(node),
         ]);
     }
-    let said = drivers(tenant).map_or(String::new(), |said| format!("  {}: {said}\n", tenant.name));
+    let said = [of_submission(tenant), drivers(tenant)].into_iter().flatten();
+    let said: String = said.map(|said| format!("  {}: {said}\n", tenant.name)).collect();
     heading("TIME PER OPERATOR", &note, style)
         + &operators.render(style)
         + "\n"
@@ -92,6 +96,11 @@ fn beside(first: &TenantSummary, second: &TenantSummary, style: &Style) -> Strin
     text.push('\n');
     text.push_str(&heading("TIME PER LAYER", &note, style));
     text.push_str(&pairs(&layers, "layer", unit, style));
+    for (run, tenant) in [("A", first), ("B", second)] {
+        if let Some(said) = of_submission(tenant) {
+            text += &format!("  {run}, {}: {said}\n", tenant.name);
+        }
+    }
     text
 }
 

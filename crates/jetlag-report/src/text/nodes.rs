@@ -4,7 +4,7 @@ use super::number::{TimeUnit, percent};
 use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
-use crate::analysis::summary::{NodeSummary, TenantSummary};
+use crate::analysis::summary::{NodeSummary, NodeTime, TenantSummary};
 use crate::table::{Align, Grid, Ink, Text};
 
 /// Nodes shown of a tenant; JSON has all.
@@ -59,11 +59,19 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     }
     let mut text = heading("TIME PER NODE", &note, style) + &grid.render(style);
     for tenant in &summary.tenants {
-        if let Some(said) = drivers(tenant) {
+        for said in [of_submission(tenant), drivers(tenant)].into_iter().flatten() {
             text += &format!("  {}: {said}\n", name_of(tenant, style));
         }
     }
     text
+}
+
+/// What times are not, where the host's are all that there is.
+pub(crate) fn of_submission(tenant: &TenantSummary) -> Option<String> {
+    (tenant.node_time == Some(NodeTime::Submission)).then(|| {
+        "these are the host's times to launch each node. The device executes it later, for a time that is not known."
+            .to_owned()
+    })
 }
 
 /// A node's share of the response time's variance; bold if it stands out.

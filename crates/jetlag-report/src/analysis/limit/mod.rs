@@ -20,7 +20,7 @@ pub(super) use machine::{ClockOf, Guard, MachineLimit, SlowedBy};
 pub(super) use phases::{Failures, InPhase, Lost, PhasesLimit};
 pub(super) use power::{NoIdle, PowerLimit};
 pub(super) use run::{Lacking, RunLimit};
-pub(super) use serving::{Overloaded, Pressure, Promise, ServingLimit, Submitted};
+pub(super) use serving::{Overloaded, Pressure, Profiler, Promise, ServingLimit, Submitted};
 pub(super) use steady::SteadyLimit;
 pub(super) use trace::TraceLimit;
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::super::code::Code;
 use super::super::idle::HostIdle;
 use super::super::quantile::Quantile;
-use super::super::summary::Stage;
+use super::super::summary::{NodeTime, Stage};
 use super::words::{frames, name_of, percent};
 use crate::scenario::{Graph, Overload, Release};
 use crate::units::Nanos;
@@ -42,7 +42,7 @@ pub(in super::super) enum ServingLimit {
         interval: [f64; 2],
     },
     /// Time per node was recorded; `beside_others` where other tenants ran.
-    Profiled { beside_others: bool },
+    Profiled { by: Profiler, beside_others: bool },
     /// The host submits more slowly than the device executes.
     HostBound {
         submitted: Submitted,
@@ -55,6 +55,15 @@ pub(in super::super) enum ServingLimit {
         /// Name of the backend.
         backend: String,
     },
+}
+
+/// How nodes were timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Profiler {
+    /// The backend executed one node, waited, and went on to the next.
+    OneAtATime,
+    /// ONNX Runtime stamped each node in passing: its execution, or its launch.
+    Stamps(NodeTime),
 }
 
 /// How an overload shows.
@@ -172,15 +181,25 @@ impl ServingLimit {
                     }
                 }
             ),
-            ServingLimit::Profiled { beside_others } => {
+            ServingLimit::Profiled { by, beside_others } => {
                 let others = match beside_others {
                     true => ", and may slow down the other tenants more",
                     false => "",
                 };
-                format!(
-                    "{name} was profiled: its nodes ran one at a time, so compute is slower than without \
-                    profiling{others}."
-                )
+                match by {
+                    Profiler::OneAtATime => format!(
+                        "{name} was profiled: its nodes ran one at a time, so compute is slower than without \
+                         profiling{others}."
+                    ),
+                    Profiler::Stamps(NodeTime::Execution) => format!(
+                        "{name} was profiled: ONNX Runtime recorded each of its nodes, so compute is slower than \
+                         without profiling{others}."
+                    ),
+                    Profiler::Stamps(NodeTime::Submission) => format!(
+                        "{name} was profiled: ONNX Runtime recorded the launch of each of its nodes, so submission is \
+                         slower than without profiling{others}. Its time per node is the host's, not the device's."
+                    ),
+                }
             }
             ServingLimit::HostBound { submitted, .. } => format!(
                 "{name} is host-bound: {}. These figures do not show how long the device alone would take.{}",

@@ -32,7 +32,7 @@ pub use predictability::{
 };
 pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
 pub use submission::{Shares, Submitting};
-pub use tenant::{FrameCounts, NodeResponse, NodeSummary, OperatorSummary, TenantSummary};
+pub use tenant::{FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, TenantSummary};
 
 pub use waterfall::Waterfall;
 

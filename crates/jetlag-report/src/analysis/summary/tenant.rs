@@ -59,6 +59,8 @@ pub struct TenantSummary {
     pub deadline_ms: Option<f64>,
     /// Each node of its networks, largest mean first; empty where time per node was not asked for.
     pub nodes: Vec<NodeSummary>,
+    /// Whose time that is; `None` where there is none.
+    pub node_time: Option<NodeTime>,
     /// The same by operator, largest mean first.
     pub operators: Vec<OperatorSummary>,
     /// How predictable its response time is.
@@ -74,6 +76,16 @@ pub struct TenantSummary {
     pub submission_ms: Option<Stats>,
     /// What of *compute* that was; `None` also where *compute* is too short to tell.
     pub submitting: Option<Submitting>,
+}
+
+/// What a node's time is the time of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeTime {
+    /// Its execution.
+    Execution,
+    /// The host's submission of it to a device, which executes it later.
+    Submission,
 }
 
 /// What one node of a network took in the frames that were measured.

@@ -1,0 +1,57 @@
+//! Time per layer of a TensorRT tenant, and the operators that it is of.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::scene::{Scene, camera};
+use nvidia_doubles::cuda::Control;
+
+/// Operators and their layers, of a camera that is profiled.
+fn operators(scene: &Scene) -> Option<Vec<(String, u64)>> {
+    let scenario = scene.scenario("", "arrival: Periodic(20)", "");
+    let text = std::fs::read_to_string(&scenario).unwrap();
+    let profiled = text.replace("[\"camera.plan\"]", "[\"camera.plan\"], profile: true");
+    std::fs::write(&scenario, profiled).unwrap();
+    let summary = scene.run(&Control::default(), &scenario)?;
+    let tenant = &summary["tenants"][0];
+    assert_eq!(tenant["node_time"], "execution");
+    assert!(!tenant["nodes"].as_array().unwrap().is_empty(), "{tenant}");
+    let of = |row: &Value| {
+        let operator = row["operator"].as_str().unwrap().to_owned();
+        (operator, row["layers"].as_u64().unwrap())
+    };
+    let mut found: Vec<_> = tenant["operators"].as_array().unwrap().iter().map(of).collect();
+    found.sort();
+    Some(found)
+}
+
+/// `only` is the camera's own.
+const LAYERS: &str =
+    "layer Conv_1 Convolution\nlayer Conv_3 Convolution\nlayer Add_7 Softmax\nlayer own Reshape\n";
+
+fn rows(expected: &[(&str, u64)]) -> Vec<(String, u64)> {
+    let row = |(name, layers): &(&str, u64)| ((*name).to_owned(), *layers);
+    expected.iter().map(row).collect()
+}
+
+/// A plan as it is built by default holds names alone, and the network knows the operators of its nodes.
+#[test]
+fn layers_have_the_operators_of_the_nodes_that_they_are_named_after() {
+    let Some(scene) = Scene::new() else { return };
+    scene.plan("camera.plan", &(camera(1_000) + LAYERS));
+    let network = Path::new(env!("CARGO_MANIFEST_DIR")).join("engines/camera.onnx");
+    std::fs::copy(network, scene.path("camera.onnx")).unwrap();
+    let Some(found) = operators(&scene) else { return };
+    assert_eq!(found, rows(&[("", 2), ("Add", 1), ("Conv", 2)]));
+}
+
+/// The scene's network is no ONNX file that can be read, so what the plan keeps is all that there is.
+#[test]
+fn layers_of_a_plan_with_details_have_at_least_a_type() {
+    let Some(scene) = Scene::new() else { return };
+    scene.detailed().plan("camera.plan", &(camera(1_000) + LAYERS));
+    let Some(found) = operators(&scene) else { return };
+    let expected = [("Convolution", 3), ("Shuffle", 1), ("SoftMax", 1)];
+    assert_eq!(found, rows(&expected));
+}
