@@ -3,7 +3,7 @@
 //! Kernels, fills and graphs need the multiprocessors; copies between host and device have engines of their own, one a
 //! direction. Work waits only for work of its own kind.
 
-use super::graph::{NO_TENANT, Node, What};
+use super::node::{NO_TENANT, Node, What};
 use crate::record::activity::Direction;
 
 /// What a piece of work occupies.

@@ -15,6 +15,7 @@ mod calls;
 mod gather;
 mod graph;
 mod host;
+mod node;
 mod order;
 mod path;
 #[cfg(test)]
