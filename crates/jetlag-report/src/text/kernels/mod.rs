@@ -146,7 +146,20 @@ fn changed(observed: &ObservedPhase, style: &Style) -> String {
             ]);
         }
     }
-    heading("WHAT TRACING CHANGED", &note, style) + &grid.render(style)
+    let mut text = heading("WHAT TRACING CHANGED", &note, style) + &grid.render(style);
+    let undecided = observed
+        .tenants
+        .iter()
+        .filter(|tenant| tenant.verdict == Observed::Undecided);
+    for tenant in undecided {
+        let p50 = tenant.figures.first();
+        let why = p50
+            .and_then(|p50| p50.reason.as_deref())
+            .unwrap_or("the interval is too wide");
+        let said = format!("{}: undecided; {why}", cut(&tenant.tenant, style));
+        text += &paragraph(&said, Ink::Dim, style);
+    }
+    text
 }
 
 fn valued(value: Option<f64>, figure: &ObservedFigure) -> String {
@@ -286,22 +299,39 @@ fn kernels(tenant: &TenantKernels, style: &Style) -> String {
         tenant.tenant,
         short(tenant.device_ms)
     );
-    let mut grid = Grid::headed()
-        .column("kernel", Align::Left)
+    // The same kernel may run in several layers.
+    let layered = tenant.kernels.iter().any(|kernel| kernel.layer.is_some());
+    let (beside, layer_room) = match (layered, style.width < 100) {
+        (false, _) => (46, 0),
+        (true, true) => (50, 14),
+        (true, false) => (67, 22),
+    };
+    let mut grid = Grid::headed().column("kernel", Align::Left);
+    if layered {
+        grid = grid.column("layer", Align::Left);
+    }
+    let mut grid = grid
         .column("calls", Align::Right)
         .column("mean", Align::Right)
-        .column("p50", Align::Right)
+        .optional("p50", Align::Right)
         .column("p99", Align::Right)
         .column("share", Align::Right);
     for kernel in tenant.kernels.iter().take(SHOWN) {
-        grid.row(vec![
-            named(kernel, room(style, 46)),
+        let mut row = vec![named(kernel, room(style, beside))];
+        if layered {
+            row.push(match &kernel.layer {
+                Some(layer) => plain(shortened(layer, layer_room)),
+                None => dim("–"),
+            });
+        }
+        row.extend([
             plain(calls(kernel.calls_per_frame)),
             plain(short(kernel.mean_us)),
             plain(or_unknown(kernel.p50_us, short)),
             plain(or_unknown(kernel.p99_us, short)),
             plain(percent(kernel.share)),
         ]);
+        grid.row(row);
     }
     let mut text =
         heading("TIME PER KERNEL", &note, style) + &grid.render(style) + &more(tenant.kernels.len(), style);
@@ -333,7 +363,13 @@ fn launches(tenant: &TenantKernels, style: &Style) -> String {
         .column("shared", Align::Right)
         .column("occup.", Align::Right)
         .column("waves", Align::Right);
+    let mut seen = Vec::new();
     for (kernel, launch) in launched() {
+        // Once for all layers.
+        if seen.contains(&(&kernel.name, launch)) {
+            continue;
+        }
+        seen.push((&kernel.name, launch));
         grid.row(vec![
             named(kernel, room(style, 60)),
             plain(extent(launch.grid)),
