@@ -4,7 +4,9 @@
 //! had subscribed to CUPTI, or took in NVTX's ranges, and this stays until the process ends. So the run measures first, gives
 //! its devices back, and then starts that process.
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +35,11 @@ fn told(scenario: &Scenario) -> Scenario {
 
 /// Runs the traced phases of a scenario, whose devices are free, and passes on what was recorded.
 pub(super) fn trace(scenario: &Scenario, stop: &AtomicBool, notes: &Sender<Event>) {
-    let folder = match tempfile::Builder::new().prefix("jetlag-traced-").tempdir() {
+    let made = tempfile::Builder::new()
+        .prefix("jetlag-traced-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir();
+    let folder = match made {
         Ok(folder) => folder,
         Err(error) => {
             let problem = format!("no folder can be made for what is traced: {error}");

@@ -8,8 +8,9 @@
 //! The profile's clock is that of C++'s `high_resolution_clock`: the system's time with GNU's library, the monotonic
 //! clock with others. Which it is shows when the profile begins, so each execution is stamped on both.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -96,8 +97,10 @@ impl Recording {
     /// # Errors
     /// It cannot be made.
     pub(super) fn new() -> io::Result<Self> {
-        // Only for this user, as the crate makes them.
-        let folder = tempfile::Builder::new().prefix("jetlag-onnxruntime-").tempdir()?;
+        let folder = tempfile::Builder::new()
+            .prefix("jetlag-onnxruntime-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir()?;
         Ok(Recording {
             folder: Mutex::new(Some(folder)),
             start: OnceLock::new(),
@@ -283,8 +286,7 @@ mod tests {
     fn a_profile_is_read_once_and_its_folder_removed() {
         let recording = recording();
         let folder = recording.prefix().parent().expect("a folder").to_owned();
-        let mode =
-            std::os::unix::fs::PermissionsExt::mode(&folder.metadata().expect("it is there").permissions());
+        let mode = folder.metadata().expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         let number = recording.executed(Moment::now()).expect("a number");
         assert!(recording.was_for(number, 3));
