@@ -23,11 +23,11 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with_all = ["html", "layers"])]
     pub kernels: bool,
     /// Show only what the frames of traced phases waited for: the critical path from release to result.
-    #[arg(long, conflicts_with_all = ["html", "layers"])]
+    #[arg(long, conflicts_with_all = ["html", "layers", "kernels"])]
     pub critical_path: bool,
     /// Predict from a traced phase what a change would do; may be repeated, and all apply together: `camera: kernel
     /// "conv*" x0.5` (also layer, call, h2d, d2h, preprocess, …), `camera: graph`, `without load`.
-    #[arg(long = "what-if", value_name = "CHANGE", conflicts_with_all = ["html", "layers"])]
+    #[arg(long = "what-if", value_name = "CHANGE", conflicts_with_all = ["html", "layers", "kernels"])]
     pub what_if: Vec<String>,
     /// Output format; json is an array if there are several runs.
     #[arg(long, value_enum, default_value_t)]

@@ -243,3 +243,42 @@ fn a_run_without_a_trace_says_how_to_get_one() {
         );
     }
 }
+
+/// Recorded on an H100: the demo's detectors on ONNX Runtime beside a stressor.
+#[test]
+fn a_recorded_trace_has_paths_that_add_up_and_predictions_for_all_of_its_tenants() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/traced.mcap");
+    let folder = tempfile::tempdir().unwrap();
+    let json = |options: &[&str]| -> Value {
+        let shown = run(
+            &[&["report", file, "--format", "json"], options].concat(),
+            folder.path(),
+        );
+        serde_json::from_slice(&shown.stdout).unwrap_or_else(|_| panic!("{}", stderr(&shown)))
+    };
+    let paths = json(&["--critical-path"]);
+    let phase = &paths["critical_path"][0];
+    let tenants = phase["tenants"].as_array().unwrap();
+    assert_eq!(tenants.len(), 3);
+    for tenant in tenants {
+        let rows = tenant["steady"]["rows"].as_array().unwrap();
+        let sum = |key: &str| rows.iter().map(|row| row[key].as_f64().unwrap()).sum::<f64>();
+        assert!((sum("share") - 1.0).abs() < 1e-4, "{tenant}");
+        let response = tenant["steady"]["response_ms"].as_f64().unwrap();
+        assert!((sum("path_ms") - response).abs() < 1e-3, "{tenant}");
+        assert_eq!(tenant["steady"]["without_work"], 0);
+    }
+    // The stressor is its kernel; the detectors are held up by it.
+    assert_eq!(tenants[2]["steady"]["rows"][0]["kind"], "kernel");
+    let camera = tenants[0]["steady"]["rows"].as_array().unwrap();
+    assert!(
+        camera
+            .iter()
+            .any(|row| row["kind"] == "busy" && row["name"] == "load")
+    );
+    let found = json(&["--what-if", "without load", "--what-if", "camera: graph"]);
+    let camera = &found["what_if"]["tenants"][0]["response"];
+    assert!(camera["change"].as_f64().unwrap() < -0.1, "{camera}");
+    let error = camera["model_ms"].as_f64().unwrap() / camera["traced_ms"].as_f64().unwrap() - 1.0;
+    assert!(error.abs() < 0.01, "{camera}");
+}

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::gather::{FramePlaces, Process, gather};
-use super::graph::{Builder, Graph, NONE, Node, Via};
+use super::graph::{Builder, Graph, Via};
 use super::host::{Chain, chain};
+use super::node::{NONE, Node, What};
 use super::order::{Before, order};
+use super::path::usual;
 use super::{Calls, Member};
 use crate::analysis::traced::TracedPhase;
 use crate::record::{Definition, FrameRecord, Outcome};
@@ -76,7 +78,9 @@ pub(in crate::analysis) fn build(
     between_frames(&mut builder, &frames, &chains, members);
     // As scenarios write them.
     let turns = ["RoundRobin", "Exclusive", "Edf"].contains(&phase.spec.sharing.as_str());
-    (builder.finish(turns), calls)
+    let mut graph = builder.finish(turns);
+    graph.usual = usual(&graph);
+    (graph, calls)
 }
 
 /// Whether the frame is a stretch of work that can be walked through.
@@ -189,7 +193,7 @@ fn between_frames(builder: &mut Builder, frames: &[FrameRecord], chains: &[Chain
                 && chain.finisher == before.finisher
                 && chain.finisher != chain.submitter;
             let first_wait = chain.nodes.iter().find(|&&node| {
-                matches!(builder.nodes[node as usize].what, super::graph::What::Enter(_))
+                matches!(builder.nodes[node as usize].what, What::Enter(_))
                     && Some(builder.nodes[node as usize].thread) == chain.finisher
             });
             if let (true, Some(&wait)) = (is_handed_over, first_wait) {

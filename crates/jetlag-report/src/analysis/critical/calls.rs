@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::gather::Process;
-use super::graph::{NO_TENANT, NONE};
+use super::node::{NO_TENANT, NONE};
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::critical::CallRow;
 use crate::record::Definition;

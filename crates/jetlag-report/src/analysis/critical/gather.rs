@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::graph::{NO_TENANT, NONE, What};
+use super::node::{NO_TENANT, NONE, What};
 use crate::record::activity::{OnStream, Owner, WaitKind, Work};
 use crate::record::{Activity, Definition};
 

@@ -4,8 +4,10 @@
 //! ended. Nodes stand in the order of their begin, and edges lead from earlier to later ones only, so there is no circle,
 //! whatever a file says.
 
+use std::collections::BTreeMap;
+
 use super::busy::Busy;
-pub(in crate::analysis) use super::node::{NO_TENANT, NONE, Node, What};
+use super::node::{NONE, Node};
 use crate::record::FrameRecord;
 
 /// Stamps beyond this are a damaged file's; within it, differences and sums of a few do not overflow.
@@ -68,6 +70,8 @@ pub(in crate::analysis) struct Graph {
     pub(in crate::analysis) busy: Busy,
     /// Whether tenants take turns on the device: a frame may wait for its turn before its first call.
     pub(in crate::analysis) turns: bool,
+    /// What work takes to begin with the device free, by tenant: after its launch (`true`), and after other work.
+    pub(in crate::analysis) usual: BTreeMap<(u16, bool), i64>,
 }
 
 impl Graph {
@@ -149,6 +153,7 @@ impl Builder {
         let nodes: Vec<Node> = order.iter().map(|&old| nodes[old as usize]).collect();
         Graph {
             turns,
+            usual: BTreeMap::new(),
             busy: Busy::of(&nodes),
             edges: edges.into_iter().map(|(_, edge)| edge).collect(),
             first,

@@ -4,7 +4,8 @@
 //! changes threads, so the first node on a thread follows whatever of the frame ended last before it.
 
 use super::gather::Call;
-use super::graph::{Builder, FrameNodes, NONE, Node, Via, What};
+use super::graph::{Builder, FrameNodes, Via};
+use super::node::{NONE, Node, What};
 use crate::analysis::trace;
 use crate::record::{FrameRecord, Stage};
 

@@ -32,13 +32,14 @@ use super::traced::TracedPhase;
 use crate::record::activity::Direction;
 use crate::record::{Definition, Manifest, Outcome};
 use crate::scenario::{Arrival, Tenant};
-use graph::NONE;
+use node::NONE;
 use path::{Gap, held_up};
 
 pub(super) use build::build;
 pub(super) use busy::{Resource, is_other};
 use calls::Calls;
-pub(super) use graph::{Graph, NO_TENANT, NONE as NO_FRAME, Node, Via, What};
+pub(super) use graph::{Graph, Via};
+pub(super) use node::{NO_TENANT, NONE as NO_FRAME, Node, What};
 use path::Account;
 pub(super) use path::{last_to_let, path};
 

@@ -1,4 +1,4 @@
-//! Nodes of the dependency graph: stretches of the host's or the device's time.
+//! The nodes of the dependency graph: stretches of host time, and work on the device.
 
 use crate::record::Stage;
 use crate::record::activity::Direction;
@@ -7,7 +7,6 @@ use crate::record::activity::Direction;
 pub(in crate::analysis) const NONE: u32 = u32::MAX;
 /// The tenant of what belongs to none.
 pub(in crate::analysis) const NO_TENANT: u16 = u16::MAX;
-
 /// What a node is. Names are numbers of definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::analysis) enum What {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::gather::{CallClass, Process};
-use super::graph::NONE;
+use super::node::NONE;
 use crate::record::activity::{OnStream, WaitKind};
 
 /// What one piece of work had to wait for on the device, by positions in [`Process::works`].

@@ -4,10 +4,16 @@
 //! the time of the work that it waited for, and the time in which work was ready and the device was not is told by who had the
 //! device. The path stays within the frame: what held it up from outside is a segment with the outsider's name.
 
+use std::collections::BTreeMap;
+
 use super::busy::Resource;
-use super::graph::{Edge, Graph, NONE, Via, What};
+use super::graph::{Edge, Graph, Via};
+use super::node::{NO_TENANT, NONE, What};
 use crate::record::Stage;
 use crate::units::Stamp;
+
+/// Cases from which what is usual is known.
+const ENOUGH: usize = 11;
 
 /// To what a segment is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -95,13 +101,72 @@ pub(in crate::analysis) fn path(graph: &Graph, place: u32) -> Vec<Segment> {
 /// How long a piece of work was ready and others had the device, by whom.
 pub(in crate::analysis) fn held_up(graph: &Graph, node: u32) -> Vec<(u16, i64)> {
     let here = graph.nodes[node as usize];
-    let Some(resource) = Resource::of(here.what) else {
-        return Vec::new();
-    };
-    match last_to_let(graph, node, here.frame) {
-        Some((_, from)) => graph.busy.within(resource, from, here.from).collect(),
-        None => Vec::new(),
+    match (Resource::of(here.what), last_to_let(graph, node, here.frame)) {
+        (Some(resource), Some((edge, from))) => {
+            let usual = usual_of(graph, node, edge.via);
+            holders(graph, resource, (from, here.from), usual).collect()
+        }
+        _ => Vec::new(),
     }
+}
+
+/// Who had the device in a stretch, beyond the `usual` time that work takes to begin on a free device: others that merely run
+/// meanwhile hold nothing up.
+fn holders(
+    graph: &Graph,
+    resource: Resource,
+    (from, to): (i64, i64),
+    usual: i64,
+) -> impl Iterator<Item = (u16, i64)> {
+    let mut left = (to - from - usual).max(0);
+    graph
+        .busy
+        .within(resource, from, to)
+        .map_while(move |(tenant, took)| {
+            let took = took.min(left);
+            left -= took;
+            (took > 0).then_some((tenant, took))
+        })
+}
+
+fn usual_of(graph: &Graph, node: u32, via: Via) -> i64 {
+    let here = graph.nodes[node as usize];
+    let is_launch = match via {
+        Via::Launch => true,
+        Via::Stream | Via::Event => false,
+        _ => return 0,
+    };
+    let known = |tenant| graph.usual.get(&(tenant, is_launch)).copied();
+    known(here.tenant).or_else(|| known(NO_TENANT)).unwrap_or(0)
+}
+
+/// What work takes to begin with the device free: the median of each tenant, and of all as [`NO_TENANT`], where it was seen
+/// [`ENOUGH`] times.
+pub(super) fn usual(graph: &Graph) -> BTreeMap<(u16, bool), i64> {
+    let mut seen: BTreeMap<(u16, bool), Vec<i64>> = BTreeMap::new();
+    for (node, at) in graph.nodes.iter().zip(0u32..) {
+        let (Some(resource), Some((edge, from))) =
+            (Resource::of(node.what), last_to_let(graph, at, node.frame))
+        else {
+            continue;
+        };
+        if !matches!(edge.via, Via::Launch | Via::Stream | Via::Event)
+            || graph.busy.within(resource, from, node.from).next().is_some()
+        {
+            continue;
+        }
+        for tenant in [node.tenant, NO_TENANT] {
+            let of = seen.entry((tenant, edge.via == Via::Launch)).or_default();
+            of.push(node.from - from);
+        }
+    }
+    seen.into_iter()
+        .filter(|(_, values)| values.len() >= ENOUGH)
+        .map(|(key, mut values)| {
+            let middle = values.len() / 2;
+            (key, *values.select_nth_unstable(middle).1)
+        })
+        .collect()
 }
 
 /// Of what a node waited for within its frame, that which let it begin last, and when.
@@ -161,7 +226,8 @@ fn held(graph: &Graph, node: u32, from: Option<(Edge, i64)>, way: &mut Way) {
     };
     let to = way.at.min(here.from);
     if let Some(resource) = resource {
-        for (tenant, took) in graph.busy.within(resource, from, to) {
+        let usual = usual_of(graph, node, edge.via);
+        for (tenant, took) in holders(graph, resource, (from, to), usual) {
             way.back_to(way.at.saturating_sub(took), Account::Busy(tenant));
         }
     }

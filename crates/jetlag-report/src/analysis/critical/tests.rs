@@ -139,6 +139,33 @@ fn another_tenant_s_kernel_on_the_device_is_told_by_its_name() {
 }
 
 #[test]
+fn others_that_merely_run_during_a_usual_launch_hold_nothing_up() {
+    let mut recorded = Recorded::new();
+    for frame in 0..12 {
+        // The last launch takes 2 ns longer than the others, and another tenant runs meanwhile.
+        let (owner, at) = (of(0, frame), 1000 * frame as i64);
+        let late = if frame == 11 { 6 } else { 4 };
+        recorded.frame(owner, [at, at, at + 200], (10, 0));
+        let launch = recorded.call(owner, MAKER, "cuLaunchKernel", (at + 10, at + 20));
+        let wait = recorded.call(owner, MAKER, "cuStreamSynchronize", (at + 20, at + 190));
+        recorded.kernel(owner, 5, launch, "conv", (at + 20 + late, at + 180));
+        recorded.wait(owner, wait, WaitKind::Stream, (5, 0), (at + 20, at + 190));
+    }
+    recorded.kernel(of(1, 0), 9, 0, "voxels", (11_000, 11_300));
+    recorded.phase.frames.rotate_right(1);
+    recorded
+        .phase
+        .frames
+        .iter_mut()
+        .skip(1)
+        .for_each(|frame| frame.warmup = true);
+    let part = recorded.steady();
+    assert_eq!(row(&part, "lidar").0, 2);
+    assert_eq!(row(&part, "from launch to begin").0, 4);
+    assert_eq!(row(&part, "conv"), (154, 2));
+}
+
+#[test]
 fn work_of_others_on_a_shared_stream_holds_up_and_is_not_followed() {
     let mut recorded = Recorded::new();
     let (owner, other) = (of(0, 0), of(1, 0));

@@ -66,12 +66,14 @@ pub fn what_if(
             "Tenants had the device one at a time in this trace: it goes to whoever's work is ready first."
                 .to_owned(),
         );
-    } else if members.len() > 1 {
-        assumptions.push(
-            "What other tenants cost a tenant's work, in waiting and in slower kernels, stays what it was, but for tenants \
-             that are away."
-                .to_owned(),
-        );
+    } else if phase.spec.members.len() > 1 {
+        let others = match changes.iter().any(|change| change.what == Alteration::Without) {
+            true => "the others that still run",
+            false => "other tenants",
+        };
+        assumptions.push(format!(
+            "What {others} cost a tenant's work, in waiting and in slower kernels, stays what it was."
+        ));
     }
     if phase.frames.iter().any(|frame| frame.outcome == Outcome::Dropped) {
         assumptions.push("Frames that were dropped stay dropped, and no others are.".to_owned());
