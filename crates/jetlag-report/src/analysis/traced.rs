@@ -1,7 +1,7 @@
 //! What a run file holds of its traced phases, gathered: activities in order, their names, the frames beside them.
 //!
 //! Gathers and orders; what the activities mean is for `kernels` and `critical` to say. Memory is bounded: what is beyond
-//! [`MOST_ACTIVITIES`] is counted and left out.
+//! `MOST_ACTIVITIES` is counted and left out.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! What a frame's response time depends on: its critical path through host and device, and who waited for what.
 //!
-//! The dependency graph of a traced phase ([`build`](build::build)) has the host's stretches (stages, calls, time between
+//! The dependency graph of a traced phase (`build`) has the host's stretches (stages, calls, time between
 //! them) and the work on the device as nodes. Its edges are the order in a thread, the order in a stream, from a launch to its
 //! work, from work to the call that waited for it, and from an event in one stream to the work of another that waits for it. The
-//! critical path of a frame ([`path`](path::path)) is the longest way through it without waiting, as in profilers of parallel
+//! critical path of a frame (`path`) is the longest way through it without waiting, as in profilers of parallel
 //! programs: time in which a node waits for another is the other's.
 //!
 //! Of several nodes that may have let one begin, that counts which did so last. What the trace lacks is inferred, and said in

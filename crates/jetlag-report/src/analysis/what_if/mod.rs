@@ -1,7 +1,7 @@
 //! What if a kernel were faster, a copy gone, a tenant away, launches a graph: the traced frames run again with that changed.
 //!
-//! The dependency graph of `critical` is a model ([`model`]) that is run twice, as it is and changed ([`apply`]): frame after
-//! frame, with the queueing that follows from when slots become free ([`replay`]). The prediction is the relative change of the
+//! The dependency graph of `critical` is a model (`model`) that is run twice, as it is and changed (`apply`): frame after
+//! frame, with the queueing that follows from when slots become free (`replay`). The prediction is the relative change of the
 //! median response and service, with an interval from resampling frames in blocks. Applied to the untraced frames it gives what to
 //! expect, since tracing itself costs time.
 
