@@ -1,7 +1,7 @@
 //! A trace of this process through one phase: opened before it, read by a thread of its own, attributed after it.
 //!
-//! What comes is kept in memory until the phase is over: writing it meanwhile would take the tenants' time. What a tracer costs
-//! stays until the process ends, so nothing is opened before the first phase that is traced.
+//! What comes is kept in memory until the phase is over: writing it meanwhile would take the tenants' time. Asking whether it may
+//! trace already costs the process, until it ends: so this is for a process that measures nothing else.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
