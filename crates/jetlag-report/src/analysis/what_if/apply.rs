@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::change::{Alteration, Change, ChangeError, Pattern, Scaled};
-use super::model::{ENOUGH, Model, median};
+use super::model::{ENOUGH, Gap, Model, median};
 use crate::analysis::critical::{Member, NO_FRAME, Resource, Via, What, copy_word, last_to_let, text};
 use crate::nearest::nearest;
 use crate::record::Definition;
@@ -297,7 +297,7 @@ fn graph(
         ),
     };
     let latency = model.usual(change.tenant, Via::Launch).unwrap_or(0).max(0);
-    let gap = model.usual_gap(change.tenant);
+    let gap = model.gap(change.tenant);
     let launched: u64 = runs.iter().map(|run| run.len() as u64).sum();
     let mut is_in = vec![false; graph.nodes.len()];
     for run in &runs {
@@ -324,8 +324,12 @@ fn graph(
                 Via::Launch => model.lag[place] = latency,
                 Via::Stream | Via::Event => {
                     let moment = graph.let_begin(at, *edge);
-                    if model.in_turn || model.others_within(at, moment, |_| true) == 0 {
-                        model.lag[place] = model.lag[place].min(gap);
+                    let behind_kernel =
+                        Resource::of(graph.nodes[edge.pred as usize].what) == Some(Resource::Compute);
+                    if behind_kernel {
+                        model.lag[place] = gap.ns();
+                    } else if model.in_turn || model.others_within(at, moment, |_| true) == 0 {
+                        model.lag[place] = model.lag[place].min(gap.ns());
                     }
                 }
                 _ => {}
@@ -342,8 +346,21 @@ fn graph(
         "{name}: the graph's work takes as long as before, begins {} after the launch, and runs in the order of its streams \
          with {} between two works; copies before the first kernel and after the last keep their calls.",
         Nanos(latency),
-        Nanos(gap)
+        Nanos(gap.ns())
     ));
+    let how = match gap {
+        Gap::Seen(_) => None,
+        Gap::Shortest(_) => Some("is nearly the shortest that was seen between two kernels"),
+        Gap::Assumed(_) => Some("is assumed"),
+    };
+    if let Some(how) = how {
+        let each = launched / runs.len() as u64;
+        assumed.push(format!(
+            "{name}: the time between two works {how}, since in this trace too few kernels were queued behind others; with {each} \
+             works in a row, 100 ns more or less change a frame by {}.",
+            Nanos(100 * i64::try_from(each).unwrap_or(i64::MAX / 100))
+        ));
+    }
     Ok(())
 }
 

@@ -17,6 +17,9 @@ pub(super) const ENOUGH: usize = 11;
 const BESIDE: f64 = 0.02;
 /// From one kernel to the next in a stream where that was not seen: about what a GPU takes.
 const USUAL_GAP: i64 = 1_000;
+/// Work that was launched so long before the work in front of it ended was waiting for that alone. A launch takes a few
+/// microseconds to reach the device, and stamps of device and host were seen to be 40 µs apart.
+const SURELY_QUEUED: i64 = 100_000;
 
 /// A phase as a model.
 #[derive(Debug)]
@@ -38,6 +41,40 @@ pub(super) struct Model<'a> {
     /// Whether tenants have the device one at a time.
     pub(super) in_turn: bool,
     usual: HashMap<(u16, Kind), i64>,
+    /// From kernel to kernel, by tenant.
+    gaps: HashMap<u16, Gap>,
+}
+
+/// The time between two kernels of a stream, the second of which was waiting for the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// The median over kernels that were queued behind others.
+    Seen(i64),
+    /// Too few were: nearly the shortest time between two kernels, whoever the second waited for. It is no shorter than this.
+    Shortest(i64),
+    /// There are too few kernels: as GPUs have it.
+    Assumed(i64),
+}
+
+impl Gap {
+    pub(super) fn ns(self) -> i64 {
+        match self {
+            Gap::Seen(ns) | Gap::Shortest(ns) | Gap::Assumed(ns) => ns,
+        }
+    }
+
+    /// From what was seen of kernels that were queued, and of all.
+    fn of(queued: Vec<i64>, mut all: Vec<i64>) -> Gap {
+        let enough = queued.len() >= ENOUGH;
+        if let Some(gap) = median(queued).filter(|_| enough) {
+            return Gap::Seen(gap);
+        }
+        // Not the very shortest, which may be a bad stamp.
+        match all.len().checked_sub(ENOUGH) {
+            Some(_) => Gap::Shortest(*all.select_nth_unstable(ENOUGH - 1).1),
+            None => Gap::Assumed(USUAL_GAP),
+        }
+    }
 }
 
 /// What a usual lag is of.
@@ -61,6 +98,7 @@ impl<'a> Model<'a> {
             closed: members.iter().map(|member| member.closed).collect(),
             in_turn,
             usual: HashMap::new(),
+            gaps: HashMap::new(),
         };
         model.learn();
         model
@@ -79,9 +117,42 @@ impl<'a> Model<'a> {
         self.usual.get(&(tenant, Kind::Edge(via))).copied()
     }
 
-    /// From work to the next in a stream, with the device free.
-    pub(super) fn usual_gap(&self, tenant: u16) -> i64 {
-        self.usual(tenant, Via::Stream).unwrap_or(USUAL_GAP)
+    /// From kernel to the next that is queued behind it.
+    pub(super) fn gap(&self, tenant: u16) -> Gap {
+        self.gaps.get(&tenant).copied().unwrap_or(Gap::Assumed(USUAL_GAP))
+    }
+
+    /// Kernels behind kernels: times between them with the device free, of those that had been launched long before, and of all.
+    fn learn_gaps(&mut self) {
+        let graph = self.graph;
+        let computes = |node: u32| Resource::of(graph.nodes[node as usize].what) == Some(Resource::Compute);
+        let mut seen: HashMap<u16, (Vec<i64>, Vec<i64>)> = HashMap::new();
+        for (node, at) in graph.nodes.iter().zip(0u32..).filter(|(_, at)| computes(*at)) {
+            // From a copy to a kernel it takes longer, since another engine has to be told.
+            let in_stream = graph.edges(at).iter().filter(|edge| edge.via == Via::Stream);
+            for edge in in_stream.filter(|edge| computes(edge.pred)) {
+                let moment = graph.nodes[edge.pred as usize].to;
+                if node.from < moment || self.others_within(at, moment, |_| true) > 0 {
+                    continue;
+                }
+                let (queued, all) = seen.entry(node.tenant).or_default();
+                all.push(node.from - moment);
+                if self.was_queued(at, moment) {
+                    queued.push(node.from - moment);
+                }
+            }
+        }
+        self.gaps = seen
+            .into_iter()
+            .map(|(tenant, (queued, all))| (tenant, Gap::of(queued, all)))
+            .collect();
+    }
+
+    /// Whether the node's work was launched long before this moment.
+    fn was_queued(&self, node: u32, moment: i64) -> bool {
+        let graph = self.graph;
+        let mut launches = graph.edges(node).iter().filter(|edge| edge.via == Via::Launch);
+        launches.any(|edge| graph.nodes[edge.pred as usize].to <= moment - SURELY_QUEUED)
     }
 
     /// Whether the edge is what let the node begin last, and what it would be to begin at once.
@@ -138,6 +209,7 @@ impl<'a> Model<'a> {
                     .push(self.seen_lag(at, edge));
             }
         }
+        self.learn_gaps();
         self.usual = seen
             .into_iter()
             .filter_map(|(key, values)| Some((key, median(values)?)))
