@@ -7,6 +7,7 @@
 #   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, processes time-sliced and under MPS
 #   FOLDER/measure.sh flight              there: frames in flight: engines in one memory, captures, transfers, hardware queues
 #   FOLDER/measure.sh gates               there, with two GPUs: `Exclusive` has a gate a GPU
+#   FOLDER/measure.sh kernels [PART…]     there: what a trace says and costs, beside what is known and a bare logger (kernels.sh)
 #   FOLDER/measure.sh soak SECONDS        there: memory of host and device, threads and files over a long run
 # and with ONNX Runtime's library in FOLDER/ort, its Python package in FOLDER/python:
 #   FOLDER/measure.sh two, four           there: real detectors under each way of sharing
@@ -35,7 +36,7 @@ kit() {
   cargo build --profile dist --features onnxruntime,nvtx --bin jetlag
   cargo bench --profile dist --features onnxruntime,nvtx --bench gpu_frame --bench pipeline --bench record --no-run
   JETLAG_GPU_KIT=$(realpath "$1") cargo test --features full --test suite gpu::kit::make_the_kit -- --ignored --exact
-  cp target/dist/jetlag scripts/gpu/{measure.sh,table.py,ort_peer.py,retinanet.py} "$1/"
+  cp target/dist/jetlag scripts/gpu/{measure.sh,kernels.sh,table.py,table_kernels.py,cupti_logger.cpp,ort_peer.py,torch_peer.py,retinanet.py} "$1/"
   newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
   local bench
   for bench in gpu_frame pipeline record; do cp "$(newest target/dist/deps/$bench-*)" "$1/$bench"; done
@@ -325,6 +326,8 @@ soak() {
   wait $pid || tail -n 3 runs/soak.log
   python3 table.py soak runs
 }
+
+. "$here/kernels.sh"
 
 command=$1
 shift

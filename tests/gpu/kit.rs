@@ -4,7 +4,7 @@
 use nvidia_doubles::tensorrt;
 
 use super::in_flight::MANY;
-use super::scene::{Scene, backbone, camera, encoder, launches};
+use super::scene::{Scene, backbone, camera, encoder, large, launches};
 
 #[test]
 #[ignore = "writes the kit into the folder JETLAG_GPU_KIT names"]
@@ -17,6 +17,9 @@ fn make_the_kit() {
         .plan("encoder-many.plan", &(encoder(0) + MANY))
         .plan("backbone-many.plan", &(backbone(0) + MANY))
         .plan("launches.plan", &launches(300, 20, 2))
+        .plan("kernels.plan", &launches(40, 0, 100))
+        .plan("kernels-half.plan", &launches(40, 0, 50))
+        .plan("large.plan", &large(3_000))
         .plan("traffic.plan", &(camera(2_000) + "traffic_bytes 268435456\n"));
     let copy = |from: &std::path::Path, to: &std::path::Path| {
         std::fs::create_dir_all(to).unwrap();

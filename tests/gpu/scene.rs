@@ -56,6 +56,13 @@ pub(crate) fn camera(compute_us: u64) -> String {
     )
 }
 
+/// A camera's network whose input takes a copy of 12.6 MB; its detector is large.ron.
+pub(crate) fn large(compute_us: u64) -> String {
+    format!(
+        "double-network\ninput images f32 1x3x1024x1024\noutput output0 f32 1x7x21504 only\nlayer only Conv\ncompute_us {compute_us}\n"
+    )
+}
+
 /// A camera's network of many small launches, which takes the host `launch_us` each and the device `kernel_us`.
 pub(crate) fn launches(count: u64, launch_us: u64, kernel_us: u64) -> String {
     camera(0) + &format!("launches {count}\nlaunch_us {launch_us}\nkernel_us {kernel_us}\n")
@@ -99,6 +106,8 @@ impl Scene {
     fn over(double: &'static Double) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("camera.ron"), CAMERA).unwrap();
+        let large = CAMERA.replace("width: 64, height: 64", "width: 1024, height: 1024");
+        std::fs::write(folder.path().join("large.ron"), large).unwrap();
         std::fs::write(folder.path().join("lidar.ron"), LIDAR).unwrap();
         for network in ["camera", "encoder", "backbone"] {
             // Only its content is hashed: the plan is what is executed.
