@@ -1,0 +1,1 @@
+//! Copies over processes and GPUs, as CV-CUDA's launcher has them.
