@@ -8,10 +8,11 @@
 //! The command's processes load a library of ours (`injection`), which writes what they do into a folder (`spools`); when the
 //! command has ended, a run file is made of it (`record`). Standard input and output are the command's, signals are passed on to it,
 //! and the exit code is its own; 125 where jetlag itself fails, 126 and 127 where the command cannot be started or found, as `env`
-//! has them.
+//! has them. `-np` and `-ng` start copies over processes and GPUs (`launch`).
 
 mod child;
 mod injection;
+mod launch;
 mod noticed;
 mod owners;
 mod ranges;
@@ -55,6 +56,9 @@ pub fn run(args: &TraceArgs) -> u8 {
 fn trace(args: &TraceArgs) -> anyhow::Result<u8> {
     injection::is_free()?;
     let library = injection::find()?;
+    if args.is_launch() {
+        return launch::run(args, &library);
+    }
     let program = program(&args.command);
     let reserved = match &args.out {
         Some(path) => Reserved::asked(path, "--out", args.force)?,

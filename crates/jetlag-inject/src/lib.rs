@@ -21,7 +21,7 @@ mod process;
 mod ranges;
 mod writing;
 
-use std::ffi::c_int;
+use std::ffi::{c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs this for C: `otherwise` where it panics, which would be a mistake of ours.
@@ -56,4 +56,32 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(table_of: Option<nvtx::TableOf
         // SAFETY: the caller vouches for it.
         c_int::from(unsafe { nvtx::attach(table_of) })
     })
+}
+
+/// For programs without NVTX, such as a script (`examples/jetlag_ranges.py`): a range begins in this thread.
+///
+/// # Safety
+/// `name` is null, or a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn jetlag_range_push(name: *const c_char) {
+    for_c((), || {
+        if process::begin().is_some() {
+            // SAFETY: the caller vouches for it.
+            let name = unsafe { nvtx::bytes(name) };
+            ranges::push(None, nvtx::named(name), None);
+        }
+    });
+}
+
+/// The range that began last in this thread ends; `items` says how many a batch had, and less than 0 nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn jetlag_range_pop(items: i64) {
+    for_c((), || {
+        if process::begin().is_some() {
+            if items >= 0 {
+                ranges::items(items);
+            }
+            ranges::pop(None);
+        }
+    });
 }

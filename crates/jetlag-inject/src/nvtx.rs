@@ -105,7 +105,7 @@ impl Event<'_> {
 ///
 /// # Safety
 /// Null, or a C string that lives while the result is used.
-unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
+pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     unsafe extern "C" {
         fn strnlen(text: *const c_char, most: usize) -> usize;
     }
@@ -227,7 +227,7 @@ unsafe fn mark(given: *const Attributes) {
     });
 }
 
-fn named<'a>(bytes: Option<&'a [u8]>) -> Name<'a> {
+pub(crate) fn named(bytes: Option<&[u8]>) -> Name<'_> {
     bytes.map_or(Name::None, Name::Text)
 }
 

@@ -243,16 +243,20 @@ pub(crate) fn end(number: u64) {
 
 /// A moment with a name: nothing but the items of the range around it.
 pub(crate) fn mark(name: Name<'_>, payload: Option<i64>) {
-    let (Name::Text(bytes), Some(items)) = (name, payload) else {
-        return;
-    };
-    if bytes == ITEMS.as_bytes() {
-        here(|_, thread| {
-            if let Some(open) = thread.open.last_mut() {
-                open.payload = Some(items);
-            }
-        });
+    if let (Name::Text(bytes), Some(payload)) = (name, payload)
+        && bytes == ITEMS.as_bytes()
+    {
+        items(payload);
     }
+}
+
+/// The range that began last in this thread has so many items.
+pub(crate) fn items(count: i64) {
+    here(|_, thread| {
+        if let Some(open) = thread.open.last_mut() {
+            open.payload = Some(count);
+        }
+    });
 }
 
 /// The program ends: what this thread has open has no end, nor have ranges that were started.
