@@ -4,6 +4,7 @@ mod bad_ends;
 mod gpu;
 mod launch;
 mod ranges;
+mod reports;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use super::{Run, traced_with};
 use crate::common::output::stderr;
 
 /// Lets the command find the driver's double, and CUPTI's of a release.
-fn beside(release: &'static str, driver: i32) -> Option<impl FnOnce(&mut std::process::Command)> {
+pub(super) fn beside(release: &'static str, driver: i32) -> Option<impl FnOnce(&mut std::process::Command) + use<>> {
     let double = cupti::release(release)?.double()?;
     let control = Control::default()
         .driver(driver)

@@ -34,6 +34,8 @@ pub const ITEMS: &str = "jetlag.items";
 const BATCH: usize = 4096;
 /// Ranges that are kept of a process, and notes of graphs' nodes.
 const MOST: usize = 3_000_000;
+/// The latest moment that is believed: 73 years after a machine has started.
+const LATEST: i64 = i64::MAX / 4;
 
 /// Who writes a spool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -324,6 +326,9 @@ impl Reading {
         for (mut activity, node) in batch.activities.into_iter().zip(nodes) {
             activity.name = self.number(activity.name);
             activity.owner = Default::default();
+            // Since the machine started: whatever the bytes say, differences of stamps and their sums are numbers.
+            activity.from = Stamp(activity.from.0.clamp(0, LATEST));
+            activity.to = Stamp(activity.to.0.clamp(activity.from.0, LATEST));
             match activity.work {
                 Work::Range {
                     thread,
@@ -338,7 +343,7 @@ impl Reading {
                     self.found.ranges.push(Range {
                         thread,
                         from: activity.from,
-                        to: activity.to.max(activity.from),
+                        to: activity.to,
                         name: activity.name,
                         domain,
                         payload,

@@ -81,7 +81,7 @@ pub(super) fn record(reserved: Reserved, folder: &Folder, asked: &Asked<'_>) -> 
         recording.writer.phase_spec(&PhaseSpec {
             at: asked.from,
             phase: Phase::Together,
-            label: String::new(),
+            label: label(&names),
             sharing: String::new(),
             members: (0..folder.traced.len() as u16).collect(),
             rate: None,
@@ -95,6 +95,14 @@ pub(super) fn record(reserved: Reserved, folder: &Folder, asked: &Asked<'_>) -> 
     let Recording { writer, told, .. } = recording;
     writer.finish()?;
     Ok(told)
+}
+
+/// The phase in words.
+fn label(names: &[String]) -> String {
+    match names.len() {
+        0..=3 => names.join(" + "),
+        more => format!("{more} processes"),
+    }
 }
 
 fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {

@@ -129,6 +129,21 @@ fn wherever_it_is_cut_what_came_before_is_there() {
 }
 
 #[test]
+fn moments_that_cannot_be_are_brought_into_what_can() {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &began());
+    let mut strange = range(0, 0);
+    (strange.activity.from, strange.activity.to) = (Stamp(i64::MIN), Stamp(i64::MAX));
+    let mut backwards = range(0, 0);
+    (backwards.activity.from, backwards.activity.to) = (Stamp(70), Stamp(7));
+    writer.activities(&[strange, backwards]);
+    writer.flush().unwrap();
+    let found = read(bytes.as_slice(), 0).unwrap().unwrap();
+    let spans: Vec<(i64, i64)> = found.ranges.iter().map(|range| (range.from.0, range.to.0)).collect();
+    assert_eq!(spans, [(0, LATEST), (70, 70)]);
+}
+
+#[test]
 fn another_version_is_told_and_what_is_no_spool_is_none() {
     let mut bytes = Vec::new();
     let other = Began {
