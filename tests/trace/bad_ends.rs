@@ -87,6 +87,29 @@ fn a_signal_is_passed_on_and_the_run_file_is_written() {
 }
 
 #[test]
+fn an_interrupt_that_no_terminal_has_sent_is_passed_on() {
+    use std::os::unix::process::CommandExt;
+    let Some(app) = app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["batches", "3", "settle", "wait"].map(std::ffi::OsStr::new);
+    let command = [&[app.as_os_str()], &words[..]].concat();
+    // A group of its own is in no terminal's foreground.
+    let mut child = trace(folder.path(), &[], &command)
+        .stdout(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let process = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(Run::read(&folder.path().join("app.mcap")).frames.len(), 2);
+}
+
+#[test]
 fn where_nothing_can_be_written_the_program_runs_as_ever() {
     // The program's own folder of spools is no folder: the library finds nowhere to write.
     let Some(app) = app() else { return };

@@ -10,7 +10,10 @@ use super::{Run, traced_with};
 use crate::common::output::stderr;
 
 /// Lets the command find the driver's double, and CUPTI's of a release.
-pub(super) fn beside(release: &'static str, driver: i32) -> Option<impl FnOnce(&mut std::process::Command) + use<>> {
+pub(super) fn beside(
+    release: &'static str,
+    driver: i32,
+) -> Option<impl FnOnce(&mut std::process::Command) + use<>> {
     let double = cupti::release(release)?.double()?;
     let control = Control::default()
         .driver(driver)
@@ -198,4 +201,64 @@ fn processes_have_their_own_kernels_and_names() {
     numbers.sort_unstable();
     numbers.dedup();
     assert_eq!(numbers.len(), all, "a number is given once");
+}
+
+#[test]
+fn another_tool_that_holds_cupti_is_told_and_the_program_runs_on() {
+    let Some(beside) = beside("13.0", 13000) else {
+        return;
+    };
+    let Some((output, found)) = traced_with(&[], "held gpu 3", beside) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!((found.frames.len(), found.activities.len()), (3, 0));
+    assert_eq!(found.codes(), ["not-traced"]);
+    let message = &found.findings[0].message;
+    assert!(
+        message.contains("app") && message.contains("another"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_cupti_drops_and_loses_is_counted() {
+    let Some(beside) = beside("13.0", 13000) else {
+        return;
+    };
+    let Some((output, found)) = traced_with(&[], "misbehave gpu 5", beside) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let trace = &found.traces[0];
+    assert_eq!((trace.dropped, trace.lost_stamps), (3, 2), "{trace:?}");
+    assert!(!trace.is_whole() && trace.activities == found.activities.len() as u64);
+    assert_eq!(found.frames.len(), 5);
+}
+
+#[test]
+fn stamps_of_a_release_without_our_clock_are_converted() {
+    let Some(double) = cupti::release("11.7").and_then(|release| release.double_as_11_4()) else {
+        return;
+    };
+    let control = Control::default()
+        .driver(11040)
+        .variable("JETLAG_CUPTI", double.library);
+    let prepare = |command: &mut std::process::Command| {
+        control.apply(command);
+    };
+    let Some((output, found)) = traced_with(&[], "gpu 10 settle", prepare) else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(kernels(&found).len(), 31);
+    assert!(found.traces[0].clock_residual.0 > 0, "{:?}", found.traces);
+    let of_frame = |kernel: &&Activity| kernel.owner.frame == Some(9);
+    let frame = found.frames[9];
+    for kernel in kernels(&found).iter().filter(of_frame) {
+        // Within what the two clocks are off by.
+        let off = found.traces[0].clock_residual.0 + 1_000_000;
+        assert!(kernel.from.0 + off >= frame.started.0, "{frame:?} {kernel:?}");
+        assert!(kernel.to.0 <= frame.finished.0 + off, "{frame:?} {kernel:?}");
+    }
 }

@@ -34,7 +34,10 @@ fn kernels_and_critical_paths_are_of_the_measurement_and_say_that_nothing_untrac
     let path = run(&["report", "app.mcap", "--critical-path"], folder.path());
     assert!(path.status.success(), "{}", stderr(&path));
     assert!(stdout(&path).contains("app in app"), "{}", stdout(&path));
-    let export = run(&["export", "app.mcap", "--format", "cvcuda", "-o", "cv"], folder.path());
+    let export = run(
+        &["export", "app.mcap", "--format", "cvcuda", "-o", "cv"],
+        folder.path(),
+    );
     assert!(export.status.success(), "{}", stderr(&export));
     let file = folder.path().join("cv/app/proc_0_gpu_0/benchmark.json");
     let benchmark: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
@@ -43,6 +46,9 @@ fn kernels_and_critical_paths_are_of_the_measurement_and_say_that_nothing_untrac
     let on_gpu = |range: &Value| range["gpu_time"].as_f64().unwrap();
     assert!(on_gpu(&batch["conv"]) >= 0.1, "{batch}");
     assert!(on_gpu(batch) >= on_gpu(&batch["conv"]) + 0.05, "{batch}");
-    let perfetto = run(&["export", "app.mcap", "--format", "perfetto", "-o", "app.pftrace"], folder.path());
+    let perfetto = run(
+        &["export", "app.mcap", "--format", "perfetto", "-o", "app.pftrace"],
+        folder.path(),
+    );
     assert!(perfetto.status.success(), "{}", stderr(&perfetto));
 }

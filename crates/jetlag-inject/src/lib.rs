@@ -1,8 +1,8 @@
 //! The library that `jetlag trace` has loaded into other people's programs.
 //!
 //! The CUDA driver calls [`InitializeInjection`] in `cuInit`, and each module with NVTX calls [`InitializeInjectionNvtx2`] at its first
-//! NVTX call; either may come first. [`process`] keeps what there is once in a process, [`nvtx`] takes calls in, [`ranges`] makes
-//! ranges of them, [`gpu`] holds the trace of CUPTI, and [`writing`] is the thread that writes the spool
+//! NVTX call; either may come first. `process` is the begin and the end, `shared` what all threads have in common, `nvtx` takes calls in,
+//! `ranges` makes ranges of them, `gpu` holds the trace of CUPTI, and `writing` is the thread that writes the spool
 //! (`jetlag_activity::spool`), which `jetlag trace` reads.
 //!
 //! # What holds at all times
@@ -18,7 +18,9 @@
 mod gpu;
 mod nvtx;
 mod process;
+mod range;
 mod ranges;
+mod shared;
 mod writing;
 
 use std::ffi::{c_char, c_int};

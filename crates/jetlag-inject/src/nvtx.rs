@@ -227,6 +227,31 @@ unsafe fn mark(given: *const Attributes) {
     });
 }
 
+/// The handle of a text.
+///
+/// # Safety
+/// As [`bytes`].
+unsafe fn registered(text: *const c_char) -> *const c_void {
+    for_c(handle(None), || {
+        // SAFETY: the caller vouches for it.
+        let text = unsafe { bytes(text) };
+        handle(ranges::register(text.unwrap_or_default()))
+    })
+}
+
+/// The same of wide characters.
+///
+/// # Safety
+/// As [`wide`].
+unsafe fn registered_wide(text: *const u32) -> *const c_void {
+    for_c(handle(None), || {
+        // SAFETY: the caller vouches for it.
+        let text = unsafe { wide(text) };
+        handle(ranges::register(text.unwrap_or_default().as_bytes()))
+    })
+}
+
+/// A text as a name.
 pub(crate) fn named(bytes: Option<&[u8]>) -> Name<'_> {
     bytes.map_or(Name::None, Name::Text)
 }
@@ -312,29 +337,19 @@ fn core2() -> [(u32, Function); 9] {
     }
     unsafe extern "C" fn register_a(_: Domain, text: *const c_char) -> *const c_void {
         // SAFETY: NVTX's headers vouch for it.
-        for_c(handle(None), || {
-            handle(ranges::register(unsafe { bytes(text) }.unwrap_or_default()))
-        })
+        unsafe { registered(text) }
     }
     unsafe extern "C" fn register_w(_: Domain, text: *const u32) -> *const c_void {
-        for_c(handle(None), || {
-            // SAFETY: NVTX's headers vouch for it.
-            let text = unsafe { wide(text) }.unwrap_or_default();
-            handle(ranges::register(text.as_bytes()))
-        })
+        // SAFETY: NVTX's headers vouch for it.
+        unsafe { registered_wide(text) }
     }
     unsafe extern "C" fn domain_a(text: *const c_char) -> *const c_void {
         // SAFETY: NVTX's headers vouch for it.
-        for_c(handle(None), || {
-            handle(ranges::register(unsafe { bytes(text) }.unwrap_or_default()))
-        })
+        unsafe { registered(text) }
     }
     unsafe extern "C" fn domain_w(text: *const u32) -> *const c_void {
-        for_c(handle(None), || {
-            // SAFETY: NVTX's headers vouch for it.
-            let text = unsafe { wide(text) }.unwrap_or_default();
-            handle(ranges::register(text.as_bytes()))
-        })
+        // SAFETY: NVTX's headers vouch for it.
+        unsafe { registered_wide(text) }
     }
     // SAFETY: a module calls each through the type that its number stands for, which is ours.
     unsafe {

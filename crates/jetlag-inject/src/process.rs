@@ -1,22 +1,21 @@
-//! What there is once in a process that is traced: its spool, the names of its ranges, the thread that writes, its end.
+//! The begin and the end of a traced process: its spool, the thread that writes it, the trace of its GPU.
 
-use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use cupti_dyn::monotonic_ns;
-use jetlag_activity::Names;
 use jetlag_activity::spool::{self, Began, Note, Writer};
 
 use crate::gpu::Gpu;
-use crate::ranges::{Feed, Started};
+use crate::ranges;
+use crate::shared::{self, Shared};
 use crate::writing::{self, Order};
 
 /// How long the end of the program waits for the last of the spool.
@@ -26,56 +25,13 @@ const TRIES: u32 = 1000;
 /// An argument list is kept up to so many bytes.
 const MOST_ARGUMENTS: usize = 16 << 10;
 
-/// What the program's threads and the one that writes have in common.
-pub(crate) struct Shared {
-    /// Names of ranges and domains, numbered behind those of the GPU's work.
-    names: Mutex<Names>,
-    /// The other ends of threads' queues.
-    feeds: Mutex<Vec<Feed>>,
-    /// Ranges that were started and have not ended, by number.
-    started: Mutex<HashMap<u64, Started>>,
-    pub(crate) next_started: AtomicU64,
-    pub(crate) lost: AtomicU64,
-    pub(crate) unbalanced: AtomicU64,
-    mark: Mark,
-    stopped: AtomicBool,
-}
-
-impl Shared {
-    pub(crate) fn names(&self) -> MutexGuard<'_, Names> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn feeds(&self) -> MutexGuard<'_, Vec<Feed>> {
-        self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn started(&self) -> MutexGuard<'_, HashMap<u64, Started>> {
-        self.started.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether ranges are still taken in: not after the end, and not in a child of a fork.
-    pub(crate) fn is_on(&self) -> bool {
-        !self.stopped.load(Ordering::Relaxed) && self.mark.is_here()
-    }
-
-    pub(crate) fn stop(&self) {
-        self.stopped.store(true, Ordering::Relaxed);
-    }
-}
-
 /// What there is once.
 pub(crate) struct Process {
-    pub(crate) shared: Arc<Shared>,
+    shared: &'static Shared,
     orders: Sender<Order>,
 }
 
 static PROCESS: OnceLock<Option<Process>> = OnceLock::new();
-
-/// What there is, once it has begun.
-pub(crate) fn get() -> Option<&'static Process> {
-    PROCESS.get()?.as_ref()
-}
 
 /// Begins once; `None` where nobody asked for it or there is nowhere to write to.
 pub(crate) fn begin() -> Option<&'static Process> {
@@ -95,24 +51,14 @@ fn start() -> Option<Process> {
         at_ns: i64::try_from(monotonic_ns()).unwrap_or(i64::MAX),
     };
     let file = create(Path::new(&folder), began.process)?;
-    let shared = Arc::new(Shared {
-        names: Mutex::new(Names::of_process(1)),
-        feeds: Mutex::default(),
-        started: Mutex::default(),
-        next_started: AtomicU64::new(1),
-        lost: AtomicU64::new(0),
-        unbalanced: AtomicU64::new(0),
-        mark: Mark::here(),
-        stopped: AtomicBool::new(false),
-    });
+    let shared = shared::begin()?;
     let (orders, to_do) = channel();
     let writer = Writer::new(file, &began);
-    let beside = Arc::clone(&shared);
-    without_signals(|| {
+    let started = without_signals(|| {
         let thread = std::thread::Builder::new().name("jetlag-spool".to_owned());
-        thread.spawn(move || writing::run(&beside, writer, &to_do))
-    })
-    .ok()?;
+        thread.spawn(move || writing::run(shared, writer, &to_do))
+    });
+    shared.set_writer(started.ok()?.thread().clone());
     at_exit();
     Some(Process { shared, orders })
 }
@@ -130,6 +76,7 @@ impl Process {
         };
         // Without the thread nothing is written any more.
         let _ = self.orders.send(order);
+        self.shared.wake();
         // Later than the library's own, so that ours is called before it.
         at_exit();
     }
@@ -139,10 +86,11 @@ impl Process {
         if !self.shared.is_on() {
             return;
         }
-        crate::ranges::leave(&self.shared);
+        ranges::leave(self.shared);
         self.shared.stop();
         let (done, wait) = channel();
         if self.orders.send(Order::End(done)).is_ok() {
+            self.shared.wake();
             let _ = wait.recv_timeout(LAST);
         }
     }
@@ -174,48 +122,6 @@ fn arguments() -> Vec<String> {
     line.split(|byte| *byte == 0)
         .map(|argument| String::from_utf8_lossy(argument).into_owned())
         .collect()
-}
-
-/// Tells this process from the child of a fork, without a system call: the child's page is empty.
-struct Mark {
-    page: Option<&'static AtomicU8>,
-    process: u32,
-}
-
-impl Mark {
-    fn here() -> Self {
-        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
-        const BYTES: usize = 4096;
-        // SAFETY: a new mapping of no file, wherever the system likes.
-        let made = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                BYTES,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
-        };
-        let page = made.ok().and_then(|page| {
-            // SAFETY: the mapping that was made a moment ago; it holds nothing.
-            unsafe { madvise(page, BYTES, Advice::LinuxWipeOnFork) }.ok()?;
-            // SAFETY: the page is readable, writable, never unmapped, and zeros are a value.
-            Some(unsafe { &*page.cast::<AtomicU8>() })
-        });
-        if let Some(page) = page {
-            page.store(1, Ordering::Relaxed);
-        }
-        Mark {
-            page,
-            process: std::process::id(),
-        }
-    }
-
-    fn is_here(&self) -> bool {
-        match self.page {
-            Some(page) => page.load(Ordering::Relaxed) == 1,
-            None => std::process::id() == self.process,
-        }
-    }
 }
 
 // libc's, which Rust's library is linked to.
@@ -250,7 +156,7 @@ fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 fn at_exit() {
     unsafe extern "C" fn end(_: *mut c_void) {
         crate::for_c((), || {
-            if let Some(process) = get() {
+            if let Some(Some(process)) = PROCESS.get() {
                 process.end();
             }
         });

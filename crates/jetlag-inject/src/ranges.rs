@@ -9,11 +9,12 @@ use std::sync::atomic::Ordering;
 
 use cupti_dyn::{monotonic_ns, thread_number};
 use jetlag_activity::spool::{ITEMS, text};
-use rtrb::{Consumer, Producer, RingBuffer};
+use rtrb::{Producer, RingBuffer};
 
-use crate::process::{self, Shared};
+use crate::range::{Ended, Started};
+use crate::shared::{self, Shared};
 
-/// Ranges of a thread that fit between two visits of the thread that writes: some 300 000 a second.
+/// Ranges of a thread that fit between two visits of the thread that writes, which is woken when half of them are there.
 const CAPACITY: usize = 1 << 13;
 /// Ranges that may be open in a thread, and started ones in the process.
 const DEEPEST: usize = 4096;
@@ -22,32 +23,6 @@ const MOST_STARTED: usize = 1 << 16;
 const MOST_KNOWN: usize = 4096;
 /// `NVTX_NO_PUSH_POP_TRACKING`: the answer where the depth is not known.
 const NOT_KNOWN: i32 = -2;
-
-/// The other end of a thread's queue.
-pub(crate) type Feed = Consumer<Ended>;
-
-/// A range that has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
-    pub(crate) thread: u32,
-    pub(crate) from_ns: u64,
-    pub(crate) to_ns: u64,
-    pub(crate) name: Option<u32>,
-    pub(crate) domain: Option<u32>,
-    pub(crate) payload: Option<i64>,
-    /// Started and ended by number, and not pushed and popped.
-    pub(crate) started: bool,
-}
-
-/// A range that is open.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Started {
-    thread: u32,
-    from_ns: u64,
-    name: Option<u32>,
-    domain: Option<u32>,
-    payload: Option<i64>,
-}
 
 /// What an event is called.
 #[derive(Clone, Copy, Debug)]
@@ -72,9 +47,9 @@ struct Thread {
 impl Drop for Thread {
     fn drop(&mut self) {
         // What is still open has no end, and is not recorded.
-        if let Some(process) = process::get().filter(|process| process.shared.is_on()) {
+        if let Some(shared) = shared::get().filter(|shared| shared.is_on()) {
             let open = (self.open.len() + self.beyond) as u64;
-            process.shared.unbalanced.fetch_add(open, Ordering::Relaxed);
+            shared.unbalanced.fetch_add(open, Ordering::Relaxed);
         }
     }
 }
@@ -86,7 +61,7 @@ thread_local! {
 /// Does something with this thread's ranges. `None` after the end, in a child of a fork, where the thread is ending, and where a
 /// handler of a signal came in between.
 fn here<T>(body: impl FnOnce(&Shared, &mut Thread) -> T) -> Option<T> {
-    let shared = &process::get()?.shared;
+    let shared = shared::get()?;
     if !shared.is_on() {
         return None;
     }
@@ -136,6 +111,8 @@ impl Thread {
     fn tell(&mut self, shared: &Shared, ended: Ended) {
         if self.queue.push(ended).is_err() {
             shared.lost.fetch_add(1, Ordering::Relaxed);
+        } else if self.queue.slots() == CAPACITY / 2 {
+            shared.wake();
         }
     }
 }
@@ -147,7 +124,7 @@ fn number(shared: &Shared, bytes: &[u8]) -> Option<u32> {
 
 /// The number of a text, of a domain or to be used again.
 pub(crate) fn register(bytes: &[u8]) -> Option<u32> {
-    let shared = &process::get()?.shared;
+    let shared = shared::get()?;
     shared.is_on().then(|| number(shared, bytes)).flatten()
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use jetlag_activity::Raw;
@@ -12,8 +12,8 @@ use jetlag_record::activity::{Owner, Work};
 use jetlag_record::units::Stamp;
 
 use crate::gpu::Gpu;
-use crate::process::Shared;
-use crate::ranges::Ended;
+use crate::range::Ended;
+use crate::shared::Shared;
 
 /// Time between two visits of the queues.
 const VISIT: Duration = Duration::from_millis(25);
@@ -53,7 +53,7 @@ pub(crate) fn run(shared: &Shared, writer: Writer<File>, orders: &Receiver<Order
     };
     let (mut gpu_at, mut wanted_at) = (Instant::now(), Instant::now());
     loop {
-        match orders.recv_timeout(VISIT) {
+        match orders.try_recv() {
             Ok(Order::Gpu(gpu)) => writing.gpu = Some(gpu),
             Ok(Order::Note(note)) => writing.writer.note(&note),
             Ok(Order::End(done)) => {
@@ -61,8 +61,9 @@ pub(crate) fn run(shared: &Shared, writer: Writer<File>, orders: &Receiver<Order
                 let _ = done.send(());
                 return;
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
+            // Who has something to do says so.
+            Err(TryRecvError::Empty) => std::thread::park_timeout(VISIT),
+            Err(TryRecvError::Disconnected) => return,
         }
         writing.ranges();
         if gpu_at.elapsed() >= GPU {

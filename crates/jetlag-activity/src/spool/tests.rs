@@ -139,7 +139,11 @@ fn moments_that_cannot_be_are_brought_into_what_can() {
     writer.activities(&[strange, backwards]);
     writer.flush().unwrap();
     let found = read(bytes.as_slice(), 0).unwrap().unwrap();
-    let spans: Vec<(i64, i64)> = found.ranges.iter().map(|range| (range.from.0, range.to.0)).collect();
+    let spans: Vec<(i64, i64)> = found
+        .ranges
+        .iter()
+        .map(|range| (range.from.0, range.to.0))
+        .collect();
     assert_eq!(spans, [(0, LATEST), (70, 70)]);
 }
 
