@@ -52,3 +52,38 @@ fn kernels_and_critical_paths_are_of_the_measurement_and_say_that_nothing_untrac
     );
     assert!(perfetto.status.success(), "{}", stderr(&perfetto));
 }
+
+#[test]
+fn without_batches_there_are_kernels_by_process_and_no_response_times() {
+    let (Some(beside), Some(app)) = (beside("13.0", 13000), app()) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["gpu", "30", "spawn", "gpu", "20"].map(OsStr::new);
+    let command = [&[app.as_os_str()], &words[..]].concat();
+    let mut jetlag = trace(folder.path(), &["--batch", "none"], &command);
+    beside(&mut jetlag);
+    let output = jetlag.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = run(&["report", "app.mcap", "--format", "json"], folder.path());
+    assert!(report.status.success(), "{}", stderr(&report));
+    let summary: Value = serde_json::from_str(&stdout(&report)).unwrap();
+    for (tenant, (name, kernels)) in [("app", 91), ("exe", 61)].into_iter().enumerate() {
+        let of = &summary["kernels"]["phases"][0]["tenants"][tenant];
+        assert_eq!((&of["tenant"], &of["frames"]), (&name.into(), &0.into()), "{of}");
+        let counted: u64 = (of["kernels"].as_array().unwrap().iter())
+            .filter(|kernel| kernel["kind"] == "kernel")
+            .map(|kernel| kernel["count"].as_u64().unwrap())
+            .sum();
+        assert_eq!(counted, kernels, "{of}");
+        // Here `none` is no name of a range: what was a batch is a layer.
+        let layers: Vec<&str> = (of["layers"].as_array().unwrap().iter())
+            .filter_map(|layer| layer["layer"].as_str())
+            .collect();
+        assert_eq!(layers, ["conv", "batch"], "{of}");
+    }
+    let text = stdout(&run(&["report", "app.mcap", "--kernels"], folder.path()));
+    assert!(text.contains("in all: it has no frames"), "{text}");
+    let text = stdout(&run(&["report", "app.mcap"], folder.path()));
+    assert!(text.contains("marked no batches"), "{text}");
+}
