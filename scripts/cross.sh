@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the jetlag that is shipped: one stripped file that starts on glibc 2.31 (JetPack 5, Ubuntu 20.04, Debian 11)
-# and everything later, and links no NVIDIA library. Sets up what it needs by itself, checks the result with
-# scripts/check_binary.sh and prints its path.
+# and everything later, and links no NVIDIA library; beside it libjetlag_inject.so, for `jetlag trace`. Sets up what it needs by
+# itself, checks the results with scripts/check_binary.sh and prints the binary's path.
 #
 #   scripts/cross.sh [--arch arm64|amd64] [--glibc 2.31] [--linker zig|gcc] [--profile dist|release|dev]
 #                    [--features LIST] [--no-default-features] [-- CARGO COMMAND...]
@@ -106,8 +106,11 @@ if [ "${#command[@]}" -gt 0 ]; then
   exec "${build[0]}" "${command[@]}" "${to[@]}"
 fi
 "${build[@]}" "${to[@]}" --bin jetlag --profile "$profile" --locked "${features[@]}"
+# What `jetlag trace` has loaded into other programs; it lies beside the binary.
+"${build[@]}" "${to[@]}" --package jetlag-inject --lib --profile "$profile" --locked
 cd "$root"
 [ "$profile" = dev ] && profile=debug
 built=${CARGO_TARGET_DIR:-target}/$target/$profile/jetlag
 scripts/check_binary.sh --glibc "$glibc" --arch "$arch" "$built" >&2
+scripts/check_binary.sh --glibc "$glibc" --arch "$arch" "${built%/*}/libjetlag_inject.so" >&2
 echo "$built"

@@ -51,6 +51,11 @@ put() { install -D -m "$1" "$2" "$tree$3"; }
 filled() { sed 's|@BINDIR@|/usr/bin|g; s|@SHAREDIR@|/usr/share/jetlag|g' "$1"; }
 
 put 755 "$binary" /usr/bin/jetlag
+# What `jetlag trace` has loaded into other programs, where it was built beside the binary.
+injection=$(dirname "$binary")/libjetlag_inject.so
+if [ -f "$injection" ]; then
+  put 644 "$injection" /usr/lib/jetlag/libjetlag_inject.so
+fi
 for file in configs/*.ron configs/*/*.ron engines/*.ron engines/*.onnx jetson/boards.ron jetson/scenarios/*.ron; do
   put 644 "$file" "/usr/share/jetlag/$file"
 done

@@ -56,6 +56,7 @@ for arch in arm64 amd64; do
   mkdir -p "$work/$name/target"
   cp -r configs docs engines jetson README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$work/$name"
   cp "$binary" "$work/$name/jetlag"
+  cp "$(dirname "$binary")/libjetlag_inject.so" "$work/$name/libjetlag_inject.so"
   cp -r target/documents "$work/$name/target"
   tar -c -z -f "$out/$name.tar.gz" -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
     --numeric-owner --exclude=engines/cache "$name"

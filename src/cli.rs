@@ -5,6 +5,7 @@ mod detectors;
 mod machine;
 mod results;
 mod run;
+mod trace;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -15,6 +16,7 @@ pub use detectors::{DataCommand, EvalArgs, InspectArgs};
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
+pub use trace::{TraceArgs, TracedGraphs, spelled_out};
 
 /// Measure how late detectors run when they share this machine, why, and how much power they use.
 #[derive(Debug, Parser)]
@@ -46,6 +48,15 @@ Exit codes: 0 done; 1 failed, or a tenant completed no frame; 2 wrong use or con
     /// Run the built-in demo scenario; needs no file.
     #[command(after_help = "Example:  jetlag demo --set duration=5s")]
     Demo(RunOptions),
+    /// Run any program and write a run file of it: its NVTX ranges, and its kernels, copies and CUDA calls.
+    #[command(
+        after_help = "Examples:  jetlag trace -o app.mcap -- python3 detect.py && jetlag report app.mcap --kernels
+           jetlag trace --batch iteration --no-gpu -- ./app     ranges alone, without the tracer's cost
+           jetlag trace -np 2 -ng 2 -w 1 -o out -- ./app        copies over processes and GPUs, CV-CUDA's files
+Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 jetlag failed;
+            126 the command cannot be started; 127 it was not found"
+    )]
+    Trace(Box<TraceArgs>),
     /// Print the summary of a run file, or write it as an HTML page.
     #[command(
         after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --html demo.html

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use jetlag::cli::Cli;
+use jetlag::cli::{Cli, spelled_out};
 use jetlag::commands;
 use jetlag::shown::{is_obeyed, shown};
 
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     unsafe {
         jetlag::gpu::ask_for_all_queues();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(spelled_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Its words hold the arguments as they were given, and those may be somebody else's. On a terminal, only clap's own

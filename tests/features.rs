@@ -7,7 +7,7 @@ fn jetlag(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
     command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
     // What is installed here is no part of the answer.
-    for library in ["JETLAG_TENSORRT", "JETLAG_ONNXRUNTIME"] {
+    for library in ["JETLAG_TENSORRT", "JETLAG_ONNXRUNTIME", "JETLAG_INJECTION"] {
         command.env(library, "/nowhere");
     }
     command.output().unwrap()
@@ -104,6 +104,13 @@ fn the_gpu_part_is_there_or_says_how_to_have_it() {
         "gpu",
         is_built,
     );
+}
+
+#[test]
+fn tracing_a_command_is_there_or_says_how_to_have_it() {
+    let output = jetlag(&["trace", "--", "true"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_answer(&output, "trace", cfg!(feature = "trace"));
 }
 
 #[test]

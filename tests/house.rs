@@ -11,10 +11,12 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 9] = [
     "src",
     "crates/cupti-dyn/src",
+    "crates/jetlag-activity/src",
     "crates/jetlag-board/src",
+    "crates/jetlag-inject/src",
     "crates/jetlag-range/src",
     "crates/jetlag-record/src",
     "crates/jetlag-report/src",

@@ -47,3 +47,5 @@ mod scenarios;
 mod selftest;
 mod summary;
 mod terminal;
+#[cfg(feature = "trace")]
+mod trace;

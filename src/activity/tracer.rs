@@ -9,10 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use cupti_dyn::{Clock as StampClock, Ended, Error, Kind, Library, Session, Settings, thread_number};
+use jetlag_activity::{FRAMES, Found, Gathered, LayerSpan, Refused, attribute, find, notes, number};
 
-use super::attribute::{LayerSpan, attribute, number};
-use super::gather::{FRAMES, Gathered};
-use super::library::{Found, Refused, find};
 use crate::clock::{Clock, RealClock};
 use crate::record::activity::Work;
 use crate::record::{ActivityBatch, Event, Phase, TraceRecord};
@@ -209,26 +207,6 @@ impl Tracing {
         });
         Some(definitions.chain(batches).chain([Event::Trace(trace)]).collect())
     }
-}
-
-/// What limits a trace, beside what is counted.
-fn notes(ended: &Ended) -> Vec<String> {
-    let mut notes = ended.loss.sentences();
-    notes.extend(
-        ended
-            .refused
-            .iter()
-            .map(|refusal| format!("not traced: {refusal}")),
-    );
-    notes.extend(ended.failed.iter().map(ToString::to_string));
-    notes.extend(ended.brackets.steps().iter().map(|step| {
-        format!(
-            "the system's clock was set by {} during the trace: stamps within {} around it have no certain place",
-            Nanos(step.by_ns),
-            Nanos(i64::try_from(step.before_ns.saturating_sub(step.after_ns)).unwrap_or(i64::MAX)),
-        )
-    }));
-    notes
 }
 
 /// Reads what comes until it is told to stop, then the rest.

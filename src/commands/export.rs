@@ -17,7 +17,10 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::report;
 use super::run_path::spare_run_files;
-use crate::analysis::cvcuda::{self, Input, from_run::Gatherer};
+use crate::analysis::cvcuda::{
+    self, Input,
+    from_run::{Gatherer, OfTenant},
+};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::files;
 use crate::record::{Event, Manifest, RunReader};
@@ -140,16 +143,22 @@ fn shard_path(path: &Path, shard: usize) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// A folder for each tenant, as a launch of its own: tenants are different programs, whose rates do not add up.
-fn cvcuda(run: &Path, folder: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
+/// Each tenant of a run in CV-CUDA's form, and the samples of the GPUs by metric.
+pub(super) fn recordings(run: &Path) -> anyhow::Result<(Vec<OfTenant>, cvcuda::GpuMetrics, Outcome)> {
     let reader = report::open(run)?;
-    let warmup = args.warmup_batches.unwrap_or(WARMUP_BATCHES);
     let mut gatherer = Gatherer::new(reader.manifest());
     let outcome = each(reader, |event| {
         gatherer.push(event);
         Ok(())
     })?;
     let (tenants, gpu_metrics) = gatherer.finish();
+    Ok((tenants, gpu_metrics, outcome))
+}
+
+/// A folder for each tenant, as a launch of its own: tenants are different programs, whose rates do not add up.
+fn cvcuda(run: &Path, folder: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
+    let warmup = args.warmup_batches.unwrap_or(WARMUP_BATCHES);
+    let (tenants, gpu_metrics, outcome) = recordings(run)?;
     if tenants.is_empty() {
         anyhow::bail!(
             "{} has no tenants, so there is no CV-CUDA benchmark to write",
@@ -259,7 +268,7 @@ fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
     Ok(BufWriter::new(file))
 }
 
-fn write_json(path: &Path, file: &impl serde::Serialize) -> anyhow::Result<()> {
+pub(super) fn write_json(path: &Path, file: &impl serde::Serialize) -> anyhow::Result<()> {
     use std::io::Write;
     let mut out = create(path)?;
     formats::cvcuda::write(file, &mut out)

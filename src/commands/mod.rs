@@ -39,6 +39,8 @@ pub mod tenants;
 #[cfg(feature = "gpu")]
 mod tensorrt;
 mod threads;
+#[cfg_attr(not(feature = "trace"), path = "without_command_trace.rs")]
+pub mod trace;
 mod traced_phases;
 mod traced_process;
 #[cfg_attr(not(feature = "trace"), path = "without_trace.rs")]
@@ -89,6 +91,8 @@ pub fn run(cli: Cli) -> u8 {
     let outcome = match cli.command {
         Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
+        // Its exit code is that of the command that it runs.
+        Command::Trace(args) => return trace::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Report(args) => match &args.trtexec {
             trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => {

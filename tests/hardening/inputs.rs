@@ -11,7 +11,7 @@ use jetlag::source::{Frame, Image, Source, points};
 type Read = fn(&[u8]);
 
 /// By name: what reads them.
-pub(crate) const INPUTS: [(&str, Read); 15] = [
+pub(crate) const INPUTS: [(&str, Read); 16] = [
     ("run_file", run_file),
     ("messages", messages),
     ("scenario", scenario),
@@ -27,6 +27,7 @@ pub(crate) const INPUTS: [(&str, Read); 15] = [
     ("deploy", deploy),
     ("wire", processes),
     ("activity", activity),
+    ("spool", spools),
 ];
 
 /// A folder for those that are read from files.
@@ -234,4 +235,12 @@ fn activity(bytes: &[u8]) {
     let mut names = Names::default();
     names.of_bytes(buffer, false);
     names.of_bytes(&buffer[..buffer.len().min(MOST_BYTES)], true);
+}
+
+/// What a process that is traced from within passes on (`jetlag trace`), which may have died anywhere.
+fn spools(bytes: &[u8]) {
+    if let Ok(Some(mut found)) = jetlag_activity::spool::read(bytes, 7) {
+        jetlag_activity::attribute(&mut found.gathered, Vec::new());
+        let _ = found.gathered.names.definitions();
+    }
 }

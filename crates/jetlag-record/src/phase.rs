@@ -68,7 +68,8 @@ pub struct PhaseSpec {
     pub members: Vec<u16>,
     /// The changed rate, for a step of a sweep.
     pub rate: Option<SweptRate>,
-    /// Whether the GPU was traced meanwhile, which costs time: its frames are in no figure but the kernels'.
+    /// Whether the GPU was traced meanwhile, which costs time: its frames are in no figure but the kernels', unless it is
+    /// [`Phase::Together`], the measurement itself, as of a program under `jetlag trace`.
     pub traced: bool,
 }
 

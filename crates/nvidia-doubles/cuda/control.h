@@ -50,6 +50,7 @@
 //                 wait for one of another priority or on other multiprocessors.
 // and the driver's own CUDA_DEVICE_MAX_CONNECTIONS: hardware queues, 1 to 32; 8. Streams are dealt out to them in the order in
 // which they are made, and in one queue an operation begins only when those before it have, whatever stream they are of.
+// CUDA_INJECTION64_PATH: a tool's library, whose InitializeInjection the first cuInit calls.
 #pragma once
 
 #include <cstdint>

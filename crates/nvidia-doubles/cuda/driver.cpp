@@ -2,8 +2,10 @@
 #include "world.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <mutex>
 
 namespace cuda_double
 {
@@ -204,7 +206,10 @@ Context* current(CUresult& why)
     return why == CUDA_SUCCESS ? stack.back() : nullptr;
 }
 
-CUDA_API CUresult cuInit(unsigned flags)
+namespace
+{
+
+CUresult initialise(unsigned flags)
 {
     Call call("cuInit", false);
     if (call)
@@ -222,6 +227,30 @@ CUDA_API CUresult cuInit(unsigned flags)
         w.primaries.push_back(std::move(context));
     }
     return CUDA_SUCCESS;
+}
+
+/// As the driver does in the first cuInit: a tool's library is loaded and told, before there is a context.
+void inject()
+{
+    char const* const file = std::getenv("CUDA_INJECTION64_PATH");
+    if (file == nullptr || *file == 0)
+        return;
+    void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    using Injection = int();
+    if (auto* const tell = library == nullptr ? nullptr : reinterpret_cast<Injection*>(dlsym(library, "InitializeInjection")))
+        tell();
+}
+
+} // namespace
+
+CUDA_API CUresult cuInit(unsigned flags)
+{
+    CUresult const answer = initialise(flags);
+    // The tool calls functions of the driver.
+    static std::once_flag once;
+    if (answer == CUDA_SUCCESS)
+        std::call_once(once, inject);
+    return answer;
 }
 
 CUDA_API CUresult cuDriverGetVersion(int* version)

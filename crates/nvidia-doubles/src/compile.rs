@@ -125,6 +125,40 @@ pub fn c_library_of(library: &Path, text: &str) -> Option<()> {
     c_library(library, source.path(), &[])
 }
 
+/// Compiles a C++ file into a program, once. `None`, with a line that says why, where there is no C++ compiler.
+///
+/// # Panics
+/// The file does not compile.
+pub fn program(source: &Path, headers: &[PathBuf]) -> Option<PathBuf> {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let compiler = match Compiler::find() {
+        Ok(compiler) => compiler,
+        Err(why) => {
+            machine::missing(&ASKED_BY, &format!("{} not built: {why}", source.display()));
+            return None;
+        }
+    };
+    let name = source.file_stem().unwrap_or_default();
+    let text = std::fs::read(source).unwrap_or_else(|error| panic!("{}: {error}", source.display()));
+    let mut hash = DefaultHasher::new();
+    (&compiler.program, &compiler.flags, &text, headers).hash(&mut hash);
+    let made = once(&format!("{}-{:016x}", name.display(), hash.finish()), |into| {
+        compiler.run(|c| {
+            c.args(
+                headers
+                    .iter()
+                    .flat_map(|folder| ["-isystem".as_ref(), folder.as_os_str()]),
+            )
+            .args(["-O1", "-pthread", "-o"])
+            .arg(into.join(name))
+            .arg(source)
+            .arg("-ldl")
+        })
+    });
+    Some(made.unwrap_or_else(|why| panic!("{why}")).join(name))
+}
+
 /// The folder of this key; made by `make` if it is not there yet.
 pub(crate) fn once(key: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);

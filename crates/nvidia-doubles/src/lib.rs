@@ -21,4 +21,4 @@ pub mod nvml;
 pub mod nvtx;
 pub mod tensorrt;
 
-pub use compile::{c_library, c_library_of, library};
+pub use compile::{c_library, c_library_of, library, program};

@@ -216,7 +216,11 @@ fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Limit> {
     let counts = case.summary.frames;
     let reason = case.facts.together.map(|phase| phase.reason);
     let cut_short = evidence.incomplete.is_some() || reason == Some(EndReason::Interrupted);
-    let is_known = case.summary.backend == APPLICATION_BACKEND || counts.lost_records > 0;
+    let is_application = case.summary.backend == APPLICATION_BACKEND;
+    if is_application && counts.offered == 0 && counts.failed_in_warmup == 0 && !cut_short {
+        return Some(case.frames(FramesLimit::NoBatches));
+    }
+    let is_known = is_application || counts.lost_records > 0;
     Some(case.frames(FramesLimit::None {
         counts,
         failed: counts.failed + counts.failed_in_warmup > 0 || reason == Some(EndReason::Failed),

@@ -67,7 +67,11 @@ fn of_phase(
     scenario: &Scenario,
     phases: &Phases,
 ) -> ObservedPhase {
-    let counterpart = counterpart(&phase.spec, phases.specs());
+    // Where the measurement itself was traced, nothing untraced is beside it.
+    let is_measurement = phase.spec.phase == Phase::Together;
+    let counterpart = (!is_measurement)
+        .then(|| counterpart(&phase.spec, phases.specs()))
+        .flatten();
     let frames = traced.measured(phase);
     let of_tenant = |&tenant: &u16| {
         let own: Vec<&FrameRecord> = frames

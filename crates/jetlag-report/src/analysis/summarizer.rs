@@ -78,8 +78,8 @@ impl Summarizer {
     /// Adds an event. Events of tenants that the manifest does not list are ignored.
     pub fn push(&mut self, event: &Event) {
         match event {
-            // Tracing takes time: nothing of a traced phase is in any other figure.
-            Event::Frame(frame) if self.traced.frame(frame) => {}
+            // Tracing takes time: nothing of a traced phase is in any other figure, but where the measurement itself was traced.
+            Event::Frame(frame) if self.traced.frame(frame) && frame.phase != Phase::Together => {}
             Event::Frame(frame) => {
                 let exact = self.kept < self.exact_limit;
                 if frame.tenant == OVERHEAD_TENANT || frame.phase == Phase::Overhead {
@@ -94,14 +94,14 @@ impl Summarizer {
                     self.failures.frame(frame);
                 }
             }
-            Event::Phase(phase) if self.traced.end(phase) => {}
+            Event::Phase(phase) if self.traced.end(phase) && phase.phase != Phase::Together => {}
             Event::Phase(phase) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(phase.tenant)) {
                     tenant.phase(phase);
                     self.phases.phase(phase);
                 }
             }
-            Event::Node(node) if self.traced.has(node.phase) => {}
+            Event::Node(node) if self.traced.has(node.phase) && node.phase != Phase::Together => {}
             Event::Node(node) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(node.tenant)) {
                     tenant.node(node);

@@ -4,12 +4,14 @@
 //! Batches are the frames of the measured time that were started; a failed one has no items.
 //!
 //! An application that marked its own ranges (`jetlag::range`) is exported with these: `<tenant>/<path>`, with the
-//! index of a batch at the end of its name.
+//! index of a batch at the end of its name. Where its GPU was traced, a range's time there is CV-CUDA's: from the begin of the first
+//! to the end of the last work that was launched in it, gaps included (`launches`).
 
 use std::collections::HashMap;
 
 use indexmap::IndexMap;
 
+use super::launches::Launches;
 use super::{Meta, Recording, parent, round4};
 use crate::record::{
     APPLICATION_BACKEND, Device, Event, FrameRecord, Manifest, Outcome, Phase, RangeRecord, SampleRecord,
@@ -41,6 +43,8 @@ struct TenantProcess {
     in_batch: HashMap<u16, Vec<RangeRecord>>,
     /// How often each path was seen.
     seen: HashMap<String, u32>,
+    /// What it launched, where it was traced; recorded before its ranges.
+    launches: Launches,
 }
 
 /// The recording of one tenant, in CV-CUDA's form.
@@ -80,6 +84,7 @@ impl Gatherer {
                 application: tenant.backend == APPLICATION_BACKEND,
                 in_batch: HashMap::new(),
                 seen: HashMap::new(),
+                launches: Launches::default(),
             }
         };
         Gatherer {
@@ -106,6 +111,16 @@ impl Gatherer {
             Event::Range(range) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(range.tenant)) {
                     tenant.range(range);
+                }
+            }
+            Event::Activities(batch) => {
+                for activity in &batch.activities {
+                    let tenant = activity.owner.tenant.map(usize::from);
+                    if let Some(tenant) = tenant.and_then(|tenant| self.tenants.get_mut(tenant))
+                        && tenant.application
+                    {
+                        tenant.launches.push(activity);
+                    }
                 }
             }
             Event::Sample(sample) => {
@@ -194,11 +209,15 @@ impl TenantProcess {
     fn time(&mut self, path: String, range: &RangeRecord) {
         let ms = |at: Stamp| round4(Nanos(at.0).as_millis_f64());
         let took = round4(ms(range.to) - ms(range.from));
+        let on_gpu = self.launches.span(range);
+        let on_gpu = on_gpu.map_or(0.0, |(from, to)| round4(ms(to) - ms(from)));
         let seen = self.seen.entry(path.clone()).or_default();
         let times = self.recording.data.entry(path).or_insert([0.0; 2]);
         let before = f64::from(*seen);
         *seen += 1;
-        times[0] = round4((times[0] * before + took) / (before + 1.0));
+        for (time, took) in times.iter_mut().zip([took, on_gpu]) {
+            *time = round4((*time * before + took) / (before + 1.0));
+        }
     }
 
     fn finish(self) -> OfTenant {
@@ -306,6 +325,7 @@ mod tests {
             application: false,
             in_batch: HashMap::new(),
             seen: HashMap::new(),
+            launches: Launches::default(),
         }
     }
 

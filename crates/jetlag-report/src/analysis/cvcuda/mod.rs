@@ -8,6 +8,7 @@
 mod aggregate;
 mod expand;
 pub mod from_run;
+mod launches;
 mod read;
 
 use indexmap::IndexMap;
@@ -16,6 +17,9 @@ use serde::{Deserialize, Serialize, Serializer};
 pub use aggregate::{Mean, MeanOf, Process, Throughput, mean};
 pub use expand::{Expanded, expand};
 pub use read::{Input, ReadError, read};
+
+/// Samples of GPUs by metric.
+pub type GpuMetrics = IndexMap<String, Vec<f64>>;
 
 /// What one process left: ranges with their times, and which of them are batches.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::gather::{OfFrame, kind_of};
+use super::gather::kind_of;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::kernels::{CopyTime, LooseWork};
 use crate::record::Activity;
@@ -23,10 +23,14 @@ impl Total {
     }
 }
 
-/// The copies of a tenant's measured frames, `device_ns` being the sum of all its work.
-pub(super) fn copies(frames: &[OfFrame<'_>], device_ns: i64) -> Vec<CopyTime> {
+/// The copies among this work, which is that of so many frames; `device_ns` is the sum of all of it.
+pub(super) fn copies<'a>(
+    work: impl Iterator<Item = &'a Activity>,
+    frames: usize,
+    device_ns: i64,
+) -> Vec<CopyTime> {
     let mut totals: BTreeMap<(Direction, MemoryKind, MemoryKind), Total> = BTreeMap::new();
-    for activity in frames.iter().flat_map(|frame| &frame.activities) {
+    for activity in work {
         if let Work::Copy {
             direction,
             source,
@@ -39,7 +43,7 @@ pub(super) fn copies(frames: &[OfFrame<'_>], device_ns: i64) -> Vec<CopyTime> {
             total.add(bytes, activity.duration().0);
         }
     }
-    let count = frames.len().max(1) as f64;
+    let count = frames.max(1) as f64;
     let row = |((direction, source, destination), total): ((Direction, MemoryKind, MemoryKind), Total)| {
         let on_device = direction != Direction::HostToHost;
         CopyTime {

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::gather::{OfFrame, gpu_of, kind_of};
+use super::gather::{gpu_of, kind_of};
 use super::occupancy::Multiprocessor;
 use super::spans::sum;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::kernels::{KernelTime, LaunchShape, LayerTime};
 use crate::analysis::traced::Traced;
+use crate::record::Activity;
 use crate::record::activity::Launch;
 
 /// The time of a tenant's kernels and layers.
@@ -35,12 +36,17 @@ struct OfLayer {
     ns: i64,
 }
 
-/// The times of a tenant's measured frames.
-pub(super) fn times(frames: &[OfFrame<'_>], traced: &Traced, fits: Option<&Multiprocessor>) -> Times {
+/// The times of this work, which is that of so many frames; of the whole measured time where there are none.
+pub(super) fn times<'a>(
+    work: impl Iterator<Item = &'a Activity>,
+    frames: usize,
+    traced: &Traced,
+    fits: Option<&Multiprocessor>,
+) -> Times {
     let mut kernels: HashMap<Key, Vec<i64>> = HashMap::new();
     let mut layers: BTreeMap<Option<&str>, OfLayer> = BTreeMap::new();
     let mut device_ns = 0;
-    for activity in frames.iter().flat_map(|frame| &frame.activities) {
+    for activity in work {
         let (Some(_), Some(kind)) = (gpu_of(&activity.work), kind_of(&activity.work)) else {
             continue;
         };
@@ -60,7 +66,7 @@ pub(super) fn times(frames: &[OfFrame<'_>], traced: &Traced, fits: Option<&Multi
         }
     }
     let per = Per {
-        frames: frames.len().max(1) as f64,
+        frames: frames.max(1) as f64,
         device_ns,
     };
     let mut layers: Vec<LayerTime> = layers.into_iter().map(|(name, of)| per.layer(name, of)).collect();

@@ -84,12 +84,18 @@ fn of_tenant(
     if times.is_empty() && loose.is_none() {
         return None;
     }
+    // Without frames the figures are of all that the tenant did in the measured time.
+    let all = loose.filter(|_| own.is_empty()).map_or(&[][..], Vec::as_slice);
+    let work = || {
+        let of_frames = own.iter().flat_map(|frame| &frame.activities);
+        of_frames.chain(all).copied()
+    };
     let devices = || phase.traces.iter().flat_map(|trace| &trace.devices);
-    let fits = times
-        .first()
-        .map(|time| occupancy::of_device(devices(), time.gpu));
+    let of_loose = || all.iter().find_map(|activity| gather::gpu_of(&activity.work));
+    let gpu = times.first().map(|time| time.gpu).or_else(of_loose);
+    let fits = gpu.map(|gpu| occupancy::of_device(devices(), gpu));
     let fits = fits.unwrap_or_else(|| Err("needs frames with work on a GPU".to_owned()));
-    let of_layers = layers::times(own, traced, fits.as_ref().ok());
+    let of_layers = layers::times(work(), own.len(), traced, fits.as_ref().ok());
     let (slow, slow_needs) = match slow::slow(&times, gathered, tenant, name) {
         Ok(slow) => (Some(slow), None),
         Err(needs) => (None, Some(needs)),
@@ -99,7 +105,7 @@ fn of_tenant(
         frames: own.len() as u64,
         frames_with_work: times.len() as u64,
         device_ms: super::stats::ns_to_ms(of_layers.device_ns as f64 / own.len().max(1) as f64),
-        copies: copies::copies(own, of_layers.device_ns),
+        copies: copies::copies(work(), own.len(), of_layers.device_ns),
         layers: of_layers.layers,
         kernels: of_layers.kernels,
         outside_frames: loose.and_then(|loose| copies::together(loose)),

@@ -33,6 +33,8 @@ pub(in super::super) enum FramesLimit {
         /// completed any.
         excused: bool,
     },
+    /// An application marked no batch, or none after its warm-up.
+    NoBatches,
     /// The recorder fell behind.
     Lost {
         lost: u64,
@@ -75,7 +77,9 @@ impl FramesLimit {
             }
             FramesLimit::GaveUp { .. } => Code::TenantFailed,
             FramesLimit::None { excused: false, .. } => Code::NoFrames,
-            FramesLimit::None { excused: true, .. } | FramesLimit::TooFew { .. } => Code::TooFewSamples,
+            FramesLimit::None { excused: true, .. } | FramesLimit::NoBatches | FramesLimit::TooFew { .. } => {
+                Code::TooFewSamples
+            }
             FramesLimit::Lost { .. } => Code::LostRecords,
             FramesLimit::Failed { .. } => Code::FailedFrames,
             FramesLimit::NoBaseline => Code::NoBaseline,
@@ -111,6 +115,9 @@ impl FramesLimit {
                 what_became(counts, *failed),
                 quoted("; first error: ", cause.as_deref())
             ),
+            FramesLimit::NoBatches => {
+                format!("{name} marked no batches in the measured time, so it has no response times.")
+            }
             FramesLimit::Lost { lost, all, .. } => format!(
                 "{name}: {} ({}) ran but were not recorded, because the recorder fell behind; no figure includes \
                  them.",
@@ -182,6 +189,9 @@ impl FramesLimit {
                 "Lower the rate, run a faster detector, or run for longer than one of its frames takes."
             }
             FramesLimit::None { .. } => "Run for longer than the interval between two of its frames.",
+            FramesLimit::NoBatches => {
+                "Mark each piece of work with a range of one name; `jetlag trace --batch NAME` says which NVTX ranges these are."
+            }
             FramesLimit::Lost { detections: true, .. } => {
                 "Write the run file to a faster disk, or set `record_detections: false`."
             }

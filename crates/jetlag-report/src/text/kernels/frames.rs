@@ -150,11 +150,11 @@ pub(super) fn waits(tenant: &TenantKernels, style: &Style) -> String {
 pub(super) fn slow(tenant: &TenantKernels, style: &Style) -> String {
     let slow = match (&tenant.slow, tenant.slow_needs) {
         (Some(slow), _) => slow,
-        (None, Some(needs)) => {
+        (None, Some(needs)) if tenant.frames > 0 => {
             let note = format!("{}: needs {needs} frames with work on the GPU", tenant.tenant);
             return heading("SLOW FRAMES", &note, style);
         }
-        (None, None) => return String::new(),
+        (None, _) => return String::new(),
     };
     let unit = TimeUnit::for_millis([slow.slow_ms].into_iter());
     let note = format!(

@@ -243,13 +243,21 @@ fn room(style: &Style, beside: u16) -> usize {
     usize::from(style.width.clamp(80, 140) - 2 - beside)
 }
 
+/// What sums are of.
+fn per(tenant: &TenantKernels) -> &'static str {
+    match tenant.frames {
+        0 => "in all: it has no frames",
+        _ => "a frame",
+    }
+}
+
 fn layers(tenant: &TenantKernels, style: &Style) -> String {
     // Without layers there is one line that says nothing.
     if tenant.layers.iter().all(|layer| layer.layer.is_none()) {
         return String::new();
     }
     let unit = TimeUnit::for_millis(tenant.layers.iter().map(|layer| layer.ms));
-    let note = format!("{}, {} on the GPU a frame", tenant.tenant, unit.name());
+    let note = format!("{}, {} on the GPU {}", tenant.tenant, unit.name(), per(tenant));
     let mut grid = Grid::headed()
         .column("layer", Align::Left)
         .column("calls", Align::Right)
@@ -295,9 +303,10 @@ fn kernels(tenant: &TenantKernels, style: &Style) -> String {
         return String::new();
     }
     let note = format!(
-        "{}, µs a call; shares of its {} ms on the GPU a frame",
+        "{}, µs a call; shares of its {} ms on the GPU {}",
         tenant.tenant,
-        short(tenant.device_ms)
+        short(tenant.device_ms),
+        per(tenant)
     );
     // The same kernel may run in several layers.
     let layered = tenant.kernels.iter().any(|kernel| kernel.layer.is_some());
@@ -335,7 +344,7 @@ fn kernels(tenant: &TenantKernels, style: &Style) -> String {
     }
     let mut text =
         heading("TIME PER KERNEL", &note, style) + &grid.render(style) + &more(tenant.kernels.len(), style);
-    if let Some(outside) = &tenant.outside_frames {
+    if let Some(outside) = tenant.outside_frames.as_ref().filter(|_| tenant.frames > 0) {
         let said = format!(
             "Beside these {} frames: {} pieces of work, {} ms in all, in none of them.",
             tenant.frames,
@@ -420,7 +429,7 @@ fn copies(tenant: &TenantKernels, style: &Style) -> String {
         return String::new();
     }
     let unit = TimeUnit::for_millis(tenant.copies.iter().map(|copy| copy.ms));
-    let note = format!("{}, {} a frame", tenant.tenant, unit.name());
+    let note = format!("{}, {} {}", tenant.tenant, unit.name(), per(tenant));
     let mut grid = Grid::headed()
         .column("copy", Align::Left)
         .column("host memory", Align::Left)

@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 use cupti_dyn::NodeEvent;
 
 use super::gather::{Gathered, Raw};
-use crate::record::Activity;
-use crate::record::activity::{Interface, OnStream, Owner, Work};
-use crate::units::Stamp;
+use jetlag_record::Activity;
+use jetlag_record::activity::{Interface, OnStream, Owner, Work};
+use jetlag_record::units::Stamp;
 
 /// TensorRT's domain of ranges.
 const TENSORRT: &str = "TensorRT";
@@ -22,17 +22,19 @@ const OWN: &str = "jetlag_";
 
 /// Time of a thread that a library spent on one layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LayerSpan {
+pub struct LayerSpan {
     /// By its number in the system.
-    pub(super) thread: u32,
-    pub(super) from: Stamp,
-    pub(super) to: Stamp,
+    pub thread: u32,
+    /// When it began to.
+    pub from: Stamp,
+    /// When it ended.
+    pub to: Stamp,
     /// Number of its name.
-    pub(super) layer: u32,
+    pub layer: u32,
 }
 
 /// The pushed number of a frame.
-pub(super) fn number(tenant: u16, frame: u64) -> u64 {
+pub fn number(tenant: u16, frame: u64) -> u64 {
     u64::from(tenant) << 48 | frame & FRAME
 }
 
@@ -47,7 +49,14 @@ fn owner(number: u64) -> Owner {
 }
 
 /// Layers by thread, to be asked in any order.
-struct Layers(HashMap<u32, Vec<LayerSpan>>);
+struct Layers(HashMap<u32, Vec<Placed>>);
+
+/// A span, and the one that it lies in.
+struct Placed {
+    span: LayerSpan,
+    /// Its place among the thread's.
+    within: Option<usize>,
+}
 
 impl Layers {
     fn new(spans: Vec<LayerSpan>) -> Self {
@@ -55,31 +64,47 @@ impl Layers {
         for span in spans {
             by_thread.entry(span.thread).or_default().push(span);
         }
-        for spans in by_thread.values_mut() {
-            // Of spans that begin together the outer comes first.
-            spans.sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
-        }
-        Layers(by_thread)
+        let placed = by_thread
+            .into_iter()
+            .map(|(thread, spans)| (thread, placed(spans)));
+        Layers(placed.collect())
     }
 
     /// The innermost layer of a thread at a moment.
     fn at(&self, thread: u32, at: Stamp) -> Option<u32> {
         let spans = self.0.get(&thread)?;
-        let begun = spans.partition_point(|span| span.from <= at);
-        let within = spans[..begun]
-            .iter()
-            .rev()
-            .take(DEEPEST)
-            .find(|span| at <= span.to);
-        within.map(|span| span.layer)
+        let mut place = spans
+            .partition_point(|placed| placed.span.from <= at)
+            .checked_sub(1);
+        loop {
+            let placed = spans.get(place?)?;
+            if at <= placed.span.to {
+                return Some(placed.span.layer);
+            }
+            place = placed.within;
+        }
     }
 }
 
-/// Ranges that began before a moment and are looked at: layers do not nest deeper.
-const DEEPEST: usize = 64;
+/// Spans of one thread in order, each with the one that was open when it began.
+fn placed(mut spans: Vec<LayerSpan>) -> Vec<Placed> {
+    // Of spans that begin together the outer comes first.
+    spans.sort_by_key(|span| (span.from, std::cmp::Reverse(span.to)));
+    let mut all: Vec<Placed> = Vec::with_capacity(spans.len());
+    let mut open: Vec<usize> = Vec::new();
+    for span in spans {
+        while open.last().is_some_and(|place| all[*place].span.to < span.from) {
+            open.pop();
+        }
+        let within = open.last().copied();
+        open.push(all.len());
+        all.push(Placed { span, within });
+    }
+    all
+}
 
 /// Gives every activity its owner. `spans` are layers that come from elsewhere than ranges.
-pub(super) fn attribute(gathered: &mut Gathered, mut spans: Vec<LayerSpan>) {
+pub fn attribute(gathered: &mut Gathered, mut spans: Vec<LayerSpan>) {
     spans.extend(ranges_of_tensorrt(gathered));
     let layers = Layers::new(spans);
     let nodes = layers_of_nodes(&gathered.nodes, &layers);

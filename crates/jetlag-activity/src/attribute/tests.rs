@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::record::Launch;
-use crate::record::activity::{Interface, Work};
+use jetlag_record::Launch;
+use jetlag_record::activity::{Interface, Work};
 
 fn on(stream: u32) -> OnStream {
     OnStream {
@@ -113,6 +113,25 @@ fn a_kernel_belongs_to_the_frame_and_the_layer_of_the_call_that_launched_it() {
         matches!(raw.activity.work, Work::Range { thread: 7, .. }) && raw.activity.to == Stamp(100)
     });
     assert_eq!(execution.unwrap().activity.owner.frame, Some(41));
+}
+
+#[test]
+fn a_layer_around_many_short_ones_is_found_behind_them() {
+    let mut scene = Scene::default();
+    scene.range(7, 0, 10_000, "outer", TENSORRT);
+    for n in 0..500 {
+        scene.range(7, 10 + 10 * n, 15 + 10 * n, "inner", TENSORRT);
+    }
+    // One that begins within and ends behind: threads' ranges of several domains need not nest.
+    scene.range(7, 9000, 20_000, "crossing", TENSORRT);
+    for (correlation, at) in [(1, 8000), (2, 9500), (3, 15_000), (4, 30_000)] {
+        scene.call(7, at, correlation, Interface::Driver);
+        scene.kernel(1, 100_000 + i64::from(correlation), correlation, 0, "k");
+    }
+    let scene = scene.attributed();
+    let layers = [1, 2, 3, 4].map(|n| scene.kernel_at(100_000 + n).2);
+    let some = |name: &str| Some(name.to_owned());
+    assert_eq!(layers, [some("outer"), some("crossing"), some("crossing"), None]);
 }
 
 #[test]

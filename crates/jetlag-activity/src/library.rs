@@ -53,7 +53,7 @@ pub fn find() -> Result<Found, Refused> {
 
 impl Found {
     /// The library itself.
-    pub(super) fn library(self) -> Library {
+    pub fn library(self) -> Library {
         self.library
     }
 

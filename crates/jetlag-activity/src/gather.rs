@@ -7,39 +7,43 @@ use cupti_dyn::sys::{CopyKind, Domain, ExternalKind, MemoryKind as CuptiMemory, 
 use cupti_dyn::{Library, NodeEvent, Record, record};
 
 use super::names::Names;
-use crate::record::activity::{
+use jetlag_record::activity::{
     Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, WaitKind, Work,
 };
-use crate::record::{Activity, Launch};
-use crate::units::Stamp;
+use jetlag_record::units::Stamp;
+use jetlag_record::{Activity, Launch};
 
 /// Activities that are kept of a phase: at 112 bytes each, some 340 MB.
 const MOST: usize = 3_000_000;
 /// The domain of our own ranges (`jetlag_range::trace`).
 const OWN_RANGES: &str = "jetlag";
 /// The stack of numbers that frames are pushed on.
-pub(super) const FRAMES: ExternalKind = ExternalKind::CUSTOM0;
+pub const FRAMES: ExternalKind = ExternalKind::CUSTOM0;
 
 /// An activity, and the node of a graph that it was.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Raw {
-    pub(super) activity: Activity,
+pub struct Raw {
+    /// The activity.
+    pub activity: Activity,
     /// 0 where it is of no graph.
-    pub(super) node: u64,
+    pub node: u64,
 }
 
 /// Everything of a phase.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    pub(super) all: Vec<Raw>,
-    pub(super) names: Names,
+pub struct Gathered {
+    /// In the order in which they came.
+    pub all: Vec<Raw>,
+    /// Their names.
+    pub names: Names,
     /// The pushed number of a call, by its correlation.
-    pub(super) frames: HashMap<u32, u64>,
+    pub frames: HashMap<u32, u64>,
     /// What happened to nodes of graphs, in order.
-    pub(super) nodes: Vec<NodeEvent>,
-    pub(super) devices: Vec<TracedDevice>,
+    pub nodes: Vec<NodeEvent>,
+    /// The devices.
+    pub devices: Vec<TracedDevice>,
     /// Activities beyond [`MOST`].
-    pub(super) not_kept: u64,
+    pub not_kept: u64,
     /// Ranges that have begun, by their numbers.
     open: HashMap<u32, Open>,
     payloads: HashMap<u32, i64>,
@@ -57,7 +61,7 @@ struct Open {
 
 impl Gathered {
     /// Nothing yet; names are numbered as those of the process at this place.
-    pub(super) fn of_process(place: u16) -> Self {
+    pub fn of_process(place: u16) -> Self {
         Gathered {
             names: Names::of_process(place),
             ..Gathered::default()
@@ -69,11 +73,7 @@ impl Gathered {
     }
 
     fn push(&mut self, (from, to): (u64, u64), name: Option<u32>, work: Work, node: u64) {
-        if self.all.len() >= MOST {
-            self.not_kept += 1;
-            return;
-        }
-        self.all.push(Raw {
+        self.keep(Raw {
             activity: Activity {
                 from: stamp(from),
                 to: stamp(to),
@@ -85,8 +85,16 @@ impl Gathered {
         });
     }
 
+    /// Keeps an activity while there is room.
+    pub fn keep(&mut self, raw: Raw) {
+        match self.all.len() < MOST {
+            true => self.all.push(raw),
+            false => self.not_kept += 1,
+        }
+    }
+
     /// Takes in a record.
-    pub(super) fn take(&mut self, library: Library, record: Record) {
+    pub fn take(&mut self, library: Library, record: Record) {
         if record.has_lost_stamps() {
             // Counted with what was lost: it has no place in time.
             return;

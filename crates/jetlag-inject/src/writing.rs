@@ -1,0 +1,168 @@
+//! The thread that writes the spool: it visits the queues of the program's threads, reads what CUPTI has, and adds both to the file.
+
+use std::fs::File;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::time::{Duration, Instant};
+
+use jetlag_activity::Raw;
+use jetlag_activity::spool::{Counts, Note, Writer};
+use jetlag_record::Activity;
+use jetlag_record::activity::{Owner, Work};
+use jetlag_record::units::Stamp;
+
+use crate::gpu::Gpu;
+use crate::range::Ended;
+use crate::shared::Shared;
+
+/// Time between two visits of the queues.
+const VISIT: Duration = Duration::from_millis(25);
+/// How often CUPTI is asked for what is complete.
+const GPU: Duration = Duration::from_millis(100);
+/// How often somebody looks whether the file is still wanted.
+const WANTED: Duration = Duration::from_secs(1);
+/// Ranges that are kept of a process.
+const MOST_RANGES: u64 = 3_000_000;
+
+/// What the thread is told.
+pub(crate) enum Order {
+    /// The GPU is traced from now on.
+    Gpu(Box<Gpu>),
+    /// Something to say.
+    Note(Note),
+    /// The program ends: write what is left, and say when it is done.
+    End(Sender<()>),
+}
+
+struct Writing<'a> {
+    shared: &'a Shared,
+    writer: Writer<File>,
+    gpu: Option<Box<Gpu>>,
+    kept: u64,
+    counts: Counts,
+}
+
+/// Writes until the program ends, or nothing can be written any more.
+pub(crate) fn run(shared: &Shared, writer: Writer<File>, orders: &Receiver<Order>) {
+    let mut writing = Writing {
+        shared,
+        writer,
+        gpu: None,
+        kept: 0,
+        counts: Counts::default(),
+    };
+    let (mut gpu_at, mut wanted_at) = (Instant::now(), Instant::now());
+    loop {
+        match orders.try_recv() {
+            Ok(Order::Gpu(gpu)) => writing.gpu = Some(gpu),
+            Ok(Order::Note(note)) => writing.writer.note(&note),
+            Ok(Order::End(done)) => {
+                writing.end();
+                let _ = done.send(());
+                return;
+            }
+            // Who has something to do says so.
+            Err(TryRecvError::Empty) => std::thread::park_timeout(VISIT),
+            Err(TryRecvError::Disconnected) => return,
+        }
+        writing.ranges();
+        if gpu_at.elapsed() >= GPU {
+            gpu_at = Instant::now();
+            if let Some(gpu) = &mut writing.gpu {
+                gpu.read(&mut writing.writer);
+            }
+        }
+        let wanted = wanted_at.elapsed() < WANTED || {
+            wanted_at = Instant::now();
+            is_wanted(writing.writer.get_ref())
+        };
+        let before = length(writing.writer.get_ref());
+        if !wanted || writing.writer.flush().is_err() {
+            // Whoever asked for it is gone, or the disk is full. What lies in the file in whole messages is good.
+            shared.stop();
+            let _ = before.map(|before| writing.writer.get_ref().set_len(before));
+            return;
+        }
+    }
+}
+
+/// Whether the file still has a name: who reads it removes it.
+fn is_wanted(file: &File) -> bool {
+    rustix::fs::fstat(file).is_ok_and(|about| about.st_nlink > 0)
+}
+
+fn length(file: &File) -> Option<u64> {
+    file.metadata().ok().map(|about| about.len())
+}
+
+impl Writing<'_> {
+    /// Takes over the ranges that have ended.
+    fn ranges(&mut self) {
+        let (mut pushed, mut started) = (Vec::new(), Vec::new());
+        self.shared.feeds().retain_mut(|feed| {
+            // Asked before the last look, so that nothing comes in between.
+            let is_left = feed.is_abandoned();
+            while let Ok(ended) = feed.pop() {
+                match ended.started {
+                    true => started.push(raw(ended)),
+                    false => pushed.push(raw(ended)),
+                }
+            }
+            !is_left
+        });
+        self.writer.names(self.shared.names().news());
+        for (all, are_started) in [(pushed, false), (started, true)] {
+            for some in all.chunks(4096) {
+                if self.kept >= MOST_RANGES {
+                    self.counts.not_kept += some.len() as u64;
+                    continue;
+                }
+                self.kept += some.len() as u64;
+                if are_started {
+                    self.writer.note(&Note::Started);
+                }
+                self.writer.activities(some);
+            }
+        }
+        let counts = Counts {
+            lost: self.shared.lost.load(Ordering::Relaxed),
+            unbalanced: self.shared.unbalanced.load(Ordering::Relaxed),
+            ..self.counts
+        };
+        if counts != self.counts {
+            self.counts = counts;
+            self.writer.note(&Note::Counts(counts));
+        }
+    }
+
+    fn end(&mut self) {
+        self.ranges();
+        if let Some(gpu) = self.gpu.take() {
+            gpu.finish(&mut self.writer);
+        }
+        self.writer.note(&Note::Ended);
+        // If the disk is full, nobody can be told here.
+        let before = length(self.writer.get_ref());
+        if self.writer.flush().is_err() {
+            let _ = before.map(|before| self.writer.get_ref().set_len(before));
+        }
+    }
+}
+
+fn raw(ended: Ended) -> Raw {
+    let stamp = |ns: u64| Stamp(i64::try_from(ns).unwrap_or(i64::MAX));
+    Raw {
+        activity: Activity {
+            from: stamp(ended.from_ns),
+            to: stamp(ended.to_ns),
+            name: ended.name,
+            owner: Owner::default(),
+            work: Work::Range {
+                thread: ended.thread,
+                domain: ended.domain,
+                payload: ended.payload,
+            },
+        },
+        node: 0,
+    }
+}

@@ -1,0 +1,108 @@
+//! What a trace of a command could not have, as facts, and the finding that each becomes.
+
+use jetlag_activity::spool::Counts;
+
+use crate::record::{Finding, NOT_TRACED};
+
+/// Something that limits the figures of a traced command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Noticed {
+    /// Nobody wrote a spool.
+    Nothing,
+    /// A process's GPU could not be traced.
+    Untraced { why: String },
+    /// Frames were measured while the GPU was traced.
+    TracedFrames,
+    /// It did not end in order.
+    Cut { how: &'static str },
+    /// Something went wrong with ranges.
+    Ranges(Counts),
+    /// Written by a library of another version.
+    OtherVersion { version: String },
+    /// More processes than are kept apart.
+    TooMany { left_out: usize },
+}
+
+impl Noticed {
+    /// The findings, of a tenant where it is one's; `process` is how it is called in text.
+    pub(super) fn findings(&self, tenant: Option<&str>, process: &str) -> Vec<Finding> {
+        let one = |code: &str, message: String, advice: &str| Finding {
+            code: code.to_owned(),
+            tenant: tenant.map(str::to_owned),
+            message,
+            advice: advice.to_owned(),
+        };
+        match self {
+            Noticed::Nothing => vec![one(
+                NOT_TRACED,
+                format!(
+                    "No process of {process} initialised CUDA or made a call of NVTX, so there are neither kernels nor ranges."
+                ),
+                "Only programs that use CUDA or NVTX 3 can be traced; one that is setuid or linked statically passes the tracer's \
+                 library over.",
+            )],
+            Noticed::Untraced { why } => vec![one(
+                NOT_TRACED,
+                format!(
+                    "The GPU was to be traced in {process}, but was not: {}.",
+                    why.trim_end_matches('.')
+                ),
+                "`jetlag doctor` says which CUPTI there is and what it needs; JETLAG_CUPTI names another. Ranges are as they would be.",
+            )],
+            Noticed::TracedFrames => vec![one(
+                "traced-frames",
+                format!(
+                    "{process}'s batches were timed while the GPU was traced, which costs time: about 1 µs for each kernel."
+                ),
+                "`jetlag trace --no-gpu` takes in ranges alone; `jetlag compare` shows what tracing changed.",
+            )],
+            Noticed::Cut { how } => vec![one(
+                "trace-incomplete",
+                format!("{process} {how}: what it did in its last tenth of a second may be missing."),
+                "Let it exit in order; what is there is as it was.",
+            )],
+            Noticed::Ranges(counts) => {
+                let mut all = Vec::new();
+                if counts.unbalanced > 0 {
+                    all.push(one(
+                        "unbalanced-ranges",
+                        format!(
+                            "{} ranges of {process} were ended without a begin, or never ended; the times of those around them \
+                             may be wrong.",
+                            counts.unbalanced
+                        ),
+                        "End each range in the thread that began it, also where an error is thrown.",
+                    ));
+                }
+                if counts.lost + counts.not_kept > 0 {
+                    all.push(one(
+                        "lost-ranges",
+                        format!(
+                            "{} ranges of {process} are missing: {} came faster than they were written, {} are beyond what is kept.",
+                            counts.lost + counts.not_kept,
+                            counts.lost,
+                            counts.not_kept
+                        ),
+                        "Mark larger pieces of work, or trace a shorter time.",
+                    ));
+                }
+                all
+            }
+            Noticed::OtherVersion { version } => vec![one(
+                NOT_TRACED,
+                format!(
+                    "{process} was traced by a library of jetlag {version}, and this is {}: its trace cannot be read.",
+                    env!("CARGO_PKG_VERSION")
+                ),
+                "Install jetlag and its library (libjetlag_inject.so) of one version.",
+            )],
+            Noticed::TooMany { left_out } => vec![one(
+                "trace-incomplete",
+                format!(
+                    "{process} started more processes than are told apart; {left_out} of them are left out."
+                ),
+                "Trace a part of it.",
+            )],
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Programs without CUDA: their ranges become ranges, and those with the batches' name frames.
+
+use jetlag::record::Stage;
+use serde_json::Value;
+
+use super::{library, trace, traced, traced_with};
+use crate::common::output::{assert_refused, run, stderr, stdout};
+
+#[test]
+fn batches_are_frames_with_items_and_stages_and_every_report_reads_them() {
+    let Some((output, found)) = traced("batches 21") else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(found.tenants(), ["app"]);
+    assert_eq!(found.frames.len(), 20, "the empty one marks the end");
+    for (frame, index) in found.frames.iter().zip(0..) {
+        assert_eq!((frame.sequence, frame.tenant), (index, 0));
+        assert!(frame.released == frame.started && frame.started <= frame.finished);
+        assert!(frame.stages[Stage::Decode as usize].is_some(), "{frame:?}");
+        assert!(frame.stages[Stage::Compute as usize].is_some(), "{frame:?}");
+    }
+    let batches: Vec<(Option<u64>, Option<u64>)> = (found.ranges.iter())
+        .filter(|range| range.path == "run/batch")
+        .map(|range| (range.batch, range.items))
+        .collect();
+    assert_eq!(batches.len(), 21);
+    assert_eq!(
+        (batches[0], batches[20]),
+        ((Some(0), Some(4)), (Some(20), Some(0)))
+    );
+    assert_eq!(found.codes(), Vec::<&str>::new());
+    assert!(stderr(&output).contains("20 batches"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no kernels"), "{}", stderr(&output));
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn reports_and_exports_read_it_as_any_other_run() {
+    let Some(app) = super::app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["batches", "21"].map(std::ffi::OsStr::new);
+    let command = [&[app.as_os_str()], &words[..]].concat();
+    let output = trace(folder.path(), &["-w", "2"], &command).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = run(&["report", "app.mcap", "--format", "json"], folder.path());
+    let summary: Value = serde_json::from_str(&stdout(&report)).unwrap();
+    let tenant = &summary["tenants"][0];
+    assert_eq!(tenant["name"], "app", "{summary}");
+    assert_eq!(tenant["frames"]["completed"], 18, "two are of the warm-up");
+    assert!(summary["kernels"].is_null());
+    let kernels = run(&["report", "app.mcap", "--kernels"], folder.path());
+    assert!(kernels.status.success(), "{}", stderr(&kernels));
+    for (format, out) in [("perfetto", "app.pftrace"), ("csv", "tables"), ("cvcuda", "cv")] {
+        let export = run(
+            &["export", "app.mcap", "--format", format, "-o", out],
+            folder.path(),
+        );
+        assert!(export.status.success(), "{format}: {}", stderr(&export));
+    }
+    let file = folder.path().join("cv/app/proc_0_gpu_0/benchmark.json");
+    let benchmark: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let run_of = &benchmark["data"]["app"]["run"];
+    assert_eq!(run_of["total_items"], 80, "{benchmark}");
+    assert_eq!(benchmark["meta"]["total_batches"]["app/run"], 20);
+    assert_eq!(run_of["batch_3"]["total_items"], 4);
+    assert!(run_of["batch_3"]["compute"]["cpu_time"].is_number());
+}
+
+#[test]
+fn ranges_of_domains_threads_registered_and_wide_names_are_there() {
+    let Some((output, found)) = traced("domains") else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut paths = found.paths();
+    paths.sort_unstable();
+    let four = |path: &'static str| [path; 4];
+    let expected = [
+        four("in the wide domain"),
+        four("outer"),
+        four("outer/registered"),
+        four("outer/registered/größe"),
+    ];
+    assert_eq!(paths, expected.concat());
+    let mut tracks: Vec<u16> = found.ranges.iter().map(|range| range.track).collect();
+    tracks.sort_unstable();
+    tracks.dedup();
+    assert_eq!(tracks.len(), 8, "four threads, and what they started");
+    assert!(
+        found.frames.is_empty() && found.codes().is_empty(),
+        "{:?}",
+        found.findings
+    );
+}
+
+#[test]
+fn names_that_are_no_text_are_shown_and_endless_ones_cut() {
+    let Some((output, found)) = traced("names") else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let paths = found.paths();
+    assert_eq!(paths.len(), 5, "{}", paths.len());
+    assert_eq!(paths[0], "not \u{fffd} utf-8");
+    assert!(paths[1].len() < 17_000 && paths[1].ends_with("x…"));
+    assert_eq!(paths[2..], ["(no name)", "", "(no name)"]);
+}
+
+#[test]
+fn ends_without_a_begin_and_ranges_without_an_end_are_counted() {
+    let Some((output, found)) = traced("unbalanced batches 3") else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(found.frames.len(), 2);
+    assert_eq!(found.codes(), ["unbalanced-ranges"]);
+    assert!(
+        found.findings[0].message.starts_with("3 ranges"),
+        "{:?}",
+        found.findings
+    );
+}
+
+#[test]
+fn another_name_of_batches_is_theirs() {
+    let Some((_, found)) = traced_with(&["--batch", "decode"], "batches 3", |_| {}) else {
+        return;
+    };
+    assert_eq!(found.frames.len(), 3);
+    assert_eq!(found.paths()[0], "run/batch_0/decode");
+}
+
+#[test]
+fn processes_of_a_command_are_told_apart() {
+    let Some((output, found)) = traced("batches 3 spawn batches 5 exit 6") else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
+    assert_eq!(found.tenants(), ["app", "exe"]);
+    let of = |tenant| found.frames.iter().filter(|frame| frame.tenant == tenant).count();
+    assert_eq!((of(0), of(1)), (2, 4));
+}
+
+#[test]
+fn standard_input_and_output_are_the_commands() {
+    let Some(app) = super::app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("input");
+    std::fs::write(&input, "one\ntwo\n").unwrap();
+    let command = [app.as_os_str(), "echo".as_ref(), "exit".as_ref(), "3".as_ref()];
+    let output = trace(folder.path(), &[], &command)
+        .stdin(std::fs::File::open(&input).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(stdout(&output), "one\ntwo\n");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |command: &str| trace(folder.path(), &[], &[command.as_ref()]);
+    for name in ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"] {
+        let output = of("true").env(name, "/other.so").output().unwrap();
+        assert_refused(&output, 2, &[name, "/other.so", "unset it"]);
+    }
+    let output = of("true")
+        .env("JETLAG_INJECTION", "/nowhere.so")
+        .output()
+        .unwrap();
+    assert_refused(&output, 2, &["JETLAG_INJECTION", "/nowhere.so"]);
+    assert_refused(&of("no-such-program-here").output().unwrap(), 127, &["PATH"]);
+    assert_refused(&of("/").output().unwrap(), 126, &["cannot start /"]);
+    let nothing = run(&["trace", "-o", "x.mcap"], folder.path());
+    assert_refused(&nothing, 2, &["COMMAND"]);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "no file is left"
+    );
+    assert!(library().is_file());
+}
+
+#[test]
+fn a_command_that_loads_nothing_leaves_a_run_that_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = trace(folder.path(), &[], &["true".as_ref()]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("No process of true"),
+        "{}",
+        stderr(&output)
+    );
+    let report = run(&["report", "app.mcap"], folder.path());
+    assert!(
+        stdout(&report).contains("not-traced") || stdout(&report).contains("No process"),
+        "{}",
+        stdout(&report)
+    );
+}
