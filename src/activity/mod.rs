@@ -7,7 +7,9 @@
     reason = "setting an environment variable; the block states the fact that it relies on"
 )]
 
+mod traced;
 mod tracer;
 
 pub use jetlag_activity::{Found, Refused, find};
+pub use traced::Traced;
 pub use tracer::{NotTraced, Tracer, Tracing};

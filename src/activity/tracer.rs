@@ -8,20 +8,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use cupti_dyn::{Clock as StampClock, Ended, Error, Kind, Library, Session, Settings, thread_number};
-use jetlag_activity::{FRAMES, Found, Gathered, LayerSpan, Refused, attribute, find, notes, number};
+use cupti_dyn::{Ended, Error, Kind, Library, Session, Settings, thread_number};
+use jetlag_activity::{FRAMES, Found, Gathered, Names, Refused, find, number};
 
+use super::traced::Traced;
+use crate::backend::NodeSpan;
 use crate::clock::{Clock, RealClock};
-use crate::record::activity::Work;
-use crate::record::{ActivityBatch, Event, Phase, TraceRecord};
+use crate::record::{Event, Phase};
 use crate::scenario::{Graphs, Trace};
 use crate::tenant::marks::Marks;
-use crate::units::{Nanos, Stamp};
+use crate::units::Stamp;
 
 /// Where libraries look for who takes their ranges.
 const NVTX: &str = "NVTX_INJECTION64_PATH";
-/// Activities of one message.
-const BATCH: usize = 4096;
 /// How often what is complete is asked for.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 /// Memory for records: 32 buffers of 4 MiB.
@@ -41,13 +40,13 @@ pub enum NotTraced {
     Thread(std::io::Error),
 }
 
-/// A library that was found and may trace, before anything is traced.
-#[derive(Clone, Copy, Debug)]
+/// A library that was found and may trace, while nothing is traced.
+#[derive(Debug)]
 pub struct Tracer {
     library: Library,
     plan: Trace,
-    /// Its place among the processes of the run.
-    place: u16,
+    /// What its activities refer to by number, over all phases.
+    names: Names,
 }
 
 impl Tracer {
@@ -61,14 +60,18 @@ impl Tracer {
         found.may_trace()?;
         let library = found.library();
         take_ranges(library);
-        Ok(Tracer { library, plan, place })
+        Ok(Tracer {
+            library,
+            plan,
+            names: Names::of_process(place),
+        })
     }
 
     /// Begins to trace. `work` makes one kernel or fill on a device and waits for it: its record has to come.
     ///
     /// # Errors
     /// Another tool holds the library, it refuses, or it records nothing.
-    pub fn begin(self, phase: Phase, work: impl FnOnce()) -> Result<Tracing, NotTraced> {
+    pub fn begin(&mut self, phase: Phase, work: impl FnOnce()) -> Result<Tracing, NotTraced> {
         let settings = Settings {
             name: "jetlag".to_owned(),
             most_buffers: MOST_BUFFERS,
@@ -85,12 +88,11 @@ impl Tracer {
         let thread = std::thread::Builder::new()
             .name("jetlag-tracer".to_owned())
             .spawn({
-                let (stop, place) = (Arc::clone(&stop), self.place);
-                move || read(session, place, &stop)
+                let (stop, names) = (Arc::clone(&stop), std::mem::take(&mut self.names));
+                move || read(session, names, &stop)
             })
             .map_err(NotTraced::Thread)?;
         Ok(Tracing {
-            tracer: self,
             phase,
             from,
             stop,
@@ -100,6 +102,12 @@ impl Tracer {
                 told: Mutex::default(),
             }),
         })
+    }
+
+    /// Everything of a traced phase that is to be recorded; nothing may be traced meanwhile. `nodes` is when the host launched nodes of
+    /// networks, where a backend tells it.
+    pub fn events(&mut self, traced: Traced, nodes: &[NodeSpan]) -> Vec<Event> {
+        traced.events(&mut self.names, nodes)
     }
 }
 
@@ -143,7 +151,6 @@ fn take_ranges(library: Library) {
 /// A phase under way.
 #[derive(Debug)]
 pub struct Tracing {
-    tracer: Tracer,
     phase: Phase,
     from: Stamp,
     stop: Arc<AtomicBool>,
@@ -157,62 +164,27 @@ impl Tracing {
         Arc::clone(&self.marks) as Arc<dyn Marks>
     }
 
-    /// The phase is over and the devices are done: everything that was traced, ready to be recorded. `None` where the
-    /// tracer's thread panicked.
-    pub fn end(self) -> Option<Vec<Event>> {
+    /// The phase of this tracer is over and the devices are done. `None` where the tracer's thread panicked; it must not trace again then,
+    /// since what it gave numbers to is lost.
+    pub fn end(self, tracer: &mut Tracer) -> Option<Traced> {
         self.stop.store(true, Ordering::Release);
         let (mut gathered, ended) = self.thread.join().ok()?;
-        let to = RealClock.now();
-        if ended.clock == StampClock::Cupti {
-            for raw in &mut gathered.all {
-                for stamp in [&mut raw.activity.from, &mut raw.activity.to] {
-                    let ours = ended.brackets.to_monotonic(stamp.0.unsigned_abs());
-                    *stamp = Stamp(i64::try_from(ours).unwrap_or(i64::MAX));
-                }
-            }
-        }
-        attribute(&mut gathered, Vec::<LayerSpan>::new());
-        if !self.tracer.plan.calls {
-            gathered
-                .all
-                .retain(|raw| !matches!(raw.activity.work, Work::Call { .. }));
-        }
-        gathered
-            .all
-            .sort_by_key(|raw| (raw.activity.from, raw.activity.to));
-        let process = std::process::id();
-        let trace = TraceRecord {
-            phase: Some(self.phase),
-            process,
-            from: self.from,
-            to,
-            tracer: self.tracer.library.version().to_string(),
-            graph_nodes: self.tracer.plan.graphs == Graphs::Nodes,
-            calls: self.tracer.plan.calls,
-            activities: gathered.all.len() as u64,
-            dropped: ended.loss.dropped,
-            lost_stamps: ended.loss.counts.lost_stamps,
-            not_kept: gathered.not_kept,
-            clock_residual: Nanos(i64::try_from(ended.brackets.residual_ns()).unwrap_or(i64::MAX)),
-            notes: notes(&ended),
-            devices: std::mem::take(&mut gathered.devices),
-        };
-        let definitions = gathered.names.definitions().into_iter().map(Event::Definition);
-        let batches = gathered.all.chunks(BATCH).map(|raws| {
-            Event::Activities(ActivityBatch {
-                phase: self.phase,
-                process,
-                activities: raws.iter().map(|raw| raw.activity).collect(),
-            })
-        });
-        Some(definitions.chain(batches).chain([Event::Trace(trace)]).collect())
+        tracer.names = std::mem::take(&mut gathered.names);
+        Some(Traced::new(
+            self.phase,
+            (self.from, RealClock.now()),
+            tracer.plan,
+            tracer.library,
+            gathered,
+            &ended,
+        ))
     }
 }
 
 /// Reads what comes until it is told to stop, then the rest.
-fn read(mut session: Session, place: u16, stop: &AtomicBool) -> (Gathered, Ended) {
+fn read(mut session: Session, names: Names, stop: &AtomicBool) -> (Gathered, Ended) {
     let library = session.library();
-    let mut gathered = Gathered::of_process(place);
+    let mut gathered = Gathered::after(names);
     while !stop.load(Ordering::Acquire) {
         session.wait(FLUSH_EVERY);
         session.read(|record| gathered.take(library, record));

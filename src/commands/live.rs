@@ -231,7 +231,7 @@ pub(super) fn run(
                 let _ = notes.send(Event::Phase(end));
             }
             if let Some(trace) = trace {
-                trace.end(&notes);
+                trace.end(&mut tracer, &notes);
             }
             *current.lock().unwrap_or_else(PoisonError::into_inner) = None;
             for residual in gpus.clock_residuals() {
@@ -255,6 +255,11 @@ pub(super) fn run(
         for Live { runner, .. } in &mut tenants {
             runner.close(&notes);
         }
+        let nodes = |from, to| {
+            let runners = tenants.iter_mut().map(|live| &mut live.runner);
+            runners.flat_map(|runner| runner.node_spans(from, to)).collect()
+        };
+        tracer.finish(nodes, &notes);
         done.store(true, Ordering::Release);
         recording.thread().unpark();
         match recording.join() {

@@ -108,7 +108,7 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
             // Soon, so that the run need not wait for the next visit.
             courier.thread().unpark();
         }
-        obedient.runner.close(&obedient.notes);
+        obedient.close();
         done.store(true, Ordering::Release);
         courier.thread().unpark();
         match courier.join() {
@@ -186,10 +186,20 @@ impl Obedient {
         });
         // The run waits for the end of the phase, and so for all of the trace.
         if let Some(trace) = trace {
-            trace.end(&self.notes);
+            trace.end(&mut self.tracer, &self.notes);
         }
         // The courier is there until after this.
         let _ = self.notes.send(Event::Phase(end));
+    }
+}
+
+impl Obedient {
+    /// After the last phase.
+    fn close(&mut self) {
+        self.runner.close(&self.notes);
+        let runner = &mut self.runner;
+        self.tracer
+            .finish(|from, to| runner.node_spans(from, to), &self.notes);
     }
 }
 

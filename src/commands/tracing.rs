@@ -6,12 +6,14 @@ use std::sync::mpsc::Sender;
 
 use super::gap::Gap;
 use super::tenants::Devices;
-use crate::activity::{Tracer, Tracing};
+use crate::activity::{Traced, Tracer, Tracing};
+use crate::backend::NodeSpan;
 use crate::clock::{Clock, RealClock};
 use crate::record::{Event, Phase};
-use crate::scenario::{Scenario, Sharing};
+use crate::scenario::{BackendChoice, Scenario, Sharing, Tenant};
 use crate::tenant::failures::note;
 use crate::tenant::marks::Marks;
+use crate::units::Stamp;
 
 /// Where a note of the log comes from.
 const TRACER: &str = "tracer";
@@ -22,6 +24,10 @@ pub(super) struct PhaseTracer {
     tracer: Option<Tracer>,
     /// Why there is none; told once.
     problem: Option<String>,
+    /// Whether a backend tells after the last phase what it launched when.
+    late: bool,
+    /// Phases that wait for that.
+    ended: Vec<Traced>,
 }
 
 impl PhaseTracer {
@@ -56,7 +62,8 @@ impl PhaseTracer {
         match Tracer::prepare(plan, place) {
             Ok(tracer) => PhaseTracer {
                 tracer: Some(tracer),
-                problem: None,
+                late: scenario.tenants.iter().any(tells_late),
+                ..PhaseTracer::default()
             },
             Err(error) => PhaseTracer::refused(&error.to_string()),
         }
@@ -64,8 +71,8 @@ impl PhaseTracer {
 
     fn refused(problem: &str) -> Self {
         PhaseTracer {
-            tracer: None,
             problem: Some(problem.to_owned()),
+            ..PhaseTracer::default()
         }
     }
 
@@ -81,7 +88,7 @@ impl PhaseTracer {
         devices: &Devices,
         notes: &Sender<Event>,
     ) -> Option<PhaseTrace> {
-        if let Some(tracer) = self.tracer {
+        if let Some(tracer) = &mut self.tracer {
             match tracer.begin(phase, || devices.touch_first()) {
                 Ok(tracing) => return Some(PhaseTrace(tracing)),
                 Err(error) => {
@@ -97,6 +104,21 @@ impl PhaseTracer {
     }
 }
 
+impl PhaseTracer {
+    /// After the last phase: what waited for it goes to the recorder. `nodes` tells what the tenants launched between two moments.
+    pub(super) fn finish(
+        &mut self,
+        mut nodes: impl FnMut(Stamp, Stamp) -> Vec<NodeSpan>,
+        notes: &Sender<Event>,
+    ) {
+        let Some(tracer) = &mut self.tracer else { return };
+        for traced in std::mem::take(&mut self.ended) {
+            let (from, to) = traced.span();
+            send(tracer.events(traced, &nodes(from, to)), notes);
+        }
+    }
+}
+
 /// A phase that is being traced.
 pub(super) struct PhaseTrace(Tracing);
 
@@ -106,15 +128,29 @@ impl PhaseTrace {
         self.0.marks()
     }
 
-    /// The phase is over: what was traced goes to the recorder.
-    pub(super) fn end(self, notes: &Sender<Event>) {
-        match self.0.end() {
-            // The recorder may have stopped already, after an error that the run tells.
-            Some(events) => events.into_iter().for_each(|event| drop(notes.send(event))),
+    /// The phase is over: what was traced goes to the recorder, now or after the last phase.
+    pub(super) fn end(self, of: &mut PhaseTracer, notes: &Sender<Event>) {
+        let Some(tracer) = &mut of.tracer else {
+            return;
+        };
+        match self.0.end(tracer) {
+            Some(traced) if of.late => of.ended.push(traced),
+            Some(traced) => send(tracer.events(traced, &[]), notes),
             None => {
+                of.tracer = None;
                 let problem = "panicked, and its trace is lost; please report it with the scenario";
                 note(notes, RealClock.now(), TRACER, problem);
             }
         }
     }
+}
+
+fn send(events: Vec<Event>, notes: &Sender<Event>) {
+    // The recorder may have stopped already, after an error that the run tells.
+    events.into_iter().for_each(|event| drop(notes.send(event)));
+}
+
+/// Whether the tenant's backend tells only after the last phase when it launched what.
+fn tells_late(tenant: &Tenant) -> bool {
+    matches!(tenant.backend, BackendChoice::OnnxRuntime { profile: true, .. })
 }

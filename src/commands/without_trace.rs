@@ -6,10 +6,12 @@ use std::sync::mpsc::Sender;
 
 use super::gap::Gap;
 use super::tenants::Devices;
+use crate::backend::NodeSpan;
 use crate::built::LeftOut;
 use crate::record::{Event, Phase};
 use crate::scenario::Scenario;
 use crate::tenant::marks::Marks;
+use crate::units::Stamp;
 
 /// Traces nothing.
 #[derive(Debug, Default)]
@@ -47,6 +49,14 @@ impl PhaseTracer {
         }
         None
     }
+
+    /// Nothing waits.
+    pub(super) fn finish(
+        &mut self,
+        _nodes: impl FnMut(Stamp, Stamp) -> Vec<NodeSpan>,
+        _notes: &Sender<Event>,
+    ) {
+    }
 }
 
 /// There is none.
@@ -59,7 +69,7 @@ impl PhaseTrace {
     }
 
     /// Nothing.
-    pub(super) fn end(self, _notes: &Sender<Event>) {
+    pub(super) fn end(self, _of: &mut PhaseTracer, _notes: &Sender<Event>) {
         match self {}
     }
 }

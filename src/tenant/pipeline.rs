@@ -32,13 +32,13 @@ use super::plan::PhasePlan;
 use super::recording::RecordSink;
 use super::release_line::{Limits, ReleaseLine};
 use super::watched::Watched;
-use crate::backend::Slot;
+use crate::backend::{NodeSpan, Slot};
 use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Event, Phase, PhaseRecord};
 use crate::scenario::{Arrival, Overload, Release as Waiting};
 use crate::source::{Frame, Source};
-use crate::units::Nanos;
+use crate::units::{Nanos, Stamp};
 use finish::Finish;
 use frame_slot::FrameSlot;
 use prepare::Prepare;
@@ -241,6 +241,13 @@ impl Runner {
             let _ = notes.send(Event::Node(record));
         }
         self.tell_findings(notes);
+    }
+
+    /// After the last phase: when the backend executed or launched which node, as far as it tells, between two moments.
+    pub fn node_spans(&mut self, from: Stamp, to: Stamp) -> Vec<NodeSpan> {
+        // One slot knows it of all.
+        let slot = self.slots.first_mut();
+        slot.map_or_else(Vec::new, |slot| slot.node_spans(from, to))
     }
 
     fn tell_findings(&mut self, notes: &Sender<Event>) {

@@ -278,6 +278,50 @@ fn tenants_are_told_apart_in_every_way_of_sharing() {
 }
 
 #[test]
+fn several_traced_phases_have_names_of_their_own() {
+    for sharing in ["Streams", "Processes"] {
+        let (Some(scene), Some(control)) = (Scene::new(), control()) else {
+            return;
+        };
+        scene.demo(2_000, 4_000);
+        let more = "baseline: (alone: true), trace: (duration: \"300ms\", phases: All),";
+        let scenario = scene.scenario(
+            &format!("sharing: {sharing}, {more}"),
+            "arrival: Periodic(20)",
+            "arrival: Periodic(20)",
+        );
+        // Reading them looks whether a number is given twice.
+        let Some((summary, traced)) = traced(&scene, &control, &scenario) else {
+            return;
+        };
+        assert_eq!(traced.findings, Vec::<String>::new(), "{sharing}: {summary}");
+        assert_eq!(traced.specs.len(), 3, "{sharing}: each alone, and together");
+        let spins: Vec<&Activity> = traced
+            .activities
+            .iter()
+            .filter(|one| traced.is_spin(one))
+            .collect();
+        for spec in &traced.specs {
+            let frames: Vec<&FrameRecord> = traced
+                .frames
+                .iter()
+                .filter(|frame| frame.phase == spec.phase && frame.outcome == Outcome::Completed)
+                .collect();
+            assert!(!frames.is_empty(), "{sharing}: {spec:?}");
+            for frame in frames {
+                let own = spins.iter().filter(|spin| {
+                    spin.owner.tenant == Some(frame.tenant)
+                        && frame.started <= spin.from
+                        && spin.to <= frame.finished
+                });
+                // The LiDAR has two engines.
+                assert_eq!(own.count(), usize::from(frame.tenant) + 1, "{sharing}: {frame:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_graph_is_its_kernels_or_one_launch_as_was_asked() {
     for graphs in ["Nodes", "Whole"] {
         let (Some(scene), Some(control)) = (Scene::new(), control()) else {

@@ -62,8 +62,13 @@ struct Open {
 impl Gathered {
     /// Nothing yet; names are numbered as those of the process at this place.
     pub fn of_process(place: u16) -> Self {
+        Gathered::after(Names::of_process(place))
+    }
+
+    /// Nothing yet, in a process that has given numbers already.
+    pub fn after(names: Names) -> Self {
         Gathered {
-            names: Names::of_process(place),
+            names,
             ..Gathered::default()
         }
     }

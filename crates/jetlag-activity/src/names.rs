@@ -68,18 +68,33 @@ impl Names {
         .collect()
     }
 
+    /// The same; names of kernels as the source has them.
+    pub fn readable_news(&mut self) -> Vec<Definition> {
+        let mut news = self.news();
+        news.iter_mut().for_each(read);
+        news
+    }
+
     /// All of them, by number; names of kernels as the source has them.
     pub fn definitions(&self) -> Vec<Definition> {
         let all = self.order.iter().zip(self.first..);
-        all.map(|((text, launch), number)| Definition {
-            number,
-            text: match launch {
-                Some(_) => demangled(text),
-                None => text.to_string(),
-            },
-            launch: *launch,
+        all.map(|((text, launch), number)| {
+            let mut definition = Definition {
+                number,
+                text: text.to_string(),
+                launch: *launch,
+            };
+            read(&mut definition);
+            definition
         })
         .collect()
+    }
+}
+
+/// As the source has it.
+fn read(definition: &mut Definition) {
+    if definition.launch.is_some() {
+        definition.text = demangled(&definition.text);
     }
 }
 
@@ -108,8 +123,11 @@ mod tests {
         let numbers = [None, small, large, small].map(|launch| names.number(&text, launch));
         let first = 2 * A_PROCESS;
         assert_eq!(numbers, [0, 1, 2, 1].map(|n| Some(first + n)));
-        let texts: Vec<String> = names.definitions().into_iter().map(|d| d.text).collect();
-        assert_eq!(texts, ["_Z4convIfEvPT_", "conv<float>", "conv<float>"]);
+        let texts = |all: Vec<Definition>| all.into_iter().map(|d| d.text).collect::<Vec<_>>();
+        let all = ["_Z4convIfEvPT_", "conv<float>", "conv<float>"];
+        assert_eq!(texts(names.definitions()), all);
+        assert_eq!(texts(names.readable_news()), all);
+        assert_eq!(texts(names.readable_news()), [""; 0]);
     }
 
     #[test]
