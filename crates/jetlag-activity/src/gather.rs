@@ -42,7 +42,7 @@ pub struct Gathered {
     pub nodes: Vec<NodeEvent>,
     /// The devices.
     pub devices: Vec<TracedDevice>,
-    /// Activities beyond [`MOST`].
+    /// Activities beyond `MOST`.
     pub not_kept: u64,
     /// Ranges that have begun, by their numbers.
     open: HashMap<u32, Open>,
