@@ -87,10 +87,10 @@ fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
         let reader = open(run)?;
         let manifest = reader.manifest().clone();
         let summary = if runs.len() == 1 {
-            summarize(reader, run, |_| {})
+            summarize_drawn(reader, run, |_| {})
         } else {
             let mut sampler = RunSampler::new(&manifest);
-            let summary = summarize(reader, run, |event| sampler.push(event));
+            let summary = summarize_drawn(reader, run, |event| sampler.push(event));
             let file = run.display().to_string();
             sides.push(Side {
                 name: file.clone(),
@@ -181,8 +181,24 @@ pub(super) fn sample_file(path: &Path) -> anyhow::Result<RunSample> {
 /// Reads a run to its end, or as far as it goes; `also` sees every event as well.
 ///
 /// Reading takes about as long as summing up what is read, so it has a thread of its own.
-pub(super) fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -> Summary {
+pub(super) fn summarize(reader: RunReader, path: &Path, also: impl FnMut(&Event)) -> Summary {
+    let summarizer = Summarizer::new(reader.manifest());
+    summarize_by(summarizer, reader, path, also)
+}
+
+/// The same with traced frames laid out for a page.
+fn summarize_drawn(reader: RunReader, path: &Path, also: impl FnMut(&Event)) -> Summary {
     let mut summarizer = Summarizer::new(reader.manifest());
+    summarizer.draw_frames();
+    summarize_by(summarizer, reader, path, also)
+}
+
+fn summarize_by(
+    mut summarizer: Summarizer,
+    mut reader: RunReader,
+    path: &Path,
+    mut also: impl FnMut(&Event),
+) -> Summary {
     let mut take = |events: Vec<Event>| {
         for event in &events {
             summarizer.push(event);

@@ -26,6 +26,7 @@ mod counter;
 pub mod critical;
 pub mod cvcuda;
 mod dependence;
+mod drawn;
 pub mod duty;
 mod energy;
 mod expectation;
