@@ -18,7 +18,7 @@ use anyhow::Context;
 use super::outcome::Outcome;
 use super::output::{print, say};
 use super::run_path::spare_run_files;
-use crate::analysis::compare::{RunSample, RunSampler, Side, compare};
+use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary};
 use crate::cli::{Format, ReportArgs, TrtexecArgs};
 use crate::record::Event;
@@ -171,9 +171,12 @@ pub fn summarize_file(path: &Path) -> anyhow::Result<Summary> {
 }
 
 /// A run file with all that a comparison needs of it.
-pub(super) fn sample_file(path: &Path) -> anyhow::Result<RunSample> {
+pub(super) fn sample_file(path: &Path, by: Option<By>) -> anyhow::Result<RunSample> {
     let reader = open(path)?;
     let mut sampler = RunSampler::new(reader.manifest());
+    if let Some(by) = by {
+        sampler = sampler.by(by);
+    }
     let summary = summarize(reader, path, |event| sampler.push(event));
     Ok(sampler.finish(summary))
 }
