@@ -8,6 +8,7 @@
 mod aggregate;
 mod expand;
 pub mod from_run;
+mod projected;
 mod read;
 
 use indexmap::IndexMap;
