@@ -297,6 +297,7 @@ fn unready(tenant: &Tenant) -> TenantManifest {
         source: String::new(),
         submission_may_wait: None,
         application: None,
+        start_up: None,
     }
 }
 

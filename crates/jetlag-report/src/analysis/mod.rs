@@ -55,6 +55,7 @@ mod sample;
 mod sampling;
 mod series;
 mod signals;
+pub mod start_up;
 mod states;
 mod stats;
 mod steady;
