@@ -12,5 +12,5 @@ mod library;
 mod names;
 mod tracer;
 
-pub use library::{Found, Refused, find};
+pub use library::{Found, Refused, at, find};
 pub use tracer::{NotTraced, Tracer, Tracing};
