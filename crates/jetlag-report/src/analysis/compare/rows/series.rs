@@ -144,10 +144,13 @@ fn stages(mut timeline: Timeline<{ Stage::ALL.len() }>) -> OfTenant {
     of
 }
 
+/// A piece of work: layer and name by number, what it is called without a name, and how long it took.
+type Piece = (Option<u32>, Option<u32>, &'static str, i64);
+
 /// Time on a GPU per layer or kernel of each measured frame with any.
 fn works(traced: &Traced, phase: &TracedPhase, by: By, plan: &Scenario) -> BTreeMap<String, OfTenant> {
     // Frames with work, in order; the number of each is its place.
-    let mut worked: BTreeMap<(u16, u64), Vec<(Option<u32>, Option<u32>, &'static str, i64)>> = traced
+    let mut worked: BTreeMap<(u16, u64), Vec<Piece>> = traced
         .measured(phase)
         .iter()
         .map(|frame| ((frame.tenant, frame.sequence), Vec::new()))
