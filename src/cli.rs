@@ -70,6 +70,7 @@ Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 je
     #[command(after_help = "Examples:  jetlag compare runs/before.mcap runs/after.mcap
            jetlag compare --ab fp32.ron fp16.ron --rounds 5 --fail-if \"camera.response.p99 +5%\"
            jetlag compare 1-A.mcap,2-A.mcap 1-B.mcap,2-B.mcap          several runs per side
+           jetlag compare fp32.mcap fp16.mcap --layers                 layer by layer, of traced runs
 Exit codes: 0 done; 1 failed; 2 wrong use, or runs that cannot be compared; 3 a --fail-if applies;
             130 interrupted; the finished runs were compared")]
     Compare(CompareArgs),

@@ -49,6 +49,19 @@ fn two_scenarios_are_run_in_turns_compared_and_kept() {
         ]
     );
 
+    // Stage by stage, over the same rounds.
+    let arguments = [
+        "compare", "--ab", &a, &b, "--rounds", "2", "--stages", "--format", "json",
+    ];
+    let output = run(&arguments, folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let by_stage: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let compute = &by_stage["rows"]["candidates"][0]["tenants"][0]["rows"][0];
+    assert_eq!(
+        (&compute["name"], &compute["verdict"]),
+        (&"compute".into(), &"higher".into())
+    );
+
     // The kept files give the same answer again.
     let side = |label: &str| {
         (1..=3)
@@ -179,4 +192,56 @@ fn a_run_that_was_cut_off_is_compared_as_far_as_it_goes_and_that_is_said() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let shown = stdout(&output);
     assert!(shown.contains("truncated-file"), "{shown}");
+}
+
+/// The record of a traced run beside itself, row by row; and what a run without a trace lacks.
+#[test]
+fn rows_are_compared_where_there_are_any_and_what_a_run_lacks_is_said() {
+    let records = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records");
+    let folder = tempfile::tempdir().expect("a folder");
+    let compared = |arguments: &[&str]| {
+        let output = run(&[&["compare"], arguments].concat(), folder.path());
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let traced = format!("{records}/traced.mcap");
+    for (by, said) in [
+        ("--stages", "NO DIFFERENCE FOUND BETWEEN STAGES OF A AND B"),
+        ("--layers", "only A has work of no known layer"),
+        ("--kernels", "rows cover 100 % of A's time and 100 % of B's"),
+    ] {
+        let (code, text, errors) = compared(&[&traced, &traced, by]);
+        assert_eq!(code, Some(0), "{errors}");
+        assert!(text.contains(said) && text.contains("95 % confidence"), "{text}");
+    }
+    let (code, text, errors) = compared(&[&traced, &traced, "--kernels", "--format", "json"]);
+    assert_eq!(code, Some(0), "{errors}");
+    let json: Value = serde_json::from_str(&text).expect("JSON");
+    let rows = &json["rows"];
+    assert_eq!(
+        (&rows["by"], &rows["candidates"][0]["needs"]),
+        (&"kernels".into(), &Value::Null)
+    );
+    let camera = &rows["candidates"][0]["tenants"][0];
+    assert_eq!(
+        (&camera["tenant"], &camera["frames"]),
+        (&"camera".into(), &serde_json::json!([18, 18]))
+    );
+    assert_eq!(camera["covered"], serde_json::json!([1.0, 1.0]));
+    // A run beside itself: no row changes, and no interval leaves that out.
+    for row in camera["rows"].as_array().expect("rows") {
+        assert!(row["verdict"] == "same" || row["verdict"] == "unknown", "{row}");
+    }
+    let untraced = format!("{records}/v1.7.mcap");
+    let (code, text, errors) = compared(&[&untraced, &untraced, "--kernels"]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(
+        text.contains("NO COMPARISON POSSIBLE BETWEEN KERNELS OF A AND B"),
+        "{text}"
+    );
+    assert!(
+        text.contains("A has a run without a traced phase: record it with `jetlag run SCENARIO --trace`"),
+        "{text}"
+    );
+    let (code, _, _) = compared(&[&traced, &traced, "--kernels", "--layers"]);
+    assert_eq!(code, Some(2));
 }

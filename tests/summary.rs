@@ -9,6 +9,7 @@ mod drawn;
 mod export;
 mod findings;
 mod html;
+mod html_traced;
 mod interference;
 pub(crate) mod made_up;
 mod metamorphic;

@@ -153,6 +153,7 @@ impl World {
                     device: None,
                     submission_may_wait: None,
                     application: None,
+                    start_up: None,
                     detector: None,
                     classes: Vec::new(),
                     networks: Vec::new(),

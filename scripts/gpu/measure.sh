@@ -2,6 +2,7 @@
 # Measures GPU tenants: makes a kit where Rust and a C++ compiler are, and runs it where a GPU is.
 #
 #   scripts/gpu/measure.sh kit FOLDER     here: binary (with ONNX Runtime), the double of TensorRT, plans of known duration
+#   scripts/gpu/measure.sh activities    here: time and memory of the analysis of a million traced activities; no GPU is needed
 #   FOLDER/measure.sh host                there: host work of a frame beside a bare C++ loop; device steps against the host's
 #   FOLDER/measure.sh own                 there: jetlag's own cost of a frame, its lateness, the cost of a record; no GPU is needed
 #   FOLDER/measure.sh tensorrt            there: kernels of known duration, overlap, processes time-sliced and under MPS
@@ -48,6 +49,11 @@ kit() {
     cp "$JETLAG_SHARED"/data/models/pointpillars_kitti_car/{pfe,rpn_fp32}.onnx "$1/engines/"
     chmod u+w "$1"/engines/*
   fi
+}
+
+activities() {
+  cd "$here/../.."
+  cargo test --release --quiet -p jetlag-report --lib a_million_activities -- --include-ignored --nocapture --test-threads=1
 }
 
 # run NAME SCENARIO [ARGUMENT…]: the summary goes to runs/NAME.json.

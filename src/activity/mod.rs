@@ -10,6 +10,6 @@
 mod traced;
 mod tracer;
 
-pub use jetlag_activity::{Found, Refused, find};
+pub use jetlag_activity::{Found, Refused, at, find};
 pub use traced::Traced;
 pub use tracer::{NotTraced, Tracer, Tracing};

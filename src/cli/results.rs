@@ -53,6 +53,15 @@ pub struct CompareArgs {
     /// response.p50, response.p99, miss_rate (in percentage points) and energy; may be repeated.
     #[arg(long = "fail-if", value_name = "CHANGE")]
     pub fail_if: Vec<String>,
+    /// Compare stage by stage, with intervals that hold jointly over all rows.
+    #[arg(long, conflicts_with_all = ["layers", "kernels"])]
+    pub stages: bool,
+    /// Compare layers of traced runs, matched by the nodes of the network that they cover.
+    #[arg(long, conflicts_with = "kernels")]
+    pub layers: bool,
+    /// Compare kernels of traced runs, by name within their layers.
+    #[arg(long)]
+    pub kernels: bool,
     /// Override a field of both scenarios; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,

@@ -29,7 +29,7 @@ use super::phases::phases;
 use super::report;
 use super::run_path::{compact_utc, unix_seconds};
 use super::signals::stop_on_signals;
-use crate::analysis::compare::{self, Side};
+use crate::analysis::compare::{self, By, Side};
 use crate::cli::{CompareArgs, Format};
 use crate::scenario::{ClockKind, Scenario};
 use crate::units::Nanos;
@@ -53,7 +53,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
         _ => args
             .runs
             .iter()
-            .map(|side| from_files(side))
+            .map(|side| from_files(side, by_rows(args)))
             .collect::<anyhow::Result<_>>()?,
     };
     if sides.len() < 2 {
@@ -63,7 +63,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
         .into());
     }
     let limits = limits(&args.fail_if, &sides)?;
-    let comparison = compare::compare(&sides, &limits).map_err(|error| WrongUse(error.to_string()))?;
+    let compared = match by_rows(args) {
+        Some(by) => compare::compare_by(by, &sides, &limits),
+        None => compare::compare(&sides, &limits),
+    };
+    let comparison = compared.map_err(|error| WrongUse(error.to_string()))?;
     let mut out = Vec::new();
     match args.format {
         Format::Text => crate::report::compare::write(&comparison, &mut out, &report::style())?,
@@ -78,6 +82,16 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
         (false, true) => Outcome::ExpectationBroken,
         (false, false) => Outcome::Done,
     })
+}
+
+/// What rows were asked for.
+fn by_rows(args: &CompareArgs) -> Option<By> {
+    let asked = [
+        (args.stages, By::Stages),
+        (args.layers, By::Layers),
+        (args.kernels, By::Kernels),
+    ];
+    asked.into_iter().find(|(asked, _)| *asked).map(|(_, by)| by)
 }
 
 /// Reads the `--fail-if` lines; all that are wrong are told at once.
@@ -100,11 +114,11 @@ fn limits(lines: &[String], sides: &[Side]) -> anyhow::Result<Vec<compare::Limit
 }
 
 /// A side from run files: one, or several with commas between.
-fn from_files(files: &str) -> anyhow::Result<Side> {
+fn from_files(files: &str, by: Option<By>) -> anyhow::Result<Side> {
     let files: Vec<String> = files.split(',').map(str::to_owned).collect();
     let runs = files
         .iter()
-        .map(|file| report::sample_file(Path::new(file)))
+        .map(|file| report::sample_file(Path::new(file), by))
         .collect::<anyhow::Result<_>>()?;
     let name = match &files[..] {
         [first, rest @ ..] if !rest.is_empty() => format!("{first} and {} more", rest.len()),
@@ -163,7 +177,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
         .into_iter()
         .zip(&files)
         .map(|(scenario, files)| {
-            let runs = files.iter().map(|file| report::sample_file(file));
+            let runs = files.iter().map(|file| report::sample_file(file, by_rows(args)));
             Ok(Side {
                 name: scenario.display().to_string(),
                 files: files.iter().map(|file| file.display().to_string()).collect(),

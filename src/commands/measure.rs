@@ -79,7 +79,7 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
         return Ok(Outcome::Interrupted);
     }
     let side = |(way, files): (&&str, &Vec<PathBuf>)| -> anyhow::Result<Side> {
-        let runs = files.iter().map(|file| report::sample_file(file));
+        let runs = files.iter().map(|file| report::sample_file(file, None));
         Ok(Side {
             name: format!("transfer: {way}"),
             files: Vec::new(),

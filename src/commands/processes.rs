@@ -84,7 +84,7 @@ impl Processes {
         for child in &mut self.children {
             match child.answer() {
                 Ok(Answer::Ready { manifest, failed }) => {
-                    self.manifests.push(manifest);
+                    self.manifests.push(*manifest);
                     self.failed.extend(failed.map(|problem| (child.number, problem)));
                 }
                 Ok(Answer::Refused { problems }) => {
@@ -297,6 +297,7 @@ fn unready(tenant: &Tenant) -> TenantManifest {
         source: String::new(),
         submission_may_wait: None,
         application: None,
+        start_up: None,
     }
 }
 

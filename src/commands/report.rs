@@ -18,7 +18,7 @@ use anyhow::Context;
 use super::outcome::Outcome;
 use super::output::{print, say};
 use super::run_path::spare_run_files;
-use crate::analysis::compare::{RunSample, RunSampler, Side, compare};
+use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary};
 use crate::cli::{Format, ReportArgs, TrtexecArgs};
 use crate::record::Event;
@@ -87,10 +87,10 @@ fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
         let reader = open(run)?;
         let manifest = reader.manifest().clone();
         let summary = if runs.len() == 1 {
-            summarize(reader, run, |_| {})
+            summarize_drawn(reader, run, |_| {})
         } else {
             let mut sampler = RunSampler::new(&manifest);
-            let summary = summarize(reader, run, |event| sampler.push(event));
+            let summary = summarize_drawn(reader, run, |event| sampler.push(event));
             let file = run.display().to_string();
             sides.push(Side {
                 name: file.clone(),
@@ -171,9 +171,12 @@ pub fn summarize_file(path: &Path) -> anyhow::Result<Summary> {
 }
 
 /// A run file with all that a comparison needs of it.
-pub(super) fn sample_file(path: &Path) -> anyhow::Result<RunSample> {
+pub(super) fn sample_file(path: &Path, by: Option<By>) -> anyhow::Result<RunSample> {
     let reader = open(path)?;
     let mut sampler = RunSampler::new(reader.manifest());
+    if let Some(by) = by {
+        sampler = sampler.by(by);
+    }
     let summary = summarize(reader, path, |event| sampler.push(event));
     Ok(sampler.finish(summary))
 }
@@ -181,8 +184,24 @@ pub(super) fn sample_file(path: &Path) -> anyhow::Result<RunSample> {
 /// Reads a run to its end, or as far as it goes; `also` sees every event as well.
 ///
 /// Reading takes about as long as summing up what is read, so it has a thread of its own.
-pub(super) fn summarize(mut reader: RunReader, path: &Path, mut also: impl FnMut(&Event)) -> Summary {
+pub(super) fn summarize(reader: RunReader, path: &Path, also: impl FnMut(&Event)) -> Summary {
+    let summarizer = Summarizer::new(reader.manifest());
+    summarize_by(summarizer, reader, path, also)
+}
+
+/// The same with traced frames laid out for a page.
+fn summarize_drawn(reader: RunReader, path: &Path, also: impl FnMut(&Event)) -> Summary {
     let mut summarizer = Summarizer::new(reader.manifest());
+    summarizer.draw_frames();
+    summarize_by(summarizer, reader, path, also)
+}
+
+fn summarize_by(
+    mut summarizer: Summarizer,
+    mut reader: RunReader,
+    path: &Path,
+    mut also: impl FnMut(&Event),
+) -> Summary {
     let mut take = |events: Vec<Event>| {
         for event in &events {
             summarizer.push(event);

@@ -66,7 +66,7 @@ pub fn run(args: &TenantProcessArgs) -> anyhow::Result<Outcome> {
         bail!("tenant {} was not prepared", args.tenant);
     };
     let ready = Answer::Ready {
-        manifest: tenant.manifest,
+        manifest: Box::new(tenant.manifest),
         failed: tenant.runner.failed.clone(),
     };
     answer(&mut outbox, &ready)?;

@@ -17,11 +17,13 @@ use crate::backend::cpu::CpuBackend;
 use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
+use crate::clock::{Clock, RealClock};
 use crate::files;
-use crate::record::{NetworkManifest, TenantManifest};
-use crate::scenario::{Arrival, BackendChoice, Scenario, Sharing, Tenant};
+use crate::record::{NetworkManifest, StartUp, TenantManifest};
+use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Tenant};
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Runner, set_up_thread};
+use crate::units::{Nanos, Stamp};
 pub(super) use gpu::Devices;
 
 use super::opening::{self, NoDetector};
@@ -138,9 +140,11 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let without_gpu = ways::without_gpu(scenario).into_iter();
     let mut obstacles: Vec<(Option<String>, Obstacle)> =
         without_gpu.map(|obstacle| (None, obstacle)).collect();
+    let mut watch = Watch::start();
     let devices = Devices::open(scenario, &scenario.tenants);
+    let opened_in = watch.lap();
     for (number, tenant) in scenario.tenants.iter().enumerate() {
-        match one(scenario, number, tenant, &device, &devices) {
+        match one(scenario, number, tenant, &device, (&devices, opened_in)) {
             Ok(ready) => tenants.push(ready),
             Err(found) => {
                 let name = || Some(tenant.name.clone());
@@ -167,8 +171,9 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
         }]);
     };
     let device = SharedDevice::new(scenario.sim_contention);
+    let mut watch = Watch::start();
     let devices = Devices::open(scenario, std::slice::from_ref(tenant));
-    let ready = one(scenario, number, tenant, &device, &devices)?;
+    let ready = one(scenario, number, tenant, &device, (&devices, watch.lap()))?;
     Ok(All {
         tenants: vec![ready],
         gpus: devices,
@@ -183,14 +188,34 @@ pub fn seed(scenario: &Scenario, number: usize) -> u64 {
         .wrapping_add((number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
+/// Times the parts of a start, one after another.
+struct Watch(Stamp);
+
+impl Watch {
+    fn start() -> Watch {
+        Watch(RealClock.now())
+    }
+
+    /// What passed since the start, or since the last lap.
+    fn lap(&mut self) -> Nanos {
+        let now = RealClock.now();
+        now - std::mem::replace(&mut self.0, now)
+    }
+}
+
 fn one(
     scenario: &Scenario,
     number: usize,
     tenant: &Tenant,
     device: &Arc<SharedDevice>,
-    devices: &Devices,
+    (devices, opened_in): (&Devices, Nanos),
 ) -> Result<Ready, Vec<Obstacle>> {
     let mut obstacles: Vec<Obstacle> = Vec::new();
+    let mut watch = Watch::start();
+    let mut times = StartUp {
+        devices: opened_in,
+        ..StartUp::default()
+    };
     let detector = tenant
         .detector
         .as_ref()
@@ -222,7 +247,9 @@ fn one(
     let empty = Program::default();
     let program = detector.as_ref().map_or(&empty, |d| &d.program);
     let seed = seed(scenario, number);
+    times.detector = watch.lap();
     let networks = networks(program).map_err(|e| obstacles.push(e)).ok();
+    times.networks = watch.lap();
     let mut over_plans = None;
     let backend: Result<Box<dyn Backend>, Obstacle> = match &tenant.backend {
         BackendChoice::Cpu { threads, profile } => Ok(Box::new(CpuBackend::new(*threads, *profile))),
@@ -254,6 +281,7 @@ fn one(
             .map_err(Obstacle::OnnxRuntime),
     };
     let backend = backend.map_err(|obstacle| obstacles.push(obstacle)).ok();
+    times.load = watch.lap();
     let program = over_plans.as_ref().unwrap_or(program);
     let mut failed = None;
     let slots = backend
@@ -270,6 +298,7 @@ fn one(
                 None
             }
         });
+    times.allocate = watch.lap();
     let (Some(backend), Some(slots), Some(source), Some(info), Some(networks), true) =
         (backend, slots, source, info, networks, obstacles.is_empty())
     else {
@@ -285,6 +314,8 @@ fn one(
         source: info.description,
         submission_may_wait: slots.first().and_then(|slot| slot.submission_may_wait()),
         application: None,
+        // Equal seeds give equal files in simulated time.
+        start_up: (scenario.clock == ClockKind::Real).then_some(times),
     };
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
     let (preprocess, postprocess) = match detector {

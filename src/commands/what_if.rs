@@ -17,7 +17,9 @@ use super::output::{print, say};
 use super::report::{open, say_failures, style, summarize, worst};
 use crate::analysis::Summary;
 use crate::analysis::critical::{Member, critical};
+use crate::analysis::start_up::FirstFrames;
 use crate::analysis::summary::critical::CriticalPath;
+use crate::analysis::summary::start_up::TenantStart;
 use crate::analysis::summary::what_if::WhatIf;
 use crate::analysis::traced::{Traced, TracedPhase};
 use crate::analysis::what_if::{Change, Untraced, parse, what_if};
@@ -32,6 +34,8 @@ struct Answer {
     summary: Summary,
     /// Of each traced phase.
     critical_path: Vec<CriticalPath>,
+    /// Of each tenant.
+    start_up: Vec<TenantStart>,
     /// Absent unless it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     what_if: Option<WhatIf>,
@@ -59,6 +63,7 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             let run = &answer.summary.run.name;
             if args.critical_path {
                 report::text::critical::write(run, &answer.critical_path, &mut out, &style())?;
+                report::text::start_up::write(&answer.start_up, &mut out, &style())?;
             }
             match &answer.what_if {
                 Some(found) => {
@@ -92,8 +97,12 @@ fn answer(path: &Path, lines: &[String]) -> anyhow::Result<Answer> {
         .iter()
         .map(|line| parse(line, &names).map_err(|error| WrongUse(error.to_string())))
         .collect::<Result<_, _>>()?;
-    let mut traced = Traced::default();
-    let summary = summarize(reader, path, |event| take(&mut traced, event));
+    let manifest = reader.manifest().clone();
+    let (mut traced, mut first) = (Traced::default(), FirstFrames::new(manifest.tenants.len()));
+    let summary = summarize(reader, path, |event| {
+        take(&mut traced, event);
+        first.push(event);
+    });
     traced.settle();
     if traced.left_out > 0 {
         say(&format!(
@@ -125,6 +134,7 @@ fn answer(path: &Path, lines: &[String]) -> anyhow::Result<Answer> {
     Ok(Answer {
         summary,
         critical_path,
+        start_up: first.finish(&manifest),
         what_if,
     })
 }

@@ -28,7 +28,6 @@
 mod clock_map;
 mod context;
 mod copies;
-mod cupti;
 mod device;
 mod driver;
 mod event;
@@ -48,7 +47,6 @@ mod stream;
 pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
 pub use context::Gpu;
 pub use copies::CopyLoad;
-pub use cupti::{CuptiError, cupti_version};
 pub use device::{Device, GpuError, devices, first, numbered};
 pub use event::{Event, Sync};
 pub use fit::Fit;

@@ -37,6 +37,7 @@ fn manifest() -> Manifest {
             source: "nothing".to_owned(),
             submission_may_wait: None,
             application: None,
+            start_up: None,
         }],
         machine: BTreeMap::new(),
         anchor: Stamp(0),

@@ -72,6 +72,7 @@ pub(crate) fn manifest() -> Manifest {
                 source: "nothing".into(),
                 submission_may_wait: None,
                 application: None,
+                start_up: None,
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),

@@ -125,6 +125,46 @@ fn a_run_becomes_a_launch_for_each_tenant() {
     );
 }
 
+/// The record made on an H100: its traced frames are the batches, and their GPU time is the span of what their calls asked for.
+#[test]
+fn a_traced_run_s_gpu_times_are_the_spans_that_another_program_computes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/traced.mcap");
+    let output = run(
+        &["export", record, "--format", "cvcuda", "-o", "out"],
+        folder.path(),
+    );
+    ended(&output, 0);
+    let benchmark = json_of(&folder.path().join("out/load/proc_0_gpu_0/benchmark.json"));
+    let level = &benchmark["data"]["load"]["run_sample"]["pipeline"];
+    // The load has one kernel a frame, of about a millisecond; from the first to the last lie 0.6 s.
+    let batch = level["batch_7"]["gpu_time"].as_f64().expect("a time");
+    assert!((0.8..2.5).contains(&batch), "{batch}");
+    assert_eq!(
+        level["batch_7"]["compute"]["gpu_time"],
+        level["batch_7"]["gpu_time"]
+    );
+    assert!(level["gpu_time"].as_f64().expect("a time") > 500.0);
+    let Some(python) = nvidia_doubles::machine::python("mcap_ros2") else {
+        return;
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/cvcuda_judge.py");
+    let judged = std::process::Command::new(python)
+        .arg(script)
+        .arg(record)
+        .arg(folder.path().join("out"))
+        .output()
+        .expect("python starts");
+    assert!(
+        judged.status.success(),
+        "{}",
+        String::from_utf8_lossy(&judged.stderr)
+    );
+    let said = String::from_utf8_lossy(&judged.stdout);
+    assert!(said.ends_with("frames' spans agree\n"), "{said}");
+    println!("{said}");
+}
+
 #[test]
 fn damaged_files_and_those_of_others_are_refused_with_what_is_wrong() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -148,14 +148,14 @@ fn page(manifest: &Manifest, events: &[Event]) -> String {
     written(manifest.clone(), made_up::summarize(manifest, events))
 }
 
-fn written(manifest: Manifest, summary: Summary) -> String {
+pub(crate) fn written(manifest: Manifest, summary: Summary) -> String {
     let reported = Reported { manifest, summary };
     let mut out = Vec::new();
     html::write(&[reported], None, &mut out).expect("writing to memory");
     String::from_utf8(out).expect("text")
 }
 
-fn assert_self_contained(page: &str) {
+pub(crate) fn assert_self_contained(page: &str) {
     for foreign in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!page.contains(foreign), "the page refers to {foreign}");
     }
@@ -347,10 +347,17 @@ const PROBE: &str = "<script>addEventListener('load',function(){var d=document,o
 
 #[test]
 fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart_readably() {
+    // Of each pair of widths one is shown: six charts, and four of distributions.
+    assert_readable(&rich_page(), 10);
+}
+
+/// Opens a page in a browser, where there is one, wide and narrow, light and dark: no complaint, so many charts, nothing beyond the
+/// window's edge, no faint text.
+pub(crate) fn assert_readable(page: &str, charts: usize) {
     let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let written = folder.path().join("page.html");
-    let page = rich_page().replace("</body>", PROBE);
+    let page = page.replace("</body>", PROBE);
     // No window is narrower than 500 pixels, and a telephone is: the page stands in a frame.
     let page = page.replace('&', "&amp;").replace('"', "&quot;");
     for width in [1200, 400] {
@@ -365,8 +372,7 @@ fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart_readably()
                 let (_, rest) = dom.split_once(&format!("data-{name}=\"")).unwrap_or_default();
                 rest.split('"').next().unwrap_or_default().to_owned()
             };
-            // Of each pair of widths one is shown: six charts, and four of distributions.
-            assert_eq!(told("shown"), "10", "{width}");
+            assert_eq!(told("shown"), charts.to_string(), "{width}");
             assert_eq!(told("over"), "0", "{width}: the page is wider than the window");
             assert_eq!(told("tip"), "true", "the script ran");
             let lightness: u32 = told("paper").parse().expect("a number");

@@ -70,6 +70,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 source: String::new(),
                 submission_may_wait: None,
                 application: None,
+                start_up: None,
             })
             .collect(),
         machine: BTreeMap::new(),

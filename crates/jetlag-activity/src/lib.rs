@@ -13,6 +13,6 @@ pub mod spool;
 
 pub use attribute::{LayerSpan, attribute, number};
 pub use gather::{FRAMES, Gathered, Raw};
-pub use library::{Found, Refused, find};
+pub use library::{Found, Refused, at, find};
 pub use names::Names;
 pub use notes::notes;

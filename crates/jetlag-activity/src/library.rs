@@ -51,6 +51,16 @@ pub fn find() -> Result<Found, Refused> {
     }
 }
 
+/// Loads one library by its file.
+///
+/// # Errors
+/// There is no driver, without which some releases crash when they are entered, or the library cannot be used.
+pub fn at(file: &Path) -> Result<Found, Refused> {
+    let driver = Driver::open().map_err(Refused::NoDriver)?;
+    let library = Library::open(file, driver).map_err(|error| Refused::Unusable(error.to_string()))?;
+    Ok(Found { library, driver })
+}
+
 impl Found {
     /// The library itself.
     pub fn library(self) -> Library {

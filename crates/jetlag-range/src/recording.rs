@@ -184,6 +184,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                     hz: tenant.hz,
                     deadline: tenant.deadline,
                 }),
+                start_up: None,
             })
             .collect(),
         machine: jetlag_board::facts(&Roots::system()),

@@ -126,6 +126,24 @@ pub struct TenantManifest {
     /// What an application said about it; `None` for tenants of a scenario, which says more.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub application: Option<ApplicationTenant>,
+    /// How long it took to become ready; `None` in simulated time, for an application, and in files of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub start_up: Option<StartUp>,
+}
+
+/// How long the parts of a tenant's start took, one after another. Its first frames are in the record themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartUp {
+    /// Opening the GPUs, once for all tenants of a process.
+    pub devices: Nanos,
+    /// Reading its detector and opening its source.
+    pub detector: Nanos,
+    /// Reading the files of its networks.
+    pub networks: Nanos,
+    /// Making its backend ready: libraries, and plans loaded or built.
+    pub load: Nanos,
+    /// Contexts and memory for each frame in flight, and what a backend runs once to be warm.
+    pub allocate: Nanos,
 }
 
 /// What an application says about a part of it that it marks with `jetlag::range`.

@@ -1,5 +1,7 @@
 //! The text of a comparison: first the conclusions, then the figures, then what else differs.
 
+mod rows;
+
 use std::io::{self, Write};
 
 use super::Style;
@@ -9,7 +11,16 @@ use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitRes
 /// Writes the comparison as tables for a terminal.
 pub fn write(comparison: &Comparison, out: &mut dyn Write, style: &Style) -> io::Result<()> {
     let mut sections = vec![sides(comparison, style)];
-    for candidate in &comparison.candidates {
+    if let Some(all) = &comparison.rows {
+        sections.extend(rows::write(all, style));
+        sections.extend(
+            comparison
+                .candidates
+                .iter()
+                .map(|candidate| notes(candidate, style)),
+        );
+    }
+    for candidate in comparison.candidates.iter().filter(|_| comparison.rows.is_none()) {
         sections.push(findings(candidate, style));
         sections.push(figures(candidate, style));
         sections.push(notes(candidate, style));

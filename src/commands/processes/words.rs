@@ -19,7 +19,7 @@ pub(in crate::commands) struct Setup {
 pub(in crate::commands) enum Answer {
     /// It is ready and waits for orders.
     Ready {
-        manifest: TenantManifest,
+        manifest: Box<TenantManifest>,
         /// Why it cannot run, where the others go on without it.
         failed: Option<String>,
     },

@@ -228,7 +228,7 @@ fn nvrtc() -> Verdict {
     ))
 }
 
-/// Nothing of jetlag uses it yet: whether it is there is what is asked.
+/// Whether it is there and loads; `doctor` says whether it may trace.
 #[cfg(feature = "gpu")]
 fn cupti(roots: &Roots) -> Verdict {
     let mut folders: Vec<std::path::PathBuf> = Vec::new();
@@ -250,10 +250,29 @@ fn cupti(roots: &Roots) -> Verdict {
         );
     };
     let real = file.canonicalize().unwrap_or_else(|_| file.clone());
-    match crate::gpu::cupti_version(&file) {
-        Ok(version) => Verdict::pass(format!("present: {}, API version {version}", real.display())),
+    cupti_at(&file, &real)
+}
+
+#[cfg(feature = "trace")]
+fn cupti_at(file: &std::path::Path, real: &std::path::Path) -> Verdict {
+    use crate::activity::Refused;
+    match crate::activity::at(file) {
+        Ok(found) => Verdict::pass(format!("present: {}, {}", real.display(), found.version())),
+        Err(Refused::NoDriver(why)) => Verdict::not_applicable(format!(
+            "present: {}; not entered, since there is no driver: {why}",
+            real.display()
+        )),
         Err(why) => Verdict::fail(format!("present but unusable: {}: {why}", real.display())),
     }
+}
+
+/// Without the feature nothing of jetlag enters it: that it is there is all.
+#[cfg(all(feature = "gpu", not(feature = "trace")))]
+fn cupti_at(_: &std::path::Path, real: &std::path::Path) -> Verdict {
+    Verdict::pass(format!(
+        "present: {}; this jetlag was built without the feature `trace`",
+        real.display()
+    ))
 }
 
 /// One source of samples: looked for, and read for a while.

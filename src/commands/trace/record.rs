@@ -126,6 +126,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         ),
         submission_may_wait: None,
         application: Some(ApplicationTenant::default()),
+        start_up: None,
     };
     Manifest {
         schema_major: subject.schema_major(),

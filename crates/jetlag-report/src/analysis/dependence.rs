@@ -102,6 +102,14 @@ impl Dependence {
         })
     }
 
+    /// The same where many rows of few frames are judged together: in so few, autocorrelation may be there undetected, and one
+    /// row of many shows it. So τ is at least its upper bound.
+    pub(super) fn supports_cautiously(&self, quantile: Quantile, n: u64) -> Result<f64, Wanting> {
+        let inflation = self.supports(quantile, n)?;
+        let central = AT.iter().take_while(|at| **at <= quantile).count().max(3);
+        Ok(inflation.max(largest(&self.at[..central], Correlation::most)))
+    }
+
     /// The effective sample size of `n` frames for a quantile.
     pub(super) fn worth(&self, quantile: Quantile, n: u64) -> u64 {
         ((n as f64 / self.inflation(quantile).0) as u64).max(1)

@@ -5,13 +5,16 @@
 //! its own 95 % interval.
 
 use super::compare::{Unknown, because, of_quantile, of_runs};
+use super::dependence::about;
 use super::interference::Phases;
 use super::limit::{Limit, TraceLimit};
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::stats::six_decimals;
 use super::summary::kernels::{KernelPhase, Kernels};
-use super::summary::observer::{Observed, ObservedFigure, ObservedPhase, ObservedTenant, Observer};
+use super::summary::observer::{
+    Observed, ObservedFigure, ObservedNeeds, ObservedPhase, ObservedTenant, Observer,
+};
 use super::traced::{Traced, TracedPhase};
 use crate::record::{Finding, FrameRecord, Phase, PhaseSpec};
 use crate::scenario::Scenario;
@@ -133,6 +136,7 @@ impl Sides<'_> {
             .filter_map(|frame| Some(frame.submission?.took.0))
             .collect();
         let p50 = quantile("response.p50", Quantile::P50, in_order, &responses);
+        let traced_s = self.after.map(|(from, to)| (to - from).as_secs_f64());
         let mut figures = vec![
             quantile("response.p99", Quantile::P99, in_order, &responses),
             self.throughput(before),
@@ -146,11 +150,27 @@ impl Sides<'_> {
             ));
         }
         let verdict = verdict(&p50);
+        let needs = p50
+            .change
+            .zip(p50.ci95)
+            .filter(|_| verdict == Observed::Undecided);
+        let needs = needs.and_then(|(change, ci95)| {
+            needed(
+                change,
+                ci95,
+                [in_order.len(), responses.len()].map(|frames| frames as u64),
+            )
+        });
+        let per_frame = traced_s.map(|seconds| seconds / responses.len().max(1) as f64);
         figures.insert(0, p50);
         let mut tenant = ObservedTenant {
             tenant,
             verdict,
             figures,
+            needs: needs.map(|needs| ObservedNeeds {
+                traced_s: per_frame.map(|per_frame| six_decimals(per_frame * needs.traced_frames as f64)),
+                ..needs
+            }),
         };
         if self.untraced.is_none() {
             for figure in &mut tenant.figures {
@@ -183,18 +203,27 @@ impl Sides<'_> {
                 self.after,
             ))
             .and_then(|(before, after)| of_runs([&before, &after], CONFIDENCE));
+        let interval = compared.and_then(|(.., interval)| interval);
+        // Stretches that are all alike have no spread, and an interval without width would promise what nobody knows.
+        let ci95 = interval
+            .map(|ci95| ci95.map(six_decimals))
+            .filter(|[low, high]| low < high);
+        let reason = match (compared, ci95) {
+            (None, _) => Some("it needs frames in every tenth of both phases"),
+            (Some(_), None) => Some(
+                "every tenth of a phase has the same number of frames, as the arrivals set it, so nothing is known of its spread; \
+                 an interval needs dropped frames or a closed loop",
+            ),
+            _ => None,
+        };
         ObservedFigure {
             figure: "throughput",
             unit: "fps",
             untraced,
             traced,
             change: compared.map(|(_, _, change, _)| six_decimals(change)),
-            ci95: compared
-                .and_then(|(.., interval)| interval)
-                .map(|ci95| ci95.map(six_decimals)),
-            reason: compared
-                .is_none()
-                .then(|| "it needs frames in every tenth of both phases".to_owned()),
+            ci95,
+            reason: reason.map(str::to_owned),
         }
     }
 }
@@ -252,6 +281,34 @@ fn verdict(p50: &ObservedFigure) -> Observed {
     }
 }
 
+/// Frames beyond which nobody traces.
+const MOST_FRAMES: f64 = 1e7;
+
+/// How many frames would decide a verdict that is undecided, if the change stays what it is; none if more than anybody traces.
+///
+/// The interval's half width is taken as s × √(1 ÷ a + 1 ÷ b) with a untraced and b traced frames, and must become what is left to
+/// the limit, or, beyond it, the change itself. Where no number of traced frames does that, both phases must be as long.
+fn needed(change: f64, [low, high]: [f64; 2], [untraced, traced]: [u64; 2]) -> Option<ObservedNeeds> {
+    let half = (change - low).max(high - change);
+    let wanted = match change.abs() {
+        size if size < LIMIT => LIMIT - size,
+        size => size,
+    };
+    let inverse = |frames: u64| 1.0 / frames.max(1) as f64;
+    let spread = half * half / (inverse(untraced) + inverse(traced));
+    let left = wanted * wanted / spread - inverse(untraced);
+    let alone = left.recip();
+    let (frames, both) = match left > 0.0 && alone <= MOST_FRAMES {
+        true => (alone, false),
+        false => (2.0 * spread / (wanted * wanted), true),
+    };
+    (frames.is_finite() && frames <= MOST_FRAMES).then(|| ObservedNeeds {
+        traced_frames: about(frames),
+        untraced_frames: both.then(|| about(frames)),
+        traced_s: None,
+    })
+}
+
 /// What limits the figures of the traced phases.
 pub(super) fn limits(
     kernels: Option<&Kernels>,
@@ -306,4 +363,27 @@ fn incomplete(phase: &KernelPhase, is_told: bool, left_out: u64, lost_frames: u6
             .collect(),
     };
     limit.limits_anything().then_some(Limit::Trace(limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_that_would_decide_come_from_the_interval_s_width() {
+        // ±4 % of 60 traced frames beside 6 000: half of that takes four times as many, and a little more for the others' part.
+        let found = needed(0.01, [-0.03, 0.05], [6_000, 60]).unwrap();
+        assert_eq!((found.traced_frames, found.untraced_frames), (250, None));
+        // Beyond the limit the interval must leave out no change at all.
+        let found = needed(0.05, [-0.05, 0.15], [6_000, 60]).unwrap();
+        assert_eq!((found.traced_frames, found.untraced_frames), (250, None));
+        // What is left is less than the untraced frames alone leave open.
+        let found = needed(0.0, [-0.0898, 0.0898], [60, 60]).unwrap();
+        assert_eq!((found.traced_frames, found.untraced_frames), (540, Some(540)));
+        assert_eq!(
+            needed(0.03 - 1e-9, [-0.05, 0.11], [60, 60]),
+            None,
+            "nobody traces that long"
+        );
+    }
 }

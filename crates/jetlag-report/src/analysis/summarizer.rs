@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::code::Code;
+use super::critical::Member;
 use super::failures::Failures;
 use super::host::HostReadings;
 use super::idle::HostIdle;
@@ -18,7 +19,7 @@ use super::traced::Traced;
 use super::track::Tracks;
 use super::watch::Watch;
 use super::{
-    attribution, clocks, conditions, duty, findings, observer, outliers, phases, plan, sampling, stats,
+    attribution, clocks, conditions, drawn, duty, findings, observer, outliers, phases, plan, sampling, stats,
 };
 use crate::record::{
     Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
@@ -50,6 +51,7 @@ pub struct Summarizer {
     late_after: Nanos,
     kept: u64,
     exact_limit: u64,
+    draws_frames: bool,
 }
 
 impl Summarizer {
@@ -70,9 +72,16 @@ impl Summarizer {
             late_after: release_budget(plan.release),
             kept: 0,
             exact_limit: EXACT_DURATIONS,
+            draws_frames: false,
             manifest: manifest.clone(),
             plan,
         }
+    }
+
+    /// Has traced frames chosen and laid out for a drawing; without this there are none, since they take a walk through the whole
+    /// trace.
+    pub fn draw_frames(&mut self) {
+        self.draws_frames = true;
     }
 
     /// Adds an event. Events of tenants that the manifest does not list are ignored.
@@ -208,6 +217,11 @@ impl Summarizer {
             .into_iter()
             .map(|tenant| (tenant.summary, tenant.drawn))
             .unzip();
+        let mut plots = plot::plots(drawn.into_iter(), &tracks, window);
+        if self.draws_frames {
+            let members = Member::of_run(&self.manifest);
+            plots.traced = drawn::drawn(&self.traced, &members);
+        }
         Summary {
             schema: SCHEMA,
             run: RunSummary {
@@ -240,7 +254,7 @@ impl Summarizer {
             phases,
             kernels,
             observer,
-            plots: plot::plots(drawn.into_iter(), &tracks, window),
+            plots,
         }
     }
 }

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::record::{
-    Activity, ActivityBatch, Definition, FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec, TraceRecord,
+    Activity, ActivityBatch, Definition, Event, FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec,
+    TraceRecord,
 };
 use crate::units::Stamp;
 
@@ -127,6 +128,25 @@ impl Traced {
         if let Some(traced) = trace.phase.and_then(|phase| self.phase(phase)) {
             traced.traces.push(trace.clone());
         }
+    }
+
+    /// Takes in whatever of a run is of its traced phases; everything else is passed over.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::PhaseSpec(spec) => self.spec(spec),
+            Event::Phase(end) => drop(self.end(end)),
+            Event::Frame(frame) => drop(self.frame(frame)),
+            Event::Definition(definition) => self.definition(definition),
+            Event::Activities(batch) => self.activities(batch),
+            Event::Trace(trace) => self.trace(trace),
+            _ => {}
+        }
+    }
+
+    /// The phase to show where one is shown: of those with the most tenants the first.
+    pub fn principal(&self) -> Option<(usize, &TracedPhase)> {
+        let phases = self.phases.iter().enumerate();
+        phases.max_by_key(|(place, phase)| (phase.spec.members.len(), std::cmp::Reverse(*place)))
     }
 
     /// Everything is there: puts it in order.

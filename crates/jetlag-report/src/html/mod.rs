@@ -8,6 +8,7 @@ mod comparison;
 mod interference;
 mod machine;
 mod tenants;
+mod traced;
 mod view;
 
 use std::io::{self, Write};
@@ -33,6 +34,8 @@ pub struct Reported {
 struct Page {
     version: &'static str,
     title: String,
+    /// Whether any run has a trace: only then does the page have styles for it.
+    traced: bool,
     before: Vec<Section>,
     runs: Vec<RunView>,
 }
@@ -68,6 +71,7 @@ pub fn write(runs: &[Reported], compared: Option<&Compared>, out: &mut dyn Write
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
         title,
+        traced: runs.iter().any(|run| run.summary.kernels.is_some()),
         before: compared.map(comparison::section).into_iter().collect(),
         runs: runs
             .iter()
@@ -118,6 +122,9 @@ fn view_of(number: usize, run: &Reported) -> RunView {
         machine::energy(summary, &id),
         tenants::slowest(summary, &id),
         tenants::layers(summary, &id),
+        traced::kernels(summary, &id),
+        traced::contention(summary, &id),
+        traced::frames(summary, &id),
     ];
     RunView {
         id,

@@ -14,6 +14,7 @@ mod phases;
 mod plots;
 pub(crate) mod power;
 mod predictability;
+pub mod start_up;
 pub(crate) mod waterfall;
 pub mod what_if;
 

@@ -61,12 +61,33 @@ struct Share {
 /// The relative change of a response-time quantile from the first side to the second.
 pub(in crate::analysis) fn of_quantile(
     quantile: Quantile,
+    sides: [&[Vec<i64>]; 2],
+    confidence: f64,
+) -> Result<Effect, Unknown> {
+    of_quantile_by(Dependence::supports, quantile, sides, confidence)
+}
+
+/// The same for one row of many, of few frames.
+pub(super) fn of_row(
+    quantile: Quantile,
+    sides: [&[Vec<i64>]; 2],
+    confidence: f64,
+) -> Result<Effect, Unknown> {
+    of_quantile_by(Dependence::supports_cautiously, quantile, sides, confidence)
+}
+
+/// By which τ of a side's frames a quantile is supported.
+type Supports = fn(&Dependence, Quantile, u64) -> Result<f64, Wanting>;
+
+fn of_quantile_by(
+    supports: Supports,
+    quantile: Quantile,
     [baseline, candidate]: [&[Vec<i64>]; 2],
     confidence: f64,
 ) -> Result<Effect, Unknown> {
     let (a, b) = match (
-        quantile_of(quantile, baseline, confidence),
-        quantile_of(quantile, candidate, confidence),
+        quantile_of(supports, quantile, baseline, confidence),
+        quantile_of(supports, quantile, candidate, confidence),
     ) {
         // Of the two sides, the one that needs more frames is reported.
         (Err(Unknown::Frames(a)), Err(Unknown::Frames(b))) => {
@@ -194,13 +215,16 @@ fn difference([a1, a, a2]: [f64; 3], [b1, b, b2]: [f64; 3], wider: f64) -> [f64;
 }
 
 /// The quantile of all frames of all runs of a side.
-fn quantile_of(quantile: Quantile, runs: &[Vec<i64>], confidence: f64) -> Result<Side, Unknown> {
+fn quantile_of(
+    supports: Supports,
+    quantile: Quantile,
+    runs: &[Vec<i64>],
+    confidence: f64,
+) -> Result<Side, Unknown> {
     let mut all: Vec<i64> = runs.iter().flatten().copied().collect();
     all.sort_unstable();
     let n = all.len() as u64;
-    let inflation = dependence_of(runs, &all)
-        .supports(quantile, n)
-        .map_err(Unknown::Frames)?;
+    let inflation = supports(&dependence_of(runs, &all), quantile, n).map_err(Unknown::Frames)?;
     let (low, high) = quantile.interval_ranks(n, confidence, inflation).ok_or_else(|| {
         Unknown::Frames(Wanting {
             needs: (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64,

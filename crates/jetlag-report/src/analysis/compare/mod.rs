@@ -9,12 +9,14 @@
 mod effect;
 mod limit;
 mod matching;
+mod rows;
 mod side;
 
 use serde::Serialize;
 
 pub use limit::{Limit, LimitError, parse as parse_limit};
 pub use matching::Incomparable;
+pub use rows::{By, CandidateRows, RowComparison, Rows, TenantRows, Unmatched};
 pub use side::{RunSample, RunSampler};
 
 use super::quantile::Quantile;
@@ -51,6 +53,9 @@ pub struct Comparison {
     pub candidates: Vec<Candidate>,
     /// The result of each `--fail-if`, for each candidate.
     pub limits: Vec<LimitResult>,
+    /// Stages, layers or kernels, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Rows>,
 }
 
 /// The names of a side.
@@ -226,6 +231,16 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
         baseline: summary_of(baseline, 0),
         candidates,
         limits,
+        rows: None,
+    })
+}
+
+/// The same, with rows of stages, layers or kernels; the runs were read for them.
+pub fn compare_by(by: By, sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incomparable> {
+    let comparison = compare(sides, limits)?;
+    Ok(Comparison {
+        rows: Some(rows::compare(by, sides)),
+        ..comparison
     })
 }
 

@@ -1,5 +1,6 @@
 //! What is kept of a run to compare it: its summary, and each tenant's response times and misses in order.
 
+use super::rows::{By, Collector, Lacking, OfRun};
 use crate::analysis::Summary;
 use crate::analysis::plan;
 use crate::analysis::timeline::Timeline;
@@ -15,6 +16,7 @@ pub struct RunSampler {
     manifest: Manifest,
     plan: Scenario,
     tenants: Vec<Timeline<2>>,
+    rows: Option<Collector>,
 }
 
 impl RunSampler {
@@ -25,11 +27,21 @@ impl RunSampler {
             tenants: plan.tenants.iter().map(|_| Timeline::default()).collect(),
             manifest: manifest.clone(),
             plan,
+            rows: None,
         }
     }
 
-    /// Adds an event; only frames of the measured time are used.
+    /// Reads it for rows as well.
+    pub fn by(mut self, by: By) -> Self {
+        self.rows = Some(Collector::new(by, self.tenants.len()));
+        self
+    }
+
+    /// Adds an event; of frames only those of the measured time are used.
     pub fn push(&mut self, event: &Event) {
+        if let Some(rows) = &mut self.rows {
+            rows.push(event);
+        }
         if let Event::Frame(frame) = event
             && frame.phase == Phase::Together
             && !frame.warmup
@@ -43,7 +55,9 @@ impl RunSampler {
     /// The run, with the summary of the same events.
     pub fn finish(mut self, summary: Summary) -> RunSample {
         self.tenants.iter_mut().for_each(Timeline::sort);
+        let rows = self.rows.map(|rows| rows.finish(&self.plan));
         RunSample {
+            rows: rows.unwrap_or(Err(Lacking::Unread)),
             summary,
             manifest: self.manifest,
             plan: self.plan,
@@ -66,12 +80,18 @@ pub struct RunSample {
     pub(super) manifest: Manifest,
     pub(super) plan: Scenario,
     tenants: Vec<Timeline<2>>,
+    rows: OfRun,
 }
 
 impl RunSample {
     /// The run in figures.
     pub fn summary(&self) -> &Summary {
         &self.summary
+    }
+
+    /// Times per stage, layer or kernel, or what the run lacks.
+    pub(super) fn rows(&self) -> &OfRun {
+        &self.rows
     }
 
     fn place(&self, tenant: &str) -> Option<usize> {

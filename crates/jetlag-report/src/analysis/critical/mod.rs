@@ -40,8 +40,7 @@ pub(super) use busy::{Resource, is_other};
 use calls::Calls;
 pub(super) use graph::{Graph, Via};
 pub(super) use node::{NO_TENANT, NONE as NO_FRAME, Node, What};
-use path::Account;
-pub(super) use path::{last_to_let, path};
+pub(super) use path::{Account, Segment, last_to_let, path};
 
 /// What the analysis needs to know of a tenant of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,7 +241,11 @@ fn part(
 }
 
 /// Kind and name of an account, as tables and JSON have them.
-fn words(account: Account, names: &BTreeMap<u32, Definition>, members: &[Member]) -> (&'static str, String) {
+pub(super) fn words(
+    account: Account,
+    names: &BTreeMap<u32, Definition>,
+    members: &[Member],
+) -> (&'static str, String) {
     let own = |word: &str| word.to_owned();
     match account {
         Account::Lateness => ("release", own("late release")),

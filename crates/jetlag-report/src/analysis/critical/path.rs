@@ -65,6 +65,8 @@ pub(in crate::analysis) struct Segment {
     pub(in crate::analysis) from: i64,
     pub(in crate::analysis) to: i64,
     pub(in crate::analysis) account: Account,
+    /// The node whose own time it is; [`NONE`] for time between nodes.
+    pub(in crate::analysis) node: u32,
 }
 
 /// The critical path of a frame, from its end to its release.
@@ -81,7 +83,7 @@ pub(in crate::analysis) fn path(graph: &Graph, place: u32) -> Vec<Segment> {
     let mut node = frame.end;
     while way.at > released {
         let here = graph.nodes[node as usize];
-        way.back_to(here.from, account_of(here.what));
+        way.own(here.from, account_of(here.what), node);
         if node == frame.start {
             break;
         }
@@ -189,12 +191,18 @@ struct Way {
 impl Way {
     /// Charges the time back to a moment to an account. Never goes forwards, nor beyond the release.
     fn back_to(&mut self, moment: i64, account: Account) {
+        self.own(moment, account, NONE);
+    }
+
+    /// The same for a node's own time.
+    fn own(&mut self, moment: i64, account: Account, node: u32) {
         let from = moment.max(self.released);
         if from < self.at {
             self.segments.push(Segment {
                 from,
                 to: self.at,
                 account,
+                node,
             });
             self.at = from;
         }

@@ -3,6 +3,8 @@
 //! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages below.
 //! Batches are the frames of the measured time that were started; a failed one has no items.
 //!
+//! Where a phase was traced, batches are its frames, and their time on a GPU is CV-CUDA's own ([`super::projected`]).
+//!
 //! An application that marked its own ranges (`jetlag::range`) is exported with these: `<tenant>/<path>`, with the
 //! index of a batch at the end of its name. Where its GPU was traced, a range's time there is CV-CUDA's: from the begin of the first
 //! to the end of the last work that was launched in it, gaps included (`launches`).
@@ -12,6 +14,7 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 
 use super::launches::Launches;
+use super::projected::{OfFrame, Projected, Span};
 use super::{Meta, Recording, parent, round4};
 use crate::record::{
     APPLICATION_BACKEND, Device, Event, FrameRecord, Manifest, Outcome, Phase, RangeRecord, SampleRecord,
@@ -27,6 +30,9 @@ pub struct Gatherer {
     tenants: Vec<TenantProcess>,
     /// Metric to the samples of each sampler of a GPU.
     gpu_metrics: IndexMap<&'static str, Vec<f64>>,
+    /// The frames that are batches of the measured time, until it is known whether any phase was traced.
+    measured: Vec<FrameRecord>,
+    projected: Projected,
 }
 
 /// What is collected of one tenant, which CV-CUDA counts as a process.
@@ -37,6 +43,8 @@ struct TenantProcess {
     recording: Recording,
     span: Option<(Stamp, Stamp)>,
     gpu_ms: f64,
+    /// From the first activity on a GPU to the last, where that was traced.
+    gpu_span: Span,
     /// Whether it marked ranges of its own.
     application: bool,
     /// Ranges within a batch whose own end has not come yet, by track.
@@ -81,6 +89,7 @@ impl Gatherer {
                 },
                 span: None,
                 gpu_ms: 0.0,
+                gpu_span: Span::default(),
                 application: tenant.backend == APPLICATION_BACKEND,
                 in_batch: HashMap::new(),
                 seen: HashMap::new(),
@@ -95,18 +104,17 @@ impl Gatherer {
                 .map(tenant)
                 .collect(),
             gpu_metrics: IndexMap::new(),
+            measured: Vec::new(),
+            projected: Projected::default(),
         }
     }
 
     /// Takes in one event.
     pub fn push(&mut self, event: &Event) {
+        self.projected.push(event);
         match event {
             Event::Frame(frame) if frame.phase == Phase::Together && !frame.warmup => {
-                if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant))
-                    && !tenant.application
-                {
-                    tenant.frame(frame);
-                }
+                self.measured.push(*frame);
             }
             Event::Range(range) => {
                 if let Some(tenant) = self.tenants.get_mut(usize::from(range.tenant)) {
@@ -133,7 +141,20 @@ impl Gatherer {
     }
 
     /// Each tenant's recording, and the samples of all GPUs by metric.
-    pub fn finish(self) -> (Vec<OfTenant>, IndexMap<String, Vec<f64>>) {
+    pub fn finish(mut self) -> (Vec<OfTenant>, IndexMap<String, Vec<f64>>) {
+        let traced = self.projected.has_any();
+        let frames = if traced {
+            &self.projected.frames
+        } else {
+            &self.measured
+        };
+        for frame in frames {
+            if let Some(tenant) = self.tenants.get_mut(usize::from(frame.tenant))
+                && !tenant.application
+            {
+                tenant.frame(frame, traced.then(|| self.projected.of(frame)));
+            }
+        }
         let gpu_metrics: IndexMap<String, Vec<f64>> = self
             .gpu_metrics
             .into_iter()
@@ -152,7 +173,8 @@ impl Gatherer {
 }
 
 impl TenantProcess {
-    fn frame(&mut self, frame: &FrameRecord) {
+    /// Adds a frame; `projected` is its time on a GPU where that was traced.
+    fn frame(&mut self, frame: &FrameRecord, projected: Option<OfFrame>) {
         let items = match frame.outcome {
             Outcome::Completed => 1,
             Outcome::Failed => 0,
@@ -164,17 +186,21 @@ impl TenantProcess {
         for (stage, took) in Stage::ALL.into_iter().zip(frame.stages) {
             let Some(took) = took else { continue };
             let ms = rounded(took);
-            let on_gpu = if self.on_gpu && ON_DEVICE.contains(&stage) {
-                ms
-            } else {
-                0.0
+            let on_gpu = match projected {
+                Some(projected) => projected.of(stage).map_or(0.0, Span::ms),
+                None if self.on_gpu && ON_DEVICE.contains(&stage) => ms,
+                None => 0.0,
             };
             gpu += on_gpu;
             let of_stage = format!("{path}/{}", stage.name());
             self.recording.data.insert(of_stage, [ms, on_gpu]);
         }
-        let gpu = round4(gpu);
+        let gpu = match projected {
+            Some(projected) => projected.whole.ms(),
+            None => round4(gpu),
+        };
         self.gpu_ms += gpu;
+        self.gpu_span = self.gpu_span.with(projected.unwrap_or_default().whole);
         self.recording
             .data
             .insert(path.clone(), [rounded(frame.service()), gpu]);
@@ -223,7 +249,11 @@ impl TenantProcess {
     fn finish(self) -> OfTenant {
         let mut recording = self.recording;
         if let Some((from, to)) = self.span {
-            let times = [rounded(to - from), round4(self.gpu_ms)];
+            let gpu = match self.gpu_span {
+                untraced if untraced == Span::default() => round4(self.gpu_ms),
+                traced => traced.ms(),
+            };
+            let times = [rounded(to - from), gpu];
             let run = format!("{}/run_sample", self.name);
             let level = format!("{run}/pipeline");
             let with_items = recording.batch_info.values().filter(|(_, items)| *items > 0);
@@ -322,6 +352,7 @@ mod tests {
             recording: Recording::default(),
             span: None,
             gpu_ms: 0.0,
+            gpu_span: Span::default(),
             application: false,
             in_batch: HashMap::new(),
             seen: HashMap::new(),
@@ -360,23 +391,26 @@ mod tests {
                 ] {
                     stages[stage as usize] = Some(Nanos::from_micros(us));
                 }
-                gathered.frame(&FrameRecord {
-                    tenant: 0,
-                    phase: Phase::Together,
-                    warmup: false,
-                    outcome: Outcome::Completed,
-                    sequence: n,
-                    source_index: n,
-                    released: Stamp(0),
-                    started: Stamp(n as i64 * 10_000_000),
-                    finished: Stamp(n as i64 * 10_000_000 + 6_000_000),
-                    lateness: Nanos::ZERO,
-                    stages,
-                    deadline: None,
-                    detections: 0,
-                    input_size: 0,
-                    submission: None,
-                });
+                gathered.frame(
+                    &FrameRecord {
+                        tenant: 0,
+                        phase: Phase::Together,
+                        warmup: false,
+                        outcome: Outcome::Completed,
+                        sequence: n,
+                        source_index: n,
+                        released: Stamp(0),
+                        started: Stamp(n as i64 * 10_000_000),
+                        finished: Stamp(n as i64 * 10_000_000 + 6_000_000),
+                        lateness: Nanos::ZERO,
+                        stages,
+                        deadline: None,
+                        detections: 0,
+                        input_size: 0,
+                        submission: None,
+                    },
+                    None,
+                );
             }
             let data = gathered.finish().recording.data;
             assert_eq!(data["camera/run_sample/pipeline/batch_1"], [6.0, batch]);
@@ -409,23 +443,26 @@ mod tests {
             Outcome::Completed,
             Outcome::Dropped,
         ] {
-            gathered.frame(&FrameRecord {
-                tenant: 0,
-                phase: Phase::Together,
-                warmup: false,
-                outcome,
-                sequence: 0,
-                source_index: 0,
-                released: Stamp(0),
-                started: Stamp(0),
-                finished: Stamp(1_000_000),
-                lateness: Nanos::ZERO,
-                stages: [None; 8],
-                deadline: None,
-                detections: 0,
-                input_size: 0,
-                submission: None,
-            });
+            gathered.frame(
+                &FrameRecord {
+                    tenant: 0,
+                    phase: Phase::Together,
+                    warmup: false,
+                    outcome,
+                    sequence: 0,
+                    source_index: 0,
+                    released: Stamp(0),
+                    started: Stamp(0),
+                    finished: Stamp(1_000_000),
+                    lateness: Nanos::ZERO,
+                    stages: [None; 8],
+                    deadline: None,
+                    detections: 0,
+                    input_size: 0,
+                    submission: None,
+                },
+                None,
+            );
         }
         let found = gathered.finish().recording;
         assert_eq!(found.meta.total_batches["camera/run_sample/pipeline"], 2);
@@ -437,6 +474,8 @@ mod tests {
         let mut gatherer = Gatherer {
             tenants: vec![nothing_yet(true), nothing_yet(false)],
             gpu_metrics: IndexMap::new(),
+            measured: Vec::new(),
+            projected: Projected::default(),
         };
         for value in [90.0, 95.0] {
             gatherer.push(&Event::Sample(SampleRecord {

@@ -9,6 +9,7 @@ mod aggregate;
 mod expand;
 pub mod from_run;
 mod launches;
+mod projected;
 mod read;
 
 use indexmap::IndexMap;

@@ -12,7 +12,7 @@ mod occupancy;
 mod slow;
 mod spans;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod waits;
 
 use super::stats::six_decimals;

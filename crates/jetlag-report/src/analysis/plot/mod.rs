@@ -5,8 +5,10 @@
 //! merged. So memory is bounded, no extreme is lost, and the order of frames does not matter. Distributions and
 //! signals are reduced at the end. How it looks is decided by the report.
 
+mod frames;
 mod slices;
 
+pub use frames::{Bar, FramePlot, Hue, Lane, LaneKind, TracedPlot, merged};
 pub(super) use slices::Slices;
 
 use super::series::Distribution;
@@ -31,6 +33,8 @@ pub struct Plots {
     pub tenants: Vec<TenantPlot>,
     /// Signals that were sampled: power lines, clocks, temperatures.
     pub signals: Vec<SignalPlot>,
+    /// Frames of a traced phase; empty unless they were asked for ([`Summarizer::draw_frames`](super::Summarizer::draw_frames)).
+    pub traced: Vec<TracedPlot>,
 }
 
 /// The plots of a tenant.
@@ -218,6 +222,7 @@ pub(super) fn plots(
             .iter()
             .filter_map(|track| signal(track, (from, to)))
             .collect(),
+        traced: Vec::new(),
     }
 }
 

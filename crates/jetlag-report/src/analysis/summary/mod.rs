@@ -12,6 +12,7 @@ pub mod observer;
 mod phases;
 mod power;
 mod predictability;
+pub mod start_up;
 mod stats;
 mod submission;
 mod tenant;

@@ -44,6 +44,19 @@ pub struct ObservedTenant {
     pub verdict: Observed,
     /// `response.p50`, `response.p99`, `throughput`, `submission.p50`.
     pub figures: Vec<ObservedFigure>,
+    /// What would decide it, where it is undecided for want of frames; `None` otherwise.
+    pub needs: Option<ObservedNeeds>,
+}
+
+/// Frames with which an undecided verdict would be decided, if the change stays what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ObservedNeeds {
+    /// Traced frames.
+    pub traced_frames: u64,
+    /// How long they take at the rate of the traced phase.
+    pub traced_s: Option<f64>,
+    /// Untraced frames, where the measurement is too short as well.
+    pub untraced_frames: Option<u64>,
 }
 
 /// One figure, traced and untraced.

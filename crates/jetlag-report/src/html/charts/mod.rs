@@ -6,6 +6,7 @@
 //! elements of invisible stripes, which a few lines of script show without delay.
 
 pub(super) mod energy;
+pub(super) mod frame;
 pub(super) mod over_time;
 pub(super) mod signals;
 pub(super) mod spread;
@@ -121,13 +122,17 @@ fn drawn(size: Size, said: &str, draw: &impl Fn(&Area<'_>, Size) -> Drawing<Vec<
     let start = text.find('\n').map_or(0, |end| end + 1);
     let end = text.rfind("</svg>").unwrap_or(text.len());
     let body = text.get(start..end).unwrap_or_default();
+    Ok(framed(size, said, &lean(body), &stripes)?)
+}
+
+/// Elements as a chart: with its name, and with invisible stripes that say the values below them.
+fn framed(size: Size, said: &str, body: &str, stripes: &[Stripe]) -> Result<String, std::fmt::Error> {
     let mut svg = format!(
-        "<svg class=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}",
+        "<svg class=\"{}\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{body}",
         size.class,
         size.width * FINE,
         size.height * FINE,
         escaped(said),
-        lean(body)
     );
     for stripe in stripes {
         let width = (stripe.to - stripe.from).max(1);

@@ -2,7 +2,7 @@
 //! tenant its layers, kernels, copies, frames, waits and slow frames.
 
 mod frames;
-mod names;
+pub(crate) mod names;
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::analysis::Summary;
 use crate::analysis::summary::kernels::{
     CopyTime, KernelPhase, KernelTime, LaunchShape, TenantKernels, TraceSummary,
 };
-use crate::analysis::summary::observer::{Observed, ObservedFigure, ObservedPhase};
+use crate::analysis::summary::observer::{Observed, ObservedFigure, ObservedPhase, ObservedTenant};
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
 use names::shortened;
@@ -147,19 +147,33 @@ fn changed(observed: &ObservedPhase, style: &Style) -> String {
         }
     }
     let mut text = heading("WHAT TRACING CHANGED", &note, style) + &grid.render(style);
-    let undecided = observed
-        .tenants
-        .iter()
-        .filter(|tenant| tenant.verdict == Observed::Undecided);
-    for tenant in undecided {
-        let p50 = tenant.figures.first();
-        let why = p50
-            .and_then(|p50| p50.reason.as_deref())
-            .unwrap_or("the interval is too wide");
-        let said = format!("{}: undecided; {why}", cut(&tenant.tenant, style));
+    for said in observed.tenants.iter().filter_map(undecided) {
         text += &paragraph(&said, Ink::Dim, style);
     }
     text
+}
+
+/// Why it cannot be told whether tracing changed a tenant's times, and what would decide it.
+pub(crate) fn undecided(tenant: &ObservedTenant) -> Option<String> {
+    if tenant.verdict != Observed::Undecided {
+        return None;
+    }
+    let reason = tenant.figures.first().and_then(|p50| p50.reason.as_deref());
+    let mut said = format!(
+        "{}: undecided; {}",
+        tenant.tenant,
+        reason.unwrap_or("the interval is too wide")
+    );
+    if let Some(needs) = &tenant.needs {
+        said += &format!("; about {} traced frames would decide it", needs.traced_frames);
+        if let Some(seconds) = needs.traced_s {
+            said += &format!(", {:.0} s at this rate", seconds.ceil());
+        }
+        if let Some(frames) = needs.untraced_frames {
+            said += &format!(", beside {frames} untraced ones");
+        }
+    }
+    Some(said + ".")
 }
 
 fn valued(value: Option<f64>, figure: &ObservedFigure) -> String {

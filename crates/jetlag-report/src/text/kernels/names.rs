@@ -2,7 +2,7 @@
 
 /// A kernel's name without what says little (`void`, its parameters), and without its middle if it is still too long: the
 /// beginning has the library and the operation, the end what tells variants apart.
-pub(super) fn shortened(name: &str, room: usize) -> String {
+pub(crate) fn shortened(name: &str, room: usize) -> String {
     let name = without_parameters(name.strip_prefix("void ").unwrap_or(name));
     let count = name.chars().count();
     if count <= room {

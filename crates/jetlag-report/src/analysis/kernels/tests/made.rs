@@ -273,6 +273,7 @@ fn tenant(name: &str) -> TenantManifest {
         source: String::new(),
         submission_may_wait: None,
         application: None,
+        start_up: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Made-up traces with known answers.
 
-mod made;
+pub(in crate::analysis) mod made;
 mod observed;
 mod properties;
 
