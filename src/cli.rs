@@ -53,7 +53,7 @@ Exit codes: 0 done; 1 failed, or a tenant completed no frame; 2 wrong use or con
         after_help = "Examples:  jetlag trace -o app.mcap -- python3 detect.py && jetlag report app.mcap --kernels
            jetlag trace --batch iteration --no-gpu -- ./app     ranges alone, without the tracer's cost
            jetlag trace -np 2 -ng 2 -w 1 -o out -- ./app        copies over processes and GPUs, CV-CUDA's files
-Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 jetlag failed;
+Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 a failure of jetlag's own;
             126 the command cannot be started; 127 it was not found"
     )]
     Trace(Box<TraceArgs>),

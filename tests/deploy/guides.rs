@@ -1,6 +1,7 @@
 //! The guides: every command line in them is run, in order, in a copy of what a clone has. Lines under a comment that says
 //! why they are not are still held against the command line's definition and the scripts that there are.
 
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -10,7 +11,7 @@ use clap::Parser;
 use jetlag::board::identity::Flash;
 use jetlag::board::jetpack;
 use jetlag::board::modules::{self, Configuration, Module, PowerMode};
-use jetlag::cli::Cli;
+use jetlag::cli::{Cli, spelled_out};
 use nvidia_doubles::machine;
 
 use super::board::TestBoard;
@@ -117,7 +118,7 @@ fn check(guide: &str, line: &str) {
         // What another program fills in is seen when the line is run.
         Some(&"jetlag") if !line.contains("$(") => {
             // `--version` and `--help` are no mistakes, although they end the parsing.
-            let wrong = Cli::try_parse_from(&words)
+            let wrong = Cli::try_parse_from(spelled_out(words.iter().map(OsString::from)))
                 .err()
                 .filter(|error| error.use_stderr());
             assert!(wrong.is_none(), "{guide}: `{line}`: {}", wrong.unwrap());
@@ -173,7 +174,7 @@ fn examples(command: &clap::Command, path: &str) {
             if example.contains('…') {
                 continue;
             }
-            let wrong = Cli::try_parse_from(words(example))
+            let wrong = Cli::try_parse_from(spelled_out(words(example).into_iter().map(OsString::from)))
                 .err()
                 .filter(|e| e.use_stderr());
             assert!(wrong.is_none(), "{path}: `{example}`: {}", wrong.unwrap());

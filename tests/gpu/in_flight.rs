@@ -39,7 +39,8 @@ fn lidar(scene: &Scene, more: &str) -> std::path::PathBuf {
         .demo(0, 0)
         .plan("encoder.plan", &(super::scene::encoder(0) + MANY))
         .plan("backbone.plan", &(super::scene::backbone(0) + MANY));
-    scene.scenario("", "arrival: Periodic(5)", &format!("arrival: Closed, {more}"))
+    let scenario = scene.scenario("", "arrival: Periodic(20)", &format!("arrival: Closed, {more}"));
+    scene.by_frames(scenario, 40)
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn tenants_capture_side_by_side() {
         .plan("camera.plan", &(super::scene::camera(0) + slow))
         .plan("backbone.plan", &(super::scene::backbone(0) + slow));
     let graph = "arrival: Closed, graph: On";
-    let scenario = scene.scenario("", graph, graph);
+    let scenario = scene.by_frames(scene.scenario("", graph, graph), 10);
     let log = scene.path("cuda.log");
     let Some(summary) = scene.run(&Control::default().log(&log), &scenario) else {
         return;

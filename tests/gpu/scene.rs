@@ -265,6 +265,20 @@ impl Scene {
         path
     }
 
+    /// The same scenario, ended by its frames: each tenant has as many, however long a busy machine takes.
+    pub(crate) fn by_frames(&self, scenario: PathBuf, frames: u64) -> PathBuf {
+        let text = std::fs::read_to_string(&scenario).unwrap();
+        let longer = text.replacen("duration: \"1s\"", "duration: \"900s\"", 1);
+        assert_ne!(longer, text);
+        let limited = longer.replace(
+            "record_detections: false,",
+            &format!("record_detections: false, frames: {frames},"),
+        );
+        assert_ne!(limited, longer);
+        std::fs::write(&scenario, limited).unwrap();
+        scenario
+    }
+
     /// jetlag beside the doubles. None where the driver's double cannot be made.
     pub(crate) fn command(&self, control: &Control, arguments: &[&str]) -> Option<Command> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));

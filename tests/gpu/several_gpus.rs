@@ -90,11 +90,11 @@ fn each_tenants_plan_is_of_its_own_gpu() {
     let tenant = |name: &str, gpu: u16| {
         format!(
             "Tenant(name: \"{name}\", detector: \"camera.ron\", gpu: {gpu}, arrival: Periodic(20), backend: TensorRt(), \
-             source: Synthetic(sensor: Camera, scenes: 1), record_detections: false),"
+             source: Synthetic(sensor: Camera, scenes: 1), record_detections: false, frames: 5),"
         )
     };
     let text = format!(
-        "Scenario(duration: \"1s\", warmup: \"200ms\", tenants: [{}{}])",
+        "Scenario(duration: \"900s\", warmup: \"200ms\", tenants: [{}{}])",
         tenant("front", 1),
         tenant("rear", 0)
     );

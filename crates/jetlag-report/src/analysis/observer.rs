@@ -4,7 +4,7 @@
 //! way: the measurement, where that is such a one. Quantiles are compared as [`super::compare`] compares two runs, each with
 //! its own 95 % interval.
 
-use super::compare::{Unknown, because, of_quantile, of_runs};
+use super::compare::{Unknown, because, of_quantile, of_rates};
 use super::dependence::about;
 use super::interference::Phases;
 use super::limit::{Limit, TraceLimit};
@@ -202,14 +202,13 @@ impl Sides<'_> {
                 self.traced.iter().map(|frame| frame.finished).collect(),
                 self.after,
             ))
-            .and_then(|(before, after)| of_runs([&before, &after], CONFIDENCE));
-        let interval = compared.and_then(|(.., interval)| interval);
+            .and_then(|(before, after)| of_rates([&before, &after], CONFIDENCE));
         // Stretches that are all alike have no spread, and an interval without width would promise what nobody knows.
-        let ci95 = interval
-            .map(|ci95| ci95.map(six_decimals))
+        let ci95 = compared
+            .map(|(_, ci95)| ci95.map(six_decimals))
             .filter(|[low, high]| low < high);
         let reason = match (compared, ci95) {
-            (None, _) => Some("it needs frames in every tenth of both phases"),
+            (None, _) => Some("it needs completed frames in both phases, all of them in order"),
             (Some(_), None) => Some(
                 "every tenth of a phase has the same number of frames, as the arrivals set it, so nothing is known of its spread; \
                  an interval needs dropped frames or a closed loop",
@@ -221,7 +220,7 @@ impl Sides<'_> {
             unit: "fps",
             untraced,
             traced,
-            change: compared.map(|(_, _, change, _)| six_decimals(change)),
+            change: compared.map(|(change, _)| six_decimals(change)),
             ci95,
             reason: reason.map(str::to_owned),
         }

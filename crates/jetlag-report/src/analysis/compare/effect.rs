@@ -176,7 +176,7 @@ fn dependence_of(runs: &[Vec<i64>], all: &[i64]) -> Dependence {
 
 /// Compares a figure with one value per run, such as energy per frame, by the logarithms of the runs (Welch's t). The
 /// interval is `None` if a side has only one run: its variation is unknown.
-pub(in crate::analysis) fn of_runs(
+pub(super) fn of_runs(
     [baseline, candidate]: [&[f64]; 2],
     confidence: f64,
 ) -> Option<(f64, f64, f64, Option<[f64; 2]>)> {
@@ -194,14 +194,38 @@ pub(in crate::analysis) fn of_runs(
         logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0) / n
     };
     let interval = (a.len() > 1 && b.len() > 1).then(|| {
-        let (va, vb) = (variance(&a, mean_a), variance(&b, mean_b));
-        let sum = va + vb;
-        let parts = va * va / (a.len() as f64 - 1.0) + vb * vb / (b.len() as f64 - 1.0);
-        let freedom = if parts > 0.0 { sum * sum / parts } else { 1.0 };
-        let half = t_quantile(f64::midpoint(1.0, confidence), freedom) * sum.sqrt();
-        [(change - half).exp_m1(), (change + half).exp_m1()]
+        let of = |logs: &[f64], mean| (variance(logs, mean), logs.len());
+        welch(change, [of(&a, mean_a), of(&b, mean_b)], confidence)
     });
     Some((mean_a.exp(), mean_b.exp(), change.exp_m1(), interval))
+}
+
+/// Compares mean rates, each of several stretches of one run; a stretch may be empty. `None` where a side has no rate at all.
+pub(in crate::analysis) fn of_rates(
+    [baseline, candidate]: [&[f64]; 2],
+    confidence: f64,
+) -> Option<(f64, [f64; 2])> {
+    // The mean, with the variance of its logarithm.
+    let side = |rates: &[f64]| {
+        let n = rates.len() as f64;
+        let mean = rates.iter().sum::<f64>() / n;
+        let spread = rates.iter().map(|rate| (rate / mean - 1.0).powi(2)).sum::<f64>() / (n - 1.0) / n;
+        (rates.len() > 1 && mean > 0.0 && spread.is_finite()).then_some((mean, (spread, rates.len())))
+    };
+    let ((before, a), (after, b)) = (side(baseline)?, side(candidate)?);
+    Some((
+        after / before - 1.0,
+        welch((after / before).ln(), [a, b], confidence),
+    ))
+}
+
+/// The interval of a ratio, from its logarithm and from the variance and number of values of each side.
+fn welch(change: f64, [(va, na), (vb, nb)]: [(f64, usize); 2], confidence: f64) -> [f64; 2] {
+    let sum = va + vb;
+    let parts = va * va / (na as f64 - 1.0) + vb * vb / (nb as f64 - 1.0);
+    let freedom = if parts > 0.0 { sum * sum / parts } else { 1.0 };
+    let half = t_quantile(f64::midpoint(1.0, confidence), freedom) * sum.sqrt();
+    [(change - half).exp_m1(), (change + half).exp_m1()]
 }
 
 /// Lower bound, estimate and upper bound of b − a, from those of a and b.

@@ -22,7 +22,7 @@ pub use side::{RunSample, RunSampler};
 use super::quantile::Quantile;
 use super::stats::six_decimals;
 use effect::Promises;
-pub(super) use effect::{Effect, Unknown, of_quantile, of_runs};
+pub(super) use effect::{Effect, Unknown, of_quantile, of_rates};
 
 /// What is compared of each tenant, by the names of `--fail-if`.
 pub const FIGURES: [&str; 4] = ["response.p50", "response.p99", "miss_rate", "energy"];

@@ -3,7 +3,7 @@
 //! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages below.
 //! Batches are the frames of the measured time that were started; a failed one has no items.
 //!
-//! Where a phase was traced, batches are its frames, and their time on a GPU is CV-CUDA's own ([`super::projected`]).
+//! Where a phase was traced, batches are its frames, and their time on a GPU is CV-CUDA's own (`projected`).
 //!
 //! An application that marked its own ranges (`jetlag::range`) is exported with these: `<tenant>/<path>`, with the
 //! index of a batch at the end of its name. Where its GPU was traced, a range's time there is CV-CUDA's: from the begin of the first
