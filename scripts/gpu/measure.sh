@@ -35,9 +35,10 @@ kit() {
   mkdir -p "$1/engines"
   # What ships is what is measured.
   cargo build --profile dist --features onnxruntime,nvtx --bin jetlag
+  cargo build --profile dist -p jetlag-inject
   cargo bench --profile dist --features onnxruntime,nvtx --bench gpu_frame --bench pipeline --bench record --no-run
   JETLAG_GPU_KIT=$(realpath "$1") cargo test --features full --test suite gpu::kit::make_the_kit -- --ignored --exact
-  cp target/dist/jetlag scripts/gpu/{measure.sh,kernels.sh,table.py,table_kernels.py,cupti_logger.cpp,ort_peer.py,torch_peer.py,retinanet.py} "$1/"
+  cp target/dist/jetlag target/dist/libjetlag_inject.so scripts/gpu/{measure.sh,kernels.sh,table.py,table_kernels.py,cupti_logger.cpp,ort_peer.py,torch_peer.py,retinanet.py} "$1/"
   newest() { ls -t "$@" | grep -v '\.d$' | head -n 1; }
   local bench
   for bench in gpu_frame pipeline record; do cp "$(newest target/dist/deps/$bench-*)" "$1/$bench"; done
