@@ -188,7 +188,7 @@ fn a_command_that_loads_nothing_leaves_a_run_that_says_so() {
     let output = trace(folder.path(), &[], &["true".as_ref()]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("No process of true"),
+        stderr(&output).contains("Nothing came from any process of true"),
         "{}",
         stderr(&output)
     );

@@ -36,10 +36,11 @@ impl Noticed {
             Noticed::Nothing => vec![one(
                 NOT_TRACED,
                 format!(
-                    "No process of {process} initialised CUDA or made a call of NVTX, so there are neither kernels nor ranges."
+                    "Nothing came from any process of {process}, so there are neither kernels nor ranges: none initialised CUDA or made \
+                     a call of NVTX, or each ended before it wrote anything."
                 ),
                 "Only programs that use CUDA or NVTX 3 can be traced; one that is setuid or linked statically passes the tracer's \
-                 library over.",
+                 library over. One that crashes, is killed or leaves by `_exit` loses its last tenth of a second.",
             )],
             Noticed::Untraced { why } => vec![one(
                 NOT_TRACED,

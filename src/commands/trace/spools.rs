@@ -1,6 +1,5 @@
 //! The spools that a command's processes left in the folder, and what is known of each before a run file is made of them.
 
-use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use anyhow::Context;
 use jetlag_activity::spool::{self, Began, Spooled};
 
 use super::noticed::Noticed;
+use crate::files;
 
 /// Processes that are told apart in a run file.
 const MOST: usize = 1000;
@@ -85,7 +85,8 @@ impl Traced {
 }
 
 fn read(path: &Path, place: u16) -> Result<Option<Spooled>, String> {
-    match File::open(path) {
+    // The program could have put anything there; a pipe would never end.
+    match files::open(path) {
         Ok(file) => spool::read(BufReader::new(file), place),
         Err(_) => Ok(None),
     }
