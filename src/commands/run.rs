@@ -61,12 +61,11 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         }
     }
     let starting = Starting::begin()?;
-    let reserved = match &options.out {
-        Some(path) => Reserved::asked(path, "--out", options.force)?,
-        None => Reserved::named(&scenario.name)?,
-    };
+    let reserved = starting.make(|| match &options.out {
+        Some(path) => Reserved::asked(path, "--out", options.force),
+        None => Reserved::named(&scenario.name),
+    })?;
     let path = reserved.path().to_owned();
-    starting.removes(reserved.made());
     // What measures knows nothing of a tracer: that costs the process that it is in.
     let measured = Scenario {
         trace: None,
@@ -78,7 +77,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     };
     // From here on a signal ends the run in good order.
     let stop = stop_on_signals()?;
-    drop(starting);
+    starting.runs(&stop);
     let held = hold_clocks(&scenario)?;
     let manifest = manifest(&scenario, &ready.tenants, processes.as_ref());
     let writer = reserved.record(&manifest)?;

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -13,6 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use signal_hook::low_level::{pipe, unregister};
 
+use super::run_path::Reserved;
 use crate::deploy::Stop;
 
 /// How long a program that was told to end at once may take to leave things in order.
@@ -74,16 +75,24 @@ pub(super) fn stop_in_order_on_signals() -> anyhow::Result<Stop> {
 }
 
 /// While a run starts, which may take minutes in a library, Ctrl-C, SIGTERM and SIGHUP end the program at once, and the file
-/// that was made for the run goes with it. Until this is dropped.
+/// that was made for the run goes with it. Until the run begins, or this is dropped.
 pub(super) struct Starting {
-    remove: Arc<Mutex<Option<PathBuf>>>,
+    state: Arc<Mutex<State>>,
     listeners: Vec<SigId>,
+}
+
+/// What a signal does.
+enum State {
+    /// Ends the program, without the file.
+    Starts(Option<PathBuf>),
+    /// Ends the run in good order. A signal may come before and be seen only now.
+    Runs(Arc<AtomicBool>),
 }
 
 impl Starting {
     /// Listens from now on.
     pub(super) fn begin() -> anyhow::Result<Starting> {
-        let remove: Arc<Mutex<Option<PathBuf>>> = Arc::default();
+        let state = Arc::new(Mutex::new(State::Starts(None)));
         let (mut told, tell) = UnixStream::pair().context("cannot listen for Ctrl-C")?;
         let mut listeners = Vec::new();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -93,37 +102,52 @@ impl Starting {
             let listener = tell.try_clone().and_then(|tell| pipe::register(signal, tell));
             listeners.push(listener.context("cannot listen for Ctrl-C")?);
         }
-        let to_remove = remove.clone();
+        let known = state.clone();
         let listening = std::thread::Builder::new().name("signals".to_owned());
         listening
             .spawn(move || {
                 // Nothing comes where nobody listens any more.
-                if told.read_exact(&mut [0]).is_ok() {
-                    if let Some(path) = to_remove.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                        let _ = std::fs::remove_file(path);
+                while told.read_exact(&mut [0]).is_ok() {
+                    match &*locked(&known) {
+                        State::Starts(made) => {
+                            if let Some(path) = made {
+                                let _ = std::fs::remove_file(path);
+                            }
+                            // Without the exit handlers of libraries that are in the middle of something.
+                            signal_hook::low_level::exit(130)
+                        }
+                        State::Runs(stop) => stop.store(true, Ordering::SeqCst),
                     }
-                    // Without the exit handlers of libraries that are in the middle of something.
-                    signal_hook::low_level::exit(130)
                 }
             })
             .context("cannot listen for Ctrl-C")?;
-        Ok(Starting { remove, listeners })
+        Ok(Starting { state, listeners })
     }
 
-    /// The file that goes with the program.
-    pub(super) fn removes(&self, path: Option<&Path>) {
-        *self.remove.lock().unwrap_or_else(PoisonError::into_inner) = path.map(Path::to_owned);
+    /// Makes the run's file. A signal that comes meanwhile is seen after it, so that the file goes with the program.
+    pub(super) fn make(&self, make: impl FnOnce() -> anyhow::Result<Reserved>) -> anyhow::Result<Reserved> {
+        let mut state = locked(&self.state);
+        let reserved = make()?;
+        *state = State::Starts(reserved.made().map(Path::to_owned));
+        Ok(reserved)
+    }
+
+    /// The run begins: from now on signals set `stop`.
+    pub(super) fn runs(self, stop: &Arc<AtomicBool>) {
+        *locked(&self.state) = State::Runs(stop.clone());
     }
 }
 
 impl Drop for Starting {
     fn drop(&mut self) {
-        // First, so that no signal removes what is recorded from now on.
-        self.removes(None);
         for listener in self.listeners.drain(..) {
             unregister(listener);
         }
     }
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether this process was started with the signal ignored.
