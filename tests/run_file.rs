@@ -708,7 +708,7 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "activities": r.activities, "dropped": r.dropped, "lost_stamps": r.lost_stamps, "not_kept": r.not_kept,
                 "process": r.process, "number": number.unwrap_or(0), "phase": r.phase.map_or(255, Phase::code),
                 "graph_nodes": r.graph_nodes, "calls": r.calls, "tracer": r.tracer, "notes": r.notes,
-                "devices": devices,
+                "devices": devices, "calls_left_out": r.calls_left_out,
             });
             ("/jetlag/gpu/trace".into(), r.to, fields)
         }

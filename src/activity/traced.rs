@@ -49,6 +49,7 @@ impl Traced {
             tracer: library.version().to_string(),
             graph_nodes: plan.graphs == Graphs::Nodes,
             calls: plan.calls,
+            calls_left_out: 0,
             activities: 0,
             dropped: ended.loss.dropped,
             lost_stamps: ended.loss.counts.lost_stamps,
@@ -62,6 +63,11 @@ impl Traced {
             calls: plan.calls,
             record,
         }
+    }
+
+    /// So many functions' calls were not traced.
+    pub(super) fn calls_left_out(&mut self, functions: u32) {
+        self.record.calls_left_out = functions;
     }
 
     /// From its begin to its end.

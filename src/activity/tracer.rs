@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use cupti_dyn::{Ended, Error, Kind, Library, Session, Settings, thread_number};
-use jetlag_activity::{FRAMES, Found, Gathered, Names, Refused, find, number};
+use jetlag_activity::{FRAMES, Found, Gathered, Names, Refused, find, leave_out, number};
 
 use super::traced::Traced;
 use crate::backend::NodeSpan;
@@ -80,6 +80,7 @@ impl Tracer {
         };
         let mut session = Session::open(self.library, &settings)?;
         session.enable(&kinds(self.plan))?;
+        let calls_left_out = leave_out(&mut session);
         session.self_test(Kind::MEMSET, work)?;
         // They are told when they are switched on, and the test passes over what comes meanwhile.
         session.enable(&[Kind::DEVICE, Kind::CONTEXT])?;
@@ -95,6 +96,7 @@ impl Tracer {
         Ok(Tracing {
             phase,
             from,
+            calls_left_out,
             stop,
             thread,
             marks: Arc::new(FrameMarks {
@@ -153,6 +155,7 @@ fn take_ranges(library: Library) {
 pub struct Tracing {
     phase: Phase,
     from: Stamp,
+    calls_left_out: u32,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<(Gathered, Ended)>,
     marks: Arc<FrameMarks>,
@@ -170,14 +173,17 @@ impl Tracing {
         self.stop.store(true, Ordering::Release);
         let (mut gathered, ended) = self.thread.join().ok()?;
         tracer.names = std::mem::take(&mut gathered.names);
-        Some(Traced::new(
+        let to = RealClock.now();
+        let mut traced = Traced::new(
             self.phase,
-            (self.from, RealClock.now()),
+            (self.from, to),
             tracer.plan,
             tracer.library,
             gathered,
             &ended,
-        ))
+        );
+        traced.calls_left_out(self.calls_left_out);
+        Some(traced)
     }
 }
 

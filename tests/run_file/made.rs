@@ -457,6 +457,7 @@ fn traced_phase() -> Vec<Event> {
             tracer: "CUPTI of CUDA 13.0.1".into(),
             graph_nodes: true,
             calls: true,
+            calls_left_out: 5,
             activities: 10,
             dropped: 1,
             lost_stamps: 2,

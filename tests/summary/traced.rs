@@ -83,6 +83,7 @@ pub(crate) fn traced() -> (Manifest, Vec<Event>) {
         tracer: "CUPTI of CUDA 13.0.1".to_owned(),
         graph_nodes: true,
         calls: true,
+        calls_left_out: 54,
         activities: 9000,
         dropped: 3,
         notes: vec!["Copies of the driver's own are not traced.".to_owned()],
@@ -193,7 +194,8 @@ fn kernels_fit_the_terminal_and_say_what_they_are_of() {
         }
         for said in [
             "TRACED PHASE  camera + lidar, traced, 25.0 s measured, Streams",
-            "Process 77: CUPTI of CUDA 13.0.1, 9000 activities, nodes of graphs, with calls, 3",
+            "Process 77: CUPTI of CUDA 13.0.1, 9000 activities, nodes of graphs, with calls but those of 54 functions \
+             that only ask (cudaGetDevice), 3 dropped",
             "WHAT TRACING CHANGED  beside camera + lidar",
             "Of no tenant: 1 × kernel, 1.00 ms",
             "TIME PER LAYER  camera",

@@ -38,6 +38,11 @@ const NOT_ASKED: u32 = 0;
 /// The library knows no such kind.
 const NONE: u32 = u32::MAX;
 
+/// Numbers of functions that are asked for their names; the newest release has some 800 of the driver.
+const MOST_CALLS: u32 = 8192;
+/// So many unknown numbers in a row are the end.
+const LONGEST_HOLE: u32 = 256;
+
 /// How the loader says that it knows no file of a name.
 const UNKNOWN_NAME: &str = "cannot open shared object file";
 /// And for an empty file, as a container's image has them where its runtime is to mount the host's libraries.
@@ -212,6 +217,19 @@ impl Library {
         // SAFETY: the library gives a C string of its own, which it never frees.
         let name = unsafe { CStr::from_ptr(name) };
         Some(name.to_string_lossy().into_owned())
+    }
+
+    /// All functions of a domain whose calls can be recorded, with their numbers.
+    pub fn calls(self, domain: Domain) -> impl Iterator<Item = (u32, String)> {
+        // Numbers begin at 1 and have few holes; how many there are differs from release to release.
+        let mut unknown = 0;
+        (1..MOST_CALLS)
+            .map(move |function| (function, self.call_name(domain, function)))
+            .take_while(move |(_, name)| {
+                unknown = if name.is_some() { 0 } else { unknown + 1 };
+                unknown < LONGEST_HOLE
+            })
+            .filter_map(|(function, name)| Some((function, name?)))
     }
 
     /// The number that records have for a stream of the driver's or the runtime's; null is the context's null stream.

@@ -123,7 +123,7 @@ impl Loss {
             ));
         } else if self.out > 0 {
             said.push(format!(
-                "CUPTI has {} buffers still; what is in them is not part of the trace",
+                "CUPTI kept {} of its buffers to the end; what is in them is not part of the trace",
                 self.out
             ));
         }

@@ -264,6 +264,33 @@ impl Session {
     /// # Errors
     /// It cannot, or the domain has no calls, or CUPTI refuses one.
     pub fn enable_calls(&mut self, domain: Domain, functions: &[u32]) -> Result<()> {
+        let (call, enable) = self.one_call(domain)?;
+        for function in functions {
+            // SAFETY: it takes two numbers.
+            let status = unsafe { enable(*function, 1) };
+            self.library.check(call, status)?;
+            self.calls.push((enable, *function));
+        }
+        Ok(())
+    }
+
+    /// Leaves single calls of a domain whose kind is switched on out of the trace, where the release can (12.5 on): they cost
+    /// nothing then. Switching the kind on anew brings them back.
+    ///
+    /// # Errors
+    /// It cannot, or CUPTI refuses one.
+    pub fn leave_out_calls(&mut self, domain: Domain, functions: &[u32]) -> Result<()> {
+        let (call, enable) = self.one_call(domain)?;
+        for function in functions {
+            // SAFETY: it takes two numbers.
+            let status = unsafe { enable(*function, 0) };
+            self.library.check(call, status)?;
+        }
+        Ok(())
+    }
+
+    /// Switches single calls of a domain on or off.
+    fn one_call(&self, domain: Domain) -> Result<(&'static str, EnableCall)> {
         let known = self.library.functions();
         let (call, enable) = match domain {
             Domain::DRIVER_API => ("cuptiActivityEnableDriverApi", known.enable_driver_call),
@@ -274,13 +301,7 @@ impl Session {
             since: "12.5",
             version: self.library.version(),
         })?;
-        for function in functions {
-            // SAFETY: it takes two numbers.
-            let status = unsafe { enable(*function, 1) };
-            self.library.check(call, status)?;
-            self.calls.push((enable, *function));
-        }
-        Ok(())
+        Ok((call, enable))
     }
 
     /// Switches a kind off.

@@ -6,6 +6,7 @@
 
 mod attribute;
 mod gather;
+mod left_out;
 mod library;
 mod names;
 mod notes;
@@ -13,6 +14,7 @@ pub mod spool;
 
 pub use attribute::{LayerSpan, attribute, number};
 pub use gather::{FRAMES, Gathered, Raw};
+pub use left_out::leave_out;
 pub use library::{Found, Refused, at, find};
 pub use names::Names;
 pub use notes::notes;

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use cupti_dyn::{Clock, Error, Kind, Library, Loss, Session, Settings, monotonic_ns};
 use jetlag_activity::spool::{self, Node, Note, Writer};
-use jetlag_activity::{Gathered, find, notes};
+use jetlag_activity::{Gathered, find, leave_out, notes};
 use jetlag_record::units::{Nanos, Stamp};
 use jetlag_record::{Phase, TraceRecord};
 
@@ -34,6 +34,7 @@ pub(crate) struct Gpu {
     gathered: Gathered,
     from: Stamp,
     whole: bool,
+    calls_left_out: u32,
     kept: u64,
     not_kept: u64,
     /// What was told last of how it is traced: devices, activities dropped.
@@ -63,13 +64,15 @@ impl Gpu {
             }
             Ok(session)
         };
-        let session = begun().map_err(|error| error.to_string())?;
+        let mut session = begun().map_err(|error| error.to_string())?;
+        let calls_left_out = leave_out(&mut session);
         Ok(Gpu {
             session,
             library,
             gathered: Gathered::of_process(0),
             from: now(),
             whole,
+            calls_left_out,
             kept: 0,
             not_kept: 0,
             told: None,
@@ -139,6 +142,7 @@ impl Gpu {
             tracer: self.library.version().to_string(),
             graph_nodes: !self.whole,
             calls: true,
+            calls_left_out: self.calls_left_out,
             activities: self.kept,
             dropped: loss.dropped,
             lost_stamps: loss.counts.lost_stamps,

@@ -456,6 +456,7 @@ pub(super) fn encode_trace(out: &mut Vec<u8>, unix_ns: u64, r: &TraceRecord) {
         e.u16(device.device);
         e.str(&device.name);
     }
+    e.u32(r.calls_left_out);
 }
 
 pub(super) fn decode_trace(data: &[u8]) -> Result<TraceRecord, CdrError> {
@@ -497,6 +498,9 @@ pub(super) fn decode_trace(data: &[u8]) -> Result<TraceRecord, CdrError> {
             device: d.u16()?,
             name: d.str()?.to_owned(),
         });
+    }
+    if !d.at_end() {
+        record.calls_left_out = d.u32()?;
     }
     Ok(record)
 }

@@ -262,6 +262,44 @@ fn a_wait_for_an_event_tells_which_recording_it_waited_for() {
 }
 
 #[test]
+fn single_calls_are_left_out_until_their_kind_is_switched_on_again() {
+    let test = "parts::single_calls_are_left_out_until_their_kind_is_switched_on_again";
+    over(test, &["13.0", "13.5"], |scene| {
+        let launches = |scene: &Scene| -> Vec<u32> {
+            let known = scene.library.calls(Domain::DRIVER_API);
+            known
+                .filter(|(_, name)| name == "cuLaunchKernel")
+                .map(|(function, _)| function)
+                .collect()
+        };
+        assert_eq!(launches(scene), [307]);
+        let mut session = scene.session(&[Kind::DRIVER, Kind::CONCURRENT_KERNEL]);
+        session
+            .leave_out_calls(Domain::DRIVER_API, &launches(scene))
+            .expect("left out");
+        let cuda = Cuda::new();
+        let stream = cuda.stream();
+        cuda.busy(stream, 1000, 1);
+        cuda.synchronize(stream);
+        let (records, _) = rest(session);
+        assert_eq!(kernels(&records).len(), 1);
+        let called = |records: &[Record]| {
+            let calls = records.iter().filter_map(|record| match record {
+                Record::DriverCall(call) => Some(call.function),
+                _ => None,
+            });
+            calls.collect::<Vec<u32>>()
+        };
+        assert!(!called(&records).is_empty() && !called(&records).contains(&307));
+        let session = scene.session(&[Kind::DRIVER]);
+        cuda.busy(stream, 1000, 1);
+        cuda.synchronize(stream);
+        let (records, _) = rest(session);
+        assert!(called(&records).contains(&307));
+    });
+}
+
+#[test]
 fn single_calls_are_recorded_alone_with_the_callers_numbers() {
     let test = "parts::single_calls_are_recorded_alone_with_the_callers_numbers";
     // cuLaunchKernel, in every release.

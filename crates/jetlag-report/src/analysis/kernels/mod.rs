@@ -123,6 +123,7 @@ fn trace(trace: &TraceRecord) -> TraceSummary {
         tracer: trace.tracer.clone(),
         graph_nodes: trace.graph_nodes,
         calls: trace.calls,
+        calls_left_out: trace.calls_left_out,
         activities: trace.activities,
         dropped: trace.dropped,
         lost_stamps: trace.lost_stamps,

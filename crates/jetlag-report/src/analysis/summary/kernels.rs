@@ -50,6 +50,8 @@ pub struct TraceSummary {
     pub graph_nodes: bool,
     /// Whether calls of CUDA were traced.
     pub calls: bool,
+    /// Functions of CUDA whose calls were left out, since they only ask.
+    pub calls_left_out: u32,
     /// Activities that were recorded.
     pub activities: u64,
     /// Records that the tracer dropped.

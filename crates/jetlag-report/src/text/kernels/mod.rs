@@ -91,10 +91,12 @@ fn traced(trace: &TraceSummary) -> String {
     } else {
         "graphs as a whole"
     };
-    let calls = if trace.calls {
-        "with calls"
-    } else {
-        "without calls"
+    let calls = match (trace.calls, trace.calls_left_out) {
+        (false, _) => "without calls".to_owned(),
+        (true, 0) => "with calls".to_owned(),
+        (true, functions) => {
+            format!("with calls but those of {functions} functions that only ask (cudaGetDevice)")
+        }
     };
     let mut said = format!(
         "Process {}: {}, {} activities, {graphs}, {calls}",
