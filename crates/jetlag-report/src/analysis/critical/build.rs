@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::align;
 use super::gather::{FramePlaces, Process, gather};
 use super::graph::{Builder, Graph, Via};
 use super::host::{Chain, chain};
@@ -35,12 +36,15 @@ pub(in crate::analysis) fn build(
     let mut builder = Builder::default();
     let mut calls = Calls::default();
     let mut chains: Vec<Chain> = Vec::with_capacity(frames.len());
+    let mut moved = 0;
     let mut processes: Vec<(Process, Vec<Before>)> = phase
         .processes
         .values()
         .map(|activities| {
             let mut process = gather(activities, names, &places);
+            moved = moved.max(align::behind_calls(&mut process));
             let before = order(&mut process, residual);
+            moved = moved.max(align::before_returns(&mut process));
             (process, before)
         })
         .collect();
@@ -80,6 +84,7 @@ pub(in crate::analysis) fn build(
     let turns = ["RoundRobin", "Exclusive", "Edf"].contains(&phase.spec.sharing.as_str());
     let mut graph = builder.finish(turns);
     graph.usual = usual(&graph);
+    graph.moved = moved;
     (graph, calls)
 }
 

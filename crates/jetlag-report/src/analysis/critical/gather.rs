@@ -138,17 +138,14 @@ pub(super) fn gather(
                 let Some(device) = device(activity) else { continue };
                 let call = call_of(device.correlation);
                 let (mut tenant, mut frame) = place(activity.owner);
-                let mut from = from;
                 if let Some(call) = process.calls.get(call as usize) {
                     if tenant == NO_TENANT || (tenant == call.tenant && activity.owner.frame.is_none()) {
                         (tenant, frame) = (call.tenant, call.frame);
                     }
-                    // A stamp of the device may precede the call by the error of its mapping.
-                    from = from.max(call.from.saturating_add(1));
                 }
                 process.works.push(Device {
                     from,
-                    to: to.max(from),
+                    to,
                     tenant,
                     frame,
                     call,
@@ -187,7 +184,6 @@ pub(super) fn gather(
             Work::Call { .. } | Work::Range { .. } | Work::Overhead { .. } | Work::Slice { .. } => {}
         }
     }
-    // Clamping to calls may have moved some.
     process.works.sort_by_key(|work| (work.from, work.to));
     process
 }

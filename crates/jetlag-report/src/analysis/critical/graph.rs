@@ -72,6 +72,8 @@ pub(in crate::analysis) struct Graph {
     pub(in crate::analysis) turns: bool,
     /// What work takes to begin with the device free, by tenant: after its launch (`true`), and after other work.
     pub(in crate::analysis) usual: BTreeMap<(u16, bool), i64>,
+    /// The most that stamps of the device were moved by, since they contradicted the host's.
+    pub(in crate::analysis) moved: i64,
 }
 
 impl Graph {
@@ -154,6 +156,7 @@ impl Builder {
         Graph {
             turns,
             usual: BTreeMap::new(),
+            moved: 0,
             busy: Busy::of(&nodes),
             edges: edges.into_iter().map(|(_, edge)| edge).collect(),
             first,

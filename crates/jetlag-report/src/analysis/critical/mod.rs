@@ -9,6 +9,7 @@
 //! Of several nodes that may have let one begin, that counts which did so last. What the trace lacks is inferred, and said in
 //! the notes. `what_if` walks the same graph with other durations.
 
+mod align;
 mod build;
 mod busy;
 mod calls;
@@ -32,6 +33,7 @@ use super::traced::TracedPhase;
 use crate::record::activity::Direction;
 use crate::record::{Definition, Manifest, Outcome};
 use crate::scenario::{Arrival, Tenant};
+use crate::units::Nanos;
 use node::NONE;
 use path::{Gap, held_up};
 
@@ -41,6 +43,9 @@ use calls::Calls;
 pub(super) use graph::{Graph, Via};
 pub(super) use node::{NO_TENANT, NONE as NO_FRAME, Node, What};
 pub(super) use path::{Account, Segment, last_to_let, path};
+
+/// Moves of stamps that are told: CUPTI's are within a microsecond or two of the truth at best.
+const TOLD: i64 = 2_000;
 
 /// What the analysis needs to know of a tenant of the scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -313,6 +318,13 @@ fn notes(phase: &TracedPhase, graph: &Graph) -> Vec<String> {
         && graph.nodes.iter().any(|node| node.what == What::Graph)
     {
         notes.push("Graphs were traced as a whole: their kernels are not on the paths.".to_owned());
+    }
+    if graph.moved >= TOLD {
+        notes.push(format!(
+            "Stamps of the device contradicted the host's: they were moved by up to {}, the least that puts work after the call \
+             that asked for it and before the end of the wait for it.",
+            Nanos(graph.moved)
+        ));
     }
     if phase.processes.len() > 1 {
         notes.push(

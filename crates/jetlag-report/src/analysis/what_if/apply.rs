@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::change::{Alteration, Change, ChangeError, Pattern, Scaled};
-use super::model::{ENOUGH, Gap, Model, median};
+use super::model::{Between, ENOUGH, Gap, Model, median};
 use crate::analysis::critical::{Member, NO_FRAME, Resource, Via, What, copy_word, last_to_let, text};
 use crate::nearest::nearest;
 use crate::record::Definition;
@@ -15,7 +15,17 @@ use crate::units::Nanos;
 /// Names that an error lists.
 const LISTED: usize = 6;
 
-/// Applies changes to a model; answers what was assumed, a sentence each.
+/// What was assumed of changes.
+#[derive(Debug, Default)]
+pub(super) struct Applied {
+    /// A sentence each.
+    pub(super) assumed: Vec<String>,
+    /// Whether the trace leaves open how much time passes between two works of a graph, so that `between` makes a difference.
+    pub(super) is_open: bool,
+}
+
+/// Applies changes to a model; answers what was assumed. `between` says which time passes between two works of a graph where the
+/// trace leaves that open.
 ///
 /// # Errors
 /// A change says nothing about this trace.
@@ -24,8 +34,9 @@ pub(super) fn apply(
     changes: &[Change],
     names: &BTreeMap<u32, Definition>,
     members: &[Member],
-) -> Result<Vec<String>, ChangeError> {
-    let mut assumed = Vec::new();
+    between: Between,
+) -> Result<Applied, ChangeError> {
+    let mut applied = Applied::default();
     let absent: Vec<u16> = changes
         .iter()
         .filter(|change| change.what == Alteration::Without)
@@ -46,16 +57,16 @@ pub(super) fn apply(
         }
     }
     if !absent.is_empty() {
-        without(model, &absent, members, &mut assumed);
+        without(model, &absent, members, &mut applied.assumed);
     }
     for change in changes {
         match &change.what {
             Alteration::Scale { work, factor } => scale(model, change, work, *factor, names, members)?,
             Alteration::Without => {}
-            Alteration::Graph => graph(model, change, names, members, &mut assumed)?,
+            Alteration::Graph => graph(model, change, names, members, between, &mut applied)?,
         }
     }
-    Ok(assumed)
+    Ok(applied)
 }
 
 fn name_of(members: &[Member], tenant: u16) -> String {
@@ -253,7 +264,8 @@ fn graph(
     change: &Change,
     names: &BTreeMap<u32, Definition>,
     members: &[Member],
-    assumed: &mut Vec<String>,
+    between: Between,
+    applied: &mut Applied,
 ) -> Result<(), ChangeError> {
     let graph = model.graph;
     let is_own =
@@ -298,6 +310,7 @@ fn graph(
     };
     let latency = model.usual(change.tenant, Via::Launch).unwrap_or(0).max(0);
     let gap = model.gap(change.tenant);
+    let gap_ns = gap.ns(between);
     let launched: u64 = runs.iter().map(|run| run.len() as u64).sum();
     let mut is_in = vec![false; graph.nodes.len()];
     for run in &runs {
@@ -327,9 +340,9 @@ fn graph(
                     let behind_kernel =
                         Resource::of(graph.nodes[edge.pred as usize].what) == Some(Resource::Compute);
                     if behind_kernel {
-                        model.lag[place] = gap.ns();
+                        model.lag[place] = gap_ns;
                     } else if model.in_turn || model.others_within(at, moment, |_| true) == 0 {
-                        model.lag[place] = model.lag[place].min(gap.ns());
+                        model.lag[place] = model.lag[place].min(gap_ns);
                     }
                 }
                 _ => {}
@@ -337,6 +350,7 @@ fn graph(
         }
     }
     let name = name_of(members, change.tenant);
+    let assumed = &mut applied.assumed;
     assumed.push(format!(
         "{name}: {launched} calls in {} rows become one launch of a graph each, which takes {} ({how}).",
         runs.len(),
@@ -346,19 +360,20 @@ fn graph(
         "{name}: the graph's work takes as long as before, begins {} after the launch, and runs in the order of its streams \
          with {} between two works; copies before the first kernel and after the last keep their calls.",
         Nanos(latency),
-        Nanos(gap.ns())
+        Nanos(gap_ns)
     ));
-    let how = match gap {
+    let most = match gap {
         Gap::Seen(_) => None,
-        Gap::Shortest(_) => Some("is nearly the shortest that was seen between two kernels"),
-        Gap::Assumed(_) => Some("is assumed"),
+        Gap::Shortest(_) => Some("nearly the shortest that was seen between two kernels"),
+        Gap::Assumed(_) => Some("assumed"),
     };
-    if let Some(how) = how {
-        let each = launched / runs.len() as u64;
+    if let Some(most) = most {
+        applied.is_open = true;
         assumed.push(format!(
-            "{name}: the time between two works {how}, since in this trace too few kernels were queued behind others; with {each} \
-             works in a row, 100 ns more or less change a frame by {}.",
-            Nanos(100 * i64::try_from(each).unwrap_or(i64::MAX / 100))
+            "{name}: how much time passes between two works of a graph is not in this trace, since too few kernels were queued \
+             behind others. It is between nothing and {} ({most}); the prediction takes {}, and the interval has both ends.",
+            Nanos(gap.ns(Between::Most)),
+            Nanos(gap.ns(Between::Middle))
         ));
     }
     Ok(())

@@ -27,7 +27,7 @@ use super::summary::what_if::{Predicted, PredictedTenant, WhatIf};
 use super::traced::TracedPhase;
 use crate::record::{Definition, Outcome};
 pub use change::{Alteration, Change, ChangeError, Pattern, Scaled, parse};
-use model::{ENOUGH, Model};
+use model::{Between, ENOUGH, Model};
 use replay::{Ran, Successors, replay};
 
 /// How often frames are drawn again for an interval.
@@ -56,11 +56,20 @@ pub fn what_if(
     untraced: &[Untraced],
 ) -> Result<WhatIf, ChangeError> {
     let (graph, _) = build(phase, names, members);
-    let mut model = Model::new(&graph, members);
+    let model = Model::new(&graph, members);
     let successors = Successors::of(&model);
     let before = replay(&model, &successors);
-    let mut assumptions = apply::apply(&mut model, changes, names, members)?;
-    let after = replay(&model, &successors);
+    let changed = |between| {
+        let mut model = model.clone();
+        let applied = apply::apply(&mut model, changes, names, members, between)?;
+        Ok((replay(&model, &successors), applied))
+    };
+    let (after, applied) = changed(Between::Middle)?;
+    let ends = match applied.is_open {
+        true => vec![changed(Between::Least)?.0, changed(Between::Most)?.0],
+        false => Vec::new(),
+    };
+    let mut assumptions = applied.assumed;
     if model.in_turn {
         assumptions.push(
             "Tenants had the device one at a time in this trace: it goes to whoever's work is ready first."
@@ -80,29 +89,33 @@ pub fn what_if(
     }
     let mut tenants = Vec::new();
     for (member, number) in members.iter().zip(0u16..) {
-        let mut frames = Vec::new();
-        for ((frame, before), after) in graph.frames.iter().zip(&before).zip(&after) {
-            let record = &frame.record;
-            let counts = record.tenant == number && !record.warmup && record.outcome == Outcome::Completed;
-            if let (true, Some(before), Some(after)) = (counts, before, after) {
+        let ran = |after: &[Option<Ran>]| -> Vec<[Ran; 3]> {
+            let all = graph.frames.iter().zip(&before).zip(after);
+            all.filter_map(|((frame, before), after)| {
+                let record = &frame.record;
+                let counts =
+                    record.tenant == number && !record.warmup && record.outcome == Outcome::Completed;
                 let traced = Ran {
                     released: record.released.0,
                     started: record.started.0,
                     finished: record.finished.0,
                 };
-                frames.push([traced, *before, *after]);
-            }
-        }
+                counts.then_some([traced, (*before)?, (*after)?])
+            })
+            .collect()
+        };
+        let frames = ran(&after);
         if frames.is_empty() {
             continue;
         }
+        let ends: Vec<Vec<[Ran; 3]>> = ends.iter().map(|end| ran(end)).collect();
         let known = untraced.get(usize::from(number)).copied().unwrap_or_default();
         let figures = |of: fn(&Ran) -> i64, untraced| {
-            let values: Vec<[i64; 3]> = frames
-                .iter()
-                .map(|ran| [0, 1, 2].map(|at| of(&ran[at])))
-                .collect();
-            predicted(&values, untraced)
+            let values = |ran: &Vec<[Ran; 3]>| -> Vec<[i64; 3]> {
+                ran.iter().map(|ran| [0, 1, 2].map(|at| of(&ran[at]))).collect()
+            };
+            let ends: Vec<Vec<[i64; 3]>> = ends.iter().map(values).collect();
+            predicted(&values(&frames), &ends, untraced)
         };
         tenants.push(PredictedTenant {
             tenant: member.name.clone(),
@@ -139,8 +152,9 @@ pub fn what_if(
     })
 }
 
-/// The figures of one measure, from its values in the trace, in the model and in the changed model, in the order of frames.
-fn predicted(values: &[[i64; 3]], untraced_ms: Option<f64>) -> Predicted {
+/// The figures of one measure, from its values in the trace, in the model and in the changed model, in the order of frames. `ends`
+/// are the same where what the trace leaves open is at its least and at its most: the interval has both.
+fn predicted(values: &[[i64; 3]], ends: &[Vec<[i64; 3]>], untraced_ms: Option<f64>) -> Predicted {
     if values.len() < ENOUGH {
         return Predicted::default();
     }
@@ -153,7 +167,13 @@ fn predicted(values: &[[i64; 3]], untraced_ms: Option<f64>) -> Predicted {
         model_ms: Some(ns_to_ms(model)),
         predicted_ms: change.map(|change| ns_to_ms(traced * (1.0 + change))),
         change: change.map(six_decimals),
-        change_ci95: interval(values),
+        change_ci95: ends
+            .iter()
+            .try_fold(interval(values), |known, end| {
+                let (known, end) = (known?, interval(end)?);
+                Some(Some([known[0].min(end[0]), known[1].max(end[1])]))
+            })
+            .flatten(),
         untraced_ms,
         expected_ms: change
             .zip(untraced_ms)

@@ -15,14 +15,16 @@ pub(super) const ENOUGH: usize = 11;
 /// Share of work that ran beside another tenant's up to which tenants are said to have the device one at a time: stamps are off
 /// by about a microsecond.
 const BESIDE: f64 = 0.02;
-/// From one kernel to the next in a stream where that was not seen: about what a GPU takes.
-const USUAL_GAP: i64 = 1_000;
+/// From one kernel to the next of a graph: what an H100 was measured to take.
+const USUAL_GAP: i64 = 500;
+/// The most that it is where nothing was seen.
+const MOST_GAP: i64 = 2 * USUAL_GAP;
 /// Work that was launched so long before the work in front of it ended was waiting for that alone. A launch takes a few
 /// microseconds to reach the device, and stamps of device and host were seen to be 40 µs apart.
 const SURELY_QUEUED: i64 = 100_000;
 
 /// A phase as a model.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Model<'a> {
     pub(super) graph: &'a Graph,
     /// How long each node takes.
@@ -50,16 +52,26 @@ pub(super) struct Model<'a> {
 pub(super) enum Gap {
     /// The median over kernels that were queued behind others.
     Seen(i64),
-    /// Too few were: nearly the shortest time between two kernels, whoever the second waited for. It is no shorter than this.
+    /// Too few were: nearly the shortest time between two kernels, whoever the second waited for. In a graph it is no longer than this.
     Shortest(i64),
-    /// There are too few kernels: as GPUs have it.
+    /// There are too few kernels.
     Assumed(i64),
 }
 
+/// Which time is taken where the trace has only the most that it can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Between {
+    Least,
+    Middle,
+    Most,
+}
+
 impl Gap {
-    pub(super) fn ns(self) -> i64 {
-        match self {
-            Gap::Seen(ns) | Gap::Shortest(ns) | Gap::Assumed(ns) => ns,
+    pub(super) fn ns(self, between: Between) -> i64 {
+        match (self, between) {
+            (Gap::Seen(ns), _) | (Gap::Shortest(ns) | Gap::Assumed(ns), Between::Most) => ns,
+            (Gap::Shortest(ns) | Gap::Assumed(ns), Between::Middle) => (ns / 2).min(USUAL_GAP),
+            (Gap::Shortest(_) | Gap::Assumed(_), Between::Least) => 0,
         }
     }
 
@@ -72,7 +84,7 @@ impl Gap {
         // Not the very shortest, which may be a bad stamp.
         match all.len().checked_sub(ENOUGH) {
             Some(_) => Gap::Shortest(*all.select_nth_unstable(ENOUGH - 1).1),
-            None => Gap::Assumed(USUAL_GAP),
+            None => Gap::Assumed(MOST_GAP),
         }
     }
 }
@@ -119,7 +131,7 @@ impl<'a> Model<'a> {
 
     /// From kernel to the next that is queued behind it.
     pub(super) fn gap(&self, tenant: u16) -> Gap {
-        self.gaps.get(&tenant).copied().unwrap_or(Gap::Assumed(USUAL_GAP))
+        self.gaps.get(&tenant).copied().unwrap_or(Gap::Assumed(MOST_GAP))
     }
 
     /// Kernels behind kernels: times between them with the device free, of those that had been launched long before, and of all.
