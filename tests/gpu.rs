@@ -21,3 +21,4 @@ mod stress;
 mod submission;
 #[cfg(feature = "trace")]
 mod traced;
+mod tracer_misbehaves;

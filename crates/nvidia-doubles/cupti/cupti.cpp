@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <sstream>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -152,10 +153,65 @@ bool isOn(State& s, Activity const& a)
     return single != s.calls.end() ? single->second : s.enabled.count(a.kind) != 0;
 }
 
+void tell(State& s, std::string const& what, uint64_t number)
+{
+    auto const upper = static_cast<uint32_t>(number >> 32);
+    auto const lower = static_cast<uint32_t>(number);
+    if (what == "length")
+        s.lengths[upper] = lower;
+    else if (what == "refuse")
+        s.refused[upper] = static_cast<CUptiResult>(lower);
+    else if (what == "unknown")
+    {
+        s.lengths[upper] = lower;
+        write(s, upper, {}, lower);
+    }
+    else if (what == "stray")
+        write(s, lower, {}, 64);
+    else
+        s.orders[what] = number;
+}
+
+/// Orders of CUPTI_DOUBLE_ORDERS.
+State* withOrders()
+{
+    auto* const s = new State;
+    char const* const text = std::getenv("CUPTI_DOUBLE_ORDERS");
+    std::istringstream all(text == nullptr ? "" : text);
+    for (std::string one; std::getline(all, one, ';');)
+    {
+        std::istringstream words(one);
+        uint64_t after = 0;
+        std::string what, number;
+        if ((words >> std::ws).peek() == '@')
+        {
+            words.get();
+            words >> after;
+        }
+        if (!(words >> what >> number))
+            continue;
+        auto const colon = number.find(':');
+        uint64_t const value = colon == std::string::npos
+            ? std::stoull(number)
+            : std::stoull(number.substr(0, colon)) << 32 | std::stoull(number.substr(colon + 1));
+        if (after == 0)
+            tell(*s, what, value);
+        else
+            s->later.insert({after, {what, value}});
+    }
+    return s;
+}
+
 void emitOne(State& s, Activity activity)
 {
     if (!isOn(s, activity))
         return;
+    ++s.emitted;
+    while (!s.later.empty() && s.later.begin()->first <= s.emitted)
+    {
+        auto const order = s.later.extract(s.later.begin()).mapped();
+        tell(s, order.first, order.second);
+    }
     if (activity.kind == CUPTI_ACTIVITY_KIND_MARKER_DATA && s.enabled.count(CUPTI_ACTIVITY_KIND_MARKER) == 0)
         return;
     bool const of_a_node = isWork(activity.kind) && activity.graph != 0 && activity.kind != CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
@@ -193,7 +249,7 @@ CUptiResult enable(uint32_t kind)
 
 State& state()
 {
-    static State* const it = new State;
+    static State* const it = withOrders();
     return *it;
 }
 
@@ -239,23 +295,7 @@ CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original) { no
 CUPTI_DOUBLE void cupti_double_tell(char const* order, uint64_t number)
 {
     Lock const lock(state().lock);
-    State& s = state();
-    std::string const what = order;
-    auto const upper = static_cast<uint32_t>(number >> 32);
-    auto const lower = static_cast<uint32_t>(number);
-    if (what == "length")
-        s.lengths[upper] = lower;
-    else if (what == "refuse")
-        s.refused[upper] = static_cast<CUptiResult>(lower);
-    else if (what == "unknown")
-    {
-        s.lengths[upper] = lower;
-        write(s, upper, {}, lower);
-    }
-    else if (what == "stray")
-        write(s, lower, {}, 64);
-    else
-        s.orders[what] = number;
+    tell(state(), order, number);
 }
 
 CUPTI_DOUBLE uint64_t cupti_double_ask(char const* what)
