@@ -76,7 +76,7 @@ fn where_all_batches_are_warm_up_that_is_said() {
     let output = trace(folder.path(), &["-w", "50"], &command).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(
-        stderr(&output).contains("20 batches (all of them warm-up)"),
+        stderr(&output).contains("20 batches (all warm-up)"),
         "{}",
         stderr(&output)
     );

@@ -233,7 +233,7 @@ impl Recording {
                     how: "was ended from outside or crashed, or its folder was full",
                 },
                 (false, false) => Noticed::Cut {
-                    how: "was ended from outside or crashed, or left without its exit handlers",
+                    how: "was ended from outside or crashed, left without its exit handlers, or became another program",
                 },
             };
             self.notice(&cut, tenant, process)?;

@@ -101,7 +101,7 @@ fn tell(told: &Told, path: &Path, asked: &Asked<'_>) {
         n => format!("{n} {many}"),
     };
     let warmup = match (told.batches, told.warmup) {
-        (batches, warmup) if batches > 0 && batches == warmup => " (all of them warm-up)",
+        (batches, warmup) if batches > 0 && batches == warmup => " (all warm-up)",
         _ => "",
     };
     let kernels = match (told.is_traced, asked.gpu) {
