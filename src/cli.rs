@@ -53,8 +53,8 @@ Exit codes: 0 done; 1 failed, or a tenant completed no frame; 2 wrong use or con
         after_help = "Examples:  jetlag trace -o app.mcap -- python3 detect.py && jetlag report app.mcap --kernels
            jetlag trace --batch iteration --no-gpu -- ./app     ranges alone, without the tracer's cost
            jetlag trace -np 2 -ng 2 -w 1 -o out -- ./app        copies over processes and GPUs, CV-CUDA's files
-Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 a failure of jetlag's own;
-            126 the command cannot be started; 127 it was not found"
+Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 a failure of jetlag's own, or its
+            library is missing; 126 the command cannot be started; 127 it was not found"
     )]
     Trace(Box<TraceArgs>),
     /// Print the summary of a run file, or write it as an HTML page.
@@ -71,8 +71,8 @@ Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 a 
            jetlag compare --ab fp32.ron fp16.ron --rounds 5 --fail-if \"camera.response.p99 +5%\"
            jetlag compare 1-A.mcap,2-A.mcap 1-B.mcap,2-B.mcap          several runs per side
            jetlag compare fp32.mcap fp16.mcap --layers                 layer by layer, of traced runs
-Exit codes: 0 done; 1 failed; 2 wrong use, or runs that cannot be compared; 3 a --fail-if applies;
-            130 interrupted; the finished runs were compared")]
+Exit codes: 0 done; 1 failed; 2 wrong use, or runs of which nothing that was asked for can be compared;
+            3 a --fail-if applies, or cannot be decided; 130 interrupted; the finished runs were compared")]
     Compare(CompareArgs),
     /// Export a run as JSON, CSV, Parquet, Perfetto trace, Markdown or CV-CUDA benchmark.
     #[command(

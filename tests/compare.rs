@@ -181,6 +181,39 @@ fn what_cannot_be_compared_is_refused_with_the_reason_and_code_2() {
 }
 
 #[test]
+fn where_nothing_of_a_side_can_be_compared_the_code_is_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = scenario(folder.path(), "a", "9ms");
+    // Without a deadline there are quantiles alone, and of one frame none has an interval.
+    let text = fs::read_to_string(&a).unwrap();
+    fs::write(&a, text.replace(", deadline: \"33ms\"", "")).unwrap();
+    for (file, frames) in [("a.mcap", "300"), ("few.mcap", "1")] {
+        let frames = format!("tenants.camera.frames={frames}");
+        let recorded = run(&["run", &a, "--out", file, "--set", &frames], folder.path());
+        assert_eq!(recorded.status.code(), Some(0), "{}", stderr(&recorded));
+    }
+    for (sides, code) in [
+        (&["a.mcap", "a.mcap"][..], 0),
+        (&["a.mcap", "few.mcap"], 2),
+        (&["a.mcap", "a.mcap", "few.mcap"], 2),
+    ] {
+        let output = run(&[&["compare"], sides].concat(), folder.path());
+        assert_eq!(output.status.code(), Some(code), "{sides:?}: {}", stdout(&output));
+        let impossible = stdout(&output).contains("NO COMPARISON POSSIBLE");
+        assert_eq!(impossible, code == 2, "{}", stdout(&output));
+    }
+    // What was asked with --fail-if has its own answer: unknown fails.
+    let limit = [
+        "compare",
+        "a.mcap",
+        "few.mcap",
+        "--fail-if",
+        "camera.response.p50 +5%",
+    ];
+    assert_eq!(run(&limit, folder.path()).status.code(), Some(3));
+}
+
+#[test]
 fn a_run_that_was_cut_off_is_compared_as_far_as_it_goes_and_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let a = scenario(folder.path(), "a", "9ms");
@@ -206,12 +239,16 @@ fn rows_are_compared_where_there_are_any_and_what_a_run_lacks_is_said() {
     let traced = format!("{records}/traced.mcap");
     for (by, said) in [
         ("--stages", "NO DIFFERENCE FOUND BETWEEN STAGES OF A AND B"),
-        ("--layers", "only A has work of no known layer"),
+        ("--layers", "Work of no known layer, 0."),
         ("--kernels", "rows cover 100 % of A's time and 100 % of B's"),
     ] {
         let (code, text, errors) = compared(&[&traced, &traced, by]);
         assert_eq!(code, Some(0), "{errors}");
         assert!(text.contains(said) && text.contains("95 % confidence"), "{text}");
+        assert!(
+            !text.contains("only A has") && !text.contains("only B has"),
+            "{text}"
+        );
     }
     let (code, text, errors) = compared(&[&traced, &traced, "--kernels", "--format", "json"]);
     assert_eq!(code, Some(0), "{errors}");
@@ -233,7 +270,11 @@ fn rows_are_compared_where_there_are_any_and_what_a_run_lacks_is_said() {
     }
     let untraced = format!("{records}/v1.7.mcap");
     let (code, text, errors) = compared(&[&untraced, &untraced, "--kernels"]);
-    assert_eq!(code, Some(0), "{errors}");
+    assert_eq!(
+        code,
+        Some(2),
+        "nothing that was asked for can be compared: {errors}"
+    );
     assert!(
         text.contains("NO COMPARISON POSSIBLE BETWEEN KERNELS OF A AND B"),
         "{text}"

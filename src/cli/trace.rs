@@ -8,10 +8,11 @@ use clap::{Args, ValueEnum};
 /// Arguments of `jetlag trace`.
 #[derive(Debug, Args)]
 pub struct TraceArgs {
-    /// Path of the run file [default: runs/PROGRAM-TIME.mcap]; with -np or -ng, of a folder for the files of all copies.
-    #[arg(short, long, value_name = "FILE")]
+    /// Path of the run file [default: runs/PROGRAM-TIME.mcap]; with -np, -ng or -go, also of one copy, of a folder for the files of
+    /// all copies [default: runs/PROGRAM-TIME].
+    #[arg(short, long, value_name = "PATH")]
     pub out: Option<PathBuf>,
-    /// Overwrite the run file that --out names.
+    /// Overwrite the run file that --out names, or the files of the earlier copies in its folder.
     #[arg(long, requires = "out")]
     pub force: bool,
     /// The name of the NVTX ranges that are batches: each becomes a frame. An index may follow: batch_7.
@@ -23,17 +24,17 @@ pub struct TraceArgs {
     /// Take in NVTX ranges alone, and do not trace the GPU: response times without the tracer's cost.
     #[arg(long, conflicts_with = "graphs")]
     pub no_gpu: bool,
-    /// Start so many copies on each GPU (also -np).
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub np: u16,
-    /// Use so many GPUs, one for each copy (also -ng).
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub ng: u16,
-    /// The first of these GPUs (also -go).
-    #[arg(long, value_name = "GPU", default_value_t = 0)]
-    pub go: u16,
+    /// Start so many copies on each GPU (also -np) [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub np: Option<u16>,
+    /// Use so many GPUs, one for each copy (also -ng) [default: 1].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub ng: Option<u16>,
+    /// The first of these GPUs (also -go) [default: 0].
+    #[arg(long, value_name = "GPU")]
+    pub go: Option<u16>,
     /// Batches at the start of each process that are in no figure; CV-CUDA's files leave as many out at the end, too
-    /// [default: 0; 1 with -np or -ng].
+    /// [default: 0; 1 with -np, -ng or -go].
     #[arg(short, long, value_name = "N")]
     pub warmup_batches: Option<u64>,
     /// The command and its arguments.
@@ -42,9 +43,9 @@ pub struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// Whether copies are started, as CV-CUDA's launcher does.
+    /// Whether copies are started, as CV-CUDA's launcher does, be it one: whoever says how many gets the launcher's files.
     pub fn is_launch(&self) -> bool {
-        self.np > 1 || self.ng > 1 || self.go > 0
+        self.np.or(self.ng).or(self.go).is_some()
     }
 
     /// Batches of each process that are in no figure.

@@ -77,10 +77,12 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
         }
     }
     print(&String::from_utf8(out)?)?;
-    Ok(match (interrupted, comparison.fails()) {
-        (true, _) => Outcome::Interrupted,
-        (false, true) => Outcome::ExpectationBroken,
-        (false, false) => Outcome::Done,
+    Ok(match (interrupted, comparison.fails(), comparison.is_judged()) {
+        (true, _, _) => Outcome::Interrupted,
+        (_, true, _) => Outcome::ExpectationBroken,
+        // What was printed says what it would need.
+        (_, _, false) => Outcome::WrongUse,
+        (false, false, true) => Outcome::Done,
     })
 }
 

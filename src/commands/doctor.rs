@@ -32,6 +32,7 @@ pub fn run(given: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     #[cfg(feature = "trace")]
     if roots.is_this_machine() {
         checks.push(cupti_check());
+        checks.push(injection_check());
     }
     checks.extend(telemetry::examine(&roots));
     let mut out = Vec::new();
@@ -96,6 +97,45 @@ fn onnxruntime_check() -> Check {
                 Some(install),
             ),
         },
+    }
+}
+
+/// The library that `jetlag trace` has loaded into other people's programs: where it is, or where it was looked for.
+#[cfg(feature = "trace")]
+fn injection_check() -> Check {
+    use super::trace::{Absent, INSTALL, find_library, listed};
+
+    let check = |status, found, from, meaning, fix| Check {
+        subject: "jetlag trace",
+        status,
+        found,
+        from,
+        meaning,
+        fix,
+    };
+    match find_library() {
+        Ok(path) => {
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let path = path.display().to_string();
+            let meaning = format!("{path}, which is loaded into the programs that are traced");
+            check(Status::Good, Some(name), path, meaning, None)
+        }
+        // Only `jetlag trace` needs it.
+        Err(Absent::Nowhere(places)) => {
+            let meaning = "the library for programs that are traced was not found".to_owned();
+            check(Status::Note, None, listed(&places), meaning, Some(INSTALL))
+        }
+        Err(absent @ Absent::Named(_)) => check(
+            Status::Gap,
+            None,
+            "the environment".to_owned(),
+            absent.to_string(),
+            Some(INSTALL),
+        ),
     }
 }
 

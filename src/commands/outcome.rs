@@ -9,7 +9,7 @@ pub enum Outcome {
     /// Failed; the error has been said. Also a run of which a tenant produced nothing: its report is there, and it is not
     /// done.
     Failed = 1,
-    /// Wrong use or wrong config; nothing was started.
+    /// Wrong use or wrong config; nothing was started. Also runs that cannot be compared.
     WrongUse = 2,
     /// Done, and an expectation did not hold.
     ExpectationBroken = 3,

@@ -1,4 +1,8 @@
-//! Where a run file goes: the name is taken in the moment it is chosen, and an older run is never replaced unasked.
+//! Where a run file goes: the name is taken in the moment it is chosen, and an older run is never replaced unasked. One that is
+//! not recorded while something runs but made afterwards goes there in one piece (`at_once`).
+
+#[cfg(feature = "trace")]
+mod at_once;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufWriter, ErrorKind, Read};
@@ -11,6 +15,9 @@ use super::outcome::WrongUse;
 use crate::files;
 use crate::record::Manifest;
 use crate::record::writer::{RecordError, RunWriter};
+
+#[cfg(feature = "trace")]
+pub(super) use at_once::AtOnce;
 
 /// Names that are tried before a folder is taken to be full of them.
 const TRIES: u32 = 10_000;
@@ -230,11 +237,14 @@ pub(super) fn compact_utc(unix_seconds: u64) -> String {
     )
 }
 
+/// Whether a file is a run file, by how it begins.
+pub(super) fn is_run_file(path: &Path) -> bool {
+    matches!(contents(path), Contents::Run)
+}
+
 /// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
 pub(super) fn spare_run_files(output: &Path) -> anyhow::Result<()> {
-    let mut magic = [0; crate::record::MAGIC.len()];
-    let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
-    if read.is_ok() && magic == *crate::record::MAGIC {
+    if is_run_file(output) {
         let problem = format!(
             "{} is a run file and would be overwritten; name another file for the output",
             output.display()

@@ -60,10 +60,10 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             if number > 0 {
                 out.push(b'\n');
             }
-            let run = &answer.summary.run.name;
+            let (run, recorded) = (&answer.summary.run.name, answer.summary.run.recorded);
             if args.critical_path {
-                report::text::critical::write(run, &answer.critical_path, &mut out, &style())?;
-                report::text::start_up::write(&answer.start_up, &mut out, &style())?;
+                report::text::critical::write((run, recorded), &answer.critical_path, &mut out, &style())?;
+                report::text::start_up::write(&answer.start_up, recorded, &mut out, &style())?;
             }
             match &answer.what_if {
                 Some(found) => {
@@ -74,7 +74,7 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
                 }
                 // Where the paths are shown, it stands there already.
                 None if !args.what_if.is_empty() && !args.critical_path => {
-                    out.extend_from_slice(report::text::critical::untraced(run).as_bytes());
+                    out.extend_from_slice(report::text::critical::untraced(run, recorded).as_bytes());
                     out.push(b'\n');
                 }
                 None => {}

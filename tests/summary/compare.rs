@@ -275,6 +275,46 @@ fn what_can_be_compared_is_and_what_else_differs_is_noted() {
 }
 
 #[test]
+fn each_side_is_called_by_its_own_letter() {
+    let other = |m: &mut Manifest| {
+        m.plan().tenants.push(made_up::tenant("lidar", 10.0, 100.0));
+        m.tenants.push(m.tenants[0].clone());
+        m.tenants[1].name = "lidar".to_owned();
+        m.jetlag_version = "9.9.9".to_owned();
+        m.tenants[0].networks.clear();
+        m.machine.insert("cpu".to_owned(), "another".to_owned());
+    };
+    let sides = [side("a", 9_000, 0..1), side("b", 9_000, 5..6), changed(&other)];
+    let comparison = compare(&sides, &[]).expect("comparable");
+    let [b, c] = &comparison.candidates[..] else {
+        panic!("{:?}", comparison.candidates);
+    };
+    assert!(
+        c.notes
+            .iter()
+            .any(|note| note == "jetlag: 0.0.0 in A, 9.9.9 in C"),
+        "{:?}",
+        c.notes
+    );
+    assert_eq!(
+        c.tenants[1].not_compared.as_deref(),
+        Some("it is in C but not in A")
+    );
+    let names_b = |text: &str| {
+        text.split(|sign: char| !sign.is_alphanumeric())
+            .any(|word| word == "B")
+    };
+    let said = c
+        .notes
+        .iter()
+        .chain(c.tenants.iter().filter_map(|tenant| tenant.not_compared.as_ref()));
+    for text in said {
+        assert!(!names_b(text), "{text}");
+    }
+    assert!(b.notes.iter().all(|note| !note.contains(" C")), "{:?}", b.notes);
+}
+
+#[test]
 fn of_a_long_run_it_is_said_how_many_frames_are_compared() {
     let of = |seconds: i64, seed: u64| {
         let mut manifest = manifest();

@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::{Run, app, trace, traced};
-use crate::common::output::stderr;
+use crate::common::output::{jetlag, stderr};
 
 #[test]
 fn a_program_that_dies_leaves_what_it_did_before() {
@@ -84,6 +85,85 @@ fn a_signal_is_passed_on_and_the_run_file_is_written() {
             "{words}"
         );
     }
+}
+
+#[test]
+fn a_process_that_outlives_the_command_is_told() {
+    let Some(app) = app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    // In the background: nothing of jetlag's stays open in it.
+    let words = "\"$0\" batches 3 on-term settle wait > said 2> /dev/null & echo $! > process; \
+                 until [ -s said ]; do sleep 0.01; done";
+    let command = ["sh".as_ref(), "-c".as_ref(), words.as_ref(), app.as_os_str()];
+    let output = trace(folder.path(), &[], &command).output().unwrap();
+    let process = std::fs::read_to_string(folder.path().join("process")).unwrap();
+    let process = rustix::process::Pid::from_raw(process.trim().parse().unwrap()).unwrap();
+    let alive = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(alive.is_ok(), "it was to run on");
+    let found = Run::read(&folder.path().join("app.mcap"));
+    assert_eq!((found.tenants(), found.frames.len()), (vec!["app"], 2));
+    assert_eq!(found.codes(), ["trace-incomplete"]);
+    let message = &found.findings[0].message;
+    assert!(message.contains("outlived the command"), "{message}");
+    assert!(
+        stderr(&output).contains("outlived the command"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_trace_that_is_killed_leaves_no_file_and_the_next_one_removes_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    let spools = || -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&temporary).unwrap();
+        let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        all.retain(|path| path.join("owner").metadata().is_ok_and(|owner| owner.len() > 0));
+        all
+    };
+    let start = |name: &str| {
+        let before = spools().len();
+        let mut jetlag = jetlag(&["trace", "-o", name, "--", "cat"], folder.path());
+        jetlag
+            .env("JETLAG_INJECTION", super::library())
+            .env("TMPDIR", &temporary)
+            .env_remove("CUDA_INJECTION64_PATH")
+            .env_remove("NVTX_INJECTION64_PATH");
+        // The command ends with its input, whatever became of who started it.
+        let child = jetlag
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        while spools().len() == before {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        child
+    };
+    let mut alive = start("alive.mcap");
+    let of_alive = spools();
+    let mut killed = start("killed.mcap");
+    let input = killed.stdin.take();
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(spools().len(), 2);
+    let left: Vec<_> = (std::fs::read_dir(folder.path()).unwrap())
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["temporary"], "no run file before it is whole");
+    let next = trace(folder.path(), &[], &["true".as_ref()])
+        .env("TMPDIR", &temporary)
+        .output()
+        .unwrap();
+    assert!(next.status.success(), "{}", stderr(&next));
+    assert_eq!(spools(), of_alive, "what is in use stays");
+    drop((input, alive.stdin.take()));
+    assert!(alive.wait().unwrap().success());
+    assert!(folder.path().join("alive.mcap").is_file());
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
 
 #[test]

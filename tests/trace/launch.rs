@@ -88,6 +88,96 @@ fn copies_leave_a_run_and_a_benchmark_each_and_the_mean_over_all() {
     assert_refused(&again, 2, &["existing run", "--force"]);
 }
 
+/// Files below a folder, by their paths from it.
+fn files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => found.push(path.strip_prefix(folder).unwrap().display().to_string()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn one_copy_leaves_the_files_that_several_leave() {
+    for options in [
+        &["-np", "1", "-ng", "1"][..],
+        &["-np", "1"],
+        &["-ng", "1"],
+        &["-go", "0"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(output) = launched(folder.path(), options, "batches 6") else {
+            return;
+        };
+        assert!(output.status.success(), "{options:?}: {}", stderr(&output));
+        assert_eq!(
+            files(&folder.path().join("out")),
+            [
+                "benchmark_mean.json",
+                "proc_0_gpu_0/benchmark.json",
+                "proc_0_gpu_0/run.mcap"
+            ],
+            "{options:?}"
+        );
+        // As of several: one batch is warm-up.
+        let found = Run::read(&folder.path().join("out/proc_0_gpu_0/run.mcap"));
+        assert_eq!(found.frames.iter().filter(|frame| frame.warmup).count(), 1);
+    }
+}
+
+#[test]
+fn where_a_launch_replaces_another_nothing_of_the_other_is_left_but_what_is_not_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(output) = launched(folder.path(), &["-np", "2", "-ng", "2"], "batches 6") else {
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    let out = folder.path().join("out");
+    std::fs::write(out.join("proc_1_gpu_0/notes.txt"), "mine").unwrap();
+    std::fs::write(out.join("proc_1_gpu_1/run.mcap"), "a letter").unwrap();
+    // Other copies would stand beside the earlier ones.
+    let beside = launched(folder.path(), &["-go", "5"], "batches 6").unwrap();
+    assert_refused(&beside, 2, &["existing run", "benchmark_mean.json", "--force"]);
+    assert!(!out.join("proc_0_gpu_5").exists());
+    // This one has no batch, so there is neither a benchmark nor a mean.
+    let again = launched(folder.path(), &["-np", "1", "--force"], "exit 3").unwrap();
+    assert_eq!(again.status.code(), Some(3), "{}", stderr(&again));
+    assert_eq!(
+        files(&out),
+        [
+            "proc_0_gpu_0/run.mcap",
+            "proc_1_gpu_0/notes.txt",
+            "proc_1_gpu_1/run.mcap"
+        ]
+    );
+    assert!(
+        !out.join("proc_0_gpu_1").exists(),
+        "an empty folder goes with its files"
+    );
+    assert!(Run::read(&out.join("proc_0_gpu_0/run.mcap")).frames.is_empty());
+    // Where the command does not start, everything stays.
+    let before = files(&out);
+    let never = jetlag(
+        &["trace", "-np", "1", "--force", "-o", "out", "--", "/no/such"],
+        folder.path(),
+    )
+    .env("JETLAG_INJECTION", super::library())
+    .env_remove("CUDA_INJECTION64_PATH")
+    .env_remove("NVTX_INJECTION64_PATH")
+    .output()
+    .unwrap();
+    assert_refused(&never, 127, &["/no/such"]);
+    assert_eq!(files(&out), before);
+}
+
 #[test]
 fn copies_that_cannot_be_started_or_placed_are_refused() {
     let folder = tempfile::tempdir().unwrap();

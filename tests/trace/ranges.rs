@@ -68,6 +68,125 @@ fn reports_and_exports_read_it_as_any_other_run() {
 }
 
 #[test]
+fn where_all_batches_are_warm_up_that_is_said() {
+    let Some(app) = super::app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["batches", "21"].map(std::ffi::OsStr::new);
+    let command = [&[app.as_os_str()], &words[..]].concat();
+    let output = trace(folder.path(), &["-w", "50"], &command).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("20 batches (all warm-up)"),
+        "{}",
+        stderr(&output)
+    );
+    let text = stdout(&run(&["report", "app.mcap"], folder.path()));
+    let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flowing.contains("All 20 batches of app were warm-up"), "{text}");
+    assert!(!text.contains("marked no batches"), "{text}");
+}
+
+#[test]
+fn advice_is_what_a_trace_can_follow() {
+    let Some(app) = super::app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["batches", "4"].map(std::ffi::OsStr::new);
+    let command = [&[app.as_os_str()], &words[..]].concat();
+    let output = trace(folder.path(), &[], &command).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    for (view, said) in [
+        (&[][..], "Record for"),
+        (&["--kernels"], "`jetlag trace` traces it"),
+        (&["--critical-path"], "the first batch alone is known"),
+    ] {
+        let report = run(&[&["report", "app.mcap"], view].concat(), folder.path());
+        assert!(report.status.success(), "{}", stderr(&report));
+        let text = stdout(&report);
+        let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flowing.contains(said), "{view:?}: {text}");
+        for of_a_scenario in ["--set", "jetlag run", "version 1.8"] {
+            assert!(!flowing.contains(of_a_scenario), "{view:?}: {text}");
+        }
+    }
+    // Beside another trace, and beside one of nothing.
+    let compared = run(&["compare", "app.mcap", "app.mcap", "--kernels"], folder.path());
+    assert_eq!(compared.status.code(), Some(2), "{}", stderr(&compared));
+    let text = stdout(&compared);
+    let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flowing.contains("A has a run whose GPU was not traced: record it with `jetlag trace`"),
+        "{text}"
+    );
+    assert!(
+        flowing.contains("joined with commas") && !flowing.contains("--ab"),
+        "{text}"
+    );
+    let mut nothing = trace(folder.path(), &[], &["true".as_ref()]);
+    std::fs::rename(folder.path().join("app.mcap"), folder.path().join("with.mcap")).unwrap();
+    assert!(nothing.output().unwrap().status.success());
+    let refused = run(&["compare", "with.mcap", "app.mcap"], folder.path());
+    assert_refused(&refused, 2, &["`jetlag trace` saw no process"]);
+    assert!(!stderr(&refused).contains("monitor"), "{}", stderr(&refused));
+}
+
+#[test]
+fn without_its_library_it_cannot_trace_and_says_where_it_looked() {
+    let folder = tempfile::tempdir().unwrap();
+    let bin = folder.path().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    // Beside the program, where it is looked for, there is none.
+    let alone = bin.join("jetlag");
+    std::fs::copy(env!("CARGO_BIN_EXE_jetlag"), &alone).unwrap();
+    let jetlag = |arguments: &[&str]| {
+        let mut jetlag = std::process::Command::new(&alone);
+        jetlag.args(arguments).current_dir(folder.path());
+        for variable in [
+            "JETLAG_INJECTION",
+            "CUDA_INJECTION64_PATH",
+            "NVTX_INJECTION64_PATH",
+        ] {
+            jetlag.env_remove(variable);
+        }
+        jetlag
+    };
+    let output = jetlag(&["trace", "-o", "x.mcap", "--", "true"]).output().unwrap();
+    let place = bin.canonicalize().unwrap().join("libjetlag_inject.so");
+    let place = place.display().to_string();
+    assert_refused(
+        &output,
+        125,
+        &["libjetlag_inject.so", &place, "../lib/jetlag", "cargo build"],
+    );
+    let doctor = |named: Option<&std::path::Path>| {
+        let mut doctor = jetlag(&["doctor", "--format", "json"]);
+        doctor.envs(named.map(|path| ("JETLAG_INJECTION", path)));
+        let output = doctor.output().unwrap();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let checks = json["checks"].as_array().unwrap();
+        let found = checks.iter().find(|check| check["subject"] == "jetlag trace");
+        found.unwrap_or_else(|| panic!("{json}")).clone()
+    };
+    let missing = doctor(None);
+    assert_eq!(
+        (&missing["status"], &missing["found"]),
+        (&"note".into(), &Value::Null)
+    );
+    assert!(missing["from"].as_str().unwrap().contains(&place), "{missing}");
+    assert!(
+        missing["fix"].as_str().unwrap().contains("JETLAG_INJECTION"),
+        "{missing}"
+    );
+    let wrong = doctor(Some("/nowhere.so".as_ref()));
+    assert_eq!(wrong["status"], "gap", "{wrong}");
+    let library = library();
+    let found = doctor(Some(&library));
+    assert_eq!(
+        (&found["status"], &found["from"]),
+        (&"good".into(), &library.display().to_string().into())
+    );
+}
+
+#[test]
 fn ranges_of_domains_threads_registered_and_wide_names_are_there() {
     let Some((output, found)) = traced("domains") else {
         return;

@@ -53,7 +53,7 @@ pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, 
 pub use frame::{DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
     APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, StartUp,
-    Subject, TenantManifest,
+    Subject, TRACED_FACT, TenantManifest,
 };
 pub use measurand::{Measurand, Part, Quantity};
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, SweptRate};

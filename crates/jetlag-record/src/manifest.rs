@@ -96,6 +96,10 @@ pub const PROCESSES_FACT: &str = "processes";
 /// The key of [`Manifest::machine`] with the number of hardware queues that the GPU's driver was asked for.
 pub const QUEUES_FACT: &str = "gpu_hardware_queues";
 
+/// The key of [`Manifest::machine`] that says `nothing` where `jetlag trace` recorded no process at all: such a file has no tenants,
+/// as one of `jetlag monitor` has none.
+pub const TRACED_FACT: &str = "traced";
+
 /// The setup of one tenant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TenantManifest {

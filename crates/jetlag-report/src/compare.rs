@@ -5,7 +5,7 @@ mod rows;
 use std::io::{self, Write};
 
 use super::Style;
-use super::table::{Align, Grid, Ink};
+use super::table::{Align, Grid, Ink, Text};
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
 
 /// Writes the comparison as tables for a terminal.
@@ -80,14 +80,8 @@ fn findings(candidate: &Candidate, style: &Style) -> String {
             grid.row(vec![("?".to_owned(), Ink::Warn), name(), (text, Ink::Plain)]);
         }
         for figure in &tenant.figures {
-            let (mark, ink) = match figure.verdict {
-                Verdict::Higher => ("▲", Ink::Bad),
-                Verdict::Lower => ("▼", Ink::Good),
-                Verdict::Same => ("=", Ink::Plain),
-                Verdict::Unknown => ("?", Ink::Warn),
-            };
             grid.row(vec![
-                (mark.to_owned(), ink),
+                mark(figure.verdict),
                 name(),
                 (sentence(figure, label), Ink::Plain),
             ]);
@@ -101,6 +95,17 @@ fn findings(candidate: &Candidate, style: &Style) -> String {
         format!("NO COMPARISON POSSIBLE BETWEEN A AND {label}")
     };
     heading(&title, "joint 95 % confidence", style) + &grid.render(style)
+}
+
+/// The sign at the head of a line.
+fn mark(verdict: Verdict) -> Text {
+    let (mark, ink) = match verdict {
+        Verdict::Higher => ("▲", Ink::Bad),
+        Verdict::Lower => ("▼", Ink::Good),
+        Verdict::Same => ("=", Ink::Plain),
+        Verdict::Unknown => ("?", Ink::Warn),
+    };
+    (mark.to_owned(), ink)
 }
 
 /// The result for one figure, in a sentence.
@@ -158,6 +163,12 @@ fn amount(change: f64, share: bool) -> String {
     )
 }
 
+/// A change with its sign.
+fn signed(change: f64, share: bool) -> String {
+    let sign = if change < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", amount(change.abs(), share))
+}
+
 /// Two significant digits, however small the figure is.
 fn digits(x: f64) -> String {
     match x.abs() {
@@ -202,13 +213,9 @@ fn figures(candidate: &Candidate, style: &Style) -> String {
                 None => dim("–"),
                 Some(_) => (shown_figure(value, figure), Ink::Plain),
             };
-            let sign = |change: f64| if change < 0.0 { "−" } else { "+" };
-            let change = figure.change.map_or(dim("–"), |change| {
-                (
-                    format!("{}{}", sign(change), amount(change.abs(), share)),
-                    Ink::Plain,
-                )
-            });
+            let change = figure
+                .change
+                .map_or(dim("–"), |change| (signed(change, share), Ink::Plain));
             let interval = figure
                 .interval
                 .map_or(String::new(), |interval| interval_of(interval, share));

@@ -12,6 +12,8 @@ use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
+use super::system;
+
 /// How often processes are looked at.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -60,12 +62,8 @@ impl Signals {
 
 /// Whether jetlag is of the group that its terminal sends signals to.
 fn is_in_foreground() -> bool {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // After the name, which may hold anything: state, parent, group, session, terminal, the terminal's group.
-    let Some((_, rest)) = stat.rsplit_once(')') else {
-        return false;
-    };
-    let fields: Vec<&str> = rest.split_whitespace().collect();
+    // State, parent, group, session, terminal, the terminal's group.
+    let fields = system::stat("self").unwrap_or_default();
     matches!((fields.get(2), fields.get(5)), (Some(own), Some(of_terminal)) if own == of_terminal)
 }
 

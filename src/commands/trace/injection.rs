@@ -19,20 +19,41 @@ const NVTX: &str = "NVTX_INJECTION64_PATH";
 /// The same of CUDA's 32-bit and older names: whoever set them traces, too.
 const OTHERS: [&str; 1] = ["CUDA_INJECTION32_PATH"];
 
+/// Why there is no library to be loaded.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::commands) enum Absent {
+    /// The variable names something else.
+    #[error("{} names {}, which is no file; name {}", VARIABLE, .0.display(), NAME)]
+    Named(PathBuf),
+    /// It is in none of the places where it is looked for.
+    #[error(
+        "the library that is loaded into the command's processes is not there (looked for {}). {}",
+        listed(.0),
+        INSTALL
+    )]
+    Nowhere(Vec<PathBuf>),
+}
+
+/// What to do where it is absent.
+pub(in crate::commands) const INSTALL: &str = "It comes with jetlag's packages; build it with `cargo build --release -p jetlag-inject`, or name its file in JETLAG_INJECTION.";
+
+/// Paths in one line.
+pub(in crate::commands) fn listed(paths: &[PathBuf]) -> String {
+    let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    paths.join(", ")
+}
+
 /// The library's file: what the variable names, else beside the program, else in `../lib/jetlag`.
 ///
 /// # Errors
 /// It is in none of these places.
-pub(super) fn find() -> Result<PathBuf, WrongUse> {
+pub(in crate::commands) fn find() -> Result<PathBuf, Absent> {
     if let Some(named) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         let path = PathBuf::from(named);
         return match path.is_file() {
             // Programs change their folder.
-            true => std::path::absolute(&path).map_err(WrongUse::because),
-            false => Err(WrongUse(format!(
-                "{VARIABLE} names {}, which is no file; name {NAME}",
-                path.display()
-            ))),
+            true => Ok(std::path::absolute(&path).unwrap_or(path)),
+            false => Err(Absent::Named(path)),
         };
     }
     let program = std::env::current_exe().and_then(|path| path.canonicalize());
@@ -41,15 +62,10 @@ pub(super) fn find() -> Result<PathBuf, WrongUse> {
         .iter()
         .flat_map(|folder| [folder.join(NAME), folder.join("../lib/jetlag").join(NAME)])
         .collect();
-    if let Some(found) = places.iter().find(|place| place.is_file()) {
-        return Ok(found.canonicalize().unwrap_or_else(|_| found.clone()));
+    match places.iter().find(|place| place.is_file()) {
+        Some(found) => Ok(found.canonicalize().unwrap_or_else(|_| found.clone())),
+        None => Err(Absent::Nowhere(places)),
     }
-    let places: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-    Err(WrongUse(format!(
-        "the library that is loaded into the command's processes is not there (looked for {}); it comes with jetlag's \
-         packages; build it with cargo build --release -p jetlag-inject, or name its file in {VARIABLE}",
-        places.join(", ")
-    )))
 }
 
 /// Refuses where somebody else's library is to be loaded already: there is one place.

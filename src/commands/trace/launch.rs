@@ -2,35 +2,27 @@
 //! mean over all.
 //!
 //! `OUT/proc_<p>_gpu_<g>/run.mcap` and `benchmark.json`, and `OUT/benchmark_mean.json`. The processes of one copy are tenants of its
-//! run file; its `benchmark.json` is of the one with the most batches.
+//! run file; its `benchmark.json` is of the one with the most batches. Files of these names are an earlier launch's: they are replaced
+//! if that was asked for, all of them, so that what is there afterwards is of one launch.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 
-use anyhow::Context;
-
-use super::child::{self, Signals};
-use super::record::{Asked, record};
-use super::{FAILED, program, spool_folder, spools, tell};
+use super::program;
+use super::start::{Start, code, follow};
 use crate::analysis::cvcuda;
 use crate::cli::TraceArgs;
-use crate::clock::{Clock, RealClock};
 use crate::commands::export::{self, write_json};
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::say;
-use crate::commands::run_path::{Reserved, compact_utc, unix_seconds};
+use crate::commands::run_path::{AtOnce, compact_utc, is_run_file, unix_seconds};
 
 /// Says which GPUs a process sees.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
-
-/// One copy.
-struct OfCopy {
-    folder: PathBuf,
-    spools: tempfile::TempDir,
-    reserved: Reserved,
-    variables: Vec<(&'static str, OsString)>,
-}
+/// The names of a copy's files.
+const RUN: &str = "run.mcap";
+const BENCHMARK: &str = "benchmark.json";
+/// That of all copies.
+const MEAN: &str = "benchmark_mean.json";
 
 /// Starts all copies at once and waits for them; the exit code is that of the first that has another than 0.
 pub(super) fn run(args: &TraceArgs, library: &Path) -> anyhow::Result<u8> {
@@ -41,78 +33,58 @@ pub(super) fn run(args: &TraceArgs, library: &Path) -> anyhow::Result<u8> {
     };
     if out.is_file() {
         let problem = format!(
-            "{} is a file; -np and -ng write several files, so --out has to name a folder",
+            "{} is a file; with -np, -ng or -go several files are written, so --out has to name a folder",
             out.display()
         );
         return Err(WrongUse(problem).into());
     }
-    let gpus = gpus(std::env::var(VISIBLE).ok().as_deref(), args.go, args.ng)?;
-    let mut copies = Vec::new();
-    for p in 0..args.np {
-        for (g, gpu) in (args.go..).zip(&gpus) {
+    let earlier = of_a_launch(&out);
+    if let (Some(first), false) = (earlier.first(), args.force) {
+        let problem = format!(
+            "{} holds an existing run ({}); name another folder with --out, or replace it with --force",
+            out.display(),
+            first.strip_prefix(&out).unwrap_or(first).display()
+        );
+        return Err(WrongUse(problem).into());
+    }
+    let [np, ng, go] = [(args.np, 1), (args.ng, 1), (args.go, 0)].map(|(said, else_)| said.unwrap_or(else_));
+    let gpus = gpus(std::env::var(VISIBLE).ok().as_deref(), go, ng)?;
+    let (mut folders, mut starts) = (Vec::new(), Vec::new());
+    for p in 0..np {
+        for (g, gpu) in (go..).zip(&gpus) {
             let folder = out.join(format!("proc_{p}_gpu_{g}"));
-            let reserved = Reserved::asked(&folder.join("run.mcap"), "--out", args.force)?;
-            let spools = spool_folder()?;
-            let mut variables =
-                super::injection::variables(library, spools.path(), !args.no_gpu, args.graphs);
-            variables.push((VISIBLE, gpu.into()));
-            copies.push(OfCopy {
-                folder,
-                spools,
-                reserved,
-                variables,
-            });
+            let file = AtOnce::asked(&folder.join(RUN), "--out", args.force)?;
+            starts.push(Start::new(file, library, args)?.with(VISIBLE, gpu));
+            folders.push(folder);
         }
     }
-    let signals = Signals::listen()?;
-    let from = RealClock.now();
-    let mut children: Vec<Child> = Vec::new();
-    for copy in &copies {
-        match child::start(&args.command, &copy.variables) {
-            Ok(child) => children.push(child),
-            Err(error) => {
-                // Some without the others would measure something else.
-                for child in &mut children {
-                    let _ = child.kill();
-                    let _ = child.wait();
-                }
-                return Err(error.into());
-            }
+    let (ended, asked) = follow(&starts, args, program)?;
+    let (mut written, mut processes) = (Vec::new(), Vec::new());
+    for (start, folder) in starts.into_iter().zip(folders) {
+        let run = start.record(&asked)?;
+        let benchmark = folder.join(BENCHMARK);
+        if let Some(process) = write_benchmark(&run, &benchmark, asked.warmup)? {
+            processes.push(process);
+            written.push(benchmark);
         }
-    }
-    let ended = child::wait(children, &signals)?;
-    let asked = Asked {
-        program,
-        batch: &args.batch,
-        warmup: args.warmup(),
-        gpu: !args.no_gpu,
-        from,
-        to: RealClock.now(),
-    };
-    let mut processes = Vec::new();
-    for copy in copies {
-        let path = copy.reserved.path().to_owned();
-        let told = record(copy.reserved, &spools::look(copy.spools.path())?, &asked)
-            .with_context(|| format!("the command has ended, but {} cannot be written", path.display()))?;
-        tell(&told, &path, &asked);
-        processes.extend(benchmark(&path, &copy.folder, asked.warmup)?);
+        written.push(run);
     }
     if processes.is_empty() {
-        say("warning: no copy had a batch, so there is no benchmark_mean.json");
+        say(&format!("warning: no copy had a batch, so there is no {MEAN}"));
     } else {
-        let multiplier = u64::from(args.np) * u64::from(args.ng);
+        let multiplier = u64::from(np) * u64::from(ng);
         // Nothing samples the GPUs here, and a metric without a sample is left out.
         let mean = cvcuda::mean(&processes, &Default::default(), asked.warmup, multiplier);
-        write_json(&out.join("benchmark_mean.json"), &mean)?;
+        let path = out.join(MEAN);
+        write_json(&path, &mean)?;
+        written.push(path);
     }
-    let codes = ended.into_iter().map(child::code);
-    Ok(codes
-        .reduce(|first, next| if first == 0 { next } else { first })
-        .unwrap_or(FAILED))
+    remove_others(&earlier, &written);
+    Ok(code(&ended))
 }
 
 /// Writes a copy's `benchmark.json`; none where it had no batch.
-fn benchmark(run: &Path, folder: &Path, warmup: u64) -> anyhow::Result<Option<cvcuda::Process>> {
+fn write_benchmark(run: &Path, to: &Path, warmup: u64) -> anyhow::Result<Option<cvcuda::Process>> {
     let (tenants, ..) = export::recordings(run)?;
     let most = tenants
         .into_iter()
@@ -122,12 +94,54 @@ fn benchmark(run: &Path, folder: &Path, warmup: u64) -> anyhow::Result<Option<cv
         return Ok(None);
     };
     let expanded = cvcuda::expand(&tenant.recording, warmup);
-    write_json(&folder.join("benchmark.json"), &expanded)?;
+    write_json(to, &expanded)?;
     Ok(Some(cvcuda::Process {
         data: expanded.data,
         batch_info: expanded.batch_info,
         meta: expanded.meta,
     }))
+}
+
+/// The files in a folder that a launch left there, by their names: nothing else in it is anybody's but the user's.
+fn of_a_launch(out: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(out).into_iter().flatten().flatten();
+    let copies = entries
+        .filter(|entry| entry.file_type().is_ok_and(|of| of.is_dir()))
+        .filter(|entry| entry.file_name().to_str().is_some_and(is_copy))
+        .flat_map(|entry| [RUN, BENCHMARK].map(|name| out.join(entry.file_name()).join(name)));
+    let mut found: Vec<PathBuf> = copies.chain([out.join(MEAN)]).collect();
+    found.retain(|path| std::fs::symlink_metadata(path).is_ok_and(|of| of.is_file()));
+    found.sort();
+    found
+}
+
+/// Whether a folder is called as those of copies are: `proc_0_gpu_1`.
+fn is_copy(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = name
+        .strip_prefix("proc_")
+        .and_then(|rest| rest.split_once("_gpu_"));
+    numbers.is_some_and(|(p, g)| is_number(p) && is_number(g))
+}
+
+/// Removes what the earlier launch left and this one did not write.
+fn remove_others(earlier: &[PathBuf], written: &[PathBuf]) {
+    for path in earlier.iter().filter(|path| !written.contains(path)) {
+        // Of this name, but no run: it is somebody's.
+        if path.file_name().is_some_and(|name| name == RUN) && !is_run_file(path) {
+            continue;
+        }
+        match std::fs::remove_file(path) {
+            Ok(()) => say(&format!("removed {}, of the earlier launch", path.display())),
+            Err(error) => say(&format!(
+                "warning: {} is of the earlier launch and cannot be removed: {error}",
+                path.display()
+            )),
+        }
+        let folder = path.parent().filter(|_| !path.ends_with(MEAN));
+        // It goes with the last file in it.
+        let _ = folder.map(std::fs::remove_dir);
+    }
 }
 
 /// What each copy's `CUDA_VISIBLE_DEVICES` says: `count` from the one at place `first` of those that are visible.
@@ -152,6 +166,40 @@ fn gpus(visible: Option<&str>, first: u16, count: u16) -> Result<Vec<String>, Wr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_a_launch_are_known_by_their_names_alone() {
+        let out = tempfile::tempdir().unwrap();
+        let folders = [
+            "proc_0_gpu_1",
+            "proc_10_gpu_2",
+            "proc_x_gpu_1",
+            "proc_0_gpu_",
+            "mine",
+        ];
+        for folder in folders {
+            std::fs::create_dir(out.path().join(folder)).unwrap();
+            for file in ["run.mcap", "benchmark.json", "notes.txt", MEAN] {
+                std::fs::write(out.path().join(folder).join(file), "").unwrap();
+            }
+        }
+        std::fs::write(out.path().join(MEAN), "").unwrap();
+        std::fs::write(out.path().join("benchmark.json"), "").unwrap();
+        let found: Vec<PathBuf> = of_a_launch(out.path());
+        let found: Vec<&Path> = found
+            .iter()
+            .map(|path| path.strip_prefix(out.path()).unwrap())
+            .collect();
+        let expected = [
+            MEAN,
+            "proc_0_gpu_1/benchmark.json",
+            "proc_0_gpu_1/run.mcap",
+            "proc_10_gpu_2/benchmark.json",
+            "proc_10_gpu_2/run.mcap",
+        ];
+        assert_eq!(found, expected.map(Path::new));
+        assert!(of_a_launch(&out.path().join("nowhere")).is_empty());
+    }
 
     #[test]
     fn copies_take_the_gpus_that_are_visible() {

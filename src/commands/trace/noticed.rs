@@ -15,6 +15,8 @@ pub(super) enum Noticed {
     TracedFrames,
     /// It did not end in order.
     Cut { how: &'static str },
+    /// It had not ended when the command had.
+    Outlived,
     /// Something went wrong with ranges.
     Ranges(Counts),
     /// Written by a library of another version.
@@ -61,6 +63,13 @@ impl Noticed {
                 "trace-incomplete",
                 format!("{process} {how}: what it did in its last tenth of a second may be missing."),
                 "Let it exit in order; what is there is as it was.",
+            )],
+            Noticed::Outlived => vec![one(
+                "trace-incomplete",
+                format!(
+                    "{process} outlived the command and still ran when this was written: what it did since a tenth of a second before is missing."
+                ),
+                "Let the command wait for it (`wait` in a shell), or end it; what is there is as it was.",
             )],
             Noticed::Ranges(counts) => {
                 let mut all = Vec::new();

@@ -1,8 +1,7 @@
 //! Makes a run file of the spools of a command's processes: a tenant for each process, a frame for each batch.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::BufWriter;
+use std::path::PathBuf;
 
 use jetlag_activity::spool::{Counts, Spooled};
 use jetlag_board::Roots;
@@ -12,12 +11,13 @@ use super::owners::own;
 use super::ranges::{Batch, Nested, nest};
 use super::spools::{Folder, Traced, name_of, unique};
 use crate::clock::{Clock, RealClock};
-use crate::commands::run_path::Reserved;
+use crate::commands::run_path::AtOnce;
 use crate::record::activity::Work;
 use crate::record::writer::RunWriter;
 use crate::record::{
     APPLICATION_BACKEND, ActivityBatch, ApplicationTenant, Device, EndReason, FrameRecord, LogRecord,
-    Manifest, Outcome, Phase, PhaseRecord, PhaseSpec, SCHEMA_MINOR, Subject, TenantManifest, TraceRecord,
+    Manifest, Outcome, Phase, PhaseRecord, PhaseSpec, SCHEMA_MINOR, Subject, TRACED_FACT, TenantManifest,
+    TraceRecord,
 };
 use crate::units::{Nanos, Stamp};
 
@@ -44,6 +44,8 @@ pub(super) struct Asked<'a> {
 pub(super) struct Told {
     pub(super) processes: usize,
     pub(super) batches: u64,
+    /// Of these, the ones that are warm-up.
+    pub(super) warmup: u64,
     pub(super) ranges: u64,
     pub(super) kernels: u64,
     /// Whether any process's GPU was traced.
@@ -52,8 +54,8 @@ pub(super) struct Told {
     pub(super) problems: Vec<String>,
 }
 
-/// Writes the run file.
-pub(super) fn record(reserved: Reserved, folder: &Folder, asked: &Asked<'_>) -> anyhow::Result<Told> {
+/// Writes the run file; where it is.
+pub(super) fn record(file: AtOnce, folder: &Folder, asked: &Asked<'_>) -> anyhow::Result<(PathBuf, Told)> {
     let names = unique(
         folder
             .traced
@@ -61,9 +63,14 @@ pub(super) fn record(reserved: Reserved, folder: &Folder, asked: &Asked<'_>) -> 
             .map(|traced| name_of(&traced.began.arguments))
             .collect(),
     );
-    let manifest = manifest(&names, folder, asked);
+    file.record(&manifest(&names, folder, asked), |writer| {
+        fill(writer, &names, folder, asked)
+    })
+}
+
+fn fill(writer: RunWriter, names: &[String], folder: &Folder, asked: &Asked<'_>) -> anyhow::Result<Told> {
     let mut recording = Recording {
-        writer: reserved.record(&manifest)?,
+        writer,
         told: Told {
             processes: folder.traced.len(),
             ..Told::default()
@@ -81,14 +88,14 @@ pub(super) fn record(reserved: Reserved, folder: &Folder, asked: &Asked<'_>) -> 
         recording.writer.phase_spec(&PhaseSpec {
             at: asked.from,
             phase: Phase::Together,
-            label: label(&names),
+            label: label(names),
             sharing: String::new(),
             members: (0..folder.traced.len() as u16).collect(),
             rate: None,
             traced: true,
         })?;
     }
-    for ((traced, name), tenant) in folder.traced.iter().zip(&names).zip(0..) {
+    for ((traced, name), tenant) in folder.traced.iter().zip(names).zip(0..) {
         recording.process(traced, name, tenant, asked, is_traced)?;
     }
     recording.ends(folder.traced.len() as u16, asked)?;
@@ -110,7 +117,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
     let (anchor, anchor_unix_ns) = anchor();
     let mut machine = jetlag_board::facts(&Roots::system());
     if names.is_empty() {
-        machine.insert("traced".to_owned(), "nothing".to_owned());
+        machine.insert(TRACED_FACT.to_owned(), "nothing".to_owned());
     }
     let tenant = |(name, traced): (&String, &Traced)| TenantManifest {
         name: name.clone(),
@@ -150,7 +157,7 @@ fn anchor() -> (Stamp, i64) {
 
 /// A run file in the making.
 struct Recording {
-    writer: RunWriter<BufWriter<File>>,
+    writer: RunWriter,
     told: Told,
     /// Of each tenant with batches: the measured time.
     windows: Vec<(u16, Stamp, Stamp)>,
@@ -193,7 +200,8 @@ impl Recording {
             tenant,
         );
         let process = format!("{name} (process {})", traced.began.process);
-        self.limits(&spooled, (name, &process), !nested.batches.is_empty(), asked)?;
+        let has_batches = !nested.batches.is_empty();
+        self.limits(&spooled, (name, &process), (has_batches, traced.is_alive), asked)?;
         if is_phase {
             self.activities(&mut spooled)?;
         }
@@ -205,7 +213,7 @@ impl Recording {
         &mut self,
         spooled: &Spooled,
         (tenant, process): (&str, &str),
-        has_batches: bool,
+        (has_batches, is_alive): (bool, bool),
         asked: &Asked<'_>,
     ) -> anyhow::Result<()> {
         let tenant = Some(tenant);
@@ -219,11 +227,16 @@ impl Recording {
             log::debug!("{process}: {broken}");
         }
         if !spooled.ended {
-            let how = match spooled.broken.is_some() {
-                true => "was ended from outside or crashed, or its folder was full",
-                false => "was ended from outside or crashed, left without its exit handlers, or still runs",
+            let cut = match (is_alive, spooled.broken.is_some()) {
+                (true, _) => Noticed::Outlived,
+                (false, true) => Noticed::Cut {
+                    how: "was ended from outside or crashed, or its folder was full",
+                },
+                (false, false) => Noticed::Cut {
+                    how: "was ended from outside or crashed, left without its exit handlers, or became another program",
+                },
             };
-            self.notice(&Noticed::Cut { how }, tenant, process)?;
+            self.notice(&cut, tenant, process)?;
         }
         if spooled.counts != Counts::default() {
             self.notice(&Noticed::Ranges(spooled.counts), tenant, process)?;
@@ -294,6 +307,7 @@ impl Recording {
             .map(|(batch, index)| frame(batch, index, tenant, asked.warmup))
             .collect();
         self.told.batches += frames.len() as u64;
+        self.told.warmup += frames.iter().filter(|frame| frame.warmup).count() as u64;
         frames.sort_by_key(|frame| frame.finished);
         let measured = || frames.iter().filter(|frame| !frame.warmup);
         let from = measured().map(|frame| frame.released).min();

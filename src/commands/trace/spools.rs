@@ -7,6 +7,7 @@ use anyhow::Context;
 use jetlag_activity::spool::{self, Began, Spooled};
 
 use super::noticed::Noticed;
+use super::system;
 use crate::files;
 
 /// Processes that are told apart in a run file.
@@ -20,6 +21,8 @@ pub(super) struct Traced {
     pub(super) gpu: Option<u16>,
     /// Whether there is anything of it to show.
     pub(super) has_any: bool,
+    /// Whether it still writes.
+    pub(super) is_alive: bool,
 }
 
 /// All of them.
@@ -47,11 +50,14 @@ pub(super) fn look(folder: &Path) -> anyhow::Result<Folder> {
             Ok(Some(spooled)) => {
                 let on = |work: &crate::record::activity::Work| work.on_device().map(|on| on.device);
                 let gpu = spooled.gathered.all.iter().find_map(|raw| on(&raw.activity.work));
+                let is_alive = !spooled.ended && system::has_open(spooled.began.process, &path);
                 found.traced.push(Traced {
                     path,
                     has_any: !spooled.ranges.is_empty()
                         || !spooled.gathered.all.is_empty()
-                        || spooled.untraced.is_some(),
+                        || spooled.untraced.is_some()
+                        || is_alive,
+                    is_alive,
                     began: spooled.began,
                     gpu,
                 });

@@ -13,6 +13,7 @@ use super::limit::{
 use super::nodes;
 use super::protection;
 use super::quantile::Quantile;
+use super::recorded::Recorded;
 use super::steady;
 use super::submission;
 use super::summary::{FrameCounts, HostSummary, Overhead, Stage, TenantSummary};
@@ -116,7 +117,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
         findings.extend(steady::limit(
             &scenario.name,
             &summary.predictability.steady,
-            evidence.plan.warmup,
+            (Recorded::of(evidence.manifest) == Recorded::Scenario).then_some(evidence.plan.warmup),
         ));
         findings.extend(no_baseline(&case));
         findings.extend(protection::not_protected(
@@ -218,7 +219,10 @@ fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Limit> {
     let cut_short = evidence.incomplete.is_some() || reason == Some(EndReason::Interrupted);
     let is_application = case.summary.backend == APPLICATION_BACKEND;
     if is_application && counts.offered == 0 && counts.failed_in_warmup == 0 && !cut_short {
-        return Some(case.frames(FramesLimit::NoBatches));
+        return Some(case.frames(match case.facts.in_warmup {
+            0 => FramesLimit::NoBatches,
+            batches => FramesLimit::AllWarmup(batches),
+        }));
     }
     let is_known = is_application || counts.lost_records > 0;
     Some(case.frames(FramesLimit::None {
@@ -418,6 +422,8 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
         .seconds_for(needs)
         .filter(|enough| (1.0..=1e9).contains(enough));
     match enough {
+        // There is no field that could be set.
+        seconds if Recorded::of(case.manifest) == Recorded::Program => More::Recording { seconds },
         _ if limited => More::Frames {
             offered,
             seconds: enough.filter(|enough| *enough > planned),

@@ -51,6 +51,7 @@ mod power;
 mod predictability;
 mod protection;
 mod quantile;
+mod recorded;
 mod sample;
 mod sampling;
 mod series;
@@ -78,5 +79,6 @@ pub mod what_if;
 
 pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
 pub use quantile::Quantile;
+pub use recorded::Recorded;
 pub use summarizer::Summarizer;
 pub use summary::Summary;

@@ -181,7 +181,7 @@ fn seconds(from: Stamp, to: Stamp) -> f64 {
 }
 
 /// The finding about an unsteady tenant, at most one.
-pub(super) fn limit(tenant: &str, steady: &Steady, warmup: Nanos) -> Option<Limit> {
+pub(super) fn limit(tenant: &str, steady: &Steady, warmup: Option<Nanos>) -> Option<Limit> {
     let (settled, settling) = (steady.settled_after_s, steady.settling);
     let not_settled = settled
         .zip(settling)
@@ -323,7 +323,7 @@ mod tests {
         let falls = judge(&run(3, |x| 20.0 - 8.0 * x), &Tracks::default());
         let drift = falls.drift.unwrap();
         assert!((drift + 0.4).abs() < 0.05, "{falls:?}");
-        let found = Finding::from(limit("camera", &falls, Nanos::ZERO).unwrap());
+        let found = Finding::from(limit("camera", &falls, Some(Nanos::ZERO)).unwrap());
         assert!(
             found.message.contains("fell by 4") || found.message.contains("fell by 3"),
             "{}",
@@ -356,7 +356,7 @@ mod tests {
                 });
             }
             let steady = judge(&run(3, |x| if x < 0.5 { 9.0 } else { 13.0 }), &signals);
-            Finding::from(limit("camera", &steady, Nanos::from_secs(1)).unwrap())
+            Finding::from(limit("camera", &steady, Some(Nanos::from_secs(1))).unwrap())
         };
         for (unit, before, after, told, advice) in [
             (
@@ -451,7 +451,7 @@ mod tests {
             ..Steady::default()
         };
         let said = |steady: &Steady| {
-            limit("camera", steady, Nanos::from_secs(1))
+            limit("camera", steady, Some(Nanos::from_secs(1)))
                 .map(Finding::from)
                 .map(|found| (found.code, found.message, found.advice))
         };
@@ -492,5 +492,17 @@ mod tests {
         }
         let (_, _, advice) = said(&settling(0.333)).unwrap();
         assert_eq!(advice, "Warm up for longer (`--set warmup=4s`).");
+        // Of a program there is no scenario that could be set.
+        let found = Finding::from(limit("app", &settling(0.333), None).unwrap());
+        assert!(
+            found.message.ends_with("it had not settled."),
+            "{}",
+            found.message
+        );
+        assert!(
+            found.advice.contains("-w N") && !found.advice.contains("--set"),
+            "{}",
+            found.advice
+        );
     }
 }

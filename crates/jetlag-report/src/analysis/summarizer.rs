@@ -12,6 +12,7 @@ use super::judge::judge;
 use super::kernels;
 use super::plot::{self, Drawn};
 use super::power::{self, Power};
+use super::recorded::Recorded;
 use super::series::Series;
 use super::summary::{Overhead, RunSummary, SCHEMA, Summary, TenantSummary, Verdict};
 use super::tenant::{self, Gathered, Measured, Samples};
@@ -243,13 +244,14 @@ impl Summarizer {
                 processes: self.manifest.machine.get(PROCESSES_FACT).cloned(),
                 exact,
                 sampling: window.and_then(|window| sampling::summarize(&tracks, window)),
+                recorded: Recorded::of(&self.manifest),
             },
             tenants,
             power: power.rails,
             expectations,
             host,
             energy: power.energy,
-            interference: interference::summarize(scenario, &self.phases),
+            interference: interference::summarize(scenario, Recorded::of(&self.manifest), &self.phases),
             duty_cycle: duty::summarize(scenario, &self.phases, &tracks),
             phases,
             kernels,

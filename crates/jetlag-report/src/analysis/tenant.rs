@@ -22,6 +22,7 @@ use crate::units::{Nanos, Stamp};
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     frames: FrameCounts,
+    in_warmup: u64,
     detections: u64,
     response: Series,
     service: Series,
@@ -94,6 +95,8 @@ pub(super) struct TenantFacts {
     pub(super) seen: Option<(Stamp, Stamp)>,
     /// Length of the measured window.
     pub(super) measured: Nanos,
+    /// Frames of the measurement's warm-up.
+    pub(super) in_warmup: u64,
     /// Records lost in phases other than the measurement.
     pub(super) lost_elsewhere: u64,
     /// How long its completed frames used the devices.
@@ -111,6 +114,7 @@ impl Gathered {
     pub(super) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
         if frame.phase == Phase::Together {
             self.frames.note(frame);
+            self.in_warmup += u64::from(frame.warmup);
         }
         if frame.warmup {
             return 0;
@@ -211,6 +215,7 @@ impl Gathered {
             together: self.together,
             seen: self.first_released.zip(self.last_stamp),
             measured,
+            in_warmup: self.in_warmup,
             lost_elsewhere: self.lost_elsewhere,
             used: Used {
                 compute: self.stages[Stage::Compute as usize].sum(),

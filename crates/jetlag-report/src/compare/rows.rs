@@ -1,15 +1,18 @@
 //! The text of a comparison row by row: for each tenant what differs, what does not, and what could not be matched.
 
-use super::{amount, heading, interval_of};
+use super::{heading, interval_of, mark, signed};
 use crate::Style;
-use crate::analysis::compare::{By, CandidateRows, RowComparison, Rows, TenantRows, Verdict};
+use crate::analysis::compare::{By, CandidateRows, OfNoLayer, Rows, TenantRows};
 use crate::table::{Align, Grid, Ink};
+use crate::text::critical::lines;
 use crate::text::kernels::names::shortened;
 use crate::text::number::{or_unknown, percent};
 
 /// Rows and unmatched ones shown of a tenant; JSON has all. Rows that differ are always shown.
 const SHOWN: usize = 20;
 const UNMATCHED: usize = 5;
+/// Rows that are named beside the reason why they are unknown.
+const NAMED: usize = 3;
 
 /// All candidates' rows.
 pub(super) fn write(rows: &Rows, style: &Style) -> Vec<String> {
@@ -65,7 +68,6 @@ fn of_tenant(by: By, tenant: &TenantRows, label: &str, style: &Style) -> String 
         percent(tenant.covered[1])
     );
     let mut text = heading(&tenant.tenant, &note, style);
-    let differs = |row: &RowComparison| matches!(row.verdict, Verdict::Higher | Verdict::Lower);
     let layered = tenant.rows.iter().any(|row| row.layer.is_some());
     let named = tenant.rows.iter().any(|row| row.name.is_some());
     let room = usize::from(style.width.clamp(80, 140)) - 60;
@@ -84,18 +86,14 @@ fn of_tenant(by: By, tenant: &TenantRows, label: &str, style: &Style) -> String 
         .column("share", Align::Right);
     let mut left = 0;
     for (nth, row) in tenant.rows.iter().enumerate() {
-        if nth >= SHOWN && !differs(row) {
+        let differs = row.verdict.is_difference();
+        if nth >= SHOWN && !differs {
             left += 1;
             continue;
         }
-        let (mark, ink) = match row.verdict {
-            Verdict::Higher => ("▲", Ink::Bad),
-            Verdict::Lower => ("▼", Ink::Good),
-            Verdict::Same => ("=", Ink::Plain),
-            Verdict::Unknown => ("?", Ink::Warn),
-        };
+        let (mark, ink) = mark(row.verdict);
         let room = if layered && named { room / 2 } else { room };
-        let mut cells = vec![(mark.to_owned(), ink)];
+        let mut cells = vec![(mark, ink)];
         let plain = |text: String| (text, Ink::Plain);
         if layered {
             cells.push(plain(
@@ -112,15 +110,12 @@ fn of_tenant(by: By, tenant: &TenantRows, label: &str, style: &Style) -> String 
             ));
         }
         let ms = |ms: Option<f64>| (or_unknown(ms, |ms| format!("{ms:.4}")), Ink::Plain);
-        let sign = |change: f64| if change < 0.0 { "−" } else { "+" };
         cells.extend([
             ms(row.baseline),
             ms(row.candidate),
             (
-                or_unknown(row.change, |change| {
-                    format!("{}{}", sign(change), amount(change.abs(), false))
-                }),
-                if differs(row) { ink } else { Ink::Plain },
+                or_unknown(row.change, |change| signed(change, false)),
+                if differs { ink } else { Ink::Plain },
             ),
             (
                 row.interval
@@ -141,41 +136,67 @@ fn of_tenant(by: By, tenant: &TenantRows, label: &str, style: &Style) -> String 
             )
         );
     }
-    for reason in reasons(tenant) {
-        text += &format!("  {}\n", Ink::Dim.paint(&reason, style));
+    let besides = tenant.no_layer.iter().map(|work| of_no_layer(work, label));
+    for said in reasons(tenant).into_iter().chain(besides) {
+        text += &lines(&said, style);
     }
     text + &unmatched(tenant, style)
 }
 
-/// Why rows are unknown, each reason once.
+/// What a row is of, in words.
+fn called(layer: Option<&str>, name: Option<&str>) -> String {
+    let layer = layer.map(|layer| shortened(layer, 40));
+    let name = name.map(|name| shortened(name, 50));
+    let both: Vec<String> = layer.into_iter().chain(name).collect();
+    match both.is_empty() {
+        true => "work of no known layer".to_owned(),
+        false => both.join(": "),
+    }
+}
+
+/// Why rows are unknown, each reason once, with the rows.
 fn reasons(tenant: &TenantRows) -> Vec<String> {
-    let mut seen: Vec<(&str, usize)> = Vec::new();
-    for reason in tenant.rows.iter().filter_map(|row| row.reason.as_deref()) {
+    let mut seen: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in &tenant.rows {
+        let Some(reason) = row.reason.as_deref() else {
+            continue;
+        };
+        let called = called(row.layer.as_deref(), row.name.as_deref());
         match seen.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, count)) => *count += 1,
-            None => seen.push((reason, 1)),
+            Some((_, rows)) => rows.push(called),
+            None => seen.push((reason, vec![called])),
         }
     }
     seen.iter()
         .take(UNMATCHED)
-        .map(|(reason, count)| {
-            let rows = if *count == 1 { "row" } else { "rows" };
-            format!("? of {count} {rows}: {reason}")
+        .map(|(reason, rows)| {
+            let named = rows[..rows.len().min(NAMED)].join("; ");
+            match rows.len().saturating_sub(NAMED) {
+                0 => format!("? of {named}: {reason}"),
+                more => format!("? of {named} and {more} more: {reason}"),
+            }
         })
         .collect()
+}
+
+/// What is in no row, since it may be other work in each run.
+fn of_no_layer(work: &OfNoLayer, label: &str) -> String {
+    let of = |side: usize| match work.ms[side] > 0.0 {
+        true => format!("{:.4} ms a frame ({})", work.ms[side], percent(work.shares[side])),
+        false => "nothing".to_owned(),
+    };
+    format!(
+        "Work of no known layer, {} of A and {} of {label}, is in no row: it need not be the same work. `--kernels` compares it kernel \
+         by kernel.",
+        of(0),
+        of(1)
+    )
 }
 
 fn unmatched(tenant: &TenantRows, style: &Style) -> String {
     let mut text = String::new();
     for alone in tenant.unmatched.iter().take(UNMATCHED) {
-        let layer = alone.layer.as_deref().map(|layer| shortened(layer, 40));
-        let name = alone.name.as_deref().map(|name| shortened(name, 50));
-        let both: Vec<String> = layer.into_iter().chain(name).collect();
-        let called = if both.is_empty() {
-            "work of no known layer".to_owned()
-        } else {
-            both.join(": ")
-        };
+        let called = called(alone.layer.as_deref(), alone.name.as_deref());
         text += &format!(
             "  only {} has {called}, {:.4} ms a frame, {}\n",
             alone.side,
@@ -191,4 +212,64 @@ fn unmatched(tenant: &TenantRows, style: &Style) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::compare::{RowComparison, Verdict};
+
+    fn row(layer: &str, reason: Option<&str>) -> RowComparison {
+        RowComparison {
+            layer: Some(layer.to_owned()),
+            name: None,
+            layers_baseline: Vec::new(),
+            layers_candidate: Vec::new(),
+            baseline: None,
+            candidate: None,
+            shares: [0.2; 2],
+            change: None,
+            interval: None,
+            verdict: Verdict::Unknown,
+            within: None,
+            reason: reason.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn rows_that_are_unknown_are_named_and_work_of_no_layer_is_told_once() {
+        let tenant = TenantRows {
+            tenant: "camera".to_owned(),
+            frames: [20, 18],
+            covered: [0.9, 0.8],
+            rows: vec![
+                row("conv1", Some("it needs more")),
+                row("conv2", None),
+                row("a", Some("no ratio")),
+                row("b", Some("no ratio")),
+                row("c", Some("no ratio")),
+                row("d", Some("no ratio")),
+            ],
+            unmatched: Vec::new(),
+            no_layer: Some(OfNoLayer {
+                ms: [0.25, 0.0],
+                shares: [0.1, 0.0],
+            }),
+        };
+        assert_eq!(
+            reasons(&tenant),
+            ["? of conv1: it needs more", "? of a; b; c and 1 more: no ratio"]
+        );
+        let text = of_tenant(By::Layers, &tenant, "C", &Style::default());
+        let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            flowing.contains(
+                "Work of no known layer, 0.2500 ms a frame (10 %) of A and nothing of C, is in no row"
+            ),
+            "{text}"
+        );
+        assert!(!flowing.contains("only A"), "{text}");
+        let width = usize::from(Style::default().width);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+    }
 }

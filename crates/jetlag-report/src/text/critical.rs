@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::number::{TimeUnit, or_unknown, percent, short};
 use super::{cut, dim, heading, plain, wrapped};
 use crate::Style;
+use crate::analysis::Recorded;
 use crate::analysis::summary::critical::{CallRow, CriticalPath, Part, TenantPath};
 use crate::table::{Align, Grid, Ink};
 
@@ -14,17 +15,23 @@ const SHOWN: usize = 14;
 const FEW: usize = 4;
 
 /// The sentence for a run without a trace.
-pub fn untraced(run: &str) -> String {
+pub fn untraced(run: &str, recorded: Recorded) -> String {
     format!(
-        "{run}: no phase was traced, so nothing is known of what its frames waited for. `jetlag run SCENARIO --trace` \
-         traces one."
+        "{run}: {}, so nothing is known of what its frames waited for. {}",
+        recorded.untraced(),
+        recorded.to_trace()
     )
 }
 
 /// Writes the critical paths of a run's traced phases, or how to get one.
-pub fn write(run: &str, paths: &[CriticalPath], out: &mut dyn Write, style: &Style) -> io::Result<()> {
+pub fn write(
+    (run, recorded): (&str, Recorded),
+    paths: &[CriticalPath],
+    out: &mut dyn Write,
+    style: &Style,
+) -> io::Result<()> {
     if paths.is_empty() {
-        return writeln!(out, "{}", untraced(run));
+        return writeln!(out, "{}", untraced(run, recorded));
     }
     let mut sections = Vec::new();
     for path in paths {
@@ -46,7 +53,7 @@ pub fn write(run: &str, paths: &[CriticalPath], out: &mut dyn Write, style: &Sty
 }
 
 /// A sentence, indented and wrapped.
-pub(super) fn lines(text: &str, style: &Style) -> String {
+pub(crate) fn lines(text: &str, style: &Style) -> String {
     let room = usize::from(style.width.max(60)) - 2;
     let lines = wrapped(text, room).into_iter();
     lines
@@ -269,9 +276,13 @@ mod tests {
     }
 
     fn written(paths: &[CriticalPath], width: u16) -> String {
+        written_of(Recorded::Scenario, paths, width)
+    }
+
+    fn written_of(recorded: Recorded, paths: &[CriticalPath], width: u16) -> String {
         let mut out = Vec::new();
         let style = Style { colour: false, width };
-        write("demo", paths, &mut out, &style).unwrap();
+        write(("demo", recorded), paths, &mut out, &style).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -304,5 +315,10 @@ mod tests {
     #[test]
     fn a_run_without_a_trace_says_how_to_get_one() {
         assert!(written(&[], 80).contains("`jetlag run SCENARIO --trace`"));
+        let program = written_of(Recorded::Program, &[], 80);
+        assert!(
+            program.contains("`jetlag trace`") && !program.contains("SCENARIO"),
+            "{program}"
+        );
     }
 }

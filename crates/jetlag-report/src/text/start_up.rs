@@ -6,11 +6,17 @@ use super::critical::lines;
 use super::number::{TimeUnit, or_unknown};
 use super::{cut, heading, plain};
 use crate::Style;
+use crate::analysis::Recorded;
 use crate::analysis::summary::start_up::TenantStart;
 use crate::table::{Align, Grid, Ink};
 
 /// Writes the parts of each tenant's start; nothing where nothing is known.
-pub fn write(tenants: &[TenantStart], out: &mut dyn Write, style: &Style) -> io::Result<()> {
+pub fn write(
+    tenants: &[TenantStart],
+    recorded: Recorded,
+    out: &mut dyn Write,
+    style: &Style,
+) -> io::Result<()> {
     let known = tenants
         .iter()
         .any(|tenant| tenant.load_ms.is_some() || tenant.first_frame_ms.is_some());
@@ -49,7 +55,15 @@ pub fn write(tenants: &[TenantStart], out: &mut dyn Write, style: &Style) -> io:
     text += &grid.render(style);
     if tenants.iter().all(|tenant| tenant.load_ms.is_none()) {
         text += &lines(
-            "The run file does not say how long loading took: jetlag records it since version 1.8 of the format, and not in simulated time.",
+            match recorded {
+                Recorded::Scenario | Recorded::Machine => {
+                    "The run file does not say how long loading took: jetlag records it since version 1.8 of the format, and not in \
+                     simulated time."
+                }
+                Recorded::Program => {
+                    "A program loads for itself, so of its start the first batch alone is known."
+                }
+            },
             style,
         );
     }

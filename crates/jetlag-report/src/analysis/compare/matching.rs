@@ -1,9 +1,13 @@
 //! Decides whether two runs can be compared, and lists what differs between them besides the measured figures.
 
+use super::super::recorded::Recorded;
 use super::super::tenant::arrival_in_words;
 use super::RunSample;
 use crate::record::Manifest;
 use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
+
+/// The label of the side that all others are compared with.
+const BASELINE: &str = "A";
 
 /// Why runs cannot be compared at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,11 +51,11 @@ pub enum Incomparable {
 
 /// Checks what applies to the runs as a whole.
 pub(super) fn clocks_and_tenants(
-    (a_name, a): (&str, &Scenario),
-    (b_name, b): (&str, &Scenario),
+    (a_name, a): (&str, &RunSample),
+    (b_name, b): (&str, &RunSample),
 ) -> Result<(), Incomparable> {
-    if a.clock != b.clock {
-        let (virtual_run, real_run) = match a.clock {
+    if a.plan.clock != b.plan.clock {
+        let (virtual_run, real_run) = match a.plan.clock {
             ClockKind::Virtual => (a_name, b_name),
             ClockKind::Real => (b_name, a_name),
         };
@@ -60,34 +64,46 @@ pub(super) fn clocks_and_tenants(
             real_run: real_run.to_owned(),
         });
     }
-    let names =
-        |plan: &Scenario| -> Vec<String> { plan.tenants.iter().map(|tenant| tenant.name.clone()).collect() };
-    let (a_tenants, b_tenants) = (names(a), names(b));
-    if a_tenants.iter().any(|name| b_tenants.contains(name)) {
+    if a.plan
+        .tenants
+        .iter()
+        .any(|known| tenant(&b.plan, &known.name).is_some())
+    {
         return Ok(());
     }
     Err(Incomparable::NoTenant {
         a: a_name.to_owned(),
         b: b_name.to_owned(),
-        a_tenants: listed(&a_tenants),
-        b_tenants: listed(&b_tenants),
+        a_tenants: listed(a),
+        b_tenants: listed(b),
     })
 }
 
-fn listed(tenants: &[String]) -> String {
-    match tenants {
-        [] => "none in what `jetlag monitor` recorded".to_owned(),
-        names => names.join(", "),
+fn listed(run: &RunSample) -> String {
+    let names: Vec<&str> = run
+        .plan
+        .tenants
+        .iter()
+        .map(|tenant| tenant.name.as_str())
+        .collect();
+    match (&names[..], Recorded::of(&run.manifest)) {
+        ([], Recorded::Program) => "none, since `jetlag trace` saw no process that it could trace".to_owned(),
+        ([], _) => "none in what `jetlag monitor` recorded".to_owned(),
+        (names, _) => names.join(", "),
     }
 }
 
 /// Why a tenant of this name is not the same in both runs; `None` if it is.
-pub(super) fn difference_of_kind(name: &str, a: &RunSample, b: &RunSample) -> Option<String> {
+pub(super) fn difference_of_kind(
+    name: &str,
+    a: &RunSample,
+    (label, b): (&str, &RunSample),
+) -> Option<String> {
     let (Some(in_a), Some(in_b)) = (tenant(&a.plan, name), tenant(&b.plan, name)) else {
         let (has, lacks) = if tenant(&a.plan, name).is_some() {
-            ("A", "B")
+            (BASELINE, label)
         } else {
-            ("B", "A")
+            (label, BASELINE)
         };
         return Some(format!("it is in {has} but not in {lacks}"));
     };
@@ -102,14 +118,18 @@ pub(super) fn difference_of_kind(name: &str, a: &RunSample, b: &RunSample) -> Op
         let shown =
             |detector: Option<String>| detector.map_or("no detector".to_owned(), |name| format!("`{name}`"));
         return Some(format!(
-            "different detectors: {} in A, {} in B",
+            "different detectors: {} in {BASELINE}, {} in {label}",
             shown(of_a),
             shown(of_b)
         ));
     }
     let closed = |tenant: &Tenant| matches!(tenant.arrival, Arrival::Closed);
     if closed(in_a) != closed(in_b) {
-        let (which, other) = if closed(in_a) { ("A", "B") } else { ("B", "A") };
+        let (which, other) = if closed(in_a) {
+            (BASELINE, label)
+        } else {
+            (label, BASELINE)
+        };
         return Some(format!(
             "closed loop in {which}, which cannot show queueing, and paced in {other}"
         ));
@@ -130,15 +150,15 @@ fn tenant<'a>(plan: &'a Scenario, name: &str) -> Option<&'a Tenant> {
     plan.tenants.iter().find(|tenant| tenant.name == name)
 }
 
-/// Differences between the two sides besides the figures, and limits of the comparison; a sentence each.
-pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
+/// Differences between the baseline and the side with this label besides the figures, and limits of the comparison; a sentence each.
+pub(super) fn notes(a: &[RunSample], b: &[RunSample], label: &str) -> Vec<String> {
     let mut notes = Vec::new();
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
         return notes;
     };
     let (in_a, in_b) = (&first_a.manifest, &first_b.manifest);
     let differing = |what: &str, of_a: String, of_b: String| {
-        (of_a != of_b).then(|| format!("{what}: {of_a} in A, {of_b} in B"))
+        (of_a != of_b).then(|| format!("{what}: {of_a} in {BASELINE}, {of_b} in {label}"))
     };
     notes.extend(differing(
         "jetlag",
@@ -195,13 +215,17 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
             deadline(tenant_b),
         ));
         if networks(in_a, name) != networks(in_b, name) {
-            notes.push(format!("{name}'s networks are different files in A and B"));
+            notes.push(format!(
+                "{name}'s networks are different files in {BASELINE} and {label}"
+            ));
         }
         if tenant_a.source != tenant_b.source {
-            notes.push(format!("{name}'s sources are different in A and B"));
+            notes.push(format!(
+                "{name}'s sources are different in {BASELINE} and {label}"
+            ));
         }
     }
-    for (label, side) in [("A", a), ("B", b)] {
+    for (label, side) in [(BASELINE, a), (label, b)] {
         for (tenant, kept) in side.iter().flat_map(RunSample::thinned) {
             notes.push(format!(
                 "{label} is a long run: the comparison of {tenant} uses {kept} of its frames, in contiguous \
@@ -221,13 +245,18 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample]) -> Vec<String> {
     }
     let simulated = of_a.clock == ClockKind::Virtual;
     if simulated && a.len() == 1 && b.len() == 1 && of_a.seed == of_b.seed {
-        notes.push("simulated with the same seed: A and B drew the same latencies".to_owned());
+        notes.push(format!(
+            "simulated with the same seed: {BASELINE} and {label} drew the same latencies"
+        ));
     }
     if !simulated && a.len() == 1 && b.len() == 1 {
-        notes.push(
-            "one run per side: the intervals do not include the variation between runs; `--ab` measures it"
-                .to_owned(),
-        );
+        let measured = match Recorded::of(in_b) {
+            Recorded::Program => "several runs of each, joined with commas, do",
+            Recorded::Scenario | Recorded::Machine => "`--ab` measures it",
+        };
+        notes.push(format!(
+            "one run per side: the intervals do not include the variation between runs; {measured}"
+        ));
     }
     notes
 }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 pub use limit::{Limit, LimitError, parse as parse_limit};
 pub use matching::Incomparable;
-pub use rows::{By, CandidateRows, RowComparison, Rows, TenantRows, Unmatched};
+pub use rows::{By, CandidateRows, OfNoLayer, RowComparison, Rows, TenantRows, Unmatched};
 pub use side::{RunSample, RunSampler};
 
 use super::quantile::Quantile;
@@ -83,10 +83,8 @@ pub struct Candidate {
 impl Candidate {
     /// Whether any figure of any tenant differs.
     pub fn differs(&self) -> bool {
-        let figures = self.tenants.iter().flat_map(|tenant| &tenant.figures);
-        figures
-            .clone()
-            .any(|figure| matches!(figure.verdict, Verdict::Higher | Verdict::Lower))
+        let mut figures = self.tenants.iter().flat_map(|tenant| &tenant.figures);
+        figures.any(|figure| figure.verdict.is_difference())
     }
 
     /// Whether a conclusion is possible for any figure of any tenant.
@@ -119,6 +117,22 @@ pub enum Verdict {
     Same,
     /// Not enough is known.
     Unknown,
+}
+
+impl Verdict {
+    /// Whether the candidate differs.
+    pub fn is_difference(self) -> bool {
+        matches!(self, Verdict::Higher | Verdict::Lower)
+    }
+
+    /// What an interval of the change allows to conclude; if that is `same`, also the largest difference in it.
+    fn of_interval([low, high]: [f64; 2]) -> (Verdict, Option<f64>) {
+        match (low > 0.0, high < 0.0) {
+            (true, _) => (Verdict::Higher, None),
+            (_, true) => (Verdict::Lower, None),
+            _ => (Verdict::Same, Some(low.abs().max(high.abs()))),
+        }
+    }
 }
 
 /// One figure of one tenant.
@@ -166,10 +180,25 @@ impl Comparison {
     pub fn fails(&self) -> bool {
         self.limits.iter().any(|limit| limit.passed != Some(false))
     }
+
+    /// Whether a conclusion is possible on anything of each candidate: of its rows where they were asked for, else of its figures.
+    pub fn is_judged(&self) -> bool {
+        match &self.rows {
+            Some(rows) => rows.candidates.iter().all(CandidateRows::is_judged),
+            None => self.candidates.iter().all(Candidate::is_judged),
+        }
+    }
 }
 
 /// Joint confidence of all intervals of a comparison.
 const CONFIDENCE: f64 = 0.95;
+
+/// What is judged at a confidence at which all of its intervals hold jointly (Bonferroni): their number must be known before any is
+/// judged. At a higher confidence fewer have enough frames, so the number of the first pass is the larger.
+fn jointly<T>(judged: impl Fn(f64) -> T, intervals: impl Fn(&T) -> usize) -> T {
+    let m = intervals(&judged(CONFIDENCE)).max(1);
+    judged(1.0 - (1.0 - CONFIDENCE) / m as f64)
+}
 
 /// Compares every side with the first.
 pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incomparable> {
@@ -184,10 +213,9 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
         }
     };
     let mut matched = Vec::new();
-    for other in others {
-        matched.push(match_tenants(baseline, other)?);
+    for (number, other) in others.iter().enumerate() {
+        matched.push(match_tenants(baseline, other, &label(number + 1))?);
     }
-    // The number of figures must be known before any is judged.
     let judged = |confidence: f64| -> Vec<Vec<TenantComparison>> {
         others
             .iter()
@@ -195,17 +223,17 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
             .map(|(other, tenants)| compare_tenants(baseline, other, tenants, confidence))
             .collect()
     };
-    let all = judged(CONFIDENCE);
-    let figures = all.iter().flatten().flat_map(|tenant| &tenant.figures);
-    let m = figures.filter(|figure| figure.interval.is_some()).count().max(1);
-    let all = judged(1.0 - (1.0 - CONFIDENCE) / m as f64);
+    let all = jointly(judged, |all| {
+        let figures = all.iter().flatten().flat_map(|tenant| &tenant.figures);
+        figures.filter(|figure| figure.interval.is_some()).count()
+    });
     let candidates: Vec<Candidate> = others
         .iter()
         .zip(all)
         .enumerate()
         .map(|(number, (other, tenants))| Candidate {
             side: summary_of(other, number + 1),
-            notes: matching::notes(&baseline.runs, &other.runs),
+            notes: matching::notes(&baseline.runs, &other.runs, &label(number + 1)),
             tenants,
         })
         .collect();
@@ -254,7 +282,7 @@ pub fn common_tenants(sides: &[Side]) -> Vec<String> {
     };
     let comparable = |name: &str| {
         let mut runs = others.iter().filter_map(|side| side.runs.first());
-        runs.all(|other| matching::difference_of_kind(name, run, other).is_none())
+        runs.all(|other| matching::difference_of_kind(name, run, (&label(1), other)).is_none())
     };
     let names = run.plan.tenants.iter().map(|tenant| tenant.name.clone());
     names.filter(|name| comparable(name)).collect()
@@ -276,17 +304,17 @@ fn label(number: usize) -> String {
     }
 }
 
-/// Each tenant of either side, with the reason why it is not compared, if there is one.
-fn match_tenants(a: &Side, b: &Side) -> Result<Vec<(String, Option<String>)>, Incomparable> {
-    let (first_a, first_b) = (&a.runs[0].plan, &b.runs[0].plan);
+/// Each tenant of the baseline or of the side with this label, with the reason why it is not compared, if there is one.
+fn match_tenants(a: &Side, b: &Side, label: &str) -> Result<Vec<(String, Option<String>)>, Incomparable> {
+    let (first_a, first_b) = (&a.runs[0], &b.runs[0]);
     for (side, first) in [(a, first_a), (b, first_b)] {
         for run in side.runs.iter().skip(1) {
-            matching::clocks_and_tenants((&side.name, first), (&side.name, &run.plan))?;
+            matching::clocks_and_tenants((&side.name, first), (&side.name, run))?;
         }
     }
     matching::clocks_and_tenants((&a.name, first_a), (&b.name, first_b))?;
     let mut names: Vec<String> = Vec::new();
-    for tenant in first_a.tenants.iter().chain(&first_b.tenants) {
+    for tenant in first_a.plan.tenants.iter().chain(&first_b.plan.tenants) {
         if !names.contains(&tenant.name) {
             names.push(tenant.name.clone());
         }
@@ -300,7 +328,7 @@ fn match_tenants(a: &Side, b: &Side) -> Result<Vec<(String, Option<String>)>, In
                 .flat_map(|in_a| b.runs.iter().map(move |in_b| (in_a, in_b)));
             let reason = all
                 .into_iter()
-                .find_map(|(in_a, in_b)| matching::difference_of_kind(&name, in_a, in_b));
+                .find_map(|(in_a, in_b)| matching::difference_of_kind(&name, in_a, (label, in_b)));
             (name, reason)
         })
         .collect();
@@ -449,21 +477,17 @@ fn energy(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64
 }
 
 fn known(figure: &'static str, unit: &'static str, scale: f64, effect: Effect) -> FigureComparison {
-    let [low, high] = effect.interval.map(six_decimals);
-    let verdict = match (low > 0.0, high < 0.0) {
-        (true, _) => Verdict::Higher,
-        (_, true) => Verdict::Lower,
-        _ => Verdict::Same,
-    };
+    let interval = effect.interval.map(six_decimals);
+    let (verdict, within) = Verdict::of_interval(interval);
     FigureComparison {
         figure,
         unit,
         baseline: Some(six_decimals(effect.baseline * scale)),
         candidate: Some(six_decimals(effect.candidate * scale)),
         change: Some(six_decimals(effect.change)),
-        interval: Some([low, high]),
+        interval: Some(interval),
         verdict,
-        within: (verdict == Verdict::Same).then(|| low.abs().max(high.abs())),
+        within,
         reason: None,
     }
 }

@@ -17,11 +17,12 @@ mod two_stage;
 pub(super) use gather::Phases;
 pub use sensitivity::Load;
 
+use crate::analysis::recorded::Recorded;
 use crate::analysis::summary::interference::Interference;
 use crate::scenario::Scenario;
 
 /// Computes the whole section from the samples of each phase.
-pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Interference {
+pub(super) fn summarize(scenario: &Scenario, recorded: Recorded, phases: &Phases) -> Interference {
     let names: Vec<&str> = scenario
         .tenants
         .iter()
@@ -43,7 +44,7 @@ pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Interference {
         })
         .collect();
     Interference {
-        overlap: overlap::overlaps(scenario, phases),
+        overlap: overlap::overlaps(scenario, recorded, phases),
         crossed: crossed::contrasts(&names, inputs, phases),
         sensitivity: sensitivity::of(&matrix, &names, &loads),
         matrix,

@@ -9,6 +9,7 @@ use super::cover::{Cover, by_company};
 use super::gather::{Phases, Span, Spans};
 use super::two_stage::{Frames, Lost, Unknown, lost};
 use crate::analysis::quantile::Quantile;
+use crate::analysis::recorded::Recorded;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::interference::{Met, Overlap, Withheld};
 use crate::scenario::{Arrival, Scenario, Sharing};
@@ -44,7 +45,7 @@ enum Why {
 }
 
 /// Each tenant against each other; nothing if a tenant ran alone.
-pub(super) fn overlaps(scenario: &Scenario, phases: &Phases) -> Vec<Overlap> {
+pub(super) fn overlaps(scenario: &Scenario, recorded: Recorded, phases: &Phases) -> Vec<Overlap> {
     let spans = phases.spans();
     let number = scenario.tenants.len().min(spans.of.len());
     let present: Vec<usize> = (0..number)
@@ -60,7 +61,7 @@ pub(super) fn overlaps(scenario: &Scenario, phases: &Phases) -> Vec<Overlap> {
         let company: Vec<&Cover> = others.iter().map(|&other| &covers[other]).collect();
         let judged = judge(spans, tenant, &company, takes_turns(scenario.sharing));
         for (other, judged) in others.into_iter().zip(judged) {
-            found.push(judged.named(scenario, tenant, other));
+            found.push(judged.named(scenario, recorded, [tenant, other]));
         }
     }
     found
@@ -251,7 +252,7 @@ impl Met {
 }
 
 impl Judged {
-    fn named(self, scenario: &Scenario, tenant: usize, other: usize) -> Overlap {
+    fn named(self, scenario: &Scenario, recorded: Recorded, [tenant, other]: [usize; 2]) -> Overlap {
         let lost = self.lost.ok();
         // A loss of the whole time has no finite slowdown.
         let slower = |lost: f64| (lost < 1.0).then(|| six_decimals(1.0 / (1.0 - lost)));
@@ -266,21 +267,26 @@ impl Judged {
             lost_share_ci95: lost.map(|lost| lost.ci95.map(six_decimals)),
             slowdown: lost.and_then(|lost| slower(lost.share)),
             slowdown_ci95: lost.and_then(|lost| Some((slower(lost.ci95[0])?, slower(lost.ci95[1])))),
-            withheld: self.lost.err().map(|why| why.said(scenario, tenant, other)),
+            withheld: self
+                .lost
+                .err()
+                .map(|why| why.said(scenario, recorded, [tenant, other])),
         }
     }
 }
 
 impl Why {
-    fn said(self, scenario: &Scenario, tenant: usize, other: usize) -> Withheld {
+    fn said(self, scenario: &Scenario, recorded: Recorded, [tenant, other]: [usize; 2]) -> Withheld {
         let locked = [tenant, other]
             .iter()
             .all(|&of| is_fixed(scenario.tenants[of].arrival));
         let measured_alone = scenario.baseline.alone || scenario.matrix.is_some();
-        let instead = if measured_alone {
-            "its slowdown relative to running alone shows what sharing costs"
-        } else {
-            "add `baseline: (alone: true)`"
+        // Of a program no field can be set.
+        let is_program = recorded == Recorded::Program;
+        let instead = match (is_program, measured_alone) {
+            (true, _) => "record each process by itself, too",
+            (false, true) => "its slowdown relative to running alone shows what sharing costs",
+            (false, false) => "add `baseline: (alone: true)`",
         };
         let (code, message) = match self {
             Why::Turns => (
@@ -293,7 +299,12 @@ impl Why {
             ),
             Why::OwnOverlap => (
                 "own-frames-overlap",
-                format!("not identifiable here: its own frames overlap; set `depth: 1`, or {instead}"),
+                match is_program {
+                    true => format!("not identifiable here: its own frames overlap; {instead}"),
+                    false => {
+                        format!("not identifiable here: its own frames overlap; set `depth: 1`, or {instead}")
+                    }
+                },
             ),
             Why::Never => (
                 "never-beside",
@@ -313,6 +324,10 @@ impl Why {
             Why::Unknown(Unknown::Wide) => (
                 "imprecise",
                 format!("not reported: the interval is too wide to be useful; run longer, or {instead}"),
+            ),
+            Why::Unknown(_) if locked && is_program => (
+                "locked-releases",
+                format!("not identifiable here: releases are locked; {instead}"),
             ),
             Why::Unknown(_) if locked => {
                 let or = if measured_alone { "; " } else { " or " };
@@ -466,7 +481,7 @@ mod tests {
                 };
                 phases.frame(&frame, Nanos::ZERO, true);
             }
-            overlaps(&scenario, &phases).len()
+            overlaps(&scenario, Recorded::Scenario, &phases).len()
         };
         assert_eq!([of(1), of(2), of(16), of(17)], [0, 2, 240, 0]);
     }
@@ -481,7 +496,7 @@ mod tests {
                 beside: Met::default(),
                 lost: Ok(Lost { share, ci95 }),
             };
-            let named = judged.named(&scenario(&[periodic(0); 2]), 0, 1);
+            let named = judged.named(&scenario(&[periodic(0); 2]), Recorded::Scenario, [0, 1]);
             (named.slowdown, named.slowdown_ci95)
         };
         assert_eq!(named(0.5, [0.2, 0.75]), (Some(2.0), Some((1.25, Some(4.0)))));
@@ -492,8 +507,15 @@ mod tests {
     #[test]
     fn releases_are_locked_where_both_stand_where_the_scenario_puts_them() {
         let code = |own: Arrival, other: Arrival| {
-            let said = Why::Unknown(Unknown::Same).said(&scenario(&[own, other]), 0, 1);
-            assert!(!said.message.is_empty());
+            let of = |recorded| Why::Unknown(Unknown::Same).said(&scenario(&[own, other]), recorded, [0, 1]);
+            let (said, of_program) = (of(Recorded::Scenario), of(Recorded::Program));
+            assert!(
+                said.message.contains("`baseline: (alone: true)`"),
+                "{}",
+                said.message
+            );
+            assert!(!of_program.message.contains('`'), "{}", of_program.message);
+            assert_eq!(said.code, of_program.code);
             said.code
         };
         let (fixed, shaken) = (periodic(0), periodic(2));

@@ -33,8 +33,10 @@ pub(in super::super) enum FramesLimit {
         /// completed any.
         excused: bool,
     },
-    /// An application marked no batch, or none after its warm-up.
+    /// An application marked no batch.
     NoBatches,
+    /// An application marked so many batches, and all are of its warm-up.
+    AllWarmup(u64),
     /// The recorder fell behind.
     Lost {
         lost: u64,
@@ -67,6 +69,8 @@ pub(in super::super) enum More {
     Patience { seconds: f64 },
     /// So many seconds; `alone` where those in which the tenant runs alone count.
     Seconds { seconds: f64, alone: bool },
+    /// A longer recording of somebody's program, of so many seconds where that can be said.
+    Recording { seconds: Option<f64> },
 }
 
 impl FramesLimit {
@@ -77,9 +81,10 @@ impl FramesLimit {
             }
             FramesLimit::GaveUp { .. } => Code::TenantFailed,
             FramesLimit::None { excused: false, .. } => Code::NoFrames,
-            FramesLimit::None { excused: true, .. } | FramesLimit::NoBatches | FramesLimit::TooFew { .. } => {
-                Code::TooFewSamples
-            }
+            FramesLimit::None { excused: true, .. }
+            | FramesLimit::NoBatches
+            | FramesLimit::AllWarmup(_)
+            | FramesLimit::TooFew { .. } => Code::TooFewSamples,
             FramesLimit::Lost { .. } => Code::LostRecords,
             FramesLimit::Failed { .. } => Code::FailedFrames,
             FramesLimit::NoBaseline => Code::NoBaseline,
@@ -116,7 +121,13 @@ impl FramesLimit {
                 quoted("; first error: ", cause.as_deref())
             ),
             FramesLimit::NoBatches => {
-                format!("{name} marked no batches in the measured time, so it has no response times.")
+                format!("{name} marked no batches, so it has no response times.")
+            }
+            FramesLimit::AllWarmup(1) => {
+                format!("{name} marked one batch, which was warm-up, so it has no response times.")
+            }
+            FramesLimit::AllWarmup(batches) => {
+                format!("All {batches} batches of {name} were warm-up, so it has no response times.")
             }
             FramesLimit::Lost { lost, all, .. } => format!(
                 "{name}: {} ({}) ran but were not recorded, because the recorder fell behind; no figure includes \
@@ -192,6 +203,9 @@ impl FramesLimit {
             FramesLimit::NoBatches => {
                 "Mark each piece of work with a range of one name; `jetlag trace --batch NAME` says which NVTX ranges these are."
             }
+            FramesLimit::AllWarmup(_) => {
+                "Leave fewer batches out (`-w N` of `jetlag trace`), or record for longer."
+            }
             FramesLimit::Lost { detections: true, .. } => {
                 "Write the run file to a faster disk, or set `record_detections: false`."
             }
@@ -222,6 +236,10 @@ impl More {
             More::Patience { seconds } => {
                 format!("Let the run reach its planned duration; {seconds} s at this rate are enough.").into()
             }
+            More::Recording { seconds: None } => "Record for longer.".into(),
+            More::Recording {
+                seconds: Some(seconds),
+            } => format!("Record for {seconds} s or longer at this rate.").into(),
             More::Seconds { seconds, alone } => {
                 let why = match alone {
                     true => ": only the time in which the tenant runs alone counts here",

@@ -14,7 +14,8 @@ pub(in super::super) enum SteadyLimit {
         after_s: f64,
         /// Before over after, less one.
         change: f64,
-        warmup: Nanos,
+        /// The scenario's; none where there was no scenario that could set another.
+        warmup: Option<Nanos>,
     },
     /// They rose or fell all along; by which share.
     Drift(f64),
@@ -37,11 +38,19 @@ impl SteadyLimit {
 
     pub(super) fn message(&self, name: &str) -> String {
         match self {
-            SteadyLimit::NotSettled { after_s, change, .. } => {
+            SteadyLimit::NotSettled {
+                after_s,
+                change,
+                warmup,
+            } => {
                 let way = if *change > 0.0 { "slower" } else { "faster" };
+                let by_then = match warmup {
+                    Some(_) => " when the warm-up ended",
+                    None => "",
+                };
                 format!(
-                    "{name}: the first {after_s:.1} s of the measured time were {:.0} % {way} than the rest: it had not settled \
-                     when the warm-up ended.",
+                    "{name}: the first {after_s:.1} s of the measured time were {:.0} % {way} than the rest: it had not \
+                     settled{by_then}.",
                     change.abs() * 100.0
                 )
             }
@@ -70,7 +79,14 @@ impl SteadyLimit {
 
     pub(super) fn advice(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
-            SteadyLimit::NotSettled { after_s, warmup, .. } => {
+            SteadyLimit::NotSettled { warmup: None, .. } => {
+                "Leave more batches out at the start: `jetlag trace -w N` leaves out N of each process."
+            }
+            SteadyLimit::NotSettled {
+                after_s,
+                warmup: Some(warmup),
+                ..
+            } => {
                 let enough = (warmup.as_secs_f64() + after_s).ceil();
                 return format!("Warm up for longer (`--set warmup={enough}s`).").into();
             }

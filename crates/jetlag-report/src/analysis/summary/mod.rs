@@ -39,6 +39,7 @@ pub use waterfall::Waterfall;
 
 use super::code::Code;
 pub use super::plot::Plots;
+pub use super::recorded::Recorded;
 use crate::record::NOT_STARTED;
 pub use crate::record::{Device, Finding, Stage};
 
@@ -137,6 +138,9 @@ pub struct RunSummary {
     pub exact: bool,
     /// What sampling cost, where it was read.
     pub sampling: Option<Sampling>,
+    /// What was recorded, which decides what advice fits; not part of the JSON form.
+    #[serde(skip)]
+    pub recorded: Recorded,
 }
 
 /// The CPU time of the samplers' thread, relative to one core.

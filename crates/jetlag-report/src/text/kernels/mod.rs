@@ -29,11 +29,13 @@ pub fn write(summaries: &[Summary], out: &mut dyn Write, style: &Style) -> io::R
 
 fn run(summary: &Summary, style: &Style) -> String {
     let Some(kernels) = &summary.kernels else {
-        let said = format!(
-            "{}: no phase was traced, so nothing is known of its kernels. `jetlag run SCENARIO --trace` traces one.\n",
-            summary.run.name
+        let recorded = summary.run.recorded;
+        return format!(
+            "{}: {}, so nothing is known of its kernels. {}\n",
+            summary.run.name,
+            recorded.untraced(),
+            recorded.to_trace()
         );
-        return said;
     };
     let observed = summary.observer.iter().flat_map(|observer| &observer.phases);
     let mut observed = observed.map(Some).chain(std::iter::repeat(None));

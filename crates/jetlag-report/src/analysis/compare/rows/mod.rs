@@ -17,8 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::effect::{Effect, Unknown, of_row};
-use super::{CONFIDENCE, Side, Verdict, because, label, match_tenants};
+use super::{Side, Verdict, because, jointly, label, match_tenants};
 use crate::analysis::quantile::Quantile;
+use crate::analysis::recorded::Recorded;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 pub(in crate::analysis) use series::Lacking;
 pub(super) use series::{Collector, OfRun};
@@ -62,7 +63,7 @@ impl CandidateRows {
     /// Whether any row differs.
     pub fn differs(&self) -> bool {
         let mut rows = self.tenants.iter().flat_map(|tenant| &tenant.rows);
-        rows.any(|row| matches!(row.verdict, Verdict::Higher | Verdict::Lower))
+        rows.any(|row| row.verdict.is_difference())
     }
 
     /// Whether a conclusion is possible on any row.
@@ -85,6 +86,17 @@ pub struct TenantRows {
     pub rows: Vec<RowComparison>,
     /// What only one of them has, most time first.
     pub unmatched: Vec<Unmatched>,
+    /// Of rows of layers: work whose layer is not known, which may be another in each, so it is in no row.
+    pub no_layer: Option<OfNoLayer>,
+}
+
+/// Work whose layer is not known, in the baseline and in the candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OfNoLayer {
+    /// Mean time a frame, in milliseconds.
+    pub ms: [f64; 2],
+    /// That as shares of the two sides' time.
+    pub shares: [f64; 2],
 }
 
 /// One row.
@@ -145,28 +157,30 @@ pub(super) fn compare(by: By, sides: &[Side]) -> Rows {
         .enumerate()
         .map(|(nth, other)| CandidateMatch::of(by, baseline, other, label(nth + 1)))
         .collect();
-    // The number of rows must be known before any is judged.
-    let judged = |confidence: f64| -> Vec<CandidateRows> {
+    let candidates = judged(&matched);
+    Rows {
+        by,
+        judged: intervals(&candidates) as u64,
+        candidates,
+    }
+}
+
+/// The rows of all candidates, whose intervals hold jointly.
+fn judged(matched: &[CandidateMatch]) -> Vec<CandidateRows> {
+    let at = |confidence: f64| -> Vec<CandidateRows> {
         matched
             .iter()
             .map(|candidate| candidate.rows(confidence))
             .collect()
     };
-    let rows = |all: &[CandidateRows]| {
-        let rows = all
-            .iter()
-            .flat_map(|all| &all.tenants)
-            .flat_map(|tenant| &tenant.rows);
-        rows.filter(|row| row.interval.is_some()).count()
-    };
-    // At a higher confidence fewer rows have enough frames; the first count is the larger.
-    let m = rows(&judged(CONFIDENCE)).max(1);
-    let candidates = judged(1.0 - (1.0 - CONFIDENCE) / m as f64);
-    Rows {
-        by,
-        judged: rows(&candidates) as u64,
-        candidates,
-    }
+    jointly(at, |candidates| intervals(candidates))
+}
+
+/// Rows with an interval.
+fn intervals(candidates: &[CandidateRows]) -> usize {
+    let tenants = candidates.iter().flat_map(|candidate| &candidate.tenants);
+    let rows = tenants.flat_map(|tenant| &tenant.rows);
+    rows.filter(|row| row.interval.is_some()).count()
 }
 
 /// What two sides have in common, before it is judged.
@@ -182,6 +196,8 @@ struct TenantMatch {
     a: Vec<OfTenant>,
     b: Vec<OfTenant>,
     pairs: Vec<Pair>,
+    /// What is of no known layer, where rows are layers.
+    no_layer: Option<Pair>,
     /// The step of the clock that the times were taken with.
     step: i64,
 }
@@ -198,13 +214,12 @@ impl CandidateMatch {
         let lacking = [("A", a), (label.as_str(), b)]
             .into_iter()
             .find_map(|(letter, side)| {
-                let lacks = side
-                    .runs
-                    .iter()
-                    .find_map(|run| run.rows().as_ref().err().copied())?;
-                Some(needs(letter, lacks))
+                side.runs.iter().find_map(|run| {
+                    let lacks = run.rows().as_ref().err().copied()?;
+                    Some(needs(letter, lacks, Recorded::of(&run.manifest)))
+                })
             });
-        let tenants = match (&lacking, match_tenants(a, b)) {
+        let tenants = match (&lacking, match_tenants(a, b, &label)) {
             (None, Ok(tenants)) => tenants,
             _ => Vec::new(),
         };
@@ -219,8 +234,9 @@ impl CandidateMatch {
         let tenants: Vec<TenantMatch> = tenants
             .filter_map(|(tenant, _)| {
                 let (a, b) = (of(a, &tenant)?, of(b, &tenant)?);
-                let pairs = pairs(by, &keys(&a), &keys(&b));
+                let (pairs, no_layer) = pairs(by, &keys(&a), &keys(&b));
                 Some(TenantMatch {
+                    no_layer,
                     step: step(a.iter().chain(&b)),
                     tenant,
                     label: label.clone(),
@@ -251,8 +267,17 @@ impl CandidateMatch {
     }
 }
 
-fn needs(side: &str, lacks: Lacking) -> String {
+fn needs(side: &str, lacks: Lacking, recorded: Recorded) -> String {
+    let is_program = recorded == Recorded::Program;
     match lacks {
+        Lacking::Unread | Lacking::Trace if is_program => format!(
+            "{side} has a run whose GPU was not traced: record it with `jetlag trace`, without `--no-gpu`, where `jetlag doctor` says \
+             that tracing is allowed"
+        ),
+        Lacking::Layers if is_program => format!(
+            "{side} has a run in whose trace no layer is known: a program's layers are the NVTX ranges around its launches; `--kernels` \
+             compares without layers"
+        ),
         Lacking::Unread | Lacking::Trace => {
             format!("{side} has a run without a traced phase: record it with `jetlag run SCENARIO --trace`")
         }
@@ -272,8 +297,8 @@ fn keys(runs: &[OfTenant]) -> Vec<Key> {
     all.into_iter().cloned().collect()
 }
 
-/// Which keys of two sides are one row.
-fn pairs(by: By, a: &[Key], b: &[Key]) -> Vec<Pair> {
+/// Which keys of two sides are one row; of layers also those of no known layer, which are none: they may be different work.
+fn pairs(by: By, a: &[Key], b: &[Key]) -> (Vec<Pair>, Option<Pair>) {
     let layers = |keys: &[Key]| -> Vec<String> {
         let all: BTreeSet<&String> = keys.iter().filter_map(|key| key.layer.as_ref()).collect();
         all.into_iter().cloned().collect()
@@ -301,27 +326,11 @@ fn pairs(by: By, a: &[Key], b: &[Key]) -> Vec<Pair> {
             }
         }
     }
-    // Of layers, work of no layer is nothing that could be compared.
-    let unknown = |pair: &Pair| {
-        let mut keys = pair.a.iter().chain(&pair.b);
-        by == By::Layers && keys.all(|key| key.layer.is_none() && key.name.is_empty())
+    let no_layer = match by {
+        By::Layers => rows.remove(&(None, "")),
+        By::Stages | By::Kernels => None,
     };
-    rows.into_values()
-        .flat_map(|pair| match unknown(&pair) {
-            true => vec![
-                Pair {
-                    a: pair.a,
-                    b: Vec::new(),
-                },
-                Pair {
-                    a: Vec::new(),
-                    b: pair.b,
-                },
-            ],
-            false => vec![pair],
-        })
-        .filter(|pair| !(pair.a.is_empty() && pair.b.is_empty()))
-        .collect()
+    (rows.into_values().collect(), no_layer)
 }
 
 impl TenantMatch {
@@ -362,6 +371,13 @@ impl TenantMatch {
                 })),
             }
         }
+        let no_layer = self.no_layer.as_ref().map(|pair| {
+            let means = [mean(&self.a, &pair.a), mean(&self.b, &pair.b)];
+            OfNoLayer {
+                ms: means.map(ns_to_ms),
+                shares: [share(0, means[0]), share(1, means[1])].map(six_decimals),
+            }
+        });
         let most = |shares: [f64; 2]| shares[0].max(shares[1]);
         rows.sort_by(|a: &RowComparison, b| most(b.shares).total_cmp(&most(a.shares)));
         unmatched.sort_by(|a, b| b.share.total_cmp(&a.share));
@@ -372,6 +388,7 @@ impl TenantMatch {
             covered: covered.map(|share| six_decimals(share.min(1.0))),
             rows,
             unmatched,
+            no_layer,
         }
     }
 
@@ -400,17 +417,12 @@ impl TenantMatch {
         };
         match of_row(Quantile::P50, [&a, &b], confidence).map(|effect| stepped(effect, self.step)) {
             Ok(effect) => {
-                let [low, high] = effect.interval.map(six_decimals);
+                let interval = effect.interval.map(six_decimals);
                 row.baseline = Some(ns_to_ms(effect.baseline));
                 row.candidate = Some(ns_to_ms(effect.candidate));
                 row.change = Some(six_decimals(effect.change));
-                row.interval = Some([low, high]);
-                row.verdict = match (low > 0.0, high < 0.0) {
-                    (true, _) => Verdict::Higher,
-                    (_, true) => Verdict::Lower,
-                    _ => Verdict::Same,
-                };
-                row.within = (row.verdict == Verdict::Same).then(|| low.abs().max(high.abs()));
+                row.interval = Some(interval);
+                (row.verdict, row.within) = Verdict::of_interval(interval);
             }
             Err(Unknown::NoRatio) => {
                 row.reason =

@@ -36,7 +36,7 @@ fn run(layers: usize, frames: usize, phi: f64, slower: f64, seed: u64) -> OfTena
 }
 
 fn matched(a: Vec<OfTenant>, b: Vec<OfTenant>) -> CandidateMatch {
-    let pairs = pairs(By::Layers, &keys(&a), &keys(&b));
+    let (pairs, no_layer) = pairs(By::Layers, &keys(&a), &keys(&b));
     CandidateMatch {
         side: "B".to_owned(),
         needs: None,
@@ -47,18 +47,14 @@ fn matched(a: Vec<OfTenant>, b: Vec<OfTenant>) -> CandidateMatch {
             a,
             b,
             pairs,
+            no_layer,
         }],
     }
 }
 
 /// As [`compare`] judges one candidate.
-fn judged(candidate: &CandidateMatch) -> CandidateRows {
-    let count = |rows: &CandidateRows| {
-        let rows = rows.tenants.iter().flat_map(|tenant| &tenant.rows);
-        rows.filter(|row| row.interval.is_some()).count()
-    };
-    let m = count(&candidate.rows(CONFIDENCE)).max(1);
-    candidate.rows(1.0 - (1.0 - CONFIDENCE) / m as f64)
+fn judged_alone(candidate: CandidateMatch) -> CandidateRows {
+    judged(&[candidate]).remove(0)
 }
 
 /// How many of so many pairs are said to differ in any row, and in how many the first layer is called slower.
@@ -70,7 +66,7 @@ fn trials(seeds: u64, frames: usize, phi: f64, runs: u64, slower: f64) -> (usize
                 .map(|nth| run(20, frames, phi, slower, (seed * 2 + which) * runs + nth))
                 .collect()
         };
-        let found = judged(&matched(side(0, 1.0), side(1, slower)));
+        let found = judged_alone(matched(side(0, 1.0), side(1, slower)));
         asked += usize::from(found.is_judged());
         differ += usize::from(found.differs());
         let rows = &found.tenants[0].rows;
@@ -132,7 +128,7 @@ fn what_only_one_has_is_listed_and_shares_are_of_all_time() {
     };
     let a = with(&[("c1 + r1", 60), ("pool", 20), ("gone", 10), ("", 10)]);
     let b = with(&[("c1", 30), ("r1", 10), ("pool", 20), ("new", 40)]);
-    let found = judged(&matched(vec![a], vec![b]));
+    let found = judged_alone(matched(vec![a.clone()], vec![b]));
     let tenant = &found.tenants[0];
     assert_eq!((tenant.frames, tenant.covered), ([20, 20], [0.8, 0.6]));
     let rows: Vec<_> = tenant
@@ -162,11 +158,17 @@ fn what_only_one_has_is_listed_and_shares_are_of_all_time() {
         .collect();
     assert_eq!(
         alone,
-        [
-            ("B", Some("new"), 0.04, 0.4),
-            ("A", None, 0.01, 0.1),
-            ("A", Some("gone"), 0.01, 0.1)
-        ]
+        [("B", Some("new"), 0.04, 0.4), ("A", Some("gone"), 0.01, 0.1)]
+    );
+    let no_layer = |ms, shares| Some(OfNoLayer { ms, shares });
+    assert_eq!(tenant.no_layer, no_layer([0.01, 0.0], [0.1, 0.0]));
+    // What both have of it is told once, as no row and as nothing that one has alone.
+    let found = judged_alone(matched(vec![a.clone()], vec![a]));
+    let tenant = &found.tenants[0];
+    assert_eq!((tenant.rows.len(), tenant.unmatched.len()), (3, 0));
+    assert_eq!(
+        (tenant.covered, tenant.no_layer),
+        ([0.9; 2], no_layer([0.01; 2], [0.1; 2]))
     );
 }
 
@@ -183,7 +185,8 @@ fn kernels_are_matched_by_name_within_layers_that_cover_the_same() {
         key("c2", "other"),
         key("", "conv"),
     ];
-    let found = pairs(By::Kernels, &a, &b);
+    let (found, no_layer) = pairs(By::Kernels, &a, &b);
+    assert!(no_layer.is_none());
     let both = found
         .iter()
         .filter(|pair| !pair.a.is_empty() && !pair.b.is_empty());

@@ -1,0 +1,121 @@
+//! One start of the command, alone or as one of several copies: where its run file goes, and where its processes leave what they do.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus};
+
+use anyhow::Context;
+
+use super::child::{self, Signals};
+use super::folder::SpoolFolder;
+use super::injection;
+use super::record::{Asked, Told, record};
+use super::spools;
+use crate::cli::TraceArgs;
+use crate::clock::{Clock, RealClock};
+use crate::commands::output::say;
+use crate::commands::run_path::AtOnce;
+
+/// A start of the command, before and after.
+pub(super) struct Start {
+    file: AtOnce,
+    spools: SpoolFolder,
+    variables: Vec<(&'static str, OsString)>,
+}
+
+impl Start {
+    /// With its run file at this place.
+    pub(super) fn new(file: AtOnce, library: &Path, args: &TraceArgs) -> anyhow::Result<Self> {
+        let spools = SpoolFolder::new()?;
+        let variables = injection::variables(library, spools.path(), !args.no_gpu, args.graphs);
+        Ok(Start {
+            file,
+            spools,
+            variables,
+        })
+    }
+
+    /// The same with one more variable in its environment.
+    pub(super) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// Makes the run file of what the processes left, and says what came of it; where it is.
+    pub(super) fn record(self, asked: &Asked<'_>) -> anyhow::Result<PathBuf> {
+        let path = self.file.path().to_owned();
+        let (path, told) = record(self.file, &spools::look(self.spools.path())?, asked)
+            .with_context(|| format!("the command has ended, but {} cannot be written", path.display()))?;
+        tell(&told, &path, asked);
+        Ok(path)
+    }
+}
+
+/// Starts the command for all of these at once and waits for it; how each ended, and what there is to record.
+pub(super) fn follow<'a>(
+    starts: &[Start],
+    args: &'a TraceArgs,
+    program: String,
+) -> anyhow::Result<(Vec<ExitStatus>, Asked<'a>)> {
+    let signals = Signals::listen()?;
+    let from = RealClock.now();
+    let mut children: Vec<Child> = Vec::new();
+    for start in starts {
+        match child::start(&args.command, &start.variables) {
+            Ok(child) => children.push(child),
+            Err(error) => {
+                // Some without the others would measure something else.
+                for child in &mut children {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                }
+                return Err(error.into());
+            }
+        }
+    }
+    let ended = child::wait(children, &signals)?;
+    let asked = Asked {
+        program,
+        batch: &args.batch,
+        warmup: args.warmup(),
+        gpu: !args.no_gpu,
+        from,
+        to: RealClock.now(),
+    };
+    Ok((ended, asked))
+}
+
+/// The exit code of all: that of the first with another than 0.
+pub(super) fn code(ended: &[ExitStatus]) -> u8 {
+    let mut codes = ended.iter().map(|status| child::code(*status));
+    codes.find(|code| *code != 0).unwrap_or(0)
+}
+
+/// What came of it, on stderr: stdout is the command's.
+fn tell(told: &Told, path: &Path, asked: &Asked<'_>) {
+    for problem in &told.problems {
+        say(&format!("warning: {problem}"));
+    }
+    let count = |count: u64, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        n => format!("{n} {many}"),
+    };
+    let warmup = match (told.batches, told.warmup) {
+        (batches, warmup) if batches > 0 && batches == warmup => " (all warm-up)",
+        _ => "",
+    };
+    let kernels = match (told.is_traced, asked.gpu) {
+        (true, _) => format!(", {}", count(told.kernels, "kernel", "kernels")),
+        (false, true) => ", no kernels (no GPU was traced)".to_owned(),
+        (false, false) => String::new(),
+    };
+    say(&format!(
+        "wrote {}: {}, {}{warmup}, {}{kernels}; see jetlag report {}{}",
+        path.display(),
+        count(told.processes as u64, "process", "processes"),
+        count(told.batches, "batch", "batches"),
+        count(told.ranges, "range", "ranges"),
+        path.display(),
+        if told.is_traced { " --kernels" } else { "" },
+    ));
+}
