@@ -63,7 +63,7 @@ fn annotations_name_what_fails_and_a_line_for_each_tenant() {
         ),
         "{text}"
     );
-    let undecided = "::warning title=jetlag%3A gate%3A expectation-undecided::`power.total.mean < 15W` cannot be decided: no \
+    let undecided = "::error title=jetlag%3A gate%3A expectation not met::`power.total.mean < 15W` cannot be decided: no \
                      power was measured";
     assert!(text.contains(undecided), "{text}");
     assert!(

@@ -11,6 +11,7 @@ use crate::analysis::Summary;
 use crate::analysis::compare::{Comparison, LimitResult};
 use crate::analysis::summary::{EnergySummary, ExpectationResult, TenantSummary};
 use crate::compare::sentence;
+use crate::record::Finding;
 use crate::text::number::{or_unknown, percent, short};
 use crate::text::{amount, value_of};
 
@@ -42,11 +43,18 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     }
     for result in summary.expectations.iter().filter(|result| !result.holds) {
         let title = format!("{run}: expectation not met");
-        annotate(Kind::Error, &title, &broken(result))?;
+        let why = undecided(result, &summary.run.findings);
+        let message = why.map_or_else(
+            || broken(result),
+            |finding| said(&finding.message, &finding.advice),
+        );
+        annotate(Kind::Error, &title, &message)?;
     }
-    let failures: Vec<_> = summary.failures().collect();
+    let mut told: Vec<&Finding> = summary.failures().collect();
+    let results = summary.expectations.iter();
+    told.extend(results.filter_map(|result| undecided(result, &summary.run.findings)));
     for finding in &summary.run.findings {
-        if failures.contains(&finding) {
+        if told.contains(&finding) {
             continue;
         }
         // Records that are missing end the run with an exit code of their own.
@@ -103,6 +111,15 @@ pub(crate) fn broken(result: &ExpectationResult) -> String {
         ),
         Some(_) => format!("{} does not hold: {}", result.text, value_of(result)),
     }
+}
+
+/// The finding that says why an expectation cannot be decided, where one is about it alone.
+pub(crate) fn undecided<'f>(result: &ExpectationResult, findings: &'f [Finding]) -> Option<&'f Finding> {
+    let quoted = format!("`{}`", result.text);
+    let mut about = findings
+        .iter()
+        .filter(|finding| finding.message.contains(&quoted));
+    about.next().filter(|_| result.value.is_none())
 }
 
 /// A tenant in one line.

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use crate::analysis::Summary;
 use crate::analysis::summary::{ExpectationResult, TenantSummary};
-use crate::github::{broken, in_a_line};
+use crate::github::{broken, in_a_line, undecided};
 use crate::record::{Finding, Manifest};
 
 /// How a case ended.
@@ -115,11 +115,7 @@ fn of_expectation(result: &ExpectationResult, findings: &[Finding]) -> Case {
     let end = match (result.holds, result.value) {
         (true, _) => End::Passed,
         (false, Some(_)) => End::Failed(broken(result)),
-        (false, None) => {
-            let quoted = format!("`{}`", result.text);
-            let why = findings.iter().find(|finding| finding.message.contains(&quoted));
-            End::Unknown(why.map_or_else(|| broken(result), said))
-        }
+        (false, None) => End::Unknown(undecided(result, findings).map_or_else(|| broken(result), said)),
     };
     Case {
         class: "expectations",

@@ -63,7 +63,10 @@ mod tests {
 
     const TENTH: i64 = 100_000_000;
 
-    fn sensors(signals: &[(&str, &str, fn(i64) -> Option<f64>)]) -> Vec<SensorSummary> {
+    /// A signal's name, its unit and its readings.
+    type Signal = (&'static str, &'static str, fn(i64) -> Option<f64>);
+
+    fn sensors(signals: &[Signal]) -> Vec<SensorSummary> {
         let mut tracks = Tracks::default();
         for (signal, unit, value) in signals {
             for i in 0..=100 {

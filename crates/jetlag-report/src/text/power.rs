@@ -25,8 +25,8 @@ fn rails(summary: &Summary, style: &Style) -> String {
         .column("peak", Align::Right)
         .column("idle", Align::Right)
         .column("energy", Align::Right)
-        .optional("refresh", Align::Right)
         .optional("coverage", Align::Right)
+        .optional("refresh", Align::Right)
         .optional("source", Align::Left)
         .optional("role", Align::Left);
     if let Some(energy) = summary.energy.as_ref().filter(|energy| energy.rails.len() > 1) {
@@ -46,8 +46,8 @@ fn rails(summary: &Summary, style: &Style) -> String {
             plain(watts(rail.peak_mw)),
             plain(or_unknown(rail.idle_mw, watts)),
             (joules(rail.energy_mj), ink),
-            plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             plain(percent(rail.coverage)),
+            plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             dim(&rail.source),
             dim(role(rail)),
         ]);

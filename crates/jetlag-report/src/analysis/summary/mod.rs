@@ -101,7 +101,7 @@ impl Summary {
 
     /// Whether the record lacks frames that ran: its file was cut short, or the recorder fell behind.
     pub fn has_gaps(&self) -> bool {
-        self.run.findings.iter().any(|finding| Summary::is_gap(finding))
+        self.run.findings.iter().any(Summary::is_gap)
     }
 
     /// The finding that somebody ended the run before its time.
