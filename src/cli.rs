@@ -41,7 +41,8 @@ pub enum Command {
     #[command(
         after_help = "Examples:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
            jetlag run configs/matrix.ron --matrix      each tenant alone, every pair, and all together
-Exit codes: 0 done; 1 failed, or a tenant completed no frame; 2 wrong use or config;
+           jetlag run configs/sim.ron --format github --junit results.xml   in a CI: docs/ci.md
+Exit codes: 0 done; 1 failed, or a tenant failed or completed no frame; 2 wrong use or config;
             3 an expectation failed; 4 records were lost; 130 interrupted, results saved"
     )]
     Run(RunArgs),
@@ -62,6 +63,7 @@ Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 a 
         after_help = "Examples:  jetlag report runs/demo-20260101-120000.mcap --html demo.html
            jetlag report before.mcap after.mcap --html both.html    comparison, then each run
            jetlag report fp32.mcap fp16.mcap --layers               time per layer, side by side
+           jetlag report runs/demo.mcap --budget 15W                when the module drew more than that
            jetlag report runs/demo.mcap --compat trtexec10 --tenant camera
            jetlag report --from-trtexec times.json                  from trtexec --exportTimes"
     )]
@@ -146,6 +148,27 @@ A scenario with `clocks: Max` does this itself."
 Exit codes: 0 nothing is missing; 1 something is missing that limits what can be measured;
             with --selftest: 0 no check failed; 3 a check failed; 130 interrupted, report written so far")]
     Doctor(DoctorArgs),
+}
+
+/// How results of runs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ResultFormat {
+    /// Tables for people.
+    #[default]
+    Text,
+    /// JSON for programs.
+    Json,
+    /// Annotations for GitHub Actions: errors, warnings, and a notice for each tenant.
+    Github,
+}
+
+impl From<Format> for ResultFormat {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Text => ResultFormat::Text,
+            Format::Json => ResultFormat::Json,
+        }
+    }
 }
 
 /// How results are written.

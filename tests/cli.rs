@@ -7,6 +7,7 @@ mod bad_input;
 mod critical;
 mod ends;
 mod files;
+mod gate;
 mod hostile;
 mod limits;
 mod output;

@@ -332,3 +332,23 @@ fn every_field_and_choice_that_exists_is_documented() {
         assert!(mentions, "{name} is not in docs/scenarios.md");
     }
 }
+
+#[test]
+fn every_metric_of_expectations_is_documented_where_scenarios_are_described() {
+    let (_, after) = DOCS.split_once("### Expectations\n").unwrap();
+    let (section, _) = after.split_once("\n### ").unwrap();
+    for (line, least) in [("camera.nonsense < 1", 40), ("power.total.nonsense < 1W", 20)] {
+        let error = jetlag::analysis::parse_expectation(line, &["camera"])
+            .unwrap_err()
+            .to_string();
+        let (_, listed) = error.split_once("the metrics are ").unwrap();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let words = listed.split(|c: char| !is_word(c)).filter(|word| word.len() > 1);
+        let missing: Vec<&str> = words.clone().filter(|word| !section.contains(word)).collect();
+        // What the list says of itself.
+        let own = ["scenarios", "docs", "md", "without", "of"];
+        let missing: Vec<&&str> = missing.iter().filter(|word| !own.contains(word)).collect();
+        assert!(words.count() > least, "{listed}");
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}

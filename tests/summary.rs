@@ -24,3 +24,4 @@ mod submission;
 mod traced;
 mod trtexec;
 mod truth;
+mod watts;

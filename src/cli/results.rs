@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Format;
+use super::ResultFormat;
 
 /// Arguments of `jetlag report`.
 #[derive(Debug, Args)]
@@ -29,9 +29,15 @@ pub struct ReportArgs {
     /// "conv*" x0.5` (also layer, call, h2d, d2h, preprocess, …), `camera: graph`, `without load`.
     #[arg(long = "what-if", value_name = "CHANGE", conflicts_with_all = ["html", "layers", "kernels"])]
     pub what_if: Vec<String>,
+    /// Hold the total power against a budget, such as 15W: the share of the time and the moments above it.
+    #[arg(long, value_name = "POWER", conflicts_with_all = ["html", "layers", "kernels", "critical_path", "what_if", "compat", "from_trtexec"])]
+    pub budget: Option<String>,
+    /// Write the results as JUnit XML as well: a suite per run, a case per tenant and expectation; see docs/ci.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["html", "layers", "kernels", "critical_path", "what_if", "compat", "from_trtexec"])]
+    pub junit: Option<PathBuf>,
     /// Output format; json is an array if there are several runs.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: ResultFormat,
     #[command(flatten)]
     #[allow(missing_docs, reason = "the options' own docs are shown")]
     pub trtexec: TrtexecArgs,
@@ -50,7 +56,9 @@ pub struct CompareArgs {
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,
     /// Exit 3 if the 95 % interval shows this change, or if it cannot be computed: TENANT.FIGURE +PERCENT%. Figures are
-    /// response.p50, response.p99, miss_rate (in percentage points) and energy; may be repeated.
+    /// response.p50, response.p99, miss_rate (in percentage points) and energy; or of the machine, such as power.total.mean
+    /// +5%. A comparison such as power.total.mean > 15W applies to each run but the first side's: any metric of `expect`. May
+    /// be repeated.
     #[arg(long = "fail-if", value_name = "CHANGE")]
     pub fail_if: Vec<String>,
     /// Compare stage by stage, with intervals that hold jointly over all rows.
@@ -70,7 +78,7 @@ pub struct CompareArgs {
     pub out: Option<PathBuf>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: ResultFormat,
     /// No progress on stderr.
     #[arg(short, long)]
     pub quiet: bool,

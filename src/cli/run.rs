@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Format;
+use super::{Format, ResultFormat};
 
 /// Arguments of `jetlag run`.
 #[derive(Debug, Args)]
@@ -30,10 +30,13 @@ pub struct RunOptions {
     pub force: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: ResultFormat,
     /// Check everything and print the scenario with all defaults filled in; run nothing.
     #[arg(long)]
     pub dry_run: bool,
+    /// Write the results as JUnit XML as well: a case per tenant and expectation; see docs/ci.md.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
     /// Run each tenant alone, every pair and all together, and show who slows whom, for the sharing modes in the
     /// scenario's `matrix: (sharing: …)`, else for its `sharing`.
     #[arg(long)]

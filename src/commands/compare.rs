@@ -30,7 +30,7 @@ use super::report;
 use super::run_path::{compact_utc, unix_seconds};
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, By, Side};
-use crate::cli::{CompareArgs, Format};
+use crate::cli::{CompareArgs, ResultFormat};
 use crate::scenario::{ClockKind, Scenario};
 use crate::units::Nanos;
 
@@ -70,8 +70,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     let comparison = compared.map_err(|error| WrongUse(error.to_string()))?;
     let mut out = Vec::new();
     match args.format {
-        Format::Text => crate::report::compare::write(&comparison, &mut out, &report::style())?,
-        Format::Json => {
+        ResultFormat::Text => crate::report::compare::write(&comparison, &mut out, &report::style())?,
+        ResultFormat::Github => crate::report::github::write_comparison(&comparison, &mut out)?,
+        ResultFormat::Json => {
             serde_json::to_writer_pretty(&mut out, &comparison)?;
             out.push(b'\n');
         }

@@ -400,7 +400,7 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &Stop, there: &mut RunThere)
         );
     };
     say(&path.display().to_string());
-    let outcome = report::show(path, args.format)?;
+    let outcome = report::show(path, args.format.into(), None)?;
     match state {
         State::Ended(0 | 3 | 4) => Ok(outcome),
         State::Ended(130) => Ok(Outcome::Interrupted),

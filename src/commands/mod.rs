@@ -17,6 +17,7 @@ mod expectation;
 pub mod export;
 mod gap;
 pub mod inspect;
+mod junit;
 mod live;
 mod live_screen;
 mod measure;
@@ -101,7 +102,9 @@ pub fn run(cli: Cli) -> u8 {
                     false => report::run(&args),
                 }
             }
-            trtexec => trtexec::run(&args.runs, trtexec, args.format),
+            trtexec => {
+                report::plain_format(args.format).and_then(|format| trtexec::run(&args.runs, trtexec, format))
+            }
         },
         Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),

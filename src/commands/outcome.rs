@@ -6,8 +6,8 @@
 pub enum Outcome {
     /// The command did what was asked.
     Done = 0,
-    /// Failed; the error has been said. Also a run of which a tenant produced nothing: its report is there, and it is not
-    /// done.
+    /// Failed; the error has been said. Also a run of which a tenant produced nothing or could not go on: its report is there,
+    /// and it is not done.
     Failed = 1,
     /// Wrong use or wrong config; nothing was started. Also runs that cannot be compared.
     WrongUse = 2,

@@ -15,14 +15,15 @@ use std::sync::mpsc::sync_channel;
 
 use anyhow::Context;
 
-use super::outcome::Outcome;
+use super::junit;
+use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::run_path::spare_run_files;
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
-use crate::analysis::{Summarizer, Summary};
-use crate::cli::{Format, ReportArgs, TrtexecArgs};
-use crate::record::Event;
+use crate::analysis::{Summarizer, Summary, parse_power};
+use crate::cli::{Format, ReportArgs, ResultFormat, TrtexecArgs};
 use crate::record::reader::{Completeness, ReadError, RunReader};
+use crate::record::{Event, Manifest};
 use crate::report::log::LogTally;
 use crate::report::{self, Style};
 use crate::units::Bytes;
@@ -30,27 +31,44 @@ use crate::units::Bytes;
 /// Prints the summaries of run files, or writes them as a page; the outcome tells what the exit code must.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
+        plain_format(args.format)?;
         return write_page(&args.runs, page);
     }
-    let summaries: Vec<Summary> = args
+    if args.layers || args.kernels {
+        plain_format(args.format)?;
+    }
+    let budget = args.budget.as_deref().map(parse_power).transpose();
+    let budget = budget.map_err(|problem| WrongUse(format!("--budget: {problem}")))?;
+    let (manifests, summaries): (Vec<Manifest>, Vec<Summary>) = args
         .runs
         .iter()
-        .map(|run| summarize_file(run))
-        .collect::<anyhow::Result<_>>()?;
+        .map(|run| of_file(run, budget))
+        .collect::<anyhow::Result<Vec<_>>>()?
+        .into_iter()
+        .unzip();
+    // First: whoever waits for the file has it even if nobody reads the rest.
+    if let Some(path) = &args.junit {
+        junit::write(path, &manifests, &summaries)?;
+    }
     let mut out = Vec::new();
     match (args.format, &summaries[..]) {
-        (Format::Json, [one]) => report::json::write(one, &mut out)?,
-        (Format::Json, several) => {
+        (ResultFormat::Json, [one]) => report::json::write(one, &mut out)?,
+        (ResultFormat::Json, several) => {
             serde_json::to_writer_pretty(&mut out, several)?;
             out.push(b'\n');
         }
-        (Format::Text, summaries) if args.layers => {
+        (ResultFormat::Github, summaries) => {
+            for summary in summaries {
+                report::github::write(summary, &mut out)?;
+            }
+        }
+        (ResultFormat::Text, summaries) if args.layers => {
             report::text::layers::write(summaries, &mut out, &style())?
         }
-        (Format::Text, summaries) if args.kernels => {
+        (ResultFormat::Text, summaries) if args.kernels => {
             report::text::kernels::write(summaries, &mut out, &style())?
         }
-        (Format::Text, summaries) => {
+        (ResultFormat::Text, summaries) => {
             for (number, summary) in summaries.iter().enumerate() {
                 if number > 0 {
                     out.extend_from_slice(b"\n\n");
@@ -64,8 +82,33 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     Ok(worst(summaries.iter()))
 }
 
-/// Prints the summary of one run file.
-pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
+/// The format where there are no annotations.
+pub(super) fn plain_format(format: ResultFormat) -> anyhow::Result<Format> {
+    match format {
+        ResultFormat::Text => Ok(Format::Text),
+        ResultFormat::Json => Ok(Format::Json),
+        ResultFormat::Github => Err(WrongUse(
+            "--format github annotates the results of runs; leave out the other options, or use --format text or json"
+                .to_owned(),
+        )
+        .into()),
+    }
+}
+
+/// A run file's manifest and summary.
+fn of_file(path: &Path, budget_mw: Option<f64>) -> anyhow::Result<(Manifest, Summary)> {
+    let reader = open(path)?;
+    let manifest = reader.manifest().clone();
+    let mut summarizer = Summarizer::new(&manifest);
+    if let Some(limit) = budget_mw {
+        summarizer.power_budget(limit);
+    }
+    let summary = summarize_by(summarizer, reader, path, |_| {});
+    Ok((manifest, summary))
+}
+
+/// Prints the summary of one run file; with `junit` it is written there as well.
+pub fn show(path: &Path, format: ResultFormat, junit: Option<&Path>) -> anyhow::Result<Outcome> {
     run(&ReportArgs {
         runs: vec![path.to_owned()],
         html: None,
@@ -73,6 +116,8 @@ pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         kernels: false,
         critical_path: false,
         what_if: Vec::new(),
+        budget: None,
+        junit: junit.map(Path::to_owned),
         format,
         trtexec: TrtexecArgs::default(),
     })
@@ -116,7 +161,7 @@ fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
 
 /// Why a run is not done, beside its report: what ends with [`Outcome::Failed`] has said its error.
 pub(super) fn say_failures(summary: &Summary) {
-    for finding in summary.without_frames() {
+    for finding in summary.failures() {
         say(&format!("error: {}", finding.message));
     }
 }
@@ -277,7 +322,7 @@ pub(super) fn cut_short(completeness: &Completeness) -> Option<String> {
 }
 
 fn outcome(summary: &Summary) -> Outcome {
-    if summary.without_frames().next().is_some() {
+    if summary.failures().next().is_some() {
         Outcome::Failed
     } else if !summary.expectations_hold() {
         Outcome::ExpectationBroken

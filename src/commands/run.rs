@@ -12,6 +12,7 @@ use anyhow::Context;
 
 use super::expectation;
 use super::gap::Gap;
+use super::junit;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
@@ -41,8 +42,21 @@ pub enum Origin {
     Demo,
 }
 
+impl Origin {
+    /// What to call a run of it before it is read.
+    fn name(&self) -> String {
+        match self {
+            Origin::File(path) => path.display().to_string(),
+            Origin::Demo => "demo".to_owned(),
+        }
+    }
+}
+
 /// Runs a scenario: the command `jetlag run`.
 pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
+    if let Some(file) = options.junit.as_deref().filter(|_| !options.dry_run) {
+        junit::unfinished(file, &origin.name())?;
+    }
     let mut scenario = resolve(&origin, &options.sets)?;
     if options.matrix {
         ask_for_matrix(&mut scenario)?;
@@ -114,7 +128,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ));
         return Err(error);
     }
-    let outcome = report::show(&path, options.format)?;
+    let outcome = report::show(&path, options.format, options.junit.as_deref())?;
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted
     } else {

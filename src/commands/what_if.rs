@@ -49,7 +49,7 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         .map(|run| answer(run, &args.what_if))
         .collect::<anyhow::Result<_>>()?;
     let mut out = Vec::new();
-    if args.format == Format::Json {
+    if super::report::plain_format(args.format)? == Format::Json {
         match &answers[..] {
             [one] => serde_json::to_writer_pretty(&mut out, one)?,
             several => serde_json::to_writer_pretty(&mut out, several)?,

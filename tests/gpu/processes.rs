@@ -194,6 +194,12 @@ fn a_process_that_is_killed_takes_nobody_with_it() {
     let (run, processes) = long(folder.path(), "12s");
     kill_process(processes[1], Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "a tenant failed: {}",
+        stderr(&output)
+    );
     let summary = summary(&output);
     let findings = summary["run"]["findings"].as_array().unwrap();
     let died = findings

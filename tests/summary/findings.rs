@@ -277,13 +277,11 @@ fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_c
         finding.message,
         "camera completed no frame: 10 failed in the warm-up; first error: \"out of memory\"."
     );
-    assert_eq!(summary.without_frames().count(), 1);
-    for expectation in &summary.expectations {
-        assert!(
-            !expectation.holds && expectation.value.is_none(),
-            "{expectation:?}"
-        );
-    }
+    assert_eq!(summary.failures().count(), 1);
+    // Failures count from the warm-up on.
+    let values: Vec<_> = summary.expectations.iter().map(|e| (e.holds, e.value)).collect();
+    let nothing = (false, None);
+    assert_eq!(values, [nothing, (false, Some(10.0)), nothing, nothing, nothing]);
 
     let summary = failing(false);
     assert_eq!(
@@ -299,7 +297,7 @@ fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_c
 #[test]
 fn failures_in_the_warm_up_are_told_apart_from_those_that_count() {
     let (mut manifest, mut events) = made_up::demo(70);
-    manifest.plan().expect.clear();
+    manifest.plan().expect = vec!["camera.failed == 0".to_owned()];
     let before = |sequence| {
         let mut frame = made_up::frame(sequence, Nanos::from_millis(-100), Nanos::ZERO, Nanos(5));
         (frame.outcome, frame.warmup) = (Outcome::Failed, true);
@@ -312,6 +310,25 @@ fn failures_in_the_warm_up_are_told_apart_from_those_that_count() {
         "camera: 2 frames failed in the warm-up, and none in the measured time."
     );
     assert_eq!(summary.tenants[0].frames.offered, 2100);
+    assert_eq!(
+        (summary.expectations[0].holds, summary.expectations[0].value),
+        (false, Some(2.0))
+    );
+    assert_eq!(summary.failures().count(), 0, "it went on");
+}
+
+#[test]
+fn a_tenant_that_could_not_go_on_fails_its_run() {
+    let summary = changed(
+        |_| {},
+        |_| {},
+        |end| {
+            end.reason = EndReason::Failed;
+            end.measured_to = end.measured_from + Nanos::from_secs(35);
+        },
+    );
+    let failures: Vec<&str> = summary.failures().map(|finding| finding.code.as_str()).collect();
+    assert_eq!(failures, ["tenant-failed"]);
 }
 
 #[test]
@@ -322,7 +339,7 @@ fn a_run_that_was_interrupted_before_anything_came_is_no_failure_of_its_tenants(
     let summary = made_up::summarize(&manifest, &[Event::Phase(end)]);
     let codes: Vec<&str> = summary.run.findings.iter().map(|f| f.code.as_str()).collect();
     assert_eq!(codes, ["short-run", "too-few-samples"]);
-    assert_eq!(summary.without_frames().count(), 0);
+    assert_eq!(summary.failures().count(), 0);
 }
 
 #[test]

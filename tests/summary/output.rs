@@ -289,7 +289,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "energy",
             "interference",
             "duty_cycle",
-            "phases"
+            "phases",
+            "sensors"
         ]
     );
     let (_, run) = text.split_once("\"run\"").expect("a run");

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use super::Style;
 use super::table::{Align, Grid, Ink, Text};
+use super::text::amount as amount_of;
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
 
 /// Writes the comparison as tables for a terminal.
@@ -109,7 +110,7 @@ fn mark(verdict: Verdict) -> Text {
 }
 
 /// The result for one figure, in a sentence.
-pub(super) fn sentence(figure: &FigureComparison, label: &str) -> String {
+pub(crate) fn sentence(figure: &FigureComparison, label: &str) -> String {
     let name = short_name(figure.figure);
     let share = figure.figure == "miss_rate";
     let size = |change: f64| amount(change.abs(), share);
@@ -263,7 +264,12 @@ fn limits(limits: &[LimitResult], style: &Style) -> String {
         .column("", Align::Left)
         .column("", Align::Left);
     for limit in limits {
+        let found = limit
+            .value
+            .zip(limit.unit)
+            .map(|(value, unit)| amount_of(value, unit));
         let (mark, ink, says) = match limit.passed {
+            Some(true) if found.is_some() => ("✗", Ink::Bad, "fails: it applies".to_owned()),
             Some(true) => (
                 "✗",
                 Ink::Bad,
@@ -276,9 +282,12 @@ fn limits(limits: &[LimitResult], style: &Style) -> String {
             }
         };
         let share = limit.text.contains("miss_rate");
-        let interval = limit
-            .ci95
-            .map_or(String::new(), |interval| interval_of(interval, share));
+        // The interval of a change; of a comparison, the figure itself.
+        let interval = found.unwrap_or_else(|| {
+            limit
+                .ci95
+                .map_or(String::new(), |interval| interval_of(interval, share))
+        });
         grid.row(vec![
             (mark.to_owned(), ink),
             (format!("{} in {}", limit.text, limit.side), Ink::Plain),

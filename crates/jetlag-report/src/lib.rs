@@ -8,8 +8,10 @@
 pub mod analysis;
 pub mod compare;
 pub mod export;
+pub mod github;
 pub mod html;
 pub mod json;
+pub mod junit;
 pub mod log;
 pub mod manifest;
 pub mod table;

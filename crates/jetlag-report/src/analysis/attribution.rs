@@ -71,6 +71,7 @@ pub(super) fn attribute(energy: &mut EnergySummary, parts: &[Part], tenants: &mu
                 }
             },
             attributed: charged.iter().any(|(_, _, divided)| *divided),
+            frames_per_joule: (total > 0.0).then(|| six_decimals(frames * 1e3 / total)),
         });
     }
     let in_words = |(part, _): (&Part, &Vec<f64>)| match part.feeds {

@@ -73,40 +73,101 @@ pub(super) fn is_linked(points: &[Point], n: usize, period: Nanos) -> bool {
     length <= longest(period) || length <= longest(usual(points, n))
 }
 
+/// A stretch of time in which a reading goes to the next in a straight line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Segment {
+    pub(super) from: Stamp,
+    pub(super) to: Stamp,
+    /// The value at its begin and at its end.
+    pub(super) start: f64,
+    pub(super) end: f64,
+}
+
+impl Segment {
+    /// Its value at a time within it.
+    pub(super) fn value_at(&self, at: Stamp) -> f64 {
+        let length = (self.to - self.from).0 as f64;
+        self.start + (self.end - self.start) * ((at - self.from).0 as f64 / length)
+    }
+
+    /// Its length.
+    pub(super) fn length(&self) -> Nanos {
+        self.to - self.from
+    }
+}
+
 /// The area below the readings in a window, in mW × ns, and the time that it covers. The first and the last reading of
 /// all stand for the usual distance before and after them too.
-pub(super) fn area(points: &[Point], period: Nanos, (from, to): (Stamp, Stamp)) -> (f64, Nanos) {
+pub(super) fn area(points: &[Point], period: Nanos, window: (Stamp, Stamp)) -> (f64, Nanos) {
     let mut covered = Nanos::ZERO;
     let mut area = 0.0;
-    // The pairs around the window: from the last reading before it to the first after it.
-    let first = points.partition_point(|point| point.at <= from).max(1) - 1;
-    for (n, pair) in points.windows(2).enumerate().skip(first) {
-        let (a, b) = (pair[0], pair[1]);
-        if a.at >= to {
-            break;
-        }
-        let length = (b.at - a.at).0;
-        let (start, end) = (a.at.max(from), b.at.min(to));
-        if length <= 0 || end <= start || !is_linked(points, n, period) {
-            continue;
-        }
-        let value_at = |at: Stamp| a.value + (b.value - a.value) * ((at - a.at).0 as f64 / length as f64);
-        let part = end - start;
-        area += (value_at(start) + value_at(end)) / 2.0 * part.0 as f64;
-        covered += part;
-    }
-    if let [first, .., last] = points {
-        let before = (first.at - usual(points, 0)).max(from)..first.at.min(to);
-        let after = last.at.max(from)..(last.at + usual(points, points.len() - 2)).min(to);
-        for (stretch, value) in [(before, first.value), (after, last.value)] {
-            if stretch.start < stretch.end {
-                let part = stretch.end - stretch.start;
-                area += value * part.0 as f64;
-                covered += part;
-            }
-        }
+    for segment in between(points, period, window).chain(at_ends(points, window)) {
+        area += (segment.start + segment.end) / 2.0 * segment.length().0 as f64;
+        covered += segment.length();
     }
     (area, covered)
+}
+
+/// The same in segments, in order of time: what is between them is not covered.
+pub(super) fn segments(points: &[Point], period: Nanos, window: (Stamp, Stamp)) -> Vec<Segment> {
+    let mut all: Vec<Segment> = between(points, period, window)
+        .chain(at_ends(points, window))
+        .collect();
+    all.sort_by_key(|segment| segment.from);
+    all
+}
+
+/// The parts within a window of what lies between linked readings.
+fn between(
+    points: &[Point],
+    period: Nanos,
+    (from, to): (Stamp, Stamp),
+) -> impl Iterator<Item = Segment> + '_ {
+    // The pairs around the window: from the last reading before it to the first after it.
+    let first = points.partition_point(|point| point.at <= from).max(1) - 1;
+    let pairs = points.windows(2).enumerate().skip(first);
+    pairs
+        .take_while(move |(_, pair)| pair[0].at < to)
+        .filter_map(move |(n, pair)| {
+            let (a, b) = (pair[0], pair[1]);
+            let (start, end) = (a.at.max(from), b.at.min(to));
+            if b.at <= a.at || end <= start || !is_linked(points, n, period) {
+                return None;
+            }
+            let whole = Segment {
+                from: a.at,
+                to: b.at,
+                start: a.value,
+                end: b.value,
+            };
+            Some(Segment {
+                from: start,
+                to: end,
+                start: whole.value_at(start),
+                end: whole.value_at(end),
+            })
+        })
+}
+
+/// What the first and the last reading of all stand for besides.
+fn at_ends(points: &[Point], (from, to): (Stamp, Stamp)) -> impl Iterator<Item = Segment> {
+    let ends = match points {
+        [first, .., last] => {
+            let before = (first.at - usual(points, 0)).max(from)..first.at.min(to);
+            let after = last.at.max(from)..(last.at + usual(points, points.len() - 2)).min(to);
+            [Some((before, first.value)), Some((after, last.value))]
+        }
+        _ => [None, None],
+    };
+    let level = |(stretch, value): (std::ops::Range<Stamp>, f64)| {
+        (stretch.start < stretch.end).then_some(Segment {
+            from: stretch.start,
+            to: stretch.end,
+            start: value,
+            end: value,
+        })
+    };
+    ends.into_iter().flatten().filter_map(level)
 }
 
 /// The sensor's observed refresh interval: the median time between two changes of its value. If readings are less
@@ -142,6 +203,7 @@ mod tests {
         let point = |(ms, value)| Point {
             at: Stamp(ms * MS),
             value,
+            low: value,
             high: value,
         };
         values.into_iter().map(point).collect()

@@ -1,24 +1,50 @@
 //! Expectations such as `camera.response.p99 < 33ms`: parsed when the scenario is resolved, judged when the run is
 //! over.
 //!
-//! A line is `TENANT.METRIC OPERATOR LIMIT`. It is judged by the estimate; the result also says whether the whole
-//! interval lies on the same side of the limit. A line whose figure the run does not support does not hold: its value
-//! is unknown, and a finding says what is missing. The same is true for a tenant that completed no frame.
+//! A line is `TENANT.METRIC OPERATOR LIMIT`, or one of a figure of the machine (`machine`), such as
+//! `power.total.mean < 15W`. It is judged by the estimate; the result also says whether the whole interval lies on the
+//! same side of the limit. A line whose figure the run does not support does not hold: its value is unknown, and a
+//! finding says what is missing. The same is true for a tenant that completed no frame, and for a figure that says
+//! nothing of its tenant: misses without a deadline, lateness in a closed loop.
 
+use super::amounts::{self, Unreadable};
+use super::machine::{self, Absent, Machine, MachineMetric, Unnamed};
 use super::metric::{Metric, Reading};
 use super::summary::{ExpectationResult, TenantSummary, Unit};
 use crate::nearest::nearest;
-use crate::units::{QuantityError, parse_duration};
+use crate::units::QuantityError;
 
-/// One line of `expect`: a metric of a tenant, a comparison and a limit.
+/// One line of `expect`: a metric of a tenant or of the machine, a comparison and a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     text: String,
-    tenant: String,
-    pub(super) metric: Metric,
+    pub(super) of: Of,
     comparison: Comparison,
     /// In the metric's unit.
     limit: f64,
+}
+
+/// Of what a figure is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Of {
+    /// Of the tenant of this name.
+    Tenant(String, Metric),
+    Machine(MachineMetric),
+}
+
+impl Of {
+    fn unit(&self) -> Unit {
+        match self {
+            Of::Tenant(_, metric) => metric.unit(),
+            Of::Machine(metric) => metric.unit(),
+        }
+    }
+}
+
+/// The run that a line is judged by.
+pub(super) struct Run<'a> {
+    pub(super) tenants: Vec<&'a TenantSummary>,
+    pub(super) machine: Machine<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +54,22 @@ enum Comparison {
     Greater,
     AtLeast,
     Equal,
+    /// Nobody writes it: the opposite of `Equal`.
+    Different,
+}
+
+impl Comparison {
+    /// What holds exactly where this does not.
+    fn opposite(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::AtLeast,
+            Comparison::AtMost => Comparison::Greater,
+            Comparison::Greater => Comparison::AtMost,
+            Comparison::AtLeast => Comparison::Less,
+            Comparison::Equal => Comparison::Different,
+            Comparison::Different => Comparison::Equal,
+        }
+    }
 }
 
 /// Longer operators first, so that `<=` is not read as `<`.
@@ -51,7 +93,7 @@ pub enum ExpectationError {
         text: String,
     },
     /// It starts with no tenant of the scenario.
-    #[error("`{text}`: no tenant is named `{tenant}`{}; the tenants are {tenants}", did_you_mean(.nearest.as_deref()))]
+    #[error("`{text}`: no tenant is named `{tenant}`{}; the tenants are {tenants}; figures of the machine begin with power, energy, temperature or clock", did_you_mean(.nearest.as_deref()))]
     UnknownTenant {
         /// The line of `expect`, as written.
         text: String,
@@ -71,6 +113,16 @@ pub enum ExpectationError {
         example: String,
         /// The names of all tenants, separated by commas.
         tenants: String,
+    },
+    /// A figure of the machine that does not exist.
+    #[error("`{text}`: there is no figure `{figure}`{}; the metrics are {}", did_you_mean(.nearest.as_deref()), machine::list())]
+    UnknownFigure {
+        /// The line of `expect`, as written.
+        text: String,
+        /// The word that stands where the figure should.
+        figure: String,
+        /// The figure whose name is nearest.
+        nearest: Option<String>,
     },
     /// A tenant of the scenario, but a metric that does not exist.
     #[error("`{text}`: there is no metric `{metric}`{}; the metrics are {}", did_you_mean(.nearest.as_deref()), metric_list())]
@@ -107,28 +159,61 @@ pub fn parse(text: &str, tenants: &[&str]) -> Result<Expectation, ExpectationErr
     let (path, comparison, limit) = split(text).ok_or_else(|| ExpectationError::NoComparison {
         text: text.to_owned(),
     })?;
-    let (tenant, metric_name) = split_tenant(text, path, tenants)?;
-    let metric = Metric::named(metric_name).ok_or_else(|| {
-        let names: Vec<String> = Metric::all().map(|(name, _)| name).collect();
-        ExpectationError::UnknownMetric {
-            text: text.to_owned(),
-            metric: metric_name.to_owned(),
-            nearest: nearest(metric_name, names.iter().map(String::as_str)).map(str::to_owned),
-        }
-    })?;
+    let of = subject(text, path, tenants)?;
     Ok(Expectation {
         text: text.to_owned(),
-        tenant: tenant.to_owned(),
-        metric,
         comparison,
-        limit: parse_limit(text, limit, metric.unit())?,
+        limit: parse_limit(text, limit, of.unit())?,
+        of,
+    })
+}
+
+/// What the words before the comparison name. A tenant may be called `power` or `clock`: its own metrics come first.
+fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<Of, ExpectationError> {
+    let split = split_tenant(text, path, tenants);
+    if let Ok((tenant, metric)) = &split
+        && let Some(metric) = Metric::named(metric)
+    {
+        return Ok(Of::Tenant((*tenant).to_owned(), metric));
+    }
+    match machine::named(path, tenants) {
+        Some(Ok(metric)) => return Ok(Of::Machine(metric)),
+        Some(Err(Unnamed::Figure { written, nearest })) if split.is_err() => {
+            return Err(ExpectationError::UnknownFigure {
+                text: text.to_owned(),
+                figure: written,
+                nearest,
+            });
+        }
+        Some(Err(Unnamed::Tenant(tenant))) if split.is_err() => {
+            return Err(unknown_tenant(text, &tenant, tenants));
+        }
+        _ => {}
+    }
+    let (_, metric) = split?;
+    let names: Vec<String> = Metric::all().map(|(name, _)| name).collect();
+    Err(ExpectationError::UnknownMetric {
+        text: text.to_owned(),
+        metric: metric.to_owned(),
+        nearest: nearest(metric, names.iter().map(String::as_str)).map(str::to_owned),
     })
 }
 
 impl Expectation {
-    /// The tenant that it is about.
-    pub fn tenant(&self) -> &str {
-        &self.tenant
+    /// The tenant that it is about; none if it is about the machine.
+    pub fn tenant(&self) -> Option<&str> {
+        match &self.of {
+            Of::Tenant(tenant, _) => Some(tenant),
+            Of::Machine(_) => None,
+        }
+    }
+
+    /// The line that holds exactly where this one is known not to.
+    pub(super) fn opposite(&self) -> Expectation {
+        Expectation {
+            comparison: self.comparison.opposite(),
+            ..self.clone()
+        }
     }
 
     /// The line as written.
@@ -136,28 +221,57 @@ impl Expectation {
         &self.text
     }
 
-    /// Judges it by the figures of its tenant.
-    pub fn evaluate(&self, tenant: &TenantSummary) -> ExpectationResult {
-        let Reading { value, ci95 } = self.metric.read(tenant);
-        // A tenant that completed no frame does not meet an expectation such as "nothing dropped": it may be broken,
-        // and otherwise nothing is known.
-        let completed = tenant.frames.completed > 0;
-        let value = value.filter(|&value| completed || !self.holds_for(value));
-        self.judge(Reading { value, ci95 })
+    /// Judges it by the figures of a run; of a figure of the machine that it cannot be judged by, also says why.
+    pub(super) fn evaluate(&self, run: &Run<'_>) -> (ExpectationResult, Option<Absent>) {
+        let unknown = Reading {
+            value: None,
+            ci95: None,
+        };
+        match &self.of {
+            Of::Tenant(name, metric) => {
+                let tenant = run.tenants.iter().find(|tenant| tenant.name == *name);
+                let reading = tenant.map_or(unknown, |tenant| self.read(*metric, tenant));
+                (self.judge(reading), None)
+            }
+            Of::Machine(metric) => match metric.read(&run.machine, &run.tenants) {
+                Ok(found) => {
+                    // What was seen for a part of the time can break a line, and cannot keep it.
+                    let holds = found.reading.value.is_some_and(|value| self.holds_for(value));
+                    match found.doubt.filter(|_| holds) {
+                        Some(doubt) => (self.judge(unknown), Some(doubt)),
+                        None => (self.judge(found.reading), None),
+                    }
+                }
+                Err(absent) => (self.judge(unknown), Some(absent)),
+            },
+        }
+    }
+
+    /// A tenant that completed no frame does not meet an expectation such as "nothing dropped", nor one without a deadline
+    /// one on misses: such a figure may show that the line is broken, and otherwise nothing is known.
+    fn read(&self, metric: Metric, tenant: &TenantSummary) -> Reading {
+        let Reading { value, ci95 } = metric.read(tenant);
+        let tells = tenant.frames.completed > 0 && metric.says_nothing(tenant).is_none();
+        let value = value.filter(|&value| tells || !self.holds_for(value));
+        Reading {
+            value,
+            ci95: ci95.filter(|_| value.is_some()),
+        }
     }
 
     fn judge(&self, Reading { value, ci95 }: Reading) -> ExpectationResult {
         let holds = value.is_some_and(|value| self.holds_for(value));
         let is_certain = |[low, high]: [f64; 2]| {
             // For `==`, an interval around the limit has no end exactly on it.
-            let is_around = self.comparison == Comparison::Equal && low < self.limit && self.limit < high;
+            let by_value = matches!(self.comparison, Comparison::Equal | Comparison::Different);
+            let is_around = by_value && low < self.limit && self.limit < high;
             !is_around && [low, high].iter().all(|&bound| self.holds_for(bound) == holds)
         };
         ExpectationResult {
             text: self.text.clone(),
             holds,
             value,
-            unit: Some(self.metric.unit()),
+            unit: Some(self.of.unit()),
             ci95,
             certain: ci95.map(is_certain),
         }
@@ -170,6 +284,7 @@ impl Expectation {
             Comparison::Greater => value > self.limit,
             Comparison::AtLeast => value >= self.limit,
             Comparison::Equal => value == self.limit,
+            Comparison::Different => value != self.limit,
         }
     }
 }
@@ -205,49 +320,35 @@ fn split_tenant<'a>(
             tenants: list,
         });
     }
-    let tenant = path.split('.').next().unwrap_or(path);
-    Err(ExpectationError::UnknownTenant {
+    Err(unknown_tenant(
+        text,
+        path.split('.').next().unwrap_or(path),
+        tenants,
+    ))
+}
+
+fn unknown_tenant(text: &str, tenant: &str, tenants: &[&str]) -> ExpectationError {
+    let known = tenants.iter().copied().chain(machine::FAMILIES);
+    ExpectationError::UnknownTenant {
         text: text.to_owned(),
         tenant: tenant.to_owned(),
-        nearest: nearest(tenant, tenants.iter().copied()).map(str::to_owned),
-        tenants: list,
-    })
+        nearest: nearest(tenant, known).map(str::to_owned),
+        tenants: tenants.join(", "),
+    }
 }
 
 fn parse_limit(text: &str, limit: &str, unit: Unit) -> Result<f64, ExpectationError> {
-    let number = |written: &str, wanted| {
-        let value: Option<f64> = written.trim().parse().ok();
-        let value = value.filter(|value| value.is_finite());
-        value.ok_or_else(|| ExpectationError::BadLimit {
+    amounts::read(limit, unit).map_err(|problem| match problem {
+        Unreadable::Duration(problem) => ExpectationError::BadDuration {
+            text: text.to_owned(),
+            problem,
+        },
+        Unreadable::Not(wanted) => ExpectationError::BadLimit {
             text: text.to_owned(),
             limit: limit.to_owned(),
             wanted,
-        })
-    };
-    match unit {
-        Unit::Ms => match parse_duration(limit) {
-            Ok(duration) => Ok(duration.as_millis_f64()),
-            Err(problem) => Err(ExpectationError::BadDuration {
-                text: text.to_owned(),
-                problem,
-            }),
         },
-        Unit::Ratio => {
-            const WANTED: &str = "a share: write \"1%\" or 0.01";
-            match limit.strip_suffix('%') {
-                Some(percent) => Ok(number(percent, WANTED)? / 100.0),
-                None => number(limit, WANTED),
-            }
-        }
-        Unit::Fps => {
-            let bare = ["fps", "Hz", "/s"]
-                .iter()
-                .find_map(|unit| limit.strip_suffix(unit));
-            number(bare.unwrap_or(limit), "a rate: write 29.5 or \"29.5fps\"")
-        }
-        Unit::Count => number(limit, "a number of frames or objects, such as 0"),
-        Unit::Factor => number(limit.strip_suffix('x').unwrap_or(limit), "a number, such as 1.5"),
-    }
+    })
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {
@@ -259,7 +360,8 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 fn metric_list() -> &'static str {
     "response, service, lateness and stages.STAGE, each with .mean .sd .min .p50 .p90 .p95 .p99 .p99_9 .max; \
      offered, completed, dropped, missed, failed, lost_records, detections; throughput, miss_rate, jitter, \
-     iqr, cv, worst_over_median, slowdown.p50, slowdown.p99"
+     iqr, cv, worst_over_median, slowdown.p50, slowdown.p99; of the machine, without a tenant: power, energy, \
+     temperature and clock (docs/scenarios.md)"
 }
 
 #[cfg(test)]
@@ -287,10 +389,53 @@ mod tests {
             ("camera.slowdown.p50 < 1.5x", 1.5),
             ("lidar.response.p99.9 <250us", 0.25),
             ("lidar.jitter < 2ms", 2.0),
+            ("power.total.mean < 15W", 15_000.0),
+            ("power.VDD_GPU_SOC.p95 <= 800 mW", 800.0),
+            ("energy.camera.per_frame < 200mJ", 200.0),
+            ("energy.total<2kJ", 2e6),
+            ("energy.camera.frames_per_joule > 5", 5.0),
+            ("temperature.tj.max < 90C", 90.0),
+            ("clock.gpu.min > 1GHz", 1_000.0),
         ] {
             let expectation = parse(text, &TENANTS).unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(expectation.limit, limit, "{text}");
             assert_eq!(expectation.text(), text);
+        }
+    }
+
+    #[test]
+    fn a_tenants_own_metrics_come_before_those_of_the_machine() {
+        let of = |text: &str| parse(text, &["power", "camera"]).map(|line| line.tenant().map(str::to_owned));
+        assert_eq!(of("power.response.p99 < 33ms"), Ok(Some("power".to_owned())));
+        assert_eq!(of("power.total.mean < 15W"), Ok(None));
+        let error = of("power.respnse.p99 < 33ms").unwrap_err().to_string();
+        assert!(error.contains("no metric `respnse.p99`"), "{error}");
+    }
+
+    #[test]
+    fn a_figure_of_the_machine_that_is_none_is_answered_with_all() {
+        let message = error("power.total.peek < 15W");
+        assert!(
+            message.contains("no figure `peek` (did you mean `peak`?)"),
+            "{message}"
+        );
+        assert!(message.contains("temperature.SENSOR"), "{message}");
+        assert!(error("energy.camra.per_frame < 1J").contains("did you mean `camera`?"));
+        assert!(error("pwer.total.mean < 15W").contains("did you mean `power`?"));
+    }
+
+    #[test]
+    fn the_opposite_holds_exactly_where_the_line_does_not() {
+        for operator in ["<", "<=", ">", ">=", "=="] {
+            let line = parse(&format!("camera.throughput {operator} 30"), &TENANTS).unwrap();
+            for value in [30.0_f64.next_down(), 30.0, 30.0_f64.next_up()] {
+                assert_ne!(
+                    line.holds_for(value),
+                    line.opposite().holds_for(value),
+                    "{operator} {value}"
+                );
+            }
+            assert_eq!(line.opposite().opposite(), line);
         }
     }
 
@@ -357,7 +502,7 @@ mod tests {
     #[test]
     fn a_tenant_with_dots_in_its_name_is_found_whole() {
         let expectation = parse("cam.front.response.p50 < 1ms", &["cam", "cam.front"]).unwrap();
-        assert_eq!(expectation.tenant(), "cam.front");
+        assert_eq!(expectation.tenant(), Some("cam.front"));
     }
 
     #[test]
@@ -365,7 +510,7 @@ mod tests {
         assert_eq!(
             error("camra.response.p99 < 33ms"),
             "`camra.response.p99 < 33ms`: no tenant is named `camra` (did you mean `camera`?); \
-             the tenants are camera, lidar"
+             the tenants are camera, lidar; figures of the machine begin with power, energy, temperature or clock"
         );
         assert_eq!(
             error("response.p99 < 33ms"),

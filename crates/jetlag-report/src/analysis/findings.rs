@@ -5,11 +5,13 @@
 //! expectation is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
 use super::binomial::exceeds_share;
+use super::expectation::Of;
 use super::idle::HostIdle;
 use super::judge::Undecided;
 use super::limit::{
     FramesLimit, Lacking, Limit, More, Overloaded, Pressure, Profiler, RunLimit, ServingLimit,
 };
+use super::metric::SaysNothing;
 use super::nodes;
 use super::protection;
 use super::quantile::Quantile;
@@ -387,10 +389,12 @@ fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Limit> {
 fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Limit> {
     let name = &case.scenario.name;
     let completed = case.summary.response_ms.count;
-    let asked = undecided.iter().filter_map(|line| {
-        let expectation = line.expectation.as_ref().ok().filter(|e| e.tenant() == name)?;
-        expectation.metric.sample(case.summary)
-    });
+    let asked = undecided
+        .iter()
+        .filter_map(|line| match &line.expectation.as_ref().ok()?.of {
+            Of::Tenant(tenant, metric) if tenant == name => metric.sample(case.summary),
+            _ => None,
+        });
     let wanting = asked.filter(|sample| sample.needs.is_some());
     // A withheld quantile says so in its own place. A finding is due only if an expectation needs it, or if there are
     // too few frames even for p90.
@@ -473,20 +477,33 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
             Ok(expectation) => expectation,
             Err(error) => return Some(Limit::Run(RunLimit::UnreadableExpectation(error.clone()))),
         };
+        let (name, metric) = match &expectation.of {
+            Of::Tenant(name, metric) => (name, metric),
+            Of::Machine(_) => {
+                let absent = line.absent.clone()?;
+                return Some(Limit::Run(RunLimit::MachineUnknown {
+                    line: line.text.clone(),
+                    absent,
+                }));
+            }
+        };
         let mut tenants = evidence.tenants.iter().map(|tenant| &tenant.summary);
-        let tenant = tenants.find(|tenant| tenant.name == expectation.tenant());
+        let tenant = tenants.find(|tenant| tenant.name == *name);
         let explained = tenant.is_some_and(|tenant| {
-            let sample = expectation.metric.sample(tenant);
+            let sample = metric.sample(tenant);
             tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.needs.is_some())
         });
-        let lacking = match expectation.metric.is_slowdown() {
-            true if !evidence.plan.baseline.alone => Lacking::Baseline,
-            true => Lacking::Frames,
-            false => Lacking::Figure,
+        let says_nothing = tenant.and_then(|tenant| metric.says_nothing(tenant));
+        let lacking = match (says_nothing, metric.is_slowdown()) {
+            (Some(SaysNothing::NoDeadline), _) => Lacking::Deadline,
+            (Some(SaysNothing::ClosedLoop), _) => Lacking::Schedule,
+            (None, true) if !evidence.plan.baseline.alone => Lacking::Baseline,
+            (None, true) => Lacking::Frames,
+            (None, false) => Lacking::Figure,
         };
         (!explained).then(|| {
             Limit::Run(RunLimit::UndecidedExpectation {
-                tenant: expectation.tenant().to_owned(),
+                tenant: name.clone(),
                 line: line.text.clone(),
                 lacking,
             })

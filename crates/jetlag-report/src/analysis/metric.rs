@@ -94,6 +94,15 @@ pub(super) struct Reading {
     pub(super) ci95: Option<[f64; 2]>,
 }
 
+/// Why a figure would be as good as any other, whatever the tenant did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SaysNothing {
+    /// Misses of a tenant that has no deadline to miss.
+    NoDeadline,
+    /// Lateness of releases that nothing but the tenant itself was waiting for.
+    ClosedLoop,
+}
+
 /// The quantile and the sample behind a value, to say what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sample {
@@ -162,6 +171,17 @@ impl Metric {
             }
             Metric::Count(count) => plain(read_count(count, tenant).map(|count| count as f64)),
             Metric::Figure(figure) => read_figure(figure, tenant),
+        }
+    }
+
+    /// Why its value cannot show that all is well with this tenant, where it cannot.
+    pub(super) fn says_nothing(self, tenant: &TenantSummary) -> Option<SaysNothing> {
+        match self {
+            Metric::Count(CountOf::Missed) | Metric::Figure(Figure::MissRate) => {
+                tenant.deadline_ms.is_none().then_some(SaysNothing::NoDeadline)
+            }
+            Metric::Time(TimeSeries::Lateness, _) => tenant.closed_loop.then_some(SaysNothing::ClosedLoop),
+            _ => None,
         }
     }
 
@@ -259,7 +279,8 @@ fn read_count(count: CountOf, tenant: &TenantSummary) -> Option<u64> {
         CountOf::Completed => tenant.frames.completed,
         CountOf::Dropped => tenant.frames.dropped,
         CountOf::Missed => tenant.frames.missed,
-        CountOf::Failed => tenant.frames.failed,
+        // Also before the measured time: a detector that failed at first has failed.
+        CountOf::Failed => tenant.frames.failed + tenant.frames.failed_in_warmup,
         CountOf::LostRecords => tenant.frames.lost_records,
         CountOf::Detections => return tenant.detections,
     })

@@ -14,9 +14,11 @@
 //! - a quantile is *supported* if the effective sample is large enough for it (`quantile`); otherwise it is
 //!   *withheld*, and the summary says how many frames it needs.
 
+mod amounts;
 mod attribution;
 mod autocorrelation;
 mod binomial;
+mod budget;
 mod changepoint;
 mod clocks;
 mod code;
@@ -24,6 +26,7 @@ pub mod compare;
 mod conditions;
 mod counter;
 pub mod critical;
+mod curve;
 pub mod cvcuda;
 mod dependence;
 mod drawn;
@@ -40,6 +43,7 @@ mod judge;
 mod kernels;
 mod limit;
 pub mod live;
+mod machine;
 mod metric;
 pub mod nodes;
 mod observer;
@@ -54,6 +58,7 @@ mod quantile;
 mod recorded;
 mod sample;
 mod sampling;
+mod sensors;
 mod series;
 mod signals;
 pub mod start_up;
@@ -67,6 +72,7 @@ pub mod summary;
 mod supply;
 mod tenant;
 mod timeline;
+mod total;
 pub mod trace;
 pub mod traced;
 mod track;
@@ -77,6 +83,7 @@ mod watch;
 pub mod waterfall;
 pub mod what_if;
 
+pub use amounts::parse_power;
 pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
 pub use quantile::Quantile;
 pub use recorded::Recorded;

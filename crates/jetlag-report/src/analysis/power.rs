@@ -9,10 +9,12 @@ use std::borrow::Cow;
 
 use super::attribution::{Feeds, Part};
 use super::counter::{Beside, Counted, counted};
+use super::curve::Curve;
 use super::energy::{integrate, observed_refresh};
 use super::limit::{Limit, NoIdle, PowerLimit};
 use super::stats::six_decimals;
-use super::summary::{EnergySummary, RailSummary};
+use super::summary::{EnergySummary, P95_VALUES, RailSummary};
+use super::total::Total;
 use super::track::{Track, Tracks};
 use super::uncertainty::{Line, Sight, UNSEEN, Withheld, half_mw};
 use crate::record::{Averaging, Quantity, RailRole};
@@ -34,10 +36,26 @@ pub(super) struct Power {
     pub(super) rails: Vec<RailSummary>,
     /// The total energy, where it is known.
     pub(super) energy: Option<EnergySummary>,
+    /// The total over time, likewise.
+    pub(super) total: Option<Total>,
     /// The total, divided by what the lines feed.
     pub(super) parts: Vec<Part>,
     /// Findings about the measurement of power and energy.
     pub(super) limits: Vec<Limit>,
+}
+
+impl Power {
+    /// What to say where there is no total.
+    pub(super) fn why_no_total(&self) -> &'static str {
+        match self.rails.is_empty() {
+            true => {
+                "no power was measured; `jetlag doctor` shows which sensors this machine has, and which of them need root"
+            }
+            false => {
+                "there is no total on this machine: it is unknown which of its rails add up to it, or one of them was not read"
+            }
+        }
+    }
 }
 
 /// Computes everything from the power readings; `idle` is the window of the baseline, `asked_idle` whether one was
@@ -78,7 +96,19 @@ pub(super) fn summarize(
         parts.push(part);
         withheld = withheld.or(why);
     }
-    let energy = basis.map(|basis| total(&rails, &basis, &parts, length, idle, withheld));
+    let of_basis = |basis: &Basis| -> Vec<(&RailSummary, &Curve)> {
+        let members = basis.rails.iter();
+        members
+            .filter_map(|n| Some((rails.get(*n)?, &behind.get(*n)?.curve)))
+            .collect()
+    };
+    let whole = basis
+        .as_ref()
+        .map(|basis| Total::of(basis.what, &of_basis(basis)));
+    let energy = basis.zip(whole.as_ref()).map(|(basis, whole)| {
+        let energy = total(&rails, &basis, &parts, length, idle, withheld);
+        whole.spread(energy, &of_basis(&basis))
+    });
     limits.extend(gaps(&rails, length));
     match &energy {
         Some(energy) => {
@@ -97,6 +127,7 @@ pub(super) fn summarize(
     Power {
         rails,
         energy,
+        total: whole,
         parts,
         limits: limits.into_iter().map(Limit::Power).collect(),
     }
@@ -142,6 +173,8 @@ struct Behind<'t> {
     counted: Option<f64>,
     /// The same of the idle baseline, as a mean power.
     idle_counted: Option<f64>,
+    /// Its power over the window.
+    curve: Curve,
 }
 
 /// A line's readings and the properties of its sensor.
@@ -233,11 +266,18 @@ fn rail<'t>(
         line: line(track, refresh),
         counted: metered.map(|metered| metered.half),
         idle_counted: idle_metered.map(|(metered, seconds)| metered.half / seconds),
+        curve: Curve::of(points, period, window),
     };
     let half = match behind.counted {
         Some(half) => Ok(half),
         None => half_mw(std::slice::from_ref(&behind.line), window).map(|half_mw| half_mw * seconds),
     };
+    // What is read more seldom than it is renewed is renewed, for us, when it is read.
+    let read = integral.covered.as_millis_f64() / integral.count.max(1) as f64;
+    let renewed = refresh.map_or(read, |refresh| refresh.as_millis_f64().max(read));
+    let lag = signal.window.filter(|_| signal.averaging == Averaging::Filter);
+    let values =
+        (integral.covered.as_millis_f64() / renewed.max(lag.map_or(0.0, Nanos::as_millis_f64))) as u64;
     let summary = RailSummary {
         source: signal.source.clone(),
         rail: signal.signal.clone(),
@@ -268,6 +308,13 @@ fn rail<'t>(
         sampled: six_decimals(sampled.min(1.0)),
         readings: integral.count as u64,
         unread: track.unread_within(window) as u64,
+        values,
+        median_mw: behind.curve.quantile(0.5).map(six_decimals),
+        p95_mw: behind
+            .curve
+            .quantile(0.95)
+            .filter(|_| values >= P95_VALUES)
+            .map(six_decimals),
     };
     Some((summary, behind))
 }
@@ -467,6 +514,10 @@ fn total(
         rails_share: (has_parts && mean_mw > 0.0).then(|| six_decimals(parts / mean_mw)),
         calibrated: false,
         attribution: None,
+        values: 0,
+        median_mw: None,
+        p95_mw: None,
+        peak_mw: None,
         board: basis.board,
     }
 }

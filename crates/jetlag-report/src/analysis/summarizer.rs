@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use super::code::Code;
 use super::critical::Member;
+use super::expectation::Run;
 use super::failures::Failures;
 use super::host::HostReadings;
 use super::idle::HostIdle;
 use super::interference::{self, Phases};
 use super::judge::judge;
 use super::kernels;
+use super::machine::Machine;
 use super::plot::{self, Drawn};
 use super::power::{self, Power};
 use super::recorded::Recorded;
@@ -20,7 +22,8 @@ use super::traced::Traced;
 use super::track::Tracks;
 use super::watch::Watch;
 use super::{
-    attribution, clocks, conditions, drawn, duty, findings, observer, outliers, phases, plan, sampling, stats,
+    attribution, budget, clocks, conditions, drawn, duty, findings, observer, outliers, phases, plan,
+    sampling, sensors, stats,
 };
 use crate::record::{
     Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
@@ -53,6 +56,7 @@ pub struct Summarizer {
     kept: u64,
     exact_limit: u64,
     draws_frames: bool,
+    budget_mw: Option<f64>,
 }
 
 impl Summarizer {
@@ -74,6 +78,7 @@ impl Summarizer {
             kept: 0,
             exact_limit: EXACT_DURATIONS,
             draws_frames: false,
+            budget_mw: None,
             manifest: manifest.clone(),
             plan,
         }
@@ -83,6 +88,11 @@ impl Summarizer {
     /// trace.
     pub fn draw_frames(&mut self) {
         self.draws_frames = true;
+    }
+
+    /// Holds the total power against a budget.
+    pub fn power_budget(&mut self, limit_mw: f64) {
+        self.budget_mw = Some(limit_mw);
     }
 
     /// Adds an event. Events of tenants that the manifest does not list are ignored.
@@ -176,7 +186,20 @@ impl Summarizer {
         self.traced.settle();
         let mut kernels = kernels::summarize(&self.traced, scenario);
         let observer = observer::summarize(&self.traced, &mut kernels, scenario, &self.phases);
-        let (expectations, undecided) = judge(&scenario.expect, &tenants);
+        let sensors = window.map_or_else(Vec::new, |window| sensors::summarize(&tracks, window));
+        let run = Run {
+            tenants: tenants.iter().map(|tenant| &tenant.summary).collect(),
+            machine: Machine {
+                rails: &power.rails,
+                energy: power.energy.as_ref(),
+                sensors: &sensors,
+            },
+        };
+        let (expectations, undecided) = judge(&scenario.expect, &run);
+        let budget = self.budget_mw.map(|limit| {
+            let why = power.why_no_total();
+            budget::judge(limit, power.total.as_ref(), window, why)
+        });
         let mut limits = findings::derive(&findings::Evidence {
             busiest: window.map_or_else(Vec::new, |window| conditions::busiest(&tracks, window)),
             idle: window.and_then(|window| HostIdle::of(&tracks, window)),
@@ -254,6 +277,8 @@ impl Summarizer {
             interference: interference::summarize(scenario, Recorded::of(&self.manifest), &self.phases),
             duty_cycle: duty::summarize(scenario, &self.phases, &tracks),
             phases,
+            sensors,
+            budget,
             kernels,
             observer,
             plots,

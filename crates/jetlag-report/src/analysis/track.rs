@@ -1,14 +1,14 @@
 //! The readings of one signal over time, in bounded memory.
 //!
 //! All readings are kept up to a limit; beyond it neighbours are merged in pairs, which halves the resolution in time
-//! and preserves means, maxima and counters.
+//! and preserves means, minima, maxima and counters.
 
 use std::collections::HashMap;
 
 use crate::record::{Averaging, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
-/// Readings kept of one signal: 1.8 hours at 10 Hz before the first merge; 1.5 MiB.
+/// Readings kept of one signal: 1.8 hours at 10 Hz before the first merge; 2 MiB.
 const MOST: usize = 1 << 16;
 
 /// One reading, or several that were merged.
@@ -18,6 +18,8 @@ pub(super) struct Point {
     pub(super) at: Stamp,
     /// Its value, or the mean of the merged values.
     pub(super) value: f64,
+    /// The lowest value among them.
+    pub(super) low: f64,
     /// The highest value among them.
     pub(super) high: f64,
 }
@@ -88,6 +90,7 @@ impl Track {
                 last.value += (value - last.value) * part;
                 last.at.0 += ((at - last.at).0 as f64 * part) as i64;
             }
+            last.low = last.low.min(value);
             last.high = last.high.max(value);
             return;
         }
@@ -98,6 +101,7 @@ impl Track {
         self.points.push(Point {
             at,
             value,
+            low: value,
             high: value,
         });
     }
@@ -109,12 +113,14 @@ impl Track {
             [a, b] if !counter => Point {
                 at: Stamp(a.at.0 + (b.at.0 - a.at.0) / 2),
                 value: (a.value + b.value) / 2.0,
+                low: a.low.min(b.low),
                 high: a.high.max(b.high),
             },
             [.., last] => last,
             [] => Point {
                 at: Stamp(0),
                 value: 0.0,
+                low: 0.0,
                 high: 0.0,
             },
         });
@@ -238,12 +244,17 @@ mod tests {
         };
         let n = MOST as i64 * 13;
         for i in 0..n {
-            let value = if i == 12_345 { 9_000.0 } else { (i % 7) as f64 };
+            let value = match i {
+                12_345 => 9_000.0,
+                23_456 => -500.0,
+                _ => (i % 7) as f64,
+            };
             track.push(Stamp(i * 1000), Some(value));
         }
         assert!(track.points().len() <= MOST);
         let high = track.points().iter().map(|p| p.high).fold(0.0, f64::max);
-        assert_eq!(high, 9_000.0);
+        let low = track.points().iter().map(|p| p.low).fold(0.0, f64::min);
+        assert_eq!((low, high), (-500.0, 9_000.0));
         let mean = track.points().iter().map(|p| p.value).sum::<f64>() / track.points().len() as f64;
         assert!((mean - 3.0).abs() < 0.1, "{mean}");
         // Gaps of a few times the usual would look like readings that are missing.

@@ -201,6 +201,7 @@ fn added<'a>(lines: &'a [Line<'a>]) -> Option<Cow<'a, [Point]>> {
         value.map(|value| Point {
             at: point.at,
             value,
+            low: value,
             high: value,
         })
     };

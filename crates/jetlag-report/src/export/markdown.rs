@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use crate::analysis::Summary;
-use crate::analysis::summary::{Stats, TenantSummary, Unit, Verdict};
+use crate::analysis::summary::{Stats, TenantSummary, Verdict};
 use crate::text::number::{UNKNOWN, or_unknown, percent, short};
+use crate::text::value_of;
 
 /// Writes the summary as Markdown tables.
 pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
@@ -22,6 +23,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         run.latency
     )?;
     tenants(summary, out)?;
+    power(summary, out)?;
     expectations(summary, out)?;
     if !run.findings.is_empty() {
         writeln!(out, "\n**Findings**\n")?;
@@ -89,6 +91,24 @@ fn tenants(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// The total power, where it is known.
+fn power(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let Some(energy) = &summary.energy else {
+        return Ok(());
+    };
+    let watts = |mw: Option<f64>| or_unknown(mw, |mw| format!("{} W", short(mw / 1e3)));
+    writeln!(
+        out,
+        "\n**Power** ({}): mean {}, median {}, p95 {}, peak {}; {} J",
+        energy.of,
+        watts(Some(energy.mean_mw)),
+        watts(energy.median_mw),
+        watts(energy.p95_mw),
+        watts(energy.peak_mw),
+        short(energy.total_mj / 1e3)
+    )
+}
+
 /// The quantile, or the number of frames that it needs.
 fn p99(of: &Stats) -> String {
     match (of.p99, of.count) {
@@ -116,11 +136,9 @@ fn expectations(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     for one in &summary.expectations {
         let mark = if one.holds { "✓" } else { "✗" };
-        let found = match (one.value, one.unit) {
-            (None, _) => "cannot be decided".to_owned(),
-            (Some(share), Some(Unit::Ratio)) => percent(share),
-            (Some(value), Some(Unit::Ms)) => format!("{} ms", short(value)),
-            (Some(value), _) => short(value),
+        let found = match one.value {
+            None => "cannot be decided".to_owned(),
+            _ => value_of(one),
         };
         writeln!(out, "- {mark} `{}`: {found}", one.text.replace('`', "'"))?;
     }

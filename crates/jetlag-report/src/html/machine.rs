@@ -159,6 +159,8 @@ fn rails(summary: &Summary) -> Table {
         &[
             "rail",
             "#mean",
+            "#median",
+            "#p95",
             "#peak",
             "#idle",
             "#energy",
@@ -168,10 +170,26 @@ fn rails(summary: &Summary) -> Table {
         ],
     );
     let watts = |mw: f64| format!("{} W", short(mw / 1e3));
+    if let Some(energy) = summary.energy.as_ref().filter(|energy| energy.rails.len() > 1) {
+        table.row(vec![
+            cell(energy.of).note("sum"),
+            cell(watts(energy.mean_mw)),
+            cell(or_unknown(energy.median_mw, watts)),
+            cell(or_unknown(energy.p95_mw, watts)),
+            cell(or_unknown(energy.peak_mw, watts)),
+            cell(or_unknown(energy.idle_mw, watts)),
+            cell(format!("{} J", short(energy.total_mj / 1e3))),
+            cell(""),
+            cell(""),
+            cell(""),
+        ]);
+    }
     for rail in &summary.power {
         table.row(vec![
             cell(&rail.rail).note(role(rail)),
             cell(watts(rail.mean_mw)),
+            cell(or_unknown(rail.median_mw, watts)),
+            cell(or_unknown(rail.p95_mw, watts)),
             cell(watts(rail.peak_mw)),
             cell(or_unknown(rail.idle_mw, watts)),
             cell(format!("{} J", short(rail.energy_mj / 1e3))),
@@ -219,7 +237,16 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
             svg: chart.svg,
         }]));
     }
-    let mut table = Table::new("", &["tenant", "#per frame", "#above idle", "#share"]);
+    let mut table = Table::new(
+        "",
+        &[
+            "tenant",
+            "#per frame",
+            "#above idle",
+            "#frames per joule",
+            "#share",
+        ],
+    );
     for (number, tenant) in summary.tenants.iter().enumerate() {
         let Some(energy) = &tenant.energy_mj_per_frame else {
             continue;
@@ -231,6 +258,7 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
             tenant_cell(&tenant.name, number),
             cell(format!("{} mJ", short(energy.total))).note(bounds),
             cell(or_unknown(energy.above_idle, |mj| format!("{} mJ", short(mj)))),
+            cell(or_unknown(energy.frames_per_joule, short)),
             cell(percent(energy.share)),
         ]);
     }

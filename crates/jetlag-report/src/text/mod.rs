@@ -46,6 +46,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         phases::section(summary, style),
         predictability::section(summary, style),
         power::section(summary, style),
+        power::budget(summary, style),
         plots::slowest(summary, style),
         expectations(summary, style),
         footer(summary, style),
@@ -325,13 +326,24 @@ fn expectations(summary: &Summary, style: &Style) -> String {
 
 /// The measured value with its unit.
 pub(super) fn value_of(result: &ExpectationResult) -> String {
-    or_unknown(result.value.zip(result.unit), |(value, unit)| match unit {
+    or_unknown(result.value.zip(result.unit), |(value, unit)| amount(value, unit))
+}
+
+/// A figure with its unit.
+pub(super) fn amount(value: f64, unit: Unit) -> String {
+    match unit {
         Unit::Ms => format!("{} ms", short(value)),
         Unit::Fps => format!("{} /s", short(value)),
         Unit::Ratio => percent(value),
         Unit::Count => format!("{value}"),
         Unit::Factor => short(value),
-    })
+        Unit::Mw => format!("{} W", short(value / 1e3)),
+        Unit::Mj if value.abs() < 1e3 => format!("{} mJ", short(value)),
+        Unit::Mj => format!("{} J", short(value / 1e3)),
+        Unit::C => format!("{} °C", short(value)),
+        Unit::Mhz => format!("{} MHz", short(value)),
+        Unit::FramesPerJoule => format!("{} frames/J", short(value)),
+    }
 }
 
 /// CPU time of sampling relative to one core, and the costliest sampler.

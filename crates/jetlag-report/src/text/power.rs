@@ -4,9 +4,9 @@ use super::number::{UNKNOWN, or_unknown, percent, short};
 use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
-use crate::analysis::summary::RailSummary;
+use crate::analysis::summary::{EnergySummary, RailSummary};
 use crate::record::RailRole;
-use crate::table::{Align, Grid, Ink};
+use crate::table::{Align, Grid, Ink, Text};
 
 /// The section; empty where no power was measured.
 pub(super) fn section(summary: &Summary, style: &Style) -> String {
@@ -20,13 +20,18 @@ fn rails(summary: &Summary, style: &Style) -> String {
     let mut grid = Grid::headed()
         .column("rail", Align::Left)
         .column("mean", Align::Right)
+        .column("median", Align::Right)
+        .column("p95", Align::Right)
         .column("peak", Align::Right)
         .column("idle", Align::Right)
         .column("energy", Align::Right)
-        .optional("refresh", Align::Right)
         .optional("coverage", Align::Right)
+        .optional("refresh", Align::Right)
         .optional("source", Align::Left)
         .optional("role", Align::Left);
+    if let Some(energy) = summary.energy.as_ref().filter(|energy| energy.rails.len() > 1) {
+        grid.row(total(energy));
+    }
     for rail in &summary.power {
         let counted = summary
             .energy
@@ -36,11 +41,13 @@ fn rails(summary: &Summary, style: &Style) -> String {
         grid.row(vec![
             (rail.rail.clone(), ink),
             (watts(rail.mean_mw), ink),
+            plain(or_unknown(rail.median_mw, watts)),
+            plain(or_unknown(rail.p95_mw, watts)),
             plain(watts(rail.peak_mw)),
             plain(or_unknown(rail.idle_mw, watts)),
             (joules(rail.energy_mj), ink),
-            plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             plain(percent(rail.coverage)),
+            plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             dim(&rail.source),
             dim(role(rail)),
         ]);
@@ -50,6 +57,85 @@ fn rails(summary: &Summary, style: &Style) -> String {
         "W and J over the measured time; coverage: sensed share of that time",
         style,
     ) + &grid.render(style)
+        + &no_total(summary)
+}
+
+/// The row of a total that is the sum of several rails.
+fn total(energy: &EnergySummary) -> Vec<Text> {
+    vec![
+        (format!("= {}", energy.of), Ink::Bold),
+        (watts(energy.mean_mw), Ink::Bold),
+        plain(or_unknown(energy.median_mw, watts)),
+        plain(or_unknown(energy.p95_mw, watts)),
+        plain(or_unknown(energy.peak_mw, watts)),
+        plain(or_unknown(energy.idle_mw, watts)),
+        (joules(energy.total_mj), Ink::Bold),
+        dim(""),
+        dim(""),
+        dim(""),
+        dim("sum"),
+    ]
+}
+
+/// Said where the eye looks for the total.
+fn no_total(summary: &Summary) -> String {
+    match summary.energy {
+        Some(_) => String::new(),
+        None => "  no total: which of these rails add up to it is unknown, or one of them was not read\n"
+            .to_owned(),
+    }
+}
+
+/// The time above the power budget, where one was given.
+pub(super) fn budget(summary: &Summary, style: &Style) -> String {
+    let Some(budget) = &summary.budget else {
+        return String::new();
+    };
+    let title = format!("BUDGET {} W", short(budget.limit_mw / 1e3));
+    let (Some(share), Some(above), Some(covered)) = (budget.share_above, budget.above_s, budget.covered)
+    else {
+        let why = budget.withheld.as_deref().unwrap_or("there is no total");
+        let lines = super::wrapped(why, usize::from(style.width).saturating_sub(4).max(20));
+        return heading(&title, "cannot be judged", style) + &format!("  {}\n", lines.join("\n  "));
+    };
+    let note = format!(
+        "{} against it; moments above it, the longest first",
+        budget.of.unwrap_or("total")
+    );
+    let mut text = heading(&title, &note, style);
+    text.push_str(&format!(
+        "  above it for {} ({} s){}\n",
+        percent(share),
+        short(above),
+        match covered < 0.99 {
+            true => format!(
+                " of the time that was measured, which is {} of the run",
+                percent(covered)
+            ),
+            false => String::new(),
+        }
+    ));
+    if budget.moments.is_empty() {
+        return text;
+    }
+    let mut grid = Grid::headed()
+        .column("at s", Align::Right)
+        .column("for s", Align::Right)
+        .column("mean W", Align::Right)
+        .column("peak W", Align::Right);
+    for moment in &budget.moments {
+        grid.row(vec![
+            plain(short(moment.at_s)),
+            plain(short(moment.length_s)),
+            plain(watts(moment.mean_mw)),
+            plain(watts(moment.peak_mw)),
+        ]);
+    }
+    text.push_str(&grid.render(style));
+    if budget.more_moments > 0 {
+        text.push_str(&format!("  and {} shorter moments\n", budget.more_moments));
+    }
+    text
 }
 
 /// A rail's relation to the board's total, in words.
@@ -99,11 +185,13 @@ fn energy(summary: &Summary, style: &Style) -> String {
         .column("tenant", Align::Left)
         .column("mJ/frame", Align::Right)
         .column("above idle", Align::Right)
+        .column("frames/J", Align::Right)
         .column("share", Align::Right);
     for tenant in &summary.tenants {
         let Some(per_frame) = &tenant.energy_mj_per_frame else {
             grid.row(vec![
                 (name_of(tenant, style), Ink::Bold),
+                dim(UNKNOWN),
                 dim(UNKNOWN),
                 dim(UNKNOWN),
                 dim(UNKNOWN),
@@ -114,6 +202,7 @@ fn energy(summary: &Summary, style: &Style) -> String {
             (name_of(tenant, style), Ink::Bold),
             plain(short(per_frame.total)),
             plain(or_unknown(per_frame.above_idle, short)),
+            plain(or_unknown(per_frame.frames_per_joule, short)),
             plain(percent(per_frame.share)),
         ]);
     }

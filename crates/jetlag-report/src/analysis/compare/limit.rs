@@ -1,24 +1,66 @@
-//! Parses and judges `--fail-if` texts such as `camera.response.p99 +5%`.
+//! Parses `--fail-if` texts: a change, such as `camera.response.p99 +5%` or `power.total.mean +5%`, or a comparison with a
+//! limit, such as `power.total.mean > 15W`. `gate` judges them.
 
 use super::FIGURES;
+use crate::analysis::expectation::{self, Expectation, ExpectationError};
+use crate::analysis::machine::{self, Kind as Sensor, MachineMetric, PerFrame, Unnamed};
 use crate::nearest::nearest;
 
-/// A largest allowed change, parsed.
+/// What must not be, parsed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     pub(super) text: String,
-    pub(super) tenant: String,
-    pub(super) figure: &'static str,
-    /// As a share; below zero for a limit on a decrease.
-    pub(super) change: f64,
+    pub(super) kind: Kind,
+}
+
+/// The two forms of it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// A change of a figure beyond this share; below zero for a limit on a decrease.
+    Change { of: ChangeOf, change: f64 },
+    /// A figure of the candidate, compared as in an expectation.
+    Condition(Expectation),
+}
+
+/// The figure that changes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ChangeOf {
+    /// One of [`FIGURES`].
+    Tenant {
+        tenant: String,
+        figure: &'static str,
+    },
+    Machine(MachineMetric),
 }
 
 /// Why a `--fail-if` text could not be parsed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LimitError {
-    /// It has not the form TENANT.FIGURE ±PERCENT%.
+    /// A comparison with a limit that cannot be read.
+    #[error(transparent)]
+    Condition(#[from] ExpectationError),
+    /// A change of degrees, in percent.
     #[error(
-        "`{text}` names no change: write TENANT.FIGURE and a signed percentage, such as \"camera.response.p99 +5%\""
+        "`{text}`: a temperature has no change in percent; compare it with a limit, such as \"temperature.tj.max > 90C\""
+    )]
+    NoRatio {
+        /// The whole `--fail-if` text.
+        text: String,
+    },
+    /// A figure of the machine that does not exist.
+    #[error("`{text}`: there is no figure `{figure}`{}; the figures are {}", did_you_mean(.nearest.as_deref()), machine::list())]
+    UnknownMachineFigure {
+        /// The whole `--fail-if` text.
+        text: String,
+        /// The word that stands where the figure should.
+        figure: String,
+        /// The figure whose name is most similar, if any is.
+        nearest: Option<String>,
+    },
+    /// It has neither form.
+    #[error(
+        "`{text}` names no change: write TENANT.FIGURE and a signed percentage, such as \"camera.response.p99 +5%\", or a \
+         comparison with a limit, such as \"power.total.mean > 15W\""
     )]
     NoChange {
         /// The whole `--fail-if` text.
@@ -56,6 +98,17 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 
 /// Parses a text; both sides' common tenants are known by name.
 pub fn parse(text: &str, tenants: &[&str]) -> Result<Limit, LimitError> {
+    let kind = match text.contains(['<', '>', '=']) {
+        true => Kind::Condition(expectation::parse(text, tenants)?),
+        false => change(text, tenants)?,
+    };
+    Ok(Limit {
+        text: text.to_owned(),
+        kind,
+    })
+}
+
+fn change(text: &str, tenants: &[&str]) -> Result<Kind, LimitError> {
     let no_change = || LimitError::NoChange {
         text: text.to_owned(),
     };
@@ -67,43 +120,68 @@ pub fn parse(text: &str, tenants: &[&str]) -> Result<Limit, LimitError> {
     if path.is_empty() || !percent.is_finite() {
         return Err(no_change());
     }
-    let known = tenants
-        .iter()
-        .filter_map(|tenant| Some((*tenant, path.strip_prefix(tenant)?.strip_prefix('.')?)))
-        .max_by_key(|(tenant, _)| tenant.len());
-    let Some((tenant, figure)) = known else {
-        let tenant = path.split('.').next().unwrap_or(path);
-        return Err(LimitError::UnknownTenant {
-            text: text.to_owned(),
-            tenant: tenant.to_owned(),
-            nearest: nearest(tenant, tenants.iter().copied()).map(str::to_owned),
-            tenants: tenants.join(", "),
-        });
-    };
-    let Some(&figure) = FIGURES.iter().find(|&&known| known == figure) else {
-        return Err(LimitError::UnknownFigure {
-            text: text.to_owned(),
-            figure: figure.to_owned(),
-            nearest: nearest(figure, FIGURES.iter().copied()).map(str::to_owned),
-        });
-    };
-    Ok(Limit {
-        text: text.to_owned(),
-        tenant: tenant.to_owned(),
-        figure,
+    Ok(Kind::Change {
+        of: subject(text, path, tenants)?,
         change: percent / 100.0,
     })
 }
 
-impl Limit {
-    /// Whether all of an interval of the change lies beyond the limit.
-    pub(super) fn is_passed(&self, [low, high]: [f64; 2]) -> bool {
-        // `-0%` too: no decrease is allowed.
-        if self.change.is_sign_negative() {
-            high < self.change
-        } else {
-            low > self.change
+/// What the words before the change name. A tenant may be called `power`: its own figures come first.
+fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<ChangeOf, LimitError> {
+    let of_tenant = |tenant: &str, figure| ChangeOf::Tenant {
+        tenant: tenant.to_owned(),
+        figure,
+    };
+    let known = tenants
+        .iter()
+        .filter_map(|tenant| Some((*tenant, path.strip_prefix(tenant)?.strip_prefix('.')?)))
+        .max_by_key(|(tenant, _)| tenant.len());
+    if let Some((tenant, figure)) = known
+        && let Some(&figure) = FIGURES.iter().find(|&&known| known == figure)
+    {
+        return Ok(of_tenant(tenant, figure));
+    }
+    match machine::named(path, tenants) {
+        Some(Ok(MachineMetric::Frames(tenant, PerFrame::Total))) => return Ok(of_tenant(&tenant, "energy")),
+        Some(Ok(MachineMetric::Sensor(Sensor::Temperature, ..))) => {
+            return Err(LimitError::NoRatio {
+                text: text.to_owned(),
+            });
         }
+        Some(Ok(metric)) => return Ok(ChangeOf::Machine(metric)),
+        Some(Err(Unnamed::Figure { written, nearest })) if known.is_none() => {
+            return Err(LimitError::UnknownMachineFigure {
+                text: text.to_owned(),
+                figure: written,
+                nearest,
+            });
+        }
+        Some(Err(Unnamed::Tenant(tenant))) if known.is_none() => {
+            return Err(unknown_tenant(text, &tenant, tenants));
+        }
+        _ => {}
+    }
+    match known {
+        None => Err(unknown_tenant(
+            text,
+            path.split('.').next().unwrap_or(path),
+            tenants,
+        )),
+        Some((_, figure)) => Err(LimitError::UnknownFigure {
+            text: text.to_owned(),
+            figure: figure.to_owned(),
+            nearest: nearest(figure, FIGURES.iter().copied()).map(str::to_owned),
+        }),
+    }
+}
+
+fn unknown_tenant(text: &str, tenant: &str, tenants: &[&str]) -> LimitError {
+    let known = tenants.iter().copied().chain(machine::FAMILIES);
+    LimitError::UnknownTenant {
+        text: text.to_owned(),
+        tenant: tenant.to_owned(),
+        nearest: nearest(tenant, known).map(str::to_owned),
+        tenants: tenants.join(", "),
     }
 }
 
@@ -113,6 +191,22 @@ mod tests {
 
     const TENANTS: [&str; 2] = ["camera", "cam-front"];
 
+    fn kind(text: &str) -> Kind {
+        parse(text, &TENANTS)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .kind
+    }
+
+    fn of_tenant(tenant: &str, figure: &'static str, change: f64) -> Kind {
+        Kind::Change {
+            of: ChangeOf::Tenant {
+                tenant: tenant.to_owned(),
+                figure,
+            },
+            change,
+        }
+    }
+
     #[test]
     fn lines_are_read_with_their_sign() {
         for (text, tenant, figure, change) in [
@@ -121,11 +215,7 @@ mod tests {
             ("cam-front.miss_rate +0%", "cam-front", "miss_rate", 0.0),
             ("camera.energy+10%", "camera", "energy", 0.1),
         ] {
-            let limit = parse(text, &TENANTS).unwrap_or_else(|error| panic!("{error}"));
-            assert_eq!(
-                (limit.tenant.as_str(), limit.figure, limit.change),
-                (tenant, figure, change)
-            );
+            assert_eq!(kind(text), of_tenant(tenant, figure, change), "{text}");
         }
     }
 
@@ -147,36 +237,34 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_passed_when_the_whole_interval_is_beyond_it() {
-        let limit = parse("camera.response.p99 +5%", &TENANTS).unwrap();
-        assert!(limit.is_passed([0.051, 0.09]) && !limit.is_passed([0.049, 0.09]));
-        let limit = parse("camera.response.p99 -5%", &TENANTS).unwrap();
-        assert!(limit.is_passed([-0.2, -0.06]) && !limit.is_passed([-0.2, -0.04]));
-    }
-
-    #[test]
-    fn of_no_change_at_all_the_sign_says_which_way_is_too_much() {
-        let limit = parse("camera.response.p99 +0%", &TENANTS).unwrap();
-        assert!(limit.is_passed([0.01, 0.1]) && !limit.is_passed([-0.1, -0.01]));
-        assert!(!limit.is_passed([-0.01, 0.1]));
-        for text in ["camera.response.p99 -0%", "camera.response.p99 −0%"] {
-            let limit = parse(text, &TENANTS).unwrap();
-            assert!(
-                limit.is_passed([-0.1, -0.01]) && !limit.is_passed([0.01, 0.1]),
-                "{text}"
-            );
-            assert!(!limit.is_passed([-0.1, 0.01]), "{text}");
-        }
-        // A name with a hyphen in it is no sign.
-        let limit = parse("cam-front.miss_rate +5%", &TENANTS).unwrap();
-        assert!(limit.is_passed([0.06, 0.1]) && !limit.is_passed([-0.1, -0.06]));
-    }
-
-    #[test]
     fn the_sign_of_the_change_counts_and_not_a_hyphen_of_a_name() {
-        let limit = parse("cam-front.miss_rate +0%", &TENANTS).unwrap();
-        assert!(limit.is_passed([0.1, 0.2]) && !limit.is_passed([-0.2, -0.1]));
-        let limit = parse("cam-front.miss_rate −0%", &TENANTS).unwrap();
-        assert!(limit.is_passed([-0.2, -0.1]) && !limit.is_passed([0.1, 0.2]));
+        for (text, negative) in [
+            ("cam-front.miss_rate +0%", false),
+            ("cam-front.miss_rate −0%", true),
+        ] {
+            let Kind::Change { change, .. } = kind(text) else {
+                panic!("{text}")
+            };
+            assert_eq!((change, change.is_sign_negative()), (0.0, negative), "{text}");
+        }
+    }
+
+    #[test]
+    fn figures_of_the_machine_are_read_too() {
+        assert!(matches!(
+            kind("power.total.mean +5%"),
+            Kind::Change { of: ChangeOf::Machine(_), change } if change == 0.05
+        ));
+        assert_eq!(
+            kind("energy.camera.per_frame +5%"),
+            of_tenant("camera", "energy", 0.05)
+        );
+        assert!(matches!(kind("power.total.mean > 15W"), Kind::Condition(_)));
+        assert!(matches!(kind("camera.response.p99 >= 33ms"), Kind::Condition(_)));
+        let error = |text: &str| parse(text, &TENANTS).unwrap_err().to_string();
+        assert!(error("temperature.tj.max +5%").contains("no change in percent"));
+        assert!(error("power.total.peek +5%").contains("did you mean `peak`?"));
+        assert!(error("power.total.mean > 15").contains("a power with its unit"));
+        assert!(error("energy.camra.per_frame +5%").contains("did you mean `camera`?"));
     }
 }

@@ -7,6 +7,7 @@
 //! anything to compare.
 
 mod effect;
+mod gate;
 mod limit;
 mod matching;
 mod rows;
@@ -21,6 +22,7 @@ pub use side::{RunSample, RunSampler};
 
 use super::quantile::Quantile;
 use super::stats::six_decimals;
+use super::summary::Unit;
 use effect::Promises;
 pub(super) use effect::{Effect, Unknown, of_quantile, of_rates};
 
@@ -165,7 +167,8 @@ pub struct LimitResult {
     pub text: String,
     /// Label of the candidate to which it was applied: `B`, `C`, ….
     pub side: String,
-    /// Whether the change is beyond the limit with 95 % confidence; `None` where that is unknown.
+    /// Whether it applies: the change is beyond the limit with 95 % confidence, or the comparison holds in one of the
+    /// runs; `None` where that is unknown.
     pub passed: Option<bool>,
     /// The change of that figure, as in [`FigureComparison`]; `None` where it is unknown.
     pub change: Option<f64>,
@@ -173,6 +176,12 @@ pub struct LimitResult {
     pub ci95: Option<[f64; 2]>,
     /// If it is unknown: what is missing.
     pub reason: Option<String>,
+    /// Of a comparison with a limit: the figure, of the first run in which it applies, else of the first; absent of a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// The unit of `value`; absent likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
 }
 
 impl Comparison {
@@ -240,17 +249,8 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
     let limits = limits
         .iter()
         .flat_map(|limit| {
-            others.iter().enumerate().map(move |(number, other)| {
-                let found = figure(limit.figure, &limit.tenant, baseline, other, CONFIDENCE);
-                LimitResult {
-                    text: limit.text.clone(),
-                    side: label(number + 1),
-                    passed: found.interval.map(|interval| limit.is_passed(interval)),
-                    change: found.change,
-                    ci95: found.interval,
-                    reason: found.reason,
-                }
-            })
+            let others = others.iter().enumerate();
+            others.map(move |(number, other)| gate::judge(limit, label(number + 1), baseline, other))
         })
         .collect();
     Ok(Comparison {

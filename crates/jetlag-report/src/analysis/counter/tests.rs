@@ -10,6 +10,7 @@ fn points(values: impl IntoIterator<Item = (i64, f64)>) -> Vec<Point> {
     let point = |(ms, value)| Point {
         at: Stamp(ms * MS),
         value,
+        low: value,
         high: value,
     };
     values.into_iter().map(point).collect()
@@ -336,6 +337,7 @@ fn card(seed: u64) -> Card {
         Point {
             at: Stamp(ns),
             value,
+            low: value,
             high: value,
         }
     };

@@ -3,6 +3,7 @@
 //! Rules in other modules decide whether something limits a run and build a [`Limit`]. Its code, message and advice
 //! are made only here, one file per theme.
 
+mod absent;
 mod frames;
 mod machine;
 mod phases;
@@ -15,6 +16,7 @@ mod words;
 
 use std::borrow::Cow;
 
+pub(super) use absent::message as absent_in_words;
 pub(super) use frames::{FramesLimit, More};
 pub(super) use machine::{ClockOf, Guard, MachineLimit, SlowedBy};
 pub(super) use phases::{Failures, InPhase, Lost, PhasesLimit};
@@ -93,7 +95,7 @@ impl Limit {
     /// What to do about it.
     fn advice(&self) -> Cow<'static, str> {
         match self {
-            Limit::Run(limit) => limit.advice().into(),
+            Limit::Run(limit) => limit.advice(),
             Limit::Frames { limit, .. } => limit.advice(),
             Limit::Serving { limit, .. } => limit.advice(),
             Limit::Steady { limit, .. } => limit.advice(),

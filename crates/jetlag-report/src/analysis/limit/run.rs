@@ -1,7 +1,11 @@
 //! Findings about a run as a whole.
 
+use std::borrow::Cow;
+
 use super::super::code::Code;
 use super::super::expectation::ExpectationError;
+use super::super::machine::Absent;
+use super::absent;
 use super::words::percent;
 use crate::units::Nanos;
 
@@ -37,6 +41,8 @@ pub(in super::super) enum RunLimit {
         line: String,
         lacking: Lacking,
     },
+    /// The run does not have this figure of the machine.
+    MachineUnknown { line: String, absent: Absent },
 }
 
 /// What an expectation would have needed.
@@ -48,6 +54,10 @@ pub(in super::super) enum Lacking {
     Frames,
     /// A figure that this backend and scenario do not have.
     Figure,
+    /// A deadline, without which nothing can be missed.
+    Deadline,
+    /// Releases at times of their own, without which none can be late.
+    Schedule,
 }
 
 impl RunLimit {
@@ -57,9 +67,9 @@ impl RunLimit {
             RunLimit::Interrupted { .. } => Code::ShortRun,
             RunLimit::HostBusy { .. } => Code::HostBusy,
             RunLimit::OwnCost { .. } => Code::OwnCost,
-            RunLimit::UnreadableExpectation(_) | RunLimit::UndecidedExpectation { .. } => {
-                Code::ExpectationUndecided
-            }
+            RunLimit::UnreadableExpectation(_)
+            | RunLimit::UndecidedExpectation { .. }
+            | RunLimit::MachineUnknown { .. } => Code::ExpectationUndecided,
         }
     }
 
@@ -103,14 +113,32 @@ impl RunLimit {
                 percent(own_us / median_us)
             ),
             RunLimit::UnreadableExpectation(error) => format!("Expectation {error}."),
-            RunLimit::UndecidedExpectation { line, .. } => {
-                format!("`{line}` cannot be decided: the run has no such figure.")
+            RunLimit::UndecidedExpectation {
+                tenant,
+                line,
+                lacking,
+            } => {
+                let why = match lacking {
+                    Lacking::Deadline => format!("{tenant} has no `deadline`, so no frame can miss it"),
+                    Lacking::Schedule => format!(
+                        "{tenant} runs in a closed loop, in which a frame is released when the tenant is ready and is never \
+                         late"
+                    ),
+                    Lacking::Baseline | Lacking::Frames | Lacking::Figure => {
+                        "the run has no such figure".to_owned()
+                    }
+                };
+                format!("`{line}` cannot be decided: {why}.")
+            }
+            RunLimit::MachineUnknown { line, absent } => {
+                format!("`{line}` cannot be decided: {}.", absent::message(absent))
             }
         }
     }
 
-    pub(super) fn advice(&self) -> &'static str {
-        match self {
+    pub(super) fn advice(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            RunLimit::MachineUnknown { absent, .. } => return absent::advice(absent),
             RunLimit::TruncatedFile(_) => {
                 "The figures cover what was recovered; run again if the rest matters."
             }
@@ -132,7 +160,13 @@ impl RunLimit {
                      none is not compared."
                 }
                 Lacking::Figure => "Use a figure that this backend and scenario provide.",
+                Lacking::Deadline => {
+                    "Give the tenant a `deadline`; if only drops matter, expect `dropped == 0`."
+                }
+                Lacking::Schedule => {
+                    "Release at a rate (`arrival: Periodic(hz: …)`), or expect something of `response`."
+                }
             },
-        }
+        })
     }
 }

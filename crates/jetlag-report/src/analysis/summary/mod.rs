@@ -26,7 +26,7 @@ pub use interference::Interference;
 pub use kernels::Kernels;
 pub use observer::Observer;
 pub use phases::{PhaseSummary, PhaseTenant};
-pub use power::{Energy, EnergySummary, RailSummary};
+pub use power::{Energy, EnergySummary, P95_VALUES, PowerBudget, PowerMoment, RailSummary, SensorSummary};
 pub use predictability::{
     ActiveCoRunner, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame, SlowPart,
     StagePredictability, Steady, Trimmed,
@@ -69,6 +69,11 @@ pub struct Summary {
     pub duty_cycle: Option<DutyCycle>,
     /// Each phase, in the order in which they ran: what became of its frames.
     pub phases: Vec<PhaseSummary>,
+    /// Each clock and temperature that was sampled.
+    pub sensors: Vec<SensorSummary>,
+    /// The time above a power budget; absent where none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<PowerBudget>,
     /// What the GPU did in traced phases; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernels: Option<Kernels>,
@@ -86,19 +91,32 @@ impl Summary {
         self.expectations.iter().all(|expectation| expectation.holds)
     }
 
-    /// The message for each tenant that completed nothing: a run with such a tenant has failed.
-    pub fn without_frames(&self) -> impl Iterator<Item = &Finding> {
-        let none = |finding: &&Finding| finding.code == Code::NoFrames.word() || finding.code == NOT_STARTED;
-        self.run.findings.iter().filter(none)
+    /// The finding for each tenant that completed nothing or could not go on: a run with such a tenant has failed.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        let codes = [Code::NoFrames.word(), Code::TenantFailed.word(), NOT_STARTED];
+        self.run
+            .findings
+            .iter()
+            .filter(move |finding| codes.contains(&finding.code.as_str()))
     }
 
     /// Whether the record lacks frames that ran: its file was cut short, or the recorder fell behind.
     pub fn has_gaps(&self) -> bool {
+        self.run.findings.iter().any(Summary::is_gap)
+    }
+
+    /// The finding that somebody ended the run before its time.
+    pub fn interruption(&self) -> Option<&Finding> {
+        let code = Code::ShortRun.word();
+        // Of a tenant that ended early it says more than that.
+        let of_run = |finding: &&Finding| finding.code == code && finding.tenant.is_none();
+        self.run.findings.iter().find(of_run)
+    }
+
+    /// Whether a finding says that the record lacks frames that ran.
+    pub fn is_gap(finding: &Finding) -> bool {
         let gaps = [Code::TruncatedFile, Code::LostRecords].map(Code::word);
-        self.run
-            .findings
-            .iter()
-            .any(|finding| gaps.contains(&finding.code.as_str()))
+        gaps.contains(&finding.code.as_str())
     }
 }
 
@@ -184,6 +202,17 @@ pub enum Unit {
     Count,
     /// A plain number, such as a slowdown.
     Factor,
+    /// A power in milliwatts.
+    Mw,
+    /// An energy in millijoules.
+    Mj,
+    /// A temperature in degrees Celsius.
+    C,
+    /// A clock in megahertz.
+    Mhz,
+    /// Frames for each joule.
+    #[serde(rename = "frames_per_joule")]
+    FramesPerJoule,
 }
 
 /// The result of an expectation.

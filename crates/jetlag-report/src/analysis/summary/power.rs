@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::record::RailRole;
+use crate::record::{Part, RailRole};
 
 /// Energy per completed frame of one tenant, in millijoules.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -17,6 +17,8 @@ pub struct Energy {
     pub share: f64,
     /// Whether any of it was divided among several tenants, which makes it an attribution and not a measurement.
     pub attributed: bool,
+    /// Completed frames for each joule of `total`; `None` where that is not above zero.
+    pub frames_per_joule: Option<f64>,
 }
 
 /// The total energy of everything that was measured.
@@ -48,6 +50,15 @@ pub struct EnergySummary {
     pub calibrated: bool,
     /// How it was divided among the tenants, where there are several.
     pub attribution: Option<&'static str>,
+    /// Median of the total over the time in which all its lines were measured, mW.
+    pub median_mw: Option<f64>,
+    /// What the total stayed at or below in 95 % of that time, mW; `None` also below [`P95_VALUES`] values.
+    pub p95_mw: Option<f64>,
+    /// Highest total, mW: of one line its highest reading, of several the highest sum.
+    pub peak_mw: Option<f64>,
+    /// Values that the sensor with the fewest gave in the measured time.
+    #[serde(skip)]
+    pub values: u64,
     /// Whether it comes from a board's own rails.
     #[serde(skip)]
     pub board: bool,
@@ -102,4 +113,78 @@ pub struct RailSummary {
     pub readings: u64,
     /// Number of readings in it that had no value.
     pub unread: u64,
+    /// Median over the time that readings cover, mW.
+    pub median_mw: Option<f64>,
+    /// What it stayed at or below in 95 % of that time, mW; `None` also below [`P95_VALUES`] values.
+    pub p95_mw: Option<f64>,
+    /// Values that the sensor gave in that time: a reading of an old value is none.
+    #[serde(skip)]
+    pub values: u64,
+}
+
+/// Values of a sensor that a p95 of time needs: below it, less than one value lies beyond it.
+pub const P95_VALUES: u64 = 20;
+
+/// The time above a power budget.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PowerBudget {
+    /// The budget, mW.
+    pub limit_mw: f64,
+    /// What the total covers, as in [`EnergySummary::of`]; `None` where there is no total.
+    pub of: Option<&'static str>,
+    /// The share of the time that was measured in which the total was above it, 0 to 1.
+    pub share_above: Option<f64>,
+    /// That time in seconds.
+    pub above_s: Option<f64>,
+    /// The share of the measured time in which the total was measured.
+    pub covered: Option<f64>,
+    /// The moments above it, the longest first.
+    pub moments: Vec<PowerMoment>,
+    /// How many more moments there are.
+    pub more_moments: u64,
+    /// Why nothing is known, where that is so.
+    pub withheld: Option<String>,
+}
+
+/// A time in which the total was above the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PowerMoment {
+    /// Its begin, in seconds after the start of the measured time.
+    pub at_s: f64,
+    /// How long it lasted, in seconds.
+    pub length_s: f64,
+    /// Mean of the total in it, mW.
+    pub mean_mw: f64,
+    /// Highest total in it, mW.
+    pub peak_mw: f64,
+}
+
+/// A clock or a temperature over the measured time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SensorSummary {
+    /// Name of the sampler.
+    pub source: String,
+    /// The signal's name.
+    pub signal: String,
+    /// `clock` or `temperature`.
+    pub quantity: &'static str,
+    /// `mhz` or `c`, of the five values.
+    pub unit: String,
+    /// Lowest reading.
+    pub min: f64,
+    /// Mean over the time that readings cover; of a clock, without the time in which it was off.
+    pub mean: Option<f64>,
+    /// Median over that time.
+    pub median: Option<f64>,
+    /// What it stayed at or below in 95 % of that time; `None` also below [`P95_VALUES`] readings.
+    pub p95: Option<f64>,
+    /// Highest reading.
+    pub max: f64,
+    /// Share of the measured time in which readings followed one another without a gap.
+    pub sampled: f64,
+    /// Number of readings in the measured time.
+    pub readings: u64,
+    /// What it is of.
+    #[serde(skip)]
+    pub part: Part,
 }

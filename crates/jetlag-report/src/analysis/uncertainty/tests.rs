@@ -165,6 +165,7 @@ fn read(sum: &[f64], sensor: Sensor, random: &mut Random) -> Line<'static> {
         points.push(Point {
             at: Stamp((at * MS as f64) as i64),
             value,
+            low: value,
             high: value,
         });
     }
@@ -352,6 +353,7 @@ fn an_idle_baseline_behind_a_filter_holds_the_idle_power_once_it_has_settled() {
             Point {
                 at: Stamp((ms * MS as f64) as i64),
                 value: mw,
+                low: mw,
                 high: mw,
             }
         });
@@ -389,6 +391,7 @@ fn the_lag_of_a_filter_widens_the_interval_by_what_its_readings_rose() {
             Point {
                 at,
                 value,
+                low: value,
                 high: value,
             }
         });
@@ -449,6 +452,7 @@ fn a_sensor_whose_step_is_unknown_has_the_least_difference_that_was_seen_or_no_i
         let point = |i: i64| Point {
             at: Stamp(i * 100 * MS),
             value: values(i),
+            low: values(i),
             high: values(i),
         };
         let line = Line {
@@ -473,6 +477,7 @@ fn of_points(values: &[(i64, f64)], sight: Sight) -> Line<'static> {
     let point = |&(ms, value): &(i64, f64)| Point {
         at: Stamp(ms * MS),
         value,
+        low: value,
         high: value,
     };
     Line {
