@@ -2,6 +2,7 @@
 
 mod build;
 mod detectors;
+mod init;
 mod machine;
 mod results;
 mod run;
@@ -13,6 +14,7 @@ use crate::built;
 
 pub use build::{BuildArgs, CacheCommand, PlanArgs};
 pub use detectors::{DataCommand, EvalArgs, InspectArgs};
+pub use init::InitArgs;
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
@@ -37,9 +39,10 @@ pub struct Cli {
 /// The subcommands of `jetlag`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a scenario, write a run file and print its summary.
+    /// Run a scenario, write a run file and print its summary; a network or a detector spec runs as one tenant.
     #[command(
         after_help = "Examples:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
+           jetlag run yolov8n.onnx                     one network on made inputs, in a closed loop
            jetlag run configs/matrix.ron --matrix      each tenant alone, every pair, and all together
 Exit codes: 0 done; 1 failed, or a tenant completed no frame; 2 wrong use or config;
             3 an expectation failed; 4 records were lost; 130 interrupted, results saved"
@@ -94,6 +97,12 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, but records were lost"
     /// Describe a file: a run, an ONNX network, a TensorRT plan or a detector spec.
     #[command(after_help = "Example:  jetlag inspect engines/camera.onnx --profile 20")]
     Inspect(InspectArgs),
+    /// Write a detector spec and a scenario for a network, from what its file tells.
+    #[command(
+        after_help = "Example:  jetlag init camera.onnx --images scenes/image_2 -o mine && jetlag run mine/camera-scenario.ron
+A network that no head reads becomes a bare network: made inputs, time only."
+    )]
+    Init(InitArgs),
     /// Measure a detector's precision and recall on data in KITTI format.
     #[command(
         after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001

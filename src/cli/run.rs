@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::Format;
+use crate::scenario::Shapes;
 
 /// Arguments of `jetlag run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The scenario (RON); see docs/scenarios.md.
+    /// The scenario (RON), see docs/scenarios.md; or a network (.onnx) or a detector spec (.ron), as its only tenant.
     pub scenario: PathBuf,
+    /// Sizes of a network's dynamic inputs, INPUT:1x3x640x640, separated by commas.
+    #[arg(long, value_name = "SHAPES")]
+    pub shapes: Option<Shapes>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "the options' own docs are shown")]
     pub options: RunOptions,
@@ -31,9 +35,13 @@ pub struct RunOptions {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-    /// Check everything and print the scenario with all defaults filled in; run nothing.
+    /// Check everything that can be checked without running: files, networks against their heads, plans, devices; and print the
+    /// scenario with all defaults filled in, as RON that can be run (or as JSON).
     #[arg(long)]
     pub dry_run: bool,
+    /// Print the resolved scenario as JSON, and check no more than its file.
+    #[arg(long, hide = true, conflicts_with = "dry_run")]
+    pub resolve_only: bool,
     /// Run each tenant alone, every pair and all together, and show who slows whom, for the sharing modes in the
     /// scenario's `matrix: (sharing: …)`, else for its `sharing`.
     #[arg(long)]

@@ -191,7 +191,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
 /// The scenario as `jetlag run` understands it; what it says of a mistake is handed on.
 pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario> {
     let output = jetlag(path, sets)?
-        .arg("--dry-run")
+        .arg("--resolve-only")
         .output()
         .context("cannot start jetlag itself")?;
     if !output.status.success() {
@@ -199,8 +199,12 @@ pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario>
         let said = said.trim();
         return Err(WrongUse(said.strip_prefix("error: ").unwrap_or(said).to_owned()).into());
     }
-    serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("jetlag run --dry-run {} did not print a scenario", path.display()))
+    serde_json::from_slice(&output.stdout).with_context(|| {
+        format!(
+            "jetlag run --resolve-only {} did not print a scenario",
+            path.display()
+        )
+    })
 }
 
 fn jetlag(scenario: &Path, sets: &[String]) -> anyhow::Result<Command> {

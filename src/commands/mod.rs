@@ -7,6 +7,7 @@ pub mod build;
 pub mod cache;
 #[cfg(feature = "gpu")]
 mod calibration;
+mod check;
 pub mod clocks;
 pub mod compare;
 pub mod data;
@@ -16,6 +17,7 @@ pub mod eval;
 mod expectation;
 pub mod export;
 mod gap;
+pub mod init;
 pub mod inspect;
 mod live;
 mod live_screen;
@@ -34,6 +36,7 @@ mod sampling;
 mod screen;
 mod selftest;
 mod signals;
+mod single;
 pub mod tenant_process;
 pub mod tenants;
 #[cfg(feature = "gpu")]
@@ -51,6 +54,7 @@ mod what_if;
 pub mod with_parent;
 #[cfg(not(feature = "gpu"))]
 mod without_gpu;
+mod words;
 
 #[cfg(not(feature = "gpu"))]
 use without_gpu::{build, tensorrt};
@@ -89,7 +93,7 @@ pub fn run(cli: Cli) -> u8 {
     // signal ends the program as it always did.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let outcome = match cli.command {
-        Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
+        Command::Run(args) => run::run(run::Origin::File(args.scenario, args.shapes), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         // Its exit code is that of the command that it runs.
         Command::Trace(args) => return trace::run(&args),
@@ -107,6 +111,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Data(DataCommand::Synth {
             out,

@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
+use super::check;
 use super::expectation;
 use super::gap::Gap;
 use super::outcome::{Outcome, WrongUse};
@@ -18,15 +19,16 @@ use super::phases::{announcement, phases};
 use super::processes::Processes;
 use super::run_path::Reserved;
 use super::signals::{Starting, stop_on_signals};
+use super::single;
 use super::tenants::{self, Ready};
 use super::tracing::PhaseTracer;
 use super::{live, report};
-use crate::cli::RunOptions;
+use crate::cli::{Format, RunOptions};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{Manifest, PROCESSES_FACT, Subject};
 use crate::scenario::{
-    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Sharing,
+    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Shapes, Sharing,
 };
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
@@ -35,8 +37,8 @@ use crate::{board, embedded};
 
 /// Where the scenario comes from.
 pub enum Origin {
-    /// A scenario file.
-    File(PathBuf),
+    /// A scenario file; or a network, with the shapes of its dynamic inputs, or a detector spec.
+    File(PathBuf, Option<Shapes>),
     /// The one in the binary.
     Demo,
 }
@@ -50,10 +52,17 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if options.trace {
         ask_for_trace(&mut scenario)?;
     }
+    if options.resolve_only {
+        return shown(&scenario, Format::Json);
+    }
     if options.dry_run {
-        let shown = serde_json::to_string_pretty(&scenario).context("cannot show the resolved scenario")?;
-        print(&(shown + "\n"))?;
-        return Ok(Outcome::Done);
+        return dry_run(&scenario, &options);
+    }
+    if let Origin::File(path, _) = &origin
+        && !options.quiet
+        && let Some(hint) = single::hint(path)
+    {
+        say(&hint);
     }
     for tenant in &scenario.tenants {
         if let Some(reason) = &tenant.backend_reason {
@@ -123,6 +132,38 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     })
 }
 
+/// `--dry-run`: checks all that can be checked without running, and shows the scenario as it would run.
+fn dry_run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Outcome> {
+    let checked = check::scenario(scenario);
+    if !options.quiet {
+        for note in &checked.notes {
+            say(&format!("note: {note}"));
+        }
+    }
+    if !checked.problems.is_empty() {
+        return Err(WrongUse(checked.problems.join("\n       ")).into());
+    }
+    shown(scenario, options.format)
+}
+
+fn shown(scenario: &Scenario, format: Format) -> anyhow::Result<Outcome> {
+    let shown = match format {
+        Format::Json => {
+            serde_json::to_string_pretty(scenario).context("cannot show the resolved scenario")? + "\n"
+        }
+        Format::Text => {
+            let heading = format!(
+                "{} as jetlag {} resolved it",
+                scenario.name,
+                env!("CARGO_PKG_VERSION")
+            );
+            scenario::ron(scenario, &heading)
+        }
+    };
+    print(&shown)?;
+    Ok(Outcome::Done)
+}
+
 fn all_ready(scenario: &Scenario) -> anyhow::Result<tenants::All> {
     Ok(tenants::all(scenario).map_err(WrongUse::because)?)
 }
@@ -158,7 +199,10 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
         ..ResolveEnv::of_this_machine()
     };
     let resolved = match origin {
-        Origin::File(path) => scenario::load(path, sets, &env),
+        Origin::File(path, shapes) => match single::scenario_of(path, shapes.as_ref())? {
+            Some(text) => scenario::from_str(&text, &path.display().to_string(), Path::new("."), sets, &env),
+            None => scenario::load(path, sets, &env),
+        },
         Origin::Demo => {
             let demo = embedded::demo_scenario().map_err(WrongUse::because)?;
             // The same scenario, with the detectors that the binary carries.

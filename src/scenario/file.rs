@@ -5,10 +5,11 @@
 //! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
 
 use crate::units::Nanos;
-use crate::written::{Fields, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
+use crate::written::{Fields, Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
 
 use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
 use super::gpu::{self, GpuFile};
+use super::made::{self, NetworkFile};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stress::{self, StressFile};
 use super::trace::{self, TraceFile};
@@ -56,7 +57,7 @@ pub(super) struct TelemetryFile {
 pub(super) struct TenantFile {
     pub(super) place: Place,
     pub(super) name: Option<Spot<String>>,
-    pub(super) detector: Read<String>,
+    pub(super) detector: Read<DetectorFile>,
     pub(super) backend: Read<BackendFile>,
     pub(super) source: Read<SourceFile>,
     pub(super) arrival: Read<ArrivalFile>,
@@ -68,6 +69,15 @@ pub(super) struct TenantFile {
     pub(super) record_detections: Read<bool>,
     pub(super) frames: Read<u64>,
     pub(super) gpu: GpuFile,
+}
+
+/// What may stand for a detector.
+#[derive(Clone, Debug)]
+pub(super) enum DetectorFile {
+    /// A spec, one in the binary, or a network.
+    Named(String),
+    /// A network without pre- and post-processing.
+    Network(NetworkFile),
 }
 
 /// What may stand for a backend.
@@ -286,7 +296,7 @@ fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
     Some(TenantFile {
         place: node.place.clone(),
         name: r.required(&fields, "name", "name: \"camera\"", Reader::text),
-        detector: r.optional(&fields, "detector", Reader::text),
+        detector: r.optional(&fields, "detector", detector),
         backend: r.optional(&fields, "backend", backend),
         source: r.optional(&fields, "source", source),
         arrival: r.optional(&fields, "arrival", arrival),
@@ -301,6 +311,17 @@ fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
         frames: r.optional(&fields, "frames", Reader::whole),
         gpu: gpu::read(r, &fields),
     })
+}
+
+fn detector(r: &mut Reader, node: &Node, field: &str) -> Option<DetectorFile> {
+    match &node.kind {
+        Kind::Call(call) if call.name.as_deref() == Some("Network") => {
+            let example = "Network(network: \"net.onnx\")";
+            let fields = r.record(node, "`Network`", "Network", example, made::FIELDS)?;
+            made::read(r, &fields).map(DetectorFile::Network)
+        }
+        _ => r.text(node, field).map(DetectorFile::Named),
+    }
 }
 
 fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
