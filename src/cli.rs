@@ -7,6 +7,7 @@ mod machine;
 mod results;
 mod run;
 mod trace;
+mod words;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -18,7 +19,8 @@ pub use init::InitArgs;
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
-pub use trace::{TraceArgs, TracedGraphs, spelled_out};
+pub use trace::{TraceArgs, TracedGraphs};
+pub use words::{spelled_out, way};
 
 /// Measure how late detectors run when they share this machine, why, and how much power they use.
 #[derive(Debug, Parser)]
@@ -34,6 +36,28 @@ pub struct Cli {
     /// Log more to stderr (-v info, -vv debug); RUST_LOG overrides it.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// When output is coloured [default: on a terminal, unless NO_COLOR is set].
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_default_value = true
+    )]
+    pub color: Colours,
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colours {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// The subcommands of `jetlag`.
@@ -132,6 +156,16 @@ A scenario with `clocks: Max` does this itself."
           jetlag monitor --record board.mcap --duration 60s
           jetlag monitor --from-tegrastats tegrastats.log --format json")]
     Monitor(MonitorArgs),
+    /// Print a script that completes jetlag's words in a shell.
+    #[command(
+        after_help = "Examples:  jetlag completions bash > ~/.local/share/bash-completion/completions/jetlag
+           jetlag completions zsh > ~/.zfunc/_jetlag
+           jetlag completions fish > ~/.config/fish/completions/jetlag.fish"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     /// Replace this process by another program, which the kernel kills when the parent ends.
     #[command(hide = true)]
     WithParent(WithParentArgs),

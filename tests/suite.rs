@@ -53,3 +53,5 @@ mod summary;
 mod terminal;
 #[cfg(feature = "trace")]
 mod trace;
+#[cfg(feature = "cpu")]
+mod words;

@@ -26,11 +26,17 @@ pub struct RunOptions {
     /// Override a field of the scenario; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
+    /// Measured time, as --set duration=5s.
+    #[arg(long, value_name = "DURATION")]
+    pub duration: Option<String>,
     /// Path of the run file [default: runs/NAME-TIME.mcap].
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Overwrite the run file that --out names.
-    #[arg(long, requires = "out")]
+    /// Also write the report as one self-contained HTML page.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub html: Option<PathBuf>,
+    /// Overwrite the files that --out and --html name.
+    #[arg(long)]
     pub force: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]

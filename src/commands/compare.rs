@@ -24,10 +24,10 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print, say};
+use super::output::{print_styled, say};
 use super::phases::phases;
 use super::report;
-use super::run_path::{compact_utc, unix_seconds};
+use super::run_path::{compact_utc, spare_files, unix_seconds};
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, By, Side};
 use crate::cli::{CompareArgs, Format};
@@ -42,6 +42,15 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     if args.ab.is_empty() && (args.rounds.is_some() || !args.sets.is_empty() || args.out.is_some()) {
         let said = "--rounds, --set and --out need two scenarios: use --ab";
         return Err(WrongUse(said.to_owned()).into());
+    }
+    if let Some(page) = &args.html {
+        if let Some(several) = args.runs.iter().find(|side| side.contains(',')) {
+            let said = format!(
+                "--html: a page compares single runs, but {several} is a side of several; leave --html out, or name one run a side"
+            );
+            return Err(WrongUse(said).into());
+        }
+        spare_files(page, args.force)?;
     }
     let mut interrupted = false;
     let sides = match &args.ab[..] {
@@ -76,7 +85,12 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
             out.push(b'\n');
         }
     }
-    print(&String::from_utf8(out)?)?;
+    let is_coloured = args.format == Format::Text && report::style().colour;
+    print_styled(&String::from_utf8(out)?, is_coloured)?;
+    if let Some(page) = &args.html {
+        let files: Vec<PathBuf> = args.runs.iter().map(PathBuf::from).collect();
+        report::write_page(&files, page, args.force)?;
+    }
     Ok(match (interrupted, comparison.fails()) {
         (true, _) => Outcome::Interrupted,
         (false, true) => Outcome::ExpectationBroken,

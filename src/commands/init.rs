@@ -8,7 +8,8 @@
 //! What a network looks like is decided by `detector::propose` from shapes alone; `observe` has the shapes that a file leaves open,
 //! `trial` runs a few frames where a proposal leaves a choice, and `files` writes. What no head reads becomes a bare network.
 
-pub(super) mod files;
+mod files;
+pub(super) mod names;
 mod observe;
 mod partner;
 mod trial;
@@ -120,7 +121,12 @@ struct Decided {
 fn of_network(args: &InitArgs) -> anyhow::Result<String> {
     let path = &args.input;
     let facts = network::read(path)?;
-    let observed = observe::complete(path, &facts, args.shapes.as_ref()).map_err(WrongUse::because)?;
+    let observed = match observe::complete(path, &facts, args.shapes.as_ref()) {
+        Ok(observed) => observed,
+        // A LiDAR's numbers of points and pillars are the spec's to say.
+        Err(error) if propose(&facts).first().is_some_and(is_lidar) => Observed::open(facts, error),
+        Err(error) => return Err(WrongUse::because(error).into()),
+    };
     let proposals = propose(&observed.facts);
     let frames = frames(args)?;
     let decided = decide(args, &observed, &proposals, frames.as_ref())?;
@@ -141,6 +147,10 @@ fn of_network(args: &InitArgs) -> anyhow::Result<String> {
         decided.said,
         next_steps(&written, Some(decided.kind))
     ))
+}
+
+fn is_lidar(proposal: &Proposal) -> bool {
+    matches!(proposal.draft, Draft::Lidar(_) | Draft::Part(_))
 }
 
 /// The spec of the best proposal that can be written.
@@ -256,6 +266,9 @@ fn bare(
     said: String,
 ) -> anyhow::Result<Decided> {
     fits(frames, ContentKind::Empty, &args.input.display().to_string())?;
+    if let Some(problem) = &observed.problem {
+        return Err(WrongUse(format!("{said}, but {problem}")).into());
+    }
     let network = files::from_folder(&args.out, &args.input)?;
     let mut text = format!(
         "{header}// A bare network: made inputs, time only, no boxes.\nNetwork(\n    name: {:?},\n    network: {network:?},\n",

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
+use super::words::did_you_mean;
 use super::{check, opening, report, tensorrt};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
@@ -36,8 +37,9 @@ const MOST_NODES: usize = 20;
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     anyhow::ensure!(
         args.file.exists(),
-        "cannot read {}: the file does not exist",
-        args.file.display()
+        "cannot read {}: the file does not exist{}",
+        args.file.display(),
+        did_you_mean(&args.file)
     );
     let kind = args
         .file

@@ -64,7 +64,7 @@ use std::sync::Arc;
 
 use signal_hook::consts::SIGXFSZ;
 
-use crate::cli::{Cli, Command, DataCommand};
+use crate::cli::{Cli, Colours, Command, DataCommand};
 use crate::shown::shown;
 pub use outcome::{Outcome, WrongUse};
 use output::say;
@@ -78,7 +78,13 @@ pub fn run(cli: Cli) -> u8 {
         "debug",
     ];
     let default = levels[usize::from(cli.verbose).min(2)];
+    output::colours(cli.color);
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default))
+        .write_style(match cli.color {
+            Colours::Auto => env_logger::WriteStyle::Auto,
+            Colours::Always => env_logger::WriteStyle::Always,
+            Colours::Never => env_logger::WriteStyle::Never,
+        })
         .format(|out, record| {
             let level = record.level();
             let style = out.default_level_style(level);
@@ -98,7 +104,7 @@ pub fn run(cli: Cli) -> u8 {
         // Its exit code is that of the command that it runs.
         Command::Trace(args) => return trace::run(&args),
         Command::Compare(args) => compare::run(&args),
-        Command::Report(args) => match &args.trtexec {
+        Command::Report(args) => words::or_newest(args).and_then(|args| match &args.trtexec {
             trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => {
                 match args.critical_path || !args.what_if.is_empty() {
                     true => what_if::run(&args),
@@ -106,7 +112,7 @@ pub fn run(cli: Cli) -> u8 {
                 }
             }
             trtexec => trtexec::run(&args.runs, trtexec, args.format),
-        },
+        }),
         Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),
@@ -121,6 +127,7 @@ pub fn run(cli: Cli) -> u8 {
         }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
         Command::Deploy(args) => deploy::run(&args),
         Command::Clocks(command) => clocks::run(&command),
+        Command::Completions { shell } => words::completions(shell),
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
         Command::TenantProcess(args) => tenant_process::run(&args),

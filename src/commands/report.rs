@@ -16,8 +16,9 @@ use std::sync::mpsc::sync_channel;
 use anyhow::Context;
 
 use super::outcome::Outcome;
-use super::output::{print, say};
-use super::run_path::spare_run_files;
+use super::output::{is_coloured, print, print_styled, say};
+use super::run_path::spare_files;
+use super::words::did_you_mean;
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary};
 use crate::cli::{Format, ReportArgs, TrtexecArgs};
@@ -30,7 +31,7 @@ use crate::units::Bytes;
 /// Prints the summaries of run files, or writes them as a page; the outcome tells what the exit code must.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
-        return write_page(&args.runs, page);
+        return write_page(&args.runs, page, args.force);
     }
     let summaries: Vec<Summary> = args
         .runs
@@ -59,7 +60,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    print(&String::from_utf8(out)?)?;
+    let is_coloured = args.format == Format::Text && style().colour;
+    print_styled(&String::from_utf8(out)?, is_coloured)?;
     summaries.iter().for_each(say_failures);
     Ok(worst(summaries.iter()))
 }
@@ -69,6 +71,7 @@ pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
     run(&ReportArgs {
         runs: vec![path.to_owned()],
         html: None,
+        force: false,
         layers: false,
         kernels: false,
         critical_path: false,
@@ -79,8 +82,8 @@ pub fn show(path: &Path, format: Format) -> anyhow::Result<Outcome> {
 }
 
 /// Writes one page of all runs, several compared with the first.
-fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
-    spare_run_files(page)?;
+pub(super) fn write_page(runs: &[PathBuf], page: &Path, replace: bool) -> anyhow::Result<Outcome> {
+    spare_files(page, replace)?;
     let mut reported = Vec::with_capacity(runs.len());
     let mut sides = Vec::new();
     for run in runs {
@@ -160,7 +163,7 @@ pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         text.push('\n');
         text.push_str(&lines);
     }
-    print(&text)?;
+    print_styled(&text, style.colour)?;
     Ok(Outcome::Done)
 }
 
@@ -246,7 +249,8 @@ fn read(reader: &mut RunReader, mut hand_over: impl FnMut(Vec<Event>)) -> Option
 pub(super) fn open(path: &Path) -> anyhow::Result<RunReader> {
     RunReader::open(path).map_err(|error| match error {
         ReadError::Io { .. } => {
-            anyhow::anyhow!("{error}. Name a run file from `jetlag run`, such as runs/*.mcap")
+            let meant = did_you_mean(path);
+            anyhow::anyhow!("{error}{meant}. Name a run file from `jetlag run`, such as runs/*.mcap")
         }
         other => other.into(),
     })
@@ -300,7 +304,7 @@ pub(super) fn style() -> Style {
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let plain = Style::default();
     Style {
-        colour: is_terminal && !refused,
+        colour: is_coloured(is_terminal && !refused),
         width: is_terminal.then(columns).flatten().unwrap_or(plain.width),
     }
 }

@@ -17,7 +17,7 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
 use super::processes::Processes;
-use super::run_path::Reserved;
+use super::run_path::{Reserved, spare_files};
 use super::signals::{Starting, stop_on_signals};
 use super::single;
 use super::tenants::{self, Ready};
@@ -45,7 +45,7 @@ pub enum Origin {
 
 /// Runs a scenario: the command `jetlag run`.
 pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
-    let mut scenario = resolve(&origin, &options.sets)?;
+    let mut scenario = resolve(&origin, &sets(&options))?;
     if options.matrix {
         ask_for_matrix(&mut scenario)?;
     }
@@ -68,6 +68,9 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         if let Some(reason) = &tenant.backend_reason {
             log::info!("tenant {}: {reason}", tenant.name);
         }
+    }
+    if let Some(page) = &options.html {
+        spare_files(page, options.force)?;
     }
     let starting = Starting::begin()?;
     let reserved = match &options.out {
@@ -125,11 +128,23 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         return Err(error);
     }
     let outcome = report::show(&path, options.format)?;
+    if let Some(page) = &options.html {
+        report::write_page(std::slice::from_ref(&path), page, options.force)?;
+    }
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted
     } else {
         outcome
     })
+}
+
+/// The overrides: `--set`, and what has an option of its own.
+fn sets(options: &RunOptions) -> Vec<String> {
+    let duration = options
+        .duration
+        .iter()
+        .map(|duration| format!("duration={duration}"));
+    options.sets.iter().cloned().chain(duration).collect()
 }
 
 /// `--dry-run`: checks all that can be checked without running, and shows the scenario as it would run.

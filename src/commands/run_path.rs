@@ -230,13 +230,22 @@ pub(super) fn compact_utc(unix_seconds: u64) -> String {
     )
 }
 
-/// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
-pub(super) fn spare_run_files(output: &Path) -> anyhow::Result<()> {
+/// Refuses to write over a file, unless that was asked for; never over a run file: it is what was measured, and a page or a table can
+/// be made of it again.
+pub(super) fn spare_files(output: &Path, replace: bool) -> anyhow::Result<()> {
     let mut magic = [0; crate::record::MAGIC.len()];
     let read = files::open(output).and_then(|mut file| file.read_exact(&mut magic));
     if read.is_ok() && magic == *crate::record::MAGIC {
         let problem = format!(
             "{} is a run file and would be overwritten; name another file for the output",
+            output.display()
+        );
+        return Err(WrongUse(problem).into());
+    }
+    // What is no file (`/dev/stdout`, a pipe) holds nothing.
+    if !replace && output.is_file() {
+        let problem = format!(
+            "{} exists; overwrite it with --force, or name another file",
             output.display()
         );
         return Err(WrongUse(problem).into());

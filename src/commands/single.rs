@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::init::files::{plain, tenant_name};
+use super::init::names::{plain, tenant_name};
 use super::opening;
 use super::outcome::WrongUse;
 use super::words::there;

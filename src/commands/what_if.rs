@@ -13,7 +13,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print, say};
+use super::output::{print_styled, say};
 use super::report::{open, say_failures, style, summarize, worst};
 use crate::analysis::Summary;
 use crate::analysis::critical::{Member, critical};
@@ -81,7 +81,8 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    print(&String::from_utf8(out)?)?;
+    let is_coloured = args.format == Format::Text && style().colour;
+    print_styled(&String::from_utf8(out)?, is_coloured)?;
     let left_out = |answer: &Answer| say_failures(&answer.summary);
     answers.iter().for_each(left_out);
     Ok(worst(answers.iter().map(|answer| &answer.summary)))

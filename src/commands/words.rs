@@ -1,8 +1,14 @@
-//! Words that find their way: a file that is not there, and the one beside it that was probably meant.
+//! Words that find their way: a file that is not there and the one beside it that was probably meant, the newest run, completions.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use super::outcome::WrongUse;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, say};
+use crate::cli::{Cli, ReportArgs};
 use crate::nearest::nearest;
 
 /// Names of a folder that are compared; beyond them nobody mistyped one.
@@ -47,6 +53,42 @@ fn neighbour(path: &Path) -> Option<PathBuf> {
     let mut sorted: Vec<&str> = names.iter().map(String::as_str).collect();
     sorted.sort_unstable();
     nearest(name, sorted).map(|meant| path.with_file_name(meant))
+}
+
+/// Where a report names no run, the newest of `runs/` is meant.
+///
+/// # Errors
+/// [`WrongUse`] where there is none.
+pub(super) fn or_newest(mut args: ReportArgs) -> anyhow::Result<ReportArgs> {
+    if !args.runs.is_empty() || args.trtexec.from_trtexec.is_some() {
+        return Ok(args);
+    }
+    let newest = newest(Path::new("runs")).ok_or_else(|| {
+        WrongUse("name a run file (.mcap): there is none in runs/, where `jetlag run` writes them".to_owned())
+    })?;
+    say(&format!("the newest run: {}", newest.display()));
+    args.runs.push(newest);
+    Ok(args)
+}
+
+/// The run file of a folder that was written last.
+fn newest(folder: &Path) -> Option<PathBuf> {
+    let runs = std::fs::read_dir(folder).ok()?.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        let facts = path.metadata().ok()?;
+        let is_run = facts.is_file() && path.extension().is_some_and(|ending| ending == "mcap");
+        let written: SystemTime = facts.modified().ok()?;
+        is_run.then_some((written, path))
+    });
+    runs.max().map(|(_, path)| path)
+}
+
+/// Prints the script that completes words in a shell.
+pub(super) fn completions(shell: Shell) -> anyhow::Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "jetlag", &mut script);
+    print(&String::from_utf8(script)?)?;
+    Ok(Outcome::Done)
 }
 
 #[cfg(test)]

@@ -313,6 +313,26 @@ fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
     })
 }
 
+/// A backend's name as others spell it (`TensorRT`, `trt`) by its name here; none where that needs nothing.
+fn as_spelled_here(node: &Node) -> Option<Node> {
+    const OTHERS: [(&str, &str); 4] = [
+        ("tensorrt", "TensorRt"),
+        ("trt", "TensorRt"),
+        ("onnxruntime", "OnnxRuntime"),
+        ("ort", "OnnxRuntime"),
+    ];
+    let Kind::Call(call) = &node.kind else { return None };
+    let name = call.name.as_deref()?;
+    let (_, ours) = OTHERS
+        .iter()
+        .find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+    let mut renamed = node.clone();
+    if let Kind::Call(call) = &mut renamed.kind {
+        call.name = Some((*ours).to_owned());
+    }
+    Some(renamed)
+}
+
 fn detector(r: &mut Reader, node: &Node, field: &str) -> Option<DetectorFile> {
     match &node.kind {
         Kind::Call(call) if call.name.as_deref() == Some("Network") => {
@@ -325,7 +345,8 @@ fn detector(r: &mut Reader, node: &Node, field: &str) -> Option<DetectorFile> {
 }
 
 fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
-    let (name, fields) = r.choice(node, &BACKENDS)?;
+    let spelled = as_spelled_here(node);
+    let (name, fields) = r.choice(spelled.as_ref().unwrap_or(node), &BACKENDS)?;
     Some(match name {
         "Cpu" => BackendFile::Cpu {
             threads: r.optional(&fields, "threads", Reader::whole),

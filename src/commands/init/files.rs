@@ -7,10 +7,10 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Context;
 
 use super::super::outcome::WrongUse;
+use super::names::{plain, tenant_name};
 use super::text_of;
 use super::trial::Frames;
 use crate::cli::InitArgs;
-use crate::scenario::is_name;
 use crate::source::ContentKind;
 
 /// The spec that the scenario names.
@@ -105,39 +105,6 @@ fn create(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// A name that does as a scenario's and as a part of a file's.
-pub(in crate::commands) fn plain(stem: &str) -> String {
-    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let name: String = stem
-        .chars()
-        .take(48)
-        .map(|c| if legal(c) { c } else { '-' })
-        .collect();
-    let name = name.trim_start_matches(['.', '-']);
-    match is_name(name) {
-        true => name.to_owned(),
-        false => "network".to_owned(),
-    }
-}
-
-/// The same as a tenant's name.
-pub(in crate::commands) fn tenant_name(stem: &str) -> String {
-    let legal = |c: char| {
-        if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_') {
-            c
-        } else {
-            '-'
-        }
-    };
-    let name: String = plain(stem).to_ascii_lowercase().chars().map(legal).collect();
-    let name = name.trim_start_matches(['-', '_']);
-    // Names of channels that are not tenants'.
-    match name {
-        "" | "overhead" | "telemetry" | "finding" | "log" | "gpu" | "phases" => format!("net-{name}"),
-        name => name.to_owned(),
-    }
-}
-
 fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str) -> String {
     let made = match kind {
         ContentKind::Image => {
@@ -215,24 +182,6 @@ mod tests {
                 relative(Path::new(folder), Path::new(file)),
                 Path::new(path),
                 "{folder} {file}"
-            );
-        }
-    }
-
-    #[test]
-    fn any_file_s_name_becomes_one_of_a_scenario_and_of_a_tenant() {
-        for (stem, name, tenant) in [
-            ("YOLOv8n", "YOLOv8n", "yolov8n"),
-            ("my net (1)", "my-net--1-", "my-net--1-"),
-            ("..", "network", "network"),
-            ("größe", "gr--e", "gr--e"),
-            ("gpu", "gpu", "net-gpu"),
-            ("_x", "_x", "x"),
-        ] {
-            assert_eq!(
-                (plain(stem).as_str(), tenant_name(stem).as_str()),
-                (name, tenant),
-                "{stem}"
             );
         }
     }

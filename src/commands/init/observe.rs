@@ -17,6 +17,20 @@ pub(super) struct Observed {
     pub(super) shapes: Shapes,
     /// What was guessed, each a sentence.
     pub(super) guesses: Vec<String>,
+    /// Why the network cannot run on made inputs, where it cannot.
+    pub(super) problem: Option<NoInputs>,
+}
+
+impl Observed {
+    /// A network as its file has it, whose sizes stay open.
+    pub(super) fn open(facts: NetworkFacts, problem: NoInputs) -> Self {
+        Observed {
+            facts,
+            shapes: Shapes::default(),
+            guesses: Vec::new(),
+            problem: Some(problem),
+        }
+    }
 }
 
 /// Side of an image where nothing says one.
@@ -64,6 +78,7 @@ pub(super) fn complete(
         facts,
         shapes: made.shapes,
         guesses,
+        problem: None,
     })
 }
 

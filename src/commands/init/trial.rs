@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::files::plain;
+use super::names::plain;
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, BackendError, Program, Slot};
 use crate::clock::{Clock, RealClock};
@@ -24,10 +24,12 @@ use crate::units::Nanos;
 const MOST_FRAMES: usize = 4;
 /// After this no further frame is begun, so that of a slow network fewer are tried.
 const BUDGET: Nanos = Nanos::from_secs(20);
+/// Boxes of a frame that count, the best ones: a wrong scaling often finds many that are none.
+const COUNTED: usize = 3;
 /// More boxes than this in one frame are noise.
 const MOST_BOXES: usize = 100;
 /// The usual variant stays unless another is better by more than this.
-const CLEARLY: f64 = 1.05;
+const CLEARLY: f64 = 1.5;
 
 /// A few frames of a folder.
 pub(super) struct Frames {
@@ -171,13 +173,14 @@ impl Found {
     }
 }
 
-/// How certain the boxes of a frame are of themselves, best first: squares, so that one sure box is more than two vague ones. So
-/// many that they are noise are none.
+/// How certain the best boxes of a frame, which come first, are of themselves: squares, so that one sure box is more than two vague
+/// ones. So many that they are noise are none.
 fn merit(scores: &[f32]) -> f64 {
     if scores.len() > MOST_BOXES {
         return 0.0;
     }
-    scores.iter().map(|score| f64::from(*score).powi(2)).sum()
+    let best = scores.iter().take(COUNTED);
+    best.map(|score| f64::from(*score).powi(2)).sum()
 }
 
 /// The variant to take: the first, which is the usual one, unless another is clearly better; none where nothing was found.
@@ -324,7 +327,9 @@ mod tests {
 
     #[test]
     fn the_usual_variant_stays_unless_another_is_clearly_better() {
-        assert_eq!(best(&[found(&[0.80]), found(&[0.81])]), Some(0));
+        assert_eq!(best(&[found(&[0.7]), found(&[0.8])]), Some(0));
+        // Many boxes that are none.
+        assert_eq!(best(&[found(&[0.6, 0.5]), found(&[0.6; 40])]), Some(0));
         assert_eq!(best(&[found(&[0.4]), found(&[0.9]), found(&[0.5])]), Some(1));
         assert_eq!(best(&[found(&[]), found(&[])]), None);
         assert_eq!(best(&[]), None);

@@ -103,7 +103,8 @@ pub(super) fn run(args: &TraceArgs, library: &Path) -> anyhow::Result<u8> {
         let multiplier = u64::from(args.np) * u64::from(args.ng);
         // Nothing samples the GPUs here, and a metric without a sample is left out.
         let mean = cvcuda::mean(&processes, &Default::default(), asked.warmup, multiplier);
-        write_json(&out.join("benchmark_mean.json"), &mean)?;
+        // The run files were refused before the command began, where they were there unasked.
+        write_json(&out.join("benchmark_mean.json"), &mean, true)?;
     }
     let codes = ended.into_iter().map(child::code);
     Ok(codes
@@ -122,7 +123,7 @@ fn benchmark(run: &Path, folder: &Path, warmup: u64) -> anyhow::Result<Option<cv
         return Ok(None);
     };
     let expanded = cvcuda::expand(&tenant.recording, warmup);
-    write_json(&folder.join("benchmark.json"), &expanded)?;
+    write_json(&folder.join("benchmark.json"), &expanded, true)?;
     Ok(Some(cvcuda::Process {
         data: expanded.data,
         batch_info: expanded.batch_info,
