@@ -243,10 +243,32 @@ fn a_network_alone_is_built_and_runs() {
             arguments.extend(["--set", set]);
         }
         arguments.extend(shapes.iter().flat_map(|shapes| ["--shapes", shapes]));
+        // Nothing is built for a check, which says so.
+        let dry: Vec<&str> = arguments
+            .iter()
+            .copied()
+            .filter(|word| *word != "--quiet")
+            .chain(["--dry-run"])
+            .collect();
+        let Some(output) = scene.jetlag(&Control::default(), &dry) else {
+            return;
+        };
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(
+            said(&output).contains("is in the cache; the run builds it first"),
+            "{}",
+            said(&output)
+        );
         let Some(output) = scene.jetlag(&Control::default(), &arguments) else {
             return;
         };
         assert!(output.status.success(), "{}", said(&output));
+        let built = scene.jetlag(&Control::default(), &dry).unwrap();
+        assert!(
+            built.status.success() && !said(&built).contains("in the cache"),
+            "{}",
+            said(&built)
+        );
         let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(summary["tenants"][0]["backend"], "tensorrt", "{summary}");
         assert_eq!(number(&summary, tenant, "/frames/completed"), 5.0, "{summary}");
