@@ -2,10 +2,12 @@
 
 mod build;
 mod detectors;
+mod init;
 mod machine;
 mod results;
 mod run;
 mod trace;
+mod words;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -13,10 +15,12 @@ use crate::built;
 
 pub use build::{BuildArgs, CacheCommand, PlanArgs};
 pub use detectors::{DataCommand, EvalArgs, InspectArgs};
+pub use init::InitArgs;
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
-pub use trace::{TraceArgs, TracedGraphs, spelled_out};
+pub use trace::{TraceArgs, TracedGraphs};
+pub use words::{spelled_out, way};
 
 /// Measure how late detectors run when they share this machine, why, and how much power they use.
 #[derive(Debug, Parser)]
@@ -32,14 +36,37 @@ pub struct Cli {
     /// Log more to stderr (-v info, -vv debug); RUST_LOG overrides it.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
+    /// When output is coloured [default: on a terminal, unless NO_COLOR is set].
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_default_value = true
+    )]
+    pub color: Colours,
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Colours {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// The subcommands of `jetlag`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a scenario, write a run file and print its summary.
+    /// Run a scenario, write a run file and print its summary; a network or a detector spec runs as one tenant.
     #[command(
         after_help = "Examples:  jetlag run configs/demo.ron --set duration=5s --set tenants.camera.arrival.hz=60
+           jetlag run yolov8n.onnx                     one network on made inputs, in a closed loop
            jetlag run configs/matrix.ron --matrix      each tenant alone, every pair, and all together
            jetlag run configs/sim.ron --format github --junit results.xml   in a CI: docs/ci.md
 Exit codes: 0 done; 1 failed, or a tenant failed or completed no frame; 2 wrong use or config;
@@ -96,6 +123,12 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, but records were lost"
     /// Describe a file: a run, an ONNX network, a TensorRT plan or a detector spec.
     #[command(after_help = "Example:  jetlag inspect engines/camera.onnx --profile 20")]
     Inspect(InspectArgs),
+    /// Write a detector spec and a scenario for a network, from what its file tells.
+    #[command(
+        after_help = "Example:  jetlag init camera.onnx --images scenes/image_2 -o mine && jetlag run mine/camera-scenario.ron
+A network that no head reads becomes a bare network: made inputs, time only."
+    )]
+    Init(InitArgs),
     /// Measure a detector's precision and recall on data in KITTI format.
     #[command(
         after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001
@@ -125,6 +158,16 @@ A scenario with `clocks: Max` does this itself."
           jetlag monitor --record board.mcap --duration 60s
           jetlag monitor --from-tegrastats tegrastats.log --format json")]
     Monitor(MonitorArgs),
+    /// Print a script that completes jetlag's words in a shell.
+    #[command(
+        after_help = "Examples:  jetlag completions bash > ~/.local/share/bash-completion/completions/jetlag
+           jetlag completions zsh > ~/.zfunc/_jetlag
+           jetlag completions fish > ~/.config/fish/completions/jetlag.fish"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
     /// Replace this process by another program, which the kernel kills when the parent ends.
     #[command(hide = true)]
     WithParent(WithParentArgs),

@@ -10,7 +10,7 @@
 //! - [`record`], [`units`], [`files`], [`nearest`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
 //!   import nothing
 //! - [`written`] ← record's units and nearest; [`scenario`] ← record, written; [`engine`], [`source`] ← record; `gpu` (a feature) ← clock, tensor, device_step
-//! - [`detector`] ← written, tensor, device_step, backend's `Program`, source's `Frame`
+//! - [`detector`] ← written, scenario's made inputs, tensor, device_step, backend's `Program`, engine's network facts, source's `Frame`
 //! - [`backend`] ← engine, tensor, clock, gpu, device_step; only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock

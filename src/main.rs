@@ -4,7 +4,8 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use jetlag::cli::{Cli, spelled_out};
+use clap::error::{ContextKind, ContextValue};
+use jetlag::cli::{Cli, spelled_out, way};
 use jetlag::commands;
 use jetlag::shown::{is_obeyed, shown};
 
@@ -29,6 +30,12 @@ fn main() -> ExitCode {
                 true => std::io::stderr().write_all(shown(&error.render().to_string()).as_bytes()),
                 false => error.print(),
             };
+            // What other programs have as an option may be said elsewhere here.
+            if let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg)
+                && let Some(way) = way(&std::env::args_os().collect::<Vec<_>>(), unknown)
+            {
+                let _ = writeln!(std::io::stderr(), "\n  in jetlag: {way}");
+            }
             return ExitCode::from(match (error.use_stderr(), printed) {
                 (true, _) => 2,
                 (false, Err(failed)) if failed.kind() != ErrorKind::BrokenPipe => 1,

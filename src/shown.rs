@@ -34,6 +34,40 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// As [`shown`], for text that jetlag coloured itself: the sequences that it uses for that stay. Somebody else's text may be coloured
+/// by them, too, and nothing more.
+pub fn shown_with_styles(text: &str) -> Cow<'_, str> {
+    let mut pieces = text.split('\u{1b}');
+    let mut safe = shown(pieces.next().unwrap_or_default()).into_owned();
+    for piece in pieces {
+        match style(piece) {
+            Some(length) => {
+                safe.push('\u{1b}');
+                safe.push_str(&piece[..length]);
+                safe.push_str(&shown(&piece[length..]));
+            }
+            None => {
+                safe.push_str("\\u001b");
+                safe.push_str(&shown(piece));
+            }
+        }
+    }
+    Cow::Owned(safe)
+}
+
+/// The length of a sequence that sets or resets weight or colour, where a text begins with one (behind its escape character).
+fn style(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix('[')?.split_once('m')?.0;
+    let is_ours = matches!(
+        parameters,
+        "0" | "1" | "2" | "22" | "39" | "49" | "36" | "1;31" | "1;32" | "1;33"
+    );
+    let is_one_of_256 =
+        |colour: &str| (1..=3).contains(&colour.len()) && colour.bytes().all(|byte| byte.is_ascii_digit());
+    let ours = is_ours || parameters.strip_prefix("38;5;").is_some_and(is_one_of_256);
+    ours.then_some(parameters.len() + 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +87,21 @@ mod tests {
         for c in (0..=0x9f).filter_map(char::from_u32) {
             let stays = matches!(c, '\n' | '\t' | ' '..='~');
             assert_eq!(shown(&c.to_string()) == c.to_string(), stays, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn colours_stay_where_they_are_ours_and_nothing_else_does() {
+        for (text, safe) in [
+            ("\x1b[1;33mLIMITED\x1b[0m", "\x1b[1;33mLIMITED\x1b[0m"),
+            ("\x1b[38;5;11ma\x1b[39m", "\x1b[38;5;11ma\x1b[39m"),
+            ("a\x1b[2Jb\x07", "a\\u001b[2Jb\\u0007"),
+            ("\x1b[8mhidden", "\\u001b[8mhidden"),
+            ("\x1b]0;title\x07\x1b", "\\u001b]0;title\\u0007\\u001b"),
+            ("\x1b[38;5;m", "\\u001b[38;5;m"),
+            ("\x1b[38;5;1000m", "\\u001b[38;5;1000m"),
+        ] {
+            assert_eq!(shown_with_styles(text), safe);
         }
     }
 

@@ -573,7 +573,7 @@ fn a_run_that_panics() {
     let arguments = ["jetlag", "run", "s.ron", "--quiet", "--out", "r.mcap", "--force"];
     match jetlag::cli::Cli::try_parse_from(arguments).unwrap().command {
         jetlag::cli::Command::Run(args) => {
-            let origin = jetlag::commands::run::Origin::File(args.scenario);
+            let origin = jetlag::commands::run::Origin::File(args.scenario, None);
             jetlag::commands::run::run(origin, args.options).unwrap();
         }
         _ => unreachable!(),

@@ -33,7 +33,7 @@ fn kitti_text(backbone: &str) -> String {
 fn kitti_car(backbone: &str) -> LidarSpec {
     match spec::read(&kitti_text(backbone), "kitti.ron").unwrap() {
         DetectorSpec::Lidar(spec) => *spec,
-        DetectorSpec::Camera(_) => panic!("a LiDAR detector"),
+        _ => panic!("a LiDAR detector"),
     }
 }
 

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use crate::common::mistakes::{comments, files, wrongly_told};
-use jetlag::scenario::{BackendChoice, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load};
+use jetlag::scenario::{BackendChoice, ProblemKind, Problems, ResolveEnv, Scenario, from_str, load, ron};
 use proptest::prelude::*;
 
 fn env() -> ResolveEnv {
@@ -70,6 +70,29 @@ fn a_resolved_scenario_survives_being_stored_in_a_run() {
         let stored = serde_json::to_string(&scenario).unwrap();
         assert_eq!(serde_json::from_str::<Scenario>(&stored).unwrap(), scenario);
     }
+}
+
+#[test]
+fn a_resolved_scenario_is_written_as_ron_that_means_the_same() {
+    let shipped = ["configs", "configs/gpu", "configs/sharing", "jetson/scenarios"]
+        .map(files)
+        .concat();
+    let mut written = 0;
+    for path in [files("tests/scenarios/valid"), shipped].concat() {
+        let Ok(scenario) = load_with_its_sets(&path) else {
+            continue;
+        };
+        let text = ron(&scenario, "a comment\nof two lines");
+        let again = from_str(&text, "again.ron", Path::new(""), &[], &env());
+        let mut again = again.unwrap_or_else(|problems| panic!("{}: {problems}\n{text}", path.display()));
+        // Why `Auto` became what it is belongs to the machine that decided it, and stands in a comment.
+        for (tenant, first) in again.tenants.iter_mut().zip(&scenario.tenants) {
+            tenant.backend_reason.clone_from(&first.backend_reason);
+        }
+        assert_eq!(again, scenario, "{}\n{text}", path.display());
+        written += 1;
+    }
+    assert!(written > 25, "{written}");
 }
 
 #[test]

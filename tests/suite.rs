@@ -10,6 +10,8 @@ mod common;
 #[cfg(feature = "cpu")]
 mod camera_models;
 #[cfg(feature = "cpu")]
+mod check;
+#[cfg(feature = "cpu")]
 mod cli;
 mod clocks;
 mod compare;
@@ -29,6 +31,8 @@ mod graph_models;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 mod hardening;
 mod house;
+#[cfg(feature = "cpu")]
+mod init;
 mod kitti;
 #[cfg(feature = "cpu")]
 mod lidar_models;
@@ -49,3 +53,5 @@ mod summary;
 mod terminal;
 #[cfg(feature = "trace")]
 mod trace;
+#[cfg(feature = "cpu")]
+mod words;

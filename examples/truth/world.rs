@@ -123,6 +123,7 @@ impl World {
             .map(|(member, name)| Tenant {
                 name: name.to_owned(),
                 detector: None,
+                made: None,
                 backend: BackendChoice::Sim(match &member.service {
                     Service::Drawn(model) => model.clone(),
                     Service::Repeating { median_ms, .. } => LatencyModel::Fixed(ms(*median_ms)),

@@ -20,19 +20,15 @@ impl Backend for NullBackend {
     }
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
         (0..slots)
-            .map(|_| Ok(Box::new(NullSlot(host_tensors(program)?)) as Box<dyn Slot>))
+            .map(|_| Ok(Box::new(NullSlot(host_tensors(&program.host_tensors)?)) as Box<dyn Slot>))
             .collect()
     }
 }
 
 /// The tensors that the host fills, on the heap: what a backend without engines has.
-pub(super) fn host_tensors(program: &Program) -> Result<TensorSet, TensorError> {
+pub(super) fn host_tensors(all: &[TensorSpec]) -> Result<TensorSet, TensorError> {
     let zeroed = |t: &TensorSpec| HostTensor::try_zeroed(t.name.clone(), t.element, t.max_shape);
-    let tensors = program
-        .host_tensors
-        .iter()
-        .map(zeroed)
-        .collect::<Result<_, _>>()?;
+    let tensors = all.iter().map(zeroed).collect::<Result<_, _>>()?;
     Ok(TensorSet::new(tensors))
 }
 

@@ -9,13 +9,16 @@ use super::ResultFormat;
 /// Arguments of `jetlag report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Run files (.mcap), complete or truncated. With --html, several runs are compared with the first;
-    /// `jetlag compare` does so in text.
-    #[arg(value_name = "RUN", required_unless_present = "from_trtexec")]
+    /// Run files (.mcap), complete or truncated [default: the newest in runs/]. With --html, several runs are compared
+    /// with the first; `jetlag compare` does so in text.
+    #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// Write one self-contained HTML page instead of printing.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Overwrite the file that --html names.
+    #[arg(long, requires = "html")]
+    pub force: bool,
     /// Show only time per layer and per operator; two runs side by side.
     #[arg(long, conflicts_with = "html")]
     pub layers: bool,
@@ -70,6 +73,12 @@ pub struct CompareArgs {
     /// Compare kernels of traced runs, by name within their layers.
     #[arg(long)]
     pub kernels: bool,
+    /// Also write the comparison as one self-contained HTML page, with a report of each run.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ab", "stages", "layers", "kernels"])]
+    pub html: Option<PathBuf>,
+    /// Overwrite the file that --html names.
+    #[arg(long, requires = "html")]
+    pub force: bool,
     /// Override a field of both scenarios; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
@@ -91,7 +100,7 @@ pub struct TrtexecArgs {
     #[arg(long, value_enum, value_name = "VERSION", conflicts_with_all = ["html", "layers", "kernels", "critical_path", "what_if"])]
     pub compat: Option<Compat>,
     /// Only this tenant (with --compat).
-    #[arg(long, value_name = "NAME", requires = "compat", requires = "runs")]
+    #[arg(long, value_name = "NAME", requires = "compat")]
     pub tenant: Option<String>,
     /// Print trtexec's summary of a file from trtexec --exportTimes, after that of the run, if one is given
     /// [definitions: --compat, else trtexec10].
@@ -125,6 +134,9 @@ pub struct ExportArgs {
     /// Output file, or a folder for csv and cvcuda [default: stdout for json, markdown and --cvcuda-expand].
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Overwrite files of these names.
+    #[arg(long)]
+    pub force: bool,
     /// Recompute a CV-CUDA benchmark file (a placeholder with times, or a benchmark.json of any version and number of
     /// processes) in the newer layout.
     #[arg(long, value_name = "IN.json")]

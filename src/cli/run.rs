@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Format, ResultFormat};
+use crate::scenario::Shapes;
 
 /// Arguments of `jetlag run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The scenario (RON); see docs/scenarios.md.
+    /// The scenario (RON), see docs/scenarios.md; or a network (.onnx) or a detector spec (.ron), as its only tenant.
     pub scenario: PathBuf,
+    /// Sizes of a network's dynamic inputs, INPUT:1x3x640x640, separated by commas.
+    #[arg(long, value_name = "SHAPES")]
+    pub shapes: Option<Shapes>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "the options' own docs are shown")]
     pub options: RunOptions,
@@ -22,18 +26,28 @@ pub struct RunOptions {
     /// Override a field of the scenario; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
+    /// Measured time, as --set duration=5s.
+    #[arg(long, value_name = "DURATION")]
+    pub duration: Option<String>,
     /// Path of the run file [default: runs/NAME-TIME.mcap].
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Overwrite the run file that --out names.
-    #[arg(long, requires = "out")]
+    /// Also write the report as one self-contained HTML page.
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub html: Option<PathBuf>,
+    /// Overwrite the files that --out and --html name.
+    #[arg(long)]
     pub force: bool,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: ResultFormat,
-    /// Check everything and print the scenario with all defaults filled in; run nothing.
+    /// Check everything that can be checked without running: files, networks against their heads, plans, devices; and print the
+    /// scenario with all defaults filled in, as RON that can be run (or as JSON).
     #[arg(long)]
     pub dry_run: bool,
+    /// Print the resolved scenario as JSON, and check no more than its file.
+    #[arg(long, hide = true, conflicts_with = "dry_run")]
+    pub resolve_only: bool,
     /// Write the results as JUnit XML as well: a case per tenant and expectation; see docs/ci.md.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

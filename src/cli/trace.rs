@@ -64,14 +64,8 @@ pub enum TracedGraphs {
     Whole,
 }
 
-/// The options that CV-CUDA's launcher has, as clap knows them: `-np 2` is `--np 2`. Only of `jetlag trace`, and before the command.
-pub fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = arguments.into_iter().collect();
-    let is_verb = |argument: &OsString| !argument.to_string_lossy().starts_with('-');
-    let verb = arguments.iter().skip(1).find(|argument| is_verb(argument));
-    if verb.is_none_or(|verb| verb != "trace") {
-        return arguments;
-    }
+/// The options that CV-CUDA's launcher has, as clap knows them: `-np 2` is `--np 2`. Only before the command.
+pub(super) fn as_the_launcher(mut arguments: Vec<OsString>) -> Vec<OsString> {
     for argument in arguments.iter_mut().take_while(|argument| *argument != "--") {
         for (short, long) in [("-np", "--np"), ("-ng", "--ng"), ("-go", "--go")] {
             if argument == short {
@@ -84,6 +78,7 @@ pub fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsStrin
 
 #[cfg(test)]
 mod tests {
+    use super::super::spelled_out;
     use super::*;
 
     fn spelled(line: &str) -> String {

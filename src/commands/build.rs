@@ -68,6 +68,55 @@ pub fn run(args: &BuildArgs) -> anyhow::Result<Outcome> {
 /// # Errors
 /// As [`run`]; an interrupted build is an error too.
 pub(super) fn plans(input: &Input, args: &PlanArgs) -> anyhow::Result<Vec<Finished>> {
+    let Prepared {
+        library,
+        jobs,
+        device,
+        target,
+        cache,
+    } = prepare(input, args)?;
+    let stop = stop_where_it_is_clean(library)?;
+    let ordinal = device.as_ref().ok().map(|device| device.ordinal);
+    let session = Session {
+        library,
+        target,
+        ordinal,
+        missing_gpu: device.err(),
+        cache: &cache,
+        input,
+        args,
+        stop,
+    };
+    jobs.into_iter()
+        .map(|job| session.build(job).map_err(wrong_use))
+        .collect()
+}
+
+/// The networks of these whose plan the cache does not hold yet, by name; nothing is built.
+///
+/// # Errors
+/// As [`plans`], as far as it can be told without building.
+pub(super) fn unbuilt(input: &Input, args: &PlanArgs) -> anyhow::Result<Vec<String>> {
+    let prepared = prepare(input, args)?;
+    let builder = tensorrt::describe(prepared.library.version());
+    let is_unbuilt = |job: &Job| {
+        let key = PlanKey::new(&job.identity.blake3, &job.options, &builder, &prepared.target);
+        args.no_cache || prepared.cache.find(&key).is_none()
+    };
+    let jobs = prepared.jobs.iter().filter(|job| is_unbuilt(job));
+    Ok(jobs.map(|job| job.identity.name.clone()).collect())
+}
+
+/// Everything that is decided before anything is built.
+struct Prepared {
+    library: Library,
+    jobs: Vec<Job>,
+    device: Result<gpu::Device, gpu::GpuError>,
+    target: Target,
+    cache: PlanCache,
+}
+
+fn prepare(input: &Input, args: &PlanArgs) -> anyhow::Result<Prepared> {
     let options = options(input, args)?;
     let mut jobs = jobs(input, args, &options)?;
     let library = tensorrt::find(args.tensorrt.as_deref())?;
@@ -133,21 +182,13 @@ pub(super) fn plans(input: &Input, args: &PlanArgs) -> anyhow::Result<Vec<Finish
         },
     };
     let cache = PlanCache::new(args.cache.clone().unwrap_or_else(cache::default_folder));
-    let stop = stop_where_it_is_clean(library)?;
-    let ordinal = device.as_ref().ok().map(|device| device.ordinal);
-    let session = Session {
+    Ok(Prepared {
         library,
+        jobs,
+        device,
         target,
-        ordinal,
-        missing_gpu: device.err(),
-        cache: &cache,
-        input,
-        args,
-        stop,
-    };
-    jobs.into_iter()
-        .map(|job| session.build(job).map_err(wrong_use))
-        .collect()
+        cache,
+    })
 }
 
 /// Options that only the parsed network showed to be impossible are wrong use as well.

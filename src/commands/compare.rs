@@ -24,10 +24,10 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print, say};
+use super::output::{print_styled, say};
 use super::phases::phases;
 use super::report;
-use super::run_path::{compact_utc, unix_seconds};
+use super::run_path::{compact_utc, spare_files, unix_seconds};
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, By, Side};
 use crate::cli::{CompareArgs, ResultFormat};
@@ -42,6 +42,15 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     if args.ab.is_empty() && (args.rounds.is_some() || !args.sets.is_empty() || args.out.is_some()) {
         let said = "--rounds, --set and --out need two scenarios: use --ab";
         return Err(WrongUse(said.to_owned()).into());
+    }
+    if let Some(page) = &args.html {
+        if let Some(several) = args.runs.iter().find(|side| side.contains(',')) {
+            let said = format!(
+                "--html: a page compares single runs, but {several} is a side of several; leave --html out, or name one run a side"
+            );
+            return Err(WrongUse(said).into());
+        }
+        spare_files(page, args.force)?;
     }
     let mut interrupted = false;
     let sides = match &args.ab[..] {
@@ -77,7 +86,12 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
             out.push(b'\n');
         }
     }
-    print(&String::from_utf8(out)?)?;
+    let is_coloured = args.format == ResultFormat::Text && report::style().colour;
+    print_styled(&String::from_utf8(out)?, is_coloured)?;
+    if let Some(page) = &args.html {
+        let files: Vec<PathBuf> = args.runs.iter().map(PathBuf::from).collect();
+        report::write_page(&files, page, args.force)?;
+    }
     Ok(match (interrupted, comparison.fails(), comparison.is_judged()) {
         (true, _, _) => Outcome::Interrupted,
         (_, true, _) => Outcome::ExpectationBroken,
@@ -194,7 +208,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
 /// The scenario as `jetlag run` understands it; what it says of a mistake is handed on.
 pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario> {
     let output = jetlag(path, sets)?
-        .arg("--dry-run")
+        .arg("--resolve-only")
         .output()
         .context("cannot start jetlag itself")?;
     if !output.status.success() {
@@ -202,8 +216,12 @@ pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario>
         let said = said.trim();
         return Err(WrongUse(said.strip_prefix("error: ").unwrap_or(said).to_owned()).into());
     }
-    serde_json::from_slice(&output.stdout)
-        .with_context(|| format!("jetlag run --dry-run {} did not print a scenario", path.display()))
+    serde_json::from_slice(&output.stdout).with_context(|| {
+        format!(
+            "jetlag run --resolve-only {} did not print a scenario",
+            path.display()
+        )
+    })
 }
 
 fn jetlag(scenario: &Path, sets: &[String]) -> anyhow::Result<Command> {

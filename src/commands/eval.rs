@@ -41,6 +41,13 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         None => DetectorRef::File(PathBuf::from(&args.detector)),
     };
     let detector = opening::detector(&reference).map_err(WrongUse::because)?;
+    if detector.input == ContentKind::Empty {
+        return Err(WrongUse(format!(
+            "{}: a bare network finds no boxes to evaluate; describe its input and outputs in a spec: `jetlag init NET.onnx` proposes one",
+            args.detector
+        ))
+        .into());
+    }
     // The labels of a frame have its file's name: the source's own list says which that is.
     let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {

@@ -16,7 +16,7 @@ use anyhow::Context;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::report;
-use super::run_path::spare_run_files;
+use super::run_path::spare_files;
 use crate::analysis::cvcuda::{
     self, Input,
     from_run::{Gatherer, OfTenant},
@@ -39,7 +39,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
         (Some(run), Some(format), _) => match format {
             ExportFormat::Json => summary(run, args, crate::report::json::write),
             ExportFormat::Markdown => summary(run, args, formats::markdown::write),
-            ExportFormat::Csv => csv(run, folder(args)?),
+            ExportFormat::Csv => csv(run, args),
             ExportFormat::Parquet => parquet(run, args),
             ExportFormat::Perfetto => perfetto(run, args),
             ExportFormat::Cvcuda => cvcuda(run, folder(args)?, args),
@@ -57,22 +57,22 @@ fn summary(
     let summary = report::summarize_file(run)?;
     let mut out = Vec::new();
     write(&summary, &mut out)?;
-    deliver(args.output.as_deref(), &out)?;
+    deliver(args.output.as_deref(), &out, args.force)?;
     Ok(match summary.has_gaps() {
         true => Outcome::Gaps,
         false => Outcome::Done,
     })
 }
 
-fn csv(run: &Path, folder: &Path) -> anyhow::Result<Outcome> {
-    tables(run, folder, "csv", |manifest, files| {
+fn csv(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
+    tables(run, args, "csv", |manifest, files| {
         CsvExport::new(manifest, files)
     })
 }
 
 #[cfg(feature = "parquet")]
 fn parquet(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
-    tables(run, folder(args)?, "parquet", |manifest, files| {
+    tables(run, args, "parquet", |manifest, files| {
         formats::parquet::ParquetExport::new(manifest, files)
     })
 }
@@ -92,20 +92,21 @@ fn parquet(_: &Path, _: &ExportArgs) -> anyhow::Result<Outcome> {
 /// A file for each table, in a folder.
 fn tables<E: Export>(
     run: &Path,
-    folder: &Path,
+    args: &ExportArgs,
     extension: &str,
     new: impl FnOnce(&Manifest, [BufWriter<File>; TABLES.len()]) -> io::Result<E>,
 ) -> anyhow::Result<Outcome> {
+    let (folder, replace) = (folder(args)?, args.force);
     let reader = report::open(run)?;
     make_folder(folder)?;
     let paths = TABLES.map(|table| folder.join(format!("{}.{extension}", table.name)));
     let [frames, telemetry, layers, ranges, kernels] = &paths;
     let files = [
-        create(frames)?,
-        create(telemetry)?,
-        create(layers)?,
-        create(ranges)?,
-        create(kernels)?,
+        create(frames, replace)?,
+        create(telemetry, replace)?,
+        create(layers, replace)?,
+        create(ranges, replace)?,
+        create(kernels, replace)?,
     ];
     let mut tables = new(reader.manifest(), files).with_context(|| cannot_write(folder))?;
     let outcome = stream(reader, &mut tables, folder)?;
@@ -117,7 +118,7 @@ fn perfetto(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
     let Some(path) = &args.output else {
         return Err(WrongUse("a Perfetto trace needs a file: -o run.perfetto-trace".to_owned()).into());
     };
-    spare_run_files(path)?;
+    spare_files(path, args.force)?;
     let reader = report::open(run)?;
     let limit = args.shard_mib << 20;
     let open = |shard: usize| File::create(shard_path(path, shard)).map(BufWriter::new);
@@ -175,7 +176,7 @@ fn cvcuda(run: &Path, folder: &Path, args: &ExportArgs) -> anyhow::Result<Outcom
         let expanded = cvcuda::expand(&tenant.recording, warmup);
         let of_process = folder.join(file_name(&tenant.name)).join("proc_0_gpu_0");
         make_folder(&of_process)?;
-        write_json(&of_process.join("benchmark.json"), &expanded)?;
+        write_json(&of_process.join("benchmark.json"), &expanded, args.force)?;
         let process = cvcuda::Process {
             data: expanded.data,
             batch_info: expanded.batch_info,
@@ -183,7 +184,7 @@ fn cvcuda(run: &Path, folder: &Path, args: &ExportArgs) -> anyhow::Result<Outcom
         };
         let mean = cvcuda::mean(&[process], &gpu_metrics, warmup, 1);
         let of_launch = folder.join(file_name(&tenant.name)).join("benchmark_mean.json");
-        write_json(&of_launch, &mean)?;
+        write_json(&of_launch, &mean, args.force)?;
     }
     Ok(outcome)
 }
@@ -209,7 +210,7 @@ fn expand(path: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
             formats::cvcuda::write(&mean, &mut out)?;
         }
     }
-    deliver(args.output.as_deref(), &out)?;
+    deliver(args.output.as_deref(), &out, args.force)?;
     Ok(Outcome::Done)
 }
 
@@ -262,15 +263,15 @@ fn make_folder(path: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(path).with_context(|| format!("cannot make the folder {}", path.display()))
 }
 
-fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
-    spare_run_files(path)?;
+fn create(path: &Path, replace: bool) -> anyhow::Result<BufWriter<File>> {
+    spare_files(path, replace)?;
     let file = File::create(path).with_context(|| cannot_write(path))?;
     Ok(BufWriter::new(file))
 }
 
-pub(super) fn write_json(path: &Path, file: &impl serde::Serialize) -> anyhow::Result<()> {
+pub(super) fn write_json(path: &Path, file: &impl serde::Serialize, replace: bool) -> anyhow::Result<()> {
     use std::io::Write;
-    let mut out = create(path)?;
+    let mut out = create(path, replace)?;
     formats::cvcuda::write(file, &mut out)
         .and_then(|()| out.flush())
         .with_context(|| cannot_write(path))?;
@@ -279,10 +280,10 @@ pub(super) fn write_json(path: &Path, file: &impl serde::Serialize) -> anyhow::R
 }
 
 /// To a file, or to stdout.
-fn deliver(path: Option<&Path>, text: &[u8]) -> anyhow::Result<()> {
+fn deliver(path: Option<&Path>, text: &[u8], replace: bool) -> anyhow::Result<()> {
     match path {
         Some(path) => {
-            spare_run_files(path)?;
+            spare_files(path, replace)?;
             fs::write(path, text).with_context(|| cannot_write(path))?;
             wrote(path);
         }

@@ -11,10 +11,12 @@ use serde_json::json;
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
-use super::{opening, report, tensorrt};
+use super::words::did_you_mean;
+use super::{check, opening, report, tensorrt};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
+use crate::detector::propose::{Proposal, propose};
 use crate::engine::manifest;
 use crate::engine::network::{self, NetworkFacts, Port};
 use crate::files;
@@ -35,8 +37,9 @@ const MOST_NODES: usize = 20;
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     anyhow::ensure!(
         args.file.exists(),
-        "cannot read {}: the file does not exist",
-        args.file.display()
+        "cannot read {}: the file does not exist{}",
+        args.file.display(),
+        did_you_mean(&args.file)
     );
     let kind = args
         .file
@@ -86,6 +89,7 @@ fn inspect_network(args: &InspectArgs) -> anyhow::Result<Outcome> {
     match args.format {
         Format::Text => {
             let mut text = show::network(&name, &facts);
+            text += &show::looks_like(&name, &propose(&facts));
             if let Some(times) = &times {
                 text += &show::node_times(times, args.profile.unwrap_or(1), MOST_NODES);
             }
@@ -98,11 +102,19 @@ fn inspect_network(args: &InspectArgs) -> anyhow::Result<Outcome> {
                     .map(|t| json!({ "name": t.name, "operator": t.operator, "median_ms": t.took.as_millis_f64() }))
                     .collect::<Vec<_>>()
             });
-            let value = json!({ "kind": "network", "file": name, "network": facts, "nodes": nodes });
+            let value = json!({
+                "kind": "network", "file": name, "network": facts, "looks_like": looks_like(&facts), "nodes": nodes,
+            });
             print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
     }
     Ok(Outcome::Done)
+}
+
+/// What a network may be, best first.
+fn looks_like(facts: &NetworkFacts) -> Vec<serde_json::Value> {
+    let proposal = |proposal: Proposal| json!({ "family": proposal.family, "head": proposal.head(), "reasons": proposal.reasons });
+    propose(facts).into_iter().map(proposal).collect()
 }
 
 /// Executes a network with zeros and takes the median time of each node.
@@ -252,7 +264,8 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
 }
 
 fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
-    let detector = opening::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse::because)?;
+    let mut detector = opening::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse::because)?;
+    let checked = check::detector(&mut detector);
     let name = path.display().to_string();
     // A network that cannot be read is told, and does not hide the rest.
     let networks: Vec<(String, anyhow::Result<NetworkFacts>)> = detector
@@ -276,6 +289,7 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
                     Err(problem) => text += &format!("{problem}\n"),
                 }
             }
+            text += &show::checked(&checked.problems, &checked.notes);
             print(&text)?;
         }
         Format::Json => {
@@ -294,11 +308,13 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
                 "classes": detector.classes,
                 "steps": show::steps(&detector),
                 "engines": engines,
+                "problems": checked.problems,
+                "notes": checked.notes,
             });
             print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
     }
-    let broken = networks.iter().any(|(_, facts)| facts.is_err());
+    let broken = networks.iter().any(|(_, facts)| facts.is_err()) || !checked.problems.is_empty();
     Ok(if broken { Outcome::Failed } else { Outcome::Done })
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::run_path::{spare_run_files, unix_seconds};
+use super::run_path::{spare_files, unix_seconds};
 use crate::analysis::Summary;
 use crate::record::Manifest;
 use crate::report::junit;
@@ -28,7 +28,8 @@ pub(super) fn write(path: &Path, manifests: &[Manifest], summaries: &[Summary]) 
 }
 
 fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
-    spare_run_files(path)?;
+    // Each run of a CI writes the results of the one before over, which is meant.
+    spare_files(path, true)?;
     std::fs::write(path, text)
         .with_context(|| format!("cannot write {}; name another file with --junit", path.display()))
 }

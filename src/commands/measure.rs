@@ -10,7 +10,7 @@ use anyhow::Context;
 
 use super::compare::{record, resolved};
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print, say};
+use super::output::{print_styled, say};
 use super::report;
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, Side};
@@ -96,7 +96,8 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
             out.push(b'\n');
         }
     }
-    print(&String::from_utf8(out)?)?;
+    let is_coloured = format == Format::Text && report::style().colour;
+    print_styled(&String::from_utf8(out)?, is_coloured)?;
     Ok(if interrupted {
         Outcome::Interrupted
     } else {

@@ -7,6 +7,7 @@ pub mod build;
 pub mod cache;
 #[cfg(feature = "gpu")]
 mod calibration;
+mod check;
 pub mod clocks;
 pub mod compare;
 pub mod data;
@@ -16,6 +17,7 @@ pub mod eval;
 mod expectation;
 pub mod export;
 mod gap;
+pub mod init;
 pub mod inspect;
 mod junit;
 mod live;
@@ -35,6 +37,7 @@ mod sampling;
 mod screen;
 mod selftest;
 mod signals;
+mod single;
 pub mod tenant_process;
 pub mod tenants;
 #[cfg(feature = "gpu")]
@@ -52,6 +55,7 @@ mod what_if;
 pub mod with_parent;
 #[cfg(not(feature = "gpu"))]
 mod without_gpu;
+mod words;
 
 #[cfg(not(feature = "gpu"))]
 use without_gpu::{build, tensorrt};
@@ -61,7 +65,7 @@ use std::sync::Arc;
 
 use signal_hook::consts::SIGXFSZ;
 
-use crate::cli::{Cli, Command, DataCommand};
+use crate::cli::{Cli, Colours, Command, DataCommand};
 use crate::shown::shown;
 pub use outcome::{Outcome, WrongUse};
 use output::say;
@@ -75,7 +79,13 @@ pub fn run(cli: Cli) -> u8 {
         "debug",
     ];
     let default = levels[usize::from(cli.verbose).min(2)];
+    output::colours(cli.color);
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(default))
+        .write_style(match cli.color {
+            Colours::Auto => env_logger::WriteStyle::Auto,
+            Colours::Always => env_logger::WriteStyle::Always,
+            Colours::Never => env_logger::WriteStyle::Never,
+        })
         .format(|out, record| {
             let level = record.level();
             let style = out.default_level_style(level);
@@ -90,12 +100,12 @@ pub fn run(cli: Cli) -> u8 {
     // signal ends the program as it always did.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
     let outcome = match cli.command {
-        Command::Run(args) => run::run(run::Origin::File(args.scenario), args.options),
+        Command::Run(args) => run::run(run::Origin::File(args.scenario, args.shapes), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
         // Its exit code is that of the command that it runs.
         Command::Trace(args) => return trace::run(&args),
         Command::Compare(args) => compare::run(&args),
-        Command::Report(args) => match &args.trtexec {
+        Command::Report(args) => words::or_newest(args).and_then(|args| match &args.trtexec {
             trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => {
                 match args.critical_path || !args.what_if.is_empty() {
                     true => what_if::run(&args),
@@ -105,11 +115,12 @@ pub fn run(cli: Cli) -> u8 {
             trtexec => {
                 report::plain_format(args.format).and_then(|format| trtexec::run(&args.runs, trtexec, format))
             }
-        },
+        }),
         Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Data(DataCommand::Synth {
             out,
@@ -119,6 +130,7 @@ pub fn run(cli: Cli) -> u8 {
         }) => data::synth(&out, count, seed, start).map(|()| Outcome::Done),
         Command::Deploy(args) => deploy::run(&args),
         Command::Clocks(command) => clocks::run(&command),
+        Command::Completions { shell } => words::completions(shell),
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => with_parent::run(&args),
         Command::TenantProcess(args) => tenant_process::run(&args),

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use crate::backend::NetworkSource;
 use crate::built::NotEmbedded;
-use crate::detector::{Detector, DetectorError, spec};
+use crate::detector::{Detector, DetectorError, network, spec};
 use crate::embedded;
-use crate::scenario::{DetectorRef, SourceSpec};
+use crate::scenario::{DetectorRef, MadeInputs, SourceSpec};
 use crate::source::empty::EmptySource;
 use crate::source::synthetic::SyntheticSource;
 use crate::source::{Source, SourceError, images, points};
@@ -21,9 +22,25 @@ pub enum NoDetector {
     Spec(#[from] DetectorError),
 }
 
-/// Reads a detector's spec.
+/// Whether a file is a network, by its name.
+pub fn is_network(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"))
+}
+
+/// Reads a detector's spec; a network runs on made inputs.
 pub fn detector(reference: &DetectorRef) -> Result<Detector, NoDetector> {
+    fed(reference, None)
+}
+
+/// As [`detector`], of a tenant; `made` is what its network is fed where it has no spec.
+pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detector, NoDetector> {
     match reference {
+        DetectorRef::File(path) if made.is_some() || is_network(path) => {
+            let made = made.cloned().unwrap_or_default();
+            let bare = network::bare(NetworkSource::File(path.clone()), &made, network::stem(path));
+            Ok(bare.map_err(DetectorError::from)?)
+        }
         DetectorRef::File(path) => Ok(spec::load(path)?),
         DetectorRef::Builtin(name) => {
             let text = embedded::detector_spec(name)?;

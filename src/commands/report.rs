@@ -17,8 +17,9 @@ use anyhow::Context;
 
 use super::junit;
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print, say};
-use super::run_path::spare_run_files;
+use super::output::{is_coloured, print, print_styled, say};
+use super::run_path::spare_files;
+use super::words::did_you_mean;
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary, parse_power};
 use crate::cli::{Format, ReportArgs, ResultFormat, TrtexecArgs};
@@ -32,7 +33,7 @@ use crate::units::Bytes;
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
         plain_format(args.format)?;
-        return write_page(&args.runs, page);
+        return write_page(&args.runs, page, args.force);
     }
     if args.layers || args.kernels {
         plain_format(args.format)?;
@@ -77,7 +78,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    print(&String::from_utf8(out)?)?;
+    let is_coloured = args.format == ResultFormat::Text && style().colour;
+    print_styled(&String::from_utf8(out)?, is_coloured)?;
     summaries.iter().for_each(say_failures);
     Ok(worst(summaries.iter()))
 }
@@ -112,6 +114,7 @@ pub fn show(path: &Path, format: ResultFormat, junit: Option<&Path>) -> anyhow::
     run(&ReportArgs {
         runs: vec![path.to_owned()],
         html: None,
+        force: false,
         layers: false,
         kernels: false,
         critical_path: false,
@@ -124,8 +127,8 @@ pub fn show(path: &Path, format: ResultFormat, junit: Option<&Path>) -> anyhow::
 }
 
 /// Writes one page of all runs, several compared with the first.
-fn write_page(runs: &[PathBuf], page: &Path) -> anyhow::Result<Outcome> {
-    spare_run_files(page)?;
+pub(super) fn write_page(runs: &[PathBuf], page: &Path, replace: bool) -> anyhow::Result<Outcome> {
+    spare_files(page, replace)?;
     let mut reported = Vec::with_capacity(runs.len());
     let mut sides = Vec::new();
     for run in runs {
@@ -205,7 +208,7 @@ pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         text.push('\n');
         text.push_str(&lines);
     }
-    print(&text)?;
+    print_styled(&text, style.colour)?;
     Ok(Outcome::Done)
 }
 
@@ -291,7 +294,8 @@ fn read(reader: &mut RunReader, mut hand_over: impl FnMut(Vec<Event>)) -> Option
 pub(super) fn open(path: &Path) -> anyhow::Result<RunReader> {
     RunReader::open(path).map_err(|error| match error {
         ReadError::Io { .. } => {
-            anyhow::anyhow!("{error}. Name a run file from `jetlag run`, such as runs/*.mcap")
+            let meant = did_you_mean(path);
+            anyhow::anyhow!("{error}{meant}. Name a run file from `jetlag run`, such as runs/*.mcap")
         }
         other => other.into(),
     })
@@ -345,7 +349,7 @@ pub(super) fn style() -> Style {
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let plain = Style::default();
     Style {
-        colour: is_terminal && !refused,
+        colour: is_coloured(is_terminal && !refused),
         width: is_terminal.then(columns).flatten().unwrap_or(plain.width),
     }
 }

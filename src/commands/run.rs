@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
 
+use super::check;
 use super::expectation;
 use super::gap::Gap;
 use super::junit;
@@ -17,17 +18,18 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
 use super::processes::Processes;
-use super::run_path::Reserved;
+use super::run_path::{Reserved, spare_files};
 use super::signals::{Starting, stop_on_signals};
+use super::single;
 use super::tenants::{self, Ready};
 use super::tracing::PhaseTracer;
 use super::{live, report};
-use crate::cli::RunOptions;
+use crate::cli::{Format, RunOptions};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{Manifest, PROCESSES_FACT, Subject};
 use crate::scenario::{
-    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Sharing,
+    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Shapes, Sharing,
 };
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
@@ -36,8 +38,8 @@ use crate::{board, embedded};
 
 /// Where the scenario comes from.
 pub enum Origin {
-    /// A scenario file.
-    File(PathBuf),
+    /// A scenario file; or a network, with the shapes of its dynamic inputs, or a detector spec.
+    File(PathBuf, Option<Shapes>),
     /// The one in the binary.
     Demo,
 }
@@ -46,7 +48,7 @@ impl Origin {
     /// What to call a run of it before it is read.
     fn name(&self) -> String {
         match self {
-            Origin::File(path) => path.display().to_string(),
+            Origin::File(path, _) => path.display().to_string(),
             Origin::Demo => "demo".to_owned(),
         }
     }
@@ -54,25 +56,39 @@ impl Origin {
 
 /// Runs a scenario: the command `jetlag run`.
 pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
-    if let Some(file) = options.junit.as_deref().filter(|_| !options.dry_run) {
+    if let Some(file) = options
+        .junit
+        .as_deref()
+        .filter(|_| !options.dry_run && !options.resolve_only)
+    {
         junit::unfinished(file, &origin.name())?;
     }
-    let mut scenario = resolve(&origin, &options.sets)?;
+    let mut scenario = resolve(&origin, &sets(&options))?;
     if options.matrix {
         ask_for_matrix(&mut scenario)?;
     }
     if options.trace {
         ask_for_trace(&mut scenario)?;
     }
+    if options.resolve_only {
+        return shown(&scenario, Format::Json);
+    }
     if options.dry_run {
-        let shown = serde_json::to_string_pretty(&scenario).context("cannot show the resolved scenario")?;
-        print(&(shown + "\n"))?;
-        return Ok(Outcome::Done);
+        return dry_run(&scenario, &options);
+    }
+    if let Origin::File(path, _) = &origin
+        && !options.quiet
+        && let Some(hint) = single::hint(path)
+    {
+        say(&hint);
     }
     for tenant in &scenario.tenants {
         if let Some(reason) = &tenant.backend_reason {
             log::info!("tenant {}: {reason}", tenant.name);
         }
+    }
+    if let Some(page) = &options.html {
+        spare_files(page, options.force)?;
     }
     let starting = Starting::begin()?;
     let reserved = starting.make(|| match &options.out {
@@ -129,11 +145,55 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         return Err(error);
     }
     let outcome = report::show(&path, options.format, options.junit.as_deref())?;
+    if let Some(page) = &options.html {
+        report::write_page(std::slice::from_ref(&path), page, options.force)?;
+    }
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted
     } else {
         outcome
     })
+}
+
+/// The overrides: `--set`, and what has an option of its own.
+fn sets(options: &RunOptions) -> Vec<String> {
+    let duration = options
+        .duration
+        .iter()
+        .map(|duration| format!("duration={duration}"));
+    options.sets.iter().cloned().chain(duration).collect()
+}
+
+/// `--dry-run`: checks all that can be checked without running, and shows the scenario as it would run.
+fn dry_run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Outcome> {
+    let checked = check::scenario(scenario);
+    if !options.quiet {
+        for note in &checked.notes {
+            say(&format!("note: {note}"));
+        }
+    }
+    if !checked.problems.is_empty() {
+        return Err(WrongUse(checked.problems.join("\n       ")).into());
+    }
+    shown(scenario, report::plain_format(options.format)?)
+}
+
+fn shown(scenario: &Scenario, format: Format) -> anyhow::Result<Outcome> {
+    let shown = match format {
+        Format::Json => {
+            serde_json::to_string_pretty(scenario).context("cannot show the resolved scenario")? + "\n"
+        }
+        Format::Text => {
+            let heading = format!(
+                "{} as jetlag {} resolved it",
+                scenario.name,
+                env!("CARGO_PKG_VERSION")
+            );
+            scenario::ron(scenario, &heading)
+        }
+    };
+    print(&shown)?;
+    Ok(Outcome::Done)
 }
 
 fn all_ready(scenario: &Scenario) -> anyhow::Result<tenants::All> {
@@ -171,7 +231,10 @@ fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
         ..ResolveEnv::of_this_machine()
     };
     let resolved = match origin {
-        Origin::File(path) => scenario::load(path, sets, &env),
+        Origin::File(path, shapes) => match single::scenario_of(path, shapes.as_ref())? {
+            Some(text) => scenario::from_str(&text, &path.display().to_string(), Path::new("."), sets, &env),
+            None => scenario::load(path, sets, &env),
+        },
         Origin::Demo => {
             let demo = embedded::demo_scenario().map_err(WrongUse::because)?;
             // The same scenario, with the detectors that the binary carries.

@@ -242,11 +242,20 @@ pub(super) fn is_run_file(path: &Path) -> bool {
     matches!(contents(path), Contents::Run)
 }
 
-/// Refuses to write over a run file: it is what was measured, and a page or a table can be made of it again.
-pub(super) fn spare_run_files(output: &Path) -> anyhow::Result<()> {
+/// Refuses to write over a file, unless that was asked for; never over a run file: it is what was measured, and a page or a table can
+/// be made of it again.
+pub(super) fn spare_files(output: &Path, replace: bool) -> anyhow::Result<()> {
     if is_run_file(output) {
         let problem = format!(
             "{} is a run file and would be overwritten; name another file for the output",
+            output.display()
+        );
+        return Err(WrongUse(problem).into());
+    }
+    // What is no file (`/dev/stdout`, a pipe) holds nothing.
+    if !replace && output.is_file() {
+        let problem = format!(
+            "{} exists; overwrite it with --force, or name another file",
             output.display()
         );
         return Err(WrongUse(problem).into());

@@ -180,6 +180,27 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
     })
 }
 
+/// Ways of sharing that no tenant of the scenario can be shared by, in sentences.
+pub(super) fn without_gpu(scenario: &Scenario) -> Vec<String> {
+    ways::without_gpu(scenario)
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// The networks of a tenant on TensorRT whose plans are still to be built.
+///
+/// # Errors
+/// What keeps them from being built, in a sentence.
+pub(super) fn unbuilt(tenant: &Tenant) -> Result<Vec<String>, String> {
+    match &tenant.backend {
+        BackendChoice::TensorRt { build, plans, .. } if plans.is_empty() => {
+            gpu::unbuilt(tenant, build).map_err(|error| error.to_string())
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
 /// The seed of a tenant: its own for each. Each phase makes one of its own of it ([`Phase::seed`](crate::record::Phase::seed)).
 pub fn seed(scenario: &Scenario, number: usize) -> u64 {
     // An odd multiplier keeps neighbouring seeds apart.
@@ -216,10 +237,11 @@ fn one(
         devices: opened_in,
         ..StartUp::default()
     };
-    let detector = tenant
-        .detector
-        .as_ref()
-        .and_then(|d| opening::detector(d).map_err(|e| obstacles.push(e.into())).ok());
+    let detector = tenant.detector.as_ref().and_then(|d| {
+        opening::fed(d, tenant.made.as_ref())
+            .map_err(|e| obstacles.push(e.into()))
+            .ok()
+    });
     let source = opening::source(&tenant.source)
         .map_err(|e| obstacles.push(e.into()))
         .ok();
@@ -319,7 +341,11 @@ fn one(
     };
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
     let (preprocess, postprocess) = match detector {
-        Some(d) if executes => (Some(d.preprocess), Some(d.postprocess)),
+        // A bare network has no outputs that anybody reads.
+        Some(d) if executes => (
+            Some(d.preprocess),
+            (!d.classes.is_empty()).then_some(d.postprocess),
+        ),
         Some(d) if info.kind != ContentKind::Empty => (Some(d.preprocess), None),
         _ => (None, None),
     };

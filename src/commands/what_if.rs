@@ -13,7 +13,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print, say};
+use super::output::{print_styled, say};
 use super::report::{open, say_failures, style, summarize, worst};
 use crate::analysis::Summary;
 use crate::analysis::critical::{Member, critical};
@@ -23,7 +23,7 @@ use crate::analysis::summary::start_up::TenantStart;
 use crate::analysis::summary::what_if::WhatIf;
 use crate::analysis::traced::{Traced, TracedPhase};
 use crate::analysis::what_if::{Change, Untraced, parse, what_if};
-use crate::cli::{Format, ReportArgs};
+use crate::cli::{Format, ReportArgs, ResultFormat};
 use crate::record::{Event, Phase};
 use crate::report;
 
@@ -81,7 +81,8 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    print(&String::from_utf8(out)?)?;
+    let is_coloured = args.format == ResultFormat::Text && style().colour;
+    print_styled(&String::from_utf8(out)?, is_coloured)?;
     let left_out = |answer: &Answer| say_failures(&answer.summary);
     answers.iter().for_each(left_out);
     Ok(worst(answers.iter().map(|answer| &answer.summary)))

@@ -81,6 +81,14 @@ pub(super) mod tenants {
     }
 
     /// No tenant is on TensorRT.
+    pub(in crate::commands) fn unbuilt(
+        _tenant: &Tenant,
+        _words: &[String],
+    ) -> Result<Vec<String>, NotUsable> {
+        Err(super::MISSING)
+    }
+
+    /// No tenant is on TensorRT.
     pub(in crate::commands) fn tensorrt(
         _scenario: &Scenario,
         _number: usize,

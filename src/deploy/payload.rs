@@ -13,7 +13,7 @@ use crate::backend::NetworkSource;
 use crate::detector::spec;
 use crate::engine::network;
 use crate::files;
-use crate::scenario::{BackendChoice, DetectorRef, Scenario, SourceSpec};
+use crate::scenario::{BackendChoice, DetectorRef, MadeInputs, Scenario, SourceSpec};
 
 /// A file to bring.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,8 +37,45 @@ pub struct Payload {
     pub folders: BTreeSet<String>,
     /// The scenario on the board, below the board's folder.
     pub scenario: String,
-    /// What the scenario names, for `--set`: the path in the scenario, and the file below the board's folder.
-    paths: Vec<(String, String)>,
+    /// What the scenario names, for `--set`.
+    paths: Vec<Named>,
+}
+
+/// A file that the scenario names.
+#[derive(Debug)]
+struct Named {
+    /// The path in the scenario.
+    field: String,
+    /// The file below the board's folder.
+    remote: String,
+    /// For a network without a spec: what it is fed.
+    made: Option<MadeInputs>,
+}
+
+impl Named {
+    fn plain(field: String, remote: String) -> Self {
+        Named {
+            field,
+            remote,
+            made: None,
+        }
+    }
+
+    /// The override that names the board's file. RON's strings are written as Rust's are.
+    fn set(&self, folder: &str) -> String {
+        let (field, file) = (&self.field, format!("{folder}/{}", self.remote));
+        match &self.made {
+            None => format!("{field}={file:?}"),
+            Some(made) if made.shapes.0.is_empty() => {
+                format!("{field}=Network(network: {file:?}, fill: {})", made.fill)
+            }
+            Some(made) => format!(
+                "{field}=Network(network: {file:?}, shapes: {:?}, fill: {})",
+                made.shapes.to_string(),
+                made.fill
+            ),
+        }
+    }
 }
 
 impl Payload {
@@ -50,25 +87,29 @@ impl Payload {
         let mut payload = Payload::default();
         payload.scenario = payload.file(path)?;
         for tenant in &scenario.tenants {
-            if let Some(DetectorRef::File(spec)) = &tenant.detector {
-                let remote = payload.detector(spec)?;
-                payload
-                    .paths
-                    .push((format!("tenants.{}.detector", tenant.name), remote));
+            if let Some(DetectorRef::File(file)) = &tenant.detector {
+                let remote = match &tenant.made {
+                    Some(_) => payload.network(file)?,
+                    None => payload.detector(file)?,
+                };
+                payload.paths.push(Named {
+                    field: format!("tenants.{}.detector", tenant.name),
+                    remote,
+                    made: tenant.made.clone(),
+                });
             }
             if let BackendChoice::TensorRt { plans, .. } = &tenant.backend {
                 for (place, plan) in plans.iter().enumerate() {
                     let remote = payload.file(plan)?;
                     let field = format!("tenants.{}.backend.plans.{place}", tenant.name);
-                    payload.paths.push((field, remote));
+                    payload.paths.push(Named::plain(field, remote));
                 }
             }
             match &tenant.source {
                 SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => {
                     let remote = payload.folder(path)?;
-                    payload
-                        .paths
-                        .push((format!("tenants.{}.source.path", tenant.name), remote));
+                    let field = format!("tenants.{}.source.path", tenant.name);
+                    payload.paths.push(Named::plain(field, remote));
                 }
                 SourceSpec::Empty | SourceSpec::Synthetic { .. } => {}
             }
@@ -78,11 +119,7 @@ impl Payload {
 
     /// The overrides under which the scenario finds its files, where `folder` is the board's.
     pub fn sets(&self, folder: &str) -> Vec<String> {
-        self.paths
-            .iter()
-            // RON's strings are written as Rust's are.
-            .map(|(field, remote)| format!("{field}={:?}", format!("{folder}/{remote}")))
-            .collect()
+        self.paths.iter().map(|named| named.set(folder)).collect()
     }
 
     fn file(&mut self, path: &Path) -> Result<String, DeployError> {
@@ -134,16 +171,21 @@ impl Payload {
                     ),
                 });
             }
-            self.file(network)?;
-            // Weights that lie in files of their own; what is no ONNX network has none.
-            for name in network::read(network)
-                .map(|facts| facts.external_data)
-                .unwrap_or_default()
-            {
-                self.file(&network.with_file_name(name))?;
-            }
+            self.network(network)?;
         }
         self.file(path)
+    }
+
+    /// A network with its weights.
+    fn network(&mut self, network: &Path) -> Result<String, DeployError> {
+        // Weights that lie in files of their own; what is no ONNX network has none.
+        for name in network::read(network)
+            .map(|facts| facts.external_data)
+            .unwrap_or_default()
+        {
+            self.file(&network.with_file_name(name))?;
+        }
+        self.file(network)
     }
 }
 

@@ -8,6 +8,8 @@
 pub mod camera;
 pub mod eval;
 pub mod lidar;
+pub mod network;
+pub mod propose;
 pub mod spec;
 
 pub use crate::record::detection::{Box2d, Box3d, Detection, Place};
@@ -22,6 +24,8 @@ use crate::written::Problems;
 pub struct Carry {
     /// How the image was fitted into the network's input.
     pub fit: camera::Fit,
+    /// Whether the inputs of a bare network are in the slot already.
+    pub is_made: bool,
 }
 
 /// Turns a frame into input tensors (stage *preprocess*). Allocates nothing once warm.
@@ -85,6 +89,9 @@ pub enum DetectorError {
     /// A spec that cannot be read, or contradicts itself.
     #[error(transparent)]
     WrongSpec(#[from] Problems),
+    /// A network that cannot run on made inputs.
+    #[error(transparent)]
+    NoInputs(#[from] network::NoInputs),
     /// A spec that contradicts its network.
     #[error("{spec}: {problem}")]
     BadSpec {

@@ -1,13 +1,14 @@
 //! Detector specs: RON text to a [`Detector`]. The format is described in docs/detectors.md.
 //!
 //! Here are reading as a whole and finding the networks; the fields of each kind and their meaning are in
-//! [`camera::spec`](super::camera::spec) and [`lidar::spec`](super::lidar::spec), the words of mistakes in
+//! [`camera::spec`](super::camera::spec), [`lidar::spec`](super::lidar::spec) and [`network`](super::network), the words of mistakes in
 //! [`written`](crate::written).
 
 use std::path::Path;
 
 use super::camera::spec::CameraSpec;
 use super::lidar::spec::LidarSpec;
+use super::network::NetworkSpec;
 use super::{Detector, DetectorError};
 use crate::backend::NetworkSource;
 use crate::files;
@@ -21,13 +22,15 @@ pub enum DetectorSpec {
     Camera(Box<CameraSpec>),
     /// A LiDAR detector: boxes in point clouds.
     Lidar(Box<LidarSpec>),
+    /// A network on made inputs, whose outputs are not looked at.
+    Network(NetworkSpec),
 }
 
 /// As long as a spec may be: 65 535 classes of 60 letters.
 const FORMAT: Format = Format {
     what: "detector spec",
     longest: Bytes(4 << 20),
-    begins: "Camera(classes: […], …) or Lidar(name: \"…\", …)",
+    begins: "Camera(classes: […], …), Lidar(name: \"…\", …) or Network(network: \"…\")",
 };
 
 static DETECTORS: Choices<'_> = Choices {
@@ -37,6 +40,7 @@ static DETECTORS: Choices<'_> = Choices {
     all: &[
         choice("Camera", &[], 0, "Camera(classes: […], …)"),
         choice("Lidar", &[], 0, "Lidar(name: \"…\", …)"),
+        choice("Network", &[], 0, "Network(network: \"net.onnx\")"),
     ],
 };
 
@@ -76,6 +80,11 @@ pub fn from_str(
     Ok(match spec {
         DetectorSpec::Camera(camera) => camera.build(engines, name),
         DetectorSpec::Lidar(lidar) => lidar.build(engines),
+        DetectorSpec::Network(network) => {
+            let engine = engines.into_iter().next();
+            let engine = engine.expect("a spec whose network was not found has problems");
+            network.build(engine, name)?
+        }
     })
 }
 
@@ -119,6 +128,7 @@ impl DetectorSpec {
         let (_, kind) = r.alternative(root, &DETECTORS)?;
         match kind.name {
             "Lidar" => LidarSpec::read(r, root).map(|spec| DetectorSpec::Lidar(Box::new(spec))),
+            "Network" => NetworkSpec::read(r, root).map(DetectorSpec::Network),
             _ => CameraSpec::read(r, root).map(|spec| DetectorSpec::Camera(Box::new(spec))),
         }
     }
@@ -127,6 +137,7 @@ impl DetectorSpec {
         match self {
             DetectorSpec::Camera(camera) => camera.check(rules),
             DetectorSpec::Lidar(lidar) => lidar.check(rules),
+            DetectorSpec::Network(network) => network.check(rules),
         }
     }
 
@@ -135,6 +146,7 @@ impl DetectorSpec {
         match self {
             DetectorSpec::Camera(camera) => vec![("network", &camera.network)],
             DetectorSpec::Lidar(lidar) => lidar.networks(),
+            DetectorSpec::Network(network) => vec![("network", &network.network)],
         }
     }
 }
@@ -467,7 +479,7 @@ mod tests {
             let text = GOOD.replace(r#"YoloxGrid(output: "output")"#, head);
             match read(&text, "spec.ron").unwrap() {
                 DetectorSpec::Camera(camera) => camera,
-                DetectorSpec::Lidar(_) => panic!("a camera"),
+                _ => panic!("a camera"),
             }
         };
         let spec = camera(r#"YoloxGrid(output: "output")"#);
@@ -560,7 +572,7 @@ mod tests {
         let text = GOOD.replace("height: 32", "height: 32, scale: 1.0000000596046447754");
         match read(&text, "spec.ron").unwrap() {
             DetectorSpec::Camera(camera) => assert_eq!(camera.input.scale, 1.000_000_1),
-            DetectorSpec::Lidar(_) => panic!("a camera"),
+            _ => panic!("a camera"),
         }
     }
 

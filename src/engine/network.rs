@@ -10,7 +10,7 @@ use super::protobuf::{self, Claims, Fault};
 use crate::files;
 
 /// What a network file says of itself.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct NetworkFacts {
     /// Length of the file.
     pub file_bytes: u64,
@@ -18,6 +18,8 @@ pub struct NetworkFacts {
     pub blake3: String,
     /// The tool that wrote it, if it says.
     pub producer: Option<String>,
+    /// What its exporter wrote beside the graph: classes, input size, task.
+    pub metadata: BTreeMap<String, String>,
     /// Operator set versions by domain; the standard one is `ai.onnx`.
     pub opset: BTreeMap<String, i64>,
     /// Inputs that must be fed; initializers listed as inputs (IR 3) do not count.
@@ -260,6 +262,11 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, NoFacts> {
             (domain, set.version.unwrap_or(0))
         })
         .collect();
+    let metadata = model
+        .metadata_props
+        .into_iter()
+        .filter_map(|entry| Some((entry.key?, entry.value?)))
+        .collect();
     let external_data = external_files(&graph).into_iter().collect();
     Ok(NetworkFacts {
         file_bytes: bytes.len() as u64,
@@ -269,6 +276,7 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, NoFacts> {
                 .trim()
                 .to_owned()
         }),
+        metadata,
         opset,
         inputs: graph
             .input

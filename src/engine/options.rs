@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::scenario::{Shapes, WrongShapes};
 use crate::units::Bytes;
 
 /// Which number formats kernels may compute in.
@@ -267,28 +268,18 @@ impl FromStr for NamedShapes {
     type Err = OptionError;
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
-        let mut shapes = BTreeMap::new();
-        for part in text.split(',') {
-            let wrong = || {
-                OptionError(format!(
-                    "`{part}`: write INPUT:1x3x640x640, several separated by commas"
-                ))
-            };
-            // Names of tensors may hold colons ("images:0"); the shape follows the last.
-            let (name, shape) = part.rsplit_once(':').ok_or_else(wrong)?;
-            let extents: Result<Vec<i64>, _> = shape.split(['x', 'X']).map(str::parse).collect();
-            let extents = extents.map_err(|_| wrong())?;
-            if name.is_empty() || extents.iter().any(|extent| *extent < 0) {
-                return Err(wrong());
-            }
-            if shapes
-                .insert(name.trim_matches('\'').to_owned(), extents)
-                .is_some()
-            {
-                return Err(OptionError(format!("input `{name}` is given twice in `{text}`")));
-            }
-        }
-        Ok(Self(shapes))
+        let shapes: Shapes = text
+            .parse()
+            .map_err(|error: WrongShapes| OptionError(error.to_string()))?;
+        let extent = |extent: usize| {
+            i64::try_from(extent).map_err(|_| OptionError(format!("`{text}`: {extent} is too large")))
+        };
+        let shape = |(name, extents): (String, Vec<usize>)| {
+            let extents = extents.into_iter().map(extent).collect::<Result<_, _>>()?;
+            Ok((name, extents))
+        };
+        let shapes: Result<_, OptionError> = shapes.0.into_iter().map(shape).collect();
+        Ok(Self(shapes?))
     }
 }
 

@@ -5,10 +5,11 @@
 //! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
 
 use crate::units::Nanos;
-use crate::written::{Fields, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
+use crate::written::{Fields, Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
 
 use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
 use super::gpu::{self, GpuFile};
+use super::made::{self, NetworkFile};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stress::{self, StressFile};
 use super::trace::{self, TraceFile};
@@ -56,7 +57,7 @@ pub(super) struct TelemetryFile {
 pub(super) struct TenantFile {
     pub(super) place: Place,
     pub(super) name: Option<Spot<String>>,
-    pub(super) detector: Read<String>,
+    pub(super) detector: Read<DetectorFile>,
     pub(super) backend: Read<BackendFile>,
     pub(super) source: Read<SourceFile>,
     pub(super) arrival: Read<ArrivalFile>,
@@ -68,6 +69,15 @@ pub(super) struct TenantFile {
     pub(super) record_detections: Read<bool>,
     pub(super) frames: Read<u64>,
     pub(super) gpu: GpuFile,
+}
+
+/// What may stand for a detector.
+#[derive(Clone, Debug)]
+pub(super) enum DetectorFile {
+    /// A spec, one in the binary, or a network.
+    Named(String),
+    /// A network without pre- and post-processing.
+    Network(NetworkFile),
 }
 
 /// What may stand for a backend.
@@ -286,7 +296,7 @@ fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
     Some(TenantFile {
         place: node.place.clone(),
         name: r.required(&fields, "name", "name: \"camera\"", Reader::text),
-        detector: r.optional(&fields, "detector", Reader::text),
+        detector: r.optional(&fields, "detector", detector),
         backend: r.optional(&fields, "backend", backend),
         source: r.optional(&fields, "source", source),
         arrival: r.optional(&fields, "arrival", arrival),
@@ -303,8 +313,40 @@ fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
     })
 }
 
+/// A backend's name as others spell it (`TensorRT`, `trt`) by its name here; none where that needs nothing.
+fn as_spelled_here(node: &Node) -> Option<Node> {
+    const OTHERS: [(&str, &str); 4] = [
+        ("tensorrt", "TensorRt"),
+        ("trt", "TensorRt"),
+        ("onnxruntime", "OnnxRuntime"),
+        ("ort", "OnnxRuntime"),
+    ];
+    let Kind::Call(call) = &node.kind else { return None };
+    let name = call.name.as_deref()?;
+    let (_, ours) = OTHERS
+        .iter()
+        .find(|(other, _)| other.eq_ignore_ascii_case(name))?;
+    let mut renamed = node.clone();
+    if let Kind::Call(call) = &mut renamed.kind {
+        call.name = Some((*ours).to_owned());
+    }
+    Some(renamed)
+}
+
+fn detector(r: &mut Reader, node: &Node, field: &str) -> Option<DetectorFile> {
+    match &node.kind {
+        Kind::Call(call) if call.name.as_deref() == Some("Network") => {
+            let example = "Network(network: \"net.onnx\")";
+            let fields = r.record(node, "`Network`", "Network", example, made::FIELDS)?;
+            made::read(r, &fields).map(DetectorFile::Network)
+        }
+        _ => r.text(node, field).map(DetectorFile::Named),
+    }
+}
+
 fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
-    let (name, fields) = r.choice(node, &BACKENDS)?;
+    let spelled = as_spelled_here(node);
+    let (name, fields) = r.choice(spelled.as_ref().unwrap_or(node), &BACKENDS)?;
     Some(match name {
         "Cpu" => BackendFile::Cpu {
             threads: r.optional(&fields, "threads", Reader::whole),

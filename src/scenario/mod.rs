@@ -2,14 +2,17 @@
 //!
 //! [`load`] has the RON read into a tree that knows where each value was written (`written`), puts `--set`
 //! overrides into it (`set`), reads the tree into the scenario as typed (`file`), and
-//! turns that into the [`Scenario`] of the run record (`resolve`, `tenant`), reporting all [`Problems`] at once.
+//! turns that into the [`Scenario`] of the run record (`resolve`, `tenant`), reporting all [`Problems`] at once. [`ron()`] writes one
+//! back.
 
 mod choices;
 mod copies;
 mod environment;
 mod file;
 mod gpu;
+pub(crate) mod made;
 mod resolve;
+mod ron;
 mod rules;
 mod set;
 mod steps;
@@ -25,6 +28,7 @@ pub use crate::written::{Place, Problem, ProblemKind, Problems};
 pub use choices::{graphs, sharings, transfers};
 pub use environment::{CheckExpectation, ResolveEnv};
 pub use resolve::{from_str, is_name, load};
+pub use ron::ron;
 
 /// A scenario is a page or two.
 const FORMAT: Format = Format {

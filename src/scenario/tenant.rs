@@ -1,19 +1,20 @@
 //! One tenant as meant: its defaults and its rules.
 //!
-//! Names are checked in `resolve.rs`, where all tenants are seen together; `backend` has what belongs to one backend.
+//! Names are checked in `resolve.rs`, where all tenants are seen together; `backend` has what belongs to one backend, `detector`
+//! which detector it is.
 
 mod backend;
+mod detector;
 
-use crate::nearest::nearest;
 use crate::units::Nanos;
 use crate::written::{Place, ProblemKind, Read, Reader, Spot, shown};
 
-use super::file::{ArrivalFile, BackendFile, OverloadFile, SourceFile, TenantFile};
+use super::file::{ArrivalFile, BackendFile, DetectorFile, OverloadFile, SourceFile, TenantFile};
 use super::gpu;
 use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
 use super::{
-    Arrival, BackendChoice, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat,
-    Sensor, SourceSpec, Tenant,
+    Arrival, BackendChoice, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Sensor, SourceSpec,
+    Tenant,
 };
 
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
@@ -44,8 +45,14 @@ pub(super) fn resolve_tenant(
         },
     };
     let (backend, backend_reason) = tenant.backend(r);
-    let detector = tenant.detector(r);
-    let source = tenant.source(r);
+    let chosen = tenant.detector(r);
+    let source = match chosen.needs_no_source {
+        true => {
+            tenant.no_source_for_made_inputs(r);
+            SourceSpec::Empty
+        }
+        false => tenant.source(r),
+    };
     let arrival = match &backend {
         BackendChoice::Stress(stress) => {
             tenant.stressor(r);
@@ -89,7 +96,8 @@ pub(super) fn resolve_tenant(
             .as_ref()
             .map(|name| name.value.clone())
             .unwrap_or_default(),
-        detector,
+        detector: chosen.detector,
+        made: chosen.made,
         backend,
         backend_reason,
         source,
@@ -129,84 +137,6 @@ impl One<'_> {
                 BackendFile::Sim(_) | BackendFile::Null | BackendFile::Stress(_)
             )),
         }
-    }
-
-    fn detector(&self, r: &mut Reader) -> Option<DetectorRef> {
-        const BUILTIN: &[&str] = &["camera", "lidar"];
-        let spot = match &self.typed.detector {
-            Read::Wrong => return None,
-            Read::Absent => {
-                if self.simulates() == Some(false) {
-                    let kind = ProblemKind::Missing {
-                        field: "detector",
-                        owner: self.label.clone(),
-                        example: "detector: \"engines/camera.ron\" (a spec), or \"builtin:camera\" or \
-                                  \"builtin:lidar\"; only the backends Sim, Null and Stress need none"
-                            .into(),
-                    };
-                    r.report(&self.typed.place, kind);
-                }
-                return None;
-            }
-            Read::Given(spot) => spot,
-        };
-        if let Some(name) = spot.value.strip_prefix("builtin:") {
-            if !BUILTIN.contains(&name) {
-                let kind = ProblemKind::UnknownChoice {
-                    what: "builtin detector",
-                    found: shown(name),
-                    nearest: nearest(name, BUILTIN.iter().copied()),
-                    known: BUILTIN.to_vec(),
-                };
-                r.report(&spot.place, kind);
-            }
-            return Some(DetectorRef::Builtin(name.to_owned()));
-        }
-        if spot.value.ends_with(".onnx") {
-            let wanted = "a detector spec (.ron), which names the network and describes its input and output; see engines/camera.ron";
-            require(r, spot, false, self.of("detector"), wanted);
-            return None;
-        }
-        self.find(
-            &spot.value,
-            &spot.place,
-            "detector",
-            "detector spec",
-            std::path::Path::is_file,
-            r,
-        )
-        .map(DetectorRef::File)
-    }
-
-    /// A file or folder that must be there.
-    fn find(
-        &self,
-        written: &str,
-        place: &Place,
-        field: &str,
-        wanted: &'static str,
-        is_one: fn(&std::path::Path) -> bool,
-        r: &mut Reader,
-    ) -> Option<std::path::PathBuf> {
-        let kind = match self.context.find(written) {
-            Ok(found) if is_one(&found) => return Some(found),
-            Ok(other) => ProblemKind::OutOfRange {
-                what: self.of(field),
-                found: format!(
-                    "{}, a {}",
-                    shown(&other.display().to_string()),
-                    if other.is_dir() { "folder" } else { "file" }
-                ),
-                wanted: format!("a {wanted}"),
-            },
-            Err(tried) => ProblemKind::NotFound {
-                what: self.of(field),
-                wanted,
-                tried: tried.iter().map(|path| shown_path(path)).collect(),
-            },
-        };
-        r.report(place, kind);
-        None
     }
 
     fn source(&self, r: &mut Reader) -> SourceSpec {
@@ -327,7 +257,10 @@ impl One<'_> {
 
     /// The built-in detectors' inputs are known here; others are checked when their spec is read.
     fn fits_builtin(&self, source: &Spot<SourceFile>, r: &mut Reader) {
-        let detector = self.typed.detector.given().map(|spot| spot.value.as_str());
+        let detector = self.typed.detector.given().and_then(|spot| match &spot.value {
+            DetectorFile::Named(name) => Some(name.as_str()),
+            DetectorFile::Network(_) => None,
+        });
         let images = match &source.value {
             SourceFile::Images { .. } => true,
             SourceFile::Points { .. } => false,
@@ -480,10 +413,6 @@ impl One<'_> {
             self.contradiction(r, place, "backend", why, advice);
         }
     }
-}
-
-fn shown_path(path: &str) -> String {
-    path.chars().flat_map(char::escape_debug).collect()
 }
 
 /// Numbers of processors as ranges: `0-3, 6`.

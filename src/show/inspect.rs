@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use crate::backend::NodeTime;
 use crate::detector::Detector;
+use crate::detector::propose::Proposal;
 use crate::engine::network::{NetworkFacts, Port};
+use crate::source::ContentKind;
 use crate::units::{Bytes, Nanos};
 
 /// A network's inputs, outputs and operators, as text.
@@ -43,6 +45,24 @@ pub fn network(name: &str, facts: &NetworkFacts) -> String {
     out
 }
 
+/// What a network may be, best first, as text; `name` is its file.
+pub fn looks_like(name: &str, proposals: &[Proposal]) -> String {
+    let mut out = String::new();
+    for (number, proposal) in proposals.iter().enumerate() {
+        let begin = if number == 0 { "looks like" } else { "or like" };
+        let _ = writeln!(out, "\n  {begin} {}", proposal.sentence());
+    }
+    let does = match proposals.first().map(Proposal::head) {
+        None => "\n  looks like no detector that is known here".to_owned(),
+        Some(None) => String::new(),
+        Some(Some(_)) => format!("\n  jetlag init {name} writes its spec and a scenario"),
+    };
+    if !does.is_empty() {
+        let _ = writeln!(out, "{does}");
+    }
+    out
+}
+
 fn ports(out: &mut String, title: &str, ports: &[Port]) {
     let _ = writeln!(out, "\n  {title}");
     let width = ports.iter().map(|p| p.name.chars().count()).max().unwrap_or(0);
@@ -72,11 +92,16 @@ fn grouped(n: u64) -> String {
 
 /// A detector spec with what its network is asked for, as text.
 pub fn detector(name: &str, detector: &Detector) -> String {
-    let mut out = format!(
-        "{name}: detector {}, takes {:?} frames\n\n",
-        detector.name, detector.input
-    );
-    let _ = writeln!(out, "  classes   {}", shortened(&detector.classes));
+    let mut out = match detector.input {
+        ContentKind::Empty => format!(
+            "{name}: bare network {}, made inputs, time only\n\n",
+            detector.name
+        ),
+        input => format!("{name}: detector {}, takes {input:?} frames\n\n", detector.name),
+    };
+    if !detector.classes.is_empty() {
+        let _ = writeln!(out, "  classes   {}", shortened(&detector.classes));
+    }
     for (i, engine) in detector.program.engines.iter().enumerate() {
         let _ = writeln!(out, "  engine {i}  {engine}");
     }
@@ -97,6 +122,21 @@ pub fn detector(name: &str, detector: &Detector) -> String {
             tensor.element.name(),
             tensor.max_shape
         );
+    }
+    out
+}
+
+/// What a check of a detector against its networks found.
+pub fn checked(problems: &[String], notes: &[String]) -> String {
+    let mut out = String::new();
+    for problem in problems {
+        let _ = writeln!(out, "\n  problem: {problem}");
+    }
+    for note in notes {
+        let _ = writeln!(out, "\n  note: {note}");
+    }
+    if problems.is_empty() {
+        out += "\n  inputs, outputs and head go together, as far as the networks' files tell\n";
     }
     out
 }

@@ -2,10 +2,11 @@
 //!
 //! Scenarios and detector specs are read so, and told of in the same words. `tree` makes values at positions of a text,
 //! `read` typed values of those, `words` enums of plain words; `rules` are what the values must hold together, and
-//! `problems` has the sentences. Which fields there are, and what they mean, is said where they belong: in `scenario/` and
+//! `problems` has the sentences; `kind` tells what a file is. Which fields there are, and what they mean, is said where they belong: in `scenario/` and
 //! `detector/`.
 
 mod format;
+mod kind;
 mod problems;
 mod read;
 mod rules;
@@ -13,6 +14,7 @@ mod tree;
 mod words;
 
 pub(crate) use format::Format;
+pub(crate) use kind::root_name;
 pub use problems::{Place, Problem, ProblemKind, Problems};
 pub(crate) use problems::{Spot, shown};
 pub(crate) use read::{Choices, Fields, Read, Reader, choice, one_of, plain};

@@ -216,3 +216,65 @@ fn a_build_without_progress_shows_how_long_the_last_one_of_this_network_took() {
         assert!(drawn.contains(wanted), "{precision}: {drawn}");
     }
 }
+
+/// Made inputs, of the sizes that its plan is then built for.
+#[test]
+fn a_network_alone_is_built_and_runs() {
+    let Some(scene) = Scene::new() else { return };
+    let camera = scene.onnx("camera", DEMO_CAMERA);
+    let encoder = scene.onnx("lidar_encoder", ENCODER);
+    for (network, tenant, shapes) in [
+        (&camera, "camera", None),
+        (&encoder, "lidar_encoder", Some("pillar_points:1x100x16x9")),
+    ] {
+        let backend = format!("tenants.{tenant}.backend=TensorRt()");
+        let frames = format!("tenants.{tenant}.frames=5");
+        let mut arguments = vec![
+            "run",
+            network.to_str().unwrap(),
+            "--out",
+            "run.mcap",
+            "--force",
+            "--format",
+            "json",
+            "--quiet",
+        ];
+        for set in [backend.as_str(), &frames, "duration=900s", "warmup=0s"] {
+            arguments.extend(["--set", set]);
+        }
+        arguments.extend(shapes.iter().flat_map(|shapes| ["--shapes", shapes]));
+        // Nothing is built for a check, which says so.
+        let dry: Vec<&str> = arguments
+            .iter()
+            .copied()
+            .filter(|word| *word != "--quiet")
+            .chain(["--dry-run"])
+            .collect();
+        let Some(output) = scene.jetlag(&Control::default(), &dry) else {
+            return;
+        };
+        assert!(output.status.success(), "{}", said(&output));
+        assert!(
+            said(&output).contains("is in the cache; the run builds it first"),
+            "{}",
+            said(&output)
+        );
+        let Some(output) = scene.jetlag(&Control::default(), &arguments) else {
+            return;
+        };
+        assert!(output.status.success(), "{}", said(&output));
+        let built = scene.jetlag(&Control::default(), &dry).unwrap();
+        assert!(
+            built.status.success() && !said(&built).contains("in the cache"),
+            "{}",
+            said(&built)
+        );
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(summary["tenants"][0]["backend"], "tensorrt", "{summary}");
+        assert_eq!(number(&summary, tenant, "/frames/completed"), 5.0, "{summary}");
+        assert!(
+            number(&summary, tenant, "/stages_ms/h2d/count") >= 5.0,
+            "{summary}"
+        );
+    }
+}

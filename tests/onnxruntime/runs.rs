@@ -49,3 +49,33 @@ fn the_demo_runs_on_it_and_finds_what_the_embedded_backend_finds() {
         assert!(a.abs_diff(*b) <= 2, "{ours:?} and {theirs:?}");
     }
 }
+
+#[test]
+fn a_bare_network_runs_on_it_with_integers_of_its_own_size() {
+    use rten_onnx::onnx::DataType;
+    let Some(library) = environment() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let inputs: [(&str, DataType, &[&str]); 3] = [
+        ("x", DataType::FLOAT, &["batch", "8"]),
+        ("ids", DataType::INT64, &["1", "4"]),
+        ("flags", DataType::BOOL, &["5"]),
+    ];
+    let network = crate::init::network(folder.path(), "net.onnx", &inputs);
+    let out = folder.path().join("run.mcap").display().to_string();
+    let sets = [
+        "tenants.net.backend=OnnxRuntime(provider: Cpu)",
+        "tenants.net.frames=6",
+        "tenants.net.depth=2",
+        "duration=60s",
+        "warmup=0s",
+    ];
+    let mut arguments = vec![
+        "run", &network, "--shapes", "x:2x8", "--out", &out, "--format", "json",
+    ];
+    arguments.extend(sets.iter().flat_map(|set| ["--set", set]));
+    let output = jetlag(&library, &arguments);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["tenants"][0]["backend"], "onnxruntime-cpu");
+    assert_eq!(summary["tenants"][0]["frames"]["completed"], 6, "{summary}");
+}

@@ -101,6 +101,7 @@ fn tenant(name: &str) -> Tenant {
     Tenant {
         name: name.into(),
         detector: None,
+        made: None,
         backend: BackendChoice::Sim(LatencyModel::Fixed(Nanos::from_millis(5))),
         backend_reason: None,
         source: SourceSpec::Empty,

@@ -36,6 +36,7 @@ pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
     Tenant {
         name: name.to_owned(),
         detector: None,
+        made: None,
         backend: BackendChoice::Null,
         backend_reason: None,
         source: SourceSpec::Empty,

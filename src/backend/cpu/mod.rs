@@ -27,7 +27,7 @@ use rten_tensor::prelude::*;
 
 use super::host_slot::{HostSlot, HostWork};
 use super::null::host_tensors;
-use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Step};
+use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Step, TensorSpec};
 use crate::engine::network;
 use crate::files;
 use crate::record::Device;
@@ -268,11 +268,9 @@ impl Backend for CpuBackend {
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
-        let mut names: Vec<(String, ElementType)> = program
-            .host_tensors
-            .iter()
-            .map(|t| (t.name.clone(), t.element))
-            .collect();
+        let host: Vec<TensorSpec> = program.host_tensors.iter().map(as_taken).collect();
+        let mut names: Vec<(String, ElementType)> =
+            host.iter().map(|t| (t.name.clone(), t.element)).collect();
         let engines = program
             .engines
             .iter()
@@ -288,9 +286,9 @@ impl Backend for CpuBackend {
         let empty = Shape::new(&[0]).expect("one dimension is within the limit");
         (0..slots)
             .map(|_| {
-                let mut tensors = host_tensors(program)?;
+                let mut tensors = host_tensors(&host)?;
                 // The runtime hands its outputs over, so their memory comes with the first result.
-                for (name, element) in &names[program.host_tensors.len()..] {
+                for (name, element) in &names[host.len()..] {
                     tensors.push(HostTensor::zeroed(name.clone(), *element, empty));
                 }
                 let work = CpuWork {
@@ -300,6 +298,17 @@ impl Backend for CpuBackend {
                 Ok(HostSlot::boxed(work, tensors))
             })
             .collect()
+    }
+}
+
+/// A tensor of the host with the type that the runtime takes: it keeps all integers and flags in 32 bits.
+fn as_taken(tensor: &TensorSpec) -> TensorSpec {
+    TensorSpec {
+        element: match tensor.element {
+            ElementType::I64 | ElementType::Bool => ElementType::I32,
+            other => other,
+        },
+        ..tensor.clone()
     }
 }
 

@@ -208,6 +208,11 @@ impl Making<'_> {
         for port in &ports.inputs {
             match self.by_name.get(&port.name) {
                 Some(&place) => {
+                    let tensor = &mut self.tensors[place];
+                    // Releases of TensorRT before 10 have no 64-bit integers, and take 32 bits in their place.
+                    if (tensor.element, port.element) == (ElementType::I64, ElementType::I32) {
+                        tensor.element = ElementType::I32;
+                    }
                     if let Some(problem) = misfit(port, &self.tensors[place]) {
                         problems.push(problem);
                     }

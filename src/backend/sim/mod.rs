@@ -99,7 +99,7 @@ impl Backend for SimBackend {
                     tenant: self.tenant,
                     stream: stream.clone(),
                     seed: self.seed,
-                    tensors: host_tensors(program)?,
+                    tensors: host_tensors(&program.host_tensors)?,
                     ticket: 0,
                     submitted: Stamp(0),
                 }) as Box<dyn Slot>)

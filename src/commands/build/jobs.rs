@@ -11,7 +11,7 @@ use crate::engine::manifest::NetworkIdentity;
 use crate::engine::network::{self, NetworkFacts, Port};
 use crate::engine::options::{BuildOptions, Profile, ShapeRange, profiles};
 use crate::files;
-use crate::scenario::DetectorRef;
+use crate::scenario::{DetectorRef, MadeInputs};
 use crate::source::ContentKind;
 
 /// One network to be built.
@@ -36,8 +36,8 @@ struct Source {
 pub(in crate::commands) enum Input {
     /// One network.
     Network(PathBuf),
-    /// The networks of a detector.
-    Detector(DetectorRef),
+    /// The networks of a detector; for a network on made inputs, these.
+    Detector(DetectorRef, Option<MadeInputs>),
 }
 
 impl Input {
@@ -51,9 +51,9 @@ impl Input {
             kind.is_some_and(|kind| kind.eq_ignore_ascii_case(extension))
         };
         match text.strip_prefix("builtin:") {
-            Some(name) => Ok(Input::Detector(DetectorRef::Builtin(name.to_owned()))),
+            Some(name) => Ok(Input::Detector(DetectorRef::Builtin(name.to_owned()), None)),
             None if is_kind("onnx") => Ok(Input::Network(PathBuf::from(text))),
-            None if is_kind("ron") => Ok(Input::Detector(DetectorRef::File(PathBuf::from(text)))),
+            None if is_kind("ron") => Ok(Input::Detector(DetectorRef::File(PathBuf::from(text)), None)),
             None => {
                 let takes =
                     "build takes a network (.onnx), a detector spec (.ron), builtin:camera or builtin:lidar";
@@ -66,7 +66,7 @@ impl Input {
     pub(super) fn detector(&self) -> Option<&DetectorRef> {
         match self {
             Input::Network(_) => None,
-            Input::Detector(reference) => Some(reference),
+            Input::Detector(reference, _) => Some(reference),
         }
     }
 }
@@ -188,7 +188,7 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
 }
 
 fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
-    let reference = match input {
+    let (reference, made) = match input {
         Input::Network(path) => {
             return Ok(vec![Source {
                 network: NetworkSource::File(path.clone()),
@@ -196,12 +196,12 @@ fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
                 is_fixed: false,
             }]);
         }
-        Input::Detector(reference) => reference,
+        Input::Detector(reference, made) => (reference, made.as_ref()),
     };
-    let detector = opening::detector(reference).map_err(WrongUse::because)?;
+    let detector = opening::fed(reference, made).map_err(WrongUse::because)?;
     let (fed, is_fixed) = (
         detector.program.host_tensors,
-        detector.input == ContentKind::Image,
+        detector.input != ContentKind::Points,
     );
     let source = |network| Source {
         network,

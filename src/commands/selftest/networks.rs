@@ -132,7 +132,7 @@ impl Base {
             Some(path) => vec!["run".to_owned(), path.display().to_string()],
             None => vec!["demo".to_owned()],
         };
-        arguments.push("--dry-run".to_owned());
+        arguments.push("--resolve-only".to_owned());
         let ended = match tools.jetlag(&arguments, Duration::from_secs(30)) {
             Ok(ended) => ended,
             Err(verdict) => return Ok(Err(NoBase::Untold(verdict.seen))),

@@ -194,21 +194,11 @@ pub(super) fn tensorrt(
         claim,
         options,
     } = on_device(scenario, number, devices, "tensorrt")?;
-    let Some(detector) = tenant.detector.clone() else {
-        return Err(NotUsable::NoDetector);
-    };
-    let mut args = plan_args(words)?;
-    // The device and the slots that the plan is for are the tenant's.
-    let own = tenant.gpu.gpu;
-    if let Some(given) = args.gpu.filter(|given| *given != own) {
-        return Err(NotUsable::OtherGpu { given, own });
-    }
-    args.gpu = Some(own);
-    args.contexts = args.contexts.or(u32::try_from(tenant.depth).ok());
+    let (input, args) = to_build(tenant, words)?;
     let library = tensorrt::find(args.tensorrt.as_deref())?;
     let networks = program.engines.clone();
     let program = if plans.is_empty() {
-        let built = build::plans(&Input::Detector(detector), &args).map_err(NotUsable::Build)?;
+        let built = build::plans(&input, &args).map_err(NotUsable::Build)?;
         let built: Vec<_> = built.into_iter().map(|plan| plan.path).collect();
         over_plans(program, &built)?
     } else {
@@ -223,6 +213,28 @@ pub(super) fn tensorrt(
         networks,
     };
     Ok((Box::new(backend), program))
+}
+
+/// What is built for a tenant, and how.
+fn to_build(tenant: &Tenant, words: &[String]) -> Result<(Input, PlanArgs), NotUsable> {
+    let Some(detector) = tenant.detector.clone() else {
+        return Err(NotUsable::NoDetector);
+    };
+    let mut args = plan_args(words)?;
+    // The device and the slots that the plan is for are the tenant's.
+    let own = tenant.gpu.gpu;
+    if let Some(given) = args.gpu.filter(|given| *given != own) {
+        return Err(NotUsable::OtherGpu { given, own });
+    }
+    args.gpu = Some(own);
+    args.contexts = args.contexts.or(u32::try_from(tenant.depth).ok());
+    Ok((Input::Detector(detector, tenant.made.clone()), args))
+}
+
+/// The networks of a tenant on TensorRT whose plans are still to be built.
+pub(super) fn unbuilt(tenant: &Tenant, words: &[String]) -> Result<Vec<String>, NotUsable> {
+    let (input, args) = to_build(tenant, words)?;
+    build::unbuilt(&input, &args).map_err(NotUsable::Build)
 }
 
 /// A scenario's `build: "…"`: the options of `jetlag build` without its input, which is the tenant's detector.

@@ -76,7 +76,8 @@ pub(super) fn run(args: &TraceArgs, library: &Path) -> anyhow::Result<u8> {
         // Nothing samples the GPUs here, and a metric without a sample is left out.
         let mean = cvcuda::mean(&processes, &Default::default(), asked.warmup, multiplier);
         let path = out.join(MEAN);
-        write_json(&path, &mean)?;
+        // The run files were refused before the command began, where they were there unasked.
+        write_json(&path, &mean, true)?;
         written.push(path);
     }
     remove_others(&earlier, &written);
@@ -94,7 +95,7 @@ fn write_benchmark(run: &Path, to: &Path, warmup: u64) -> anyhow::Result<Option<
         return Ok(None);
     };
     let expanded = cvcuda::expand(&tenant.recording, warmup);
-    write_json(to, &expanded)?;
+    write_json(to, &expanded, true)?;
     Ok(Some(cvcuda::Process {
         data: expanded.data,
         batch_info: expanded.batch_info,

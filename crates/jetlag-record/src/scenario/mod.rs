@@ -3,6 +3,7 @@
 //! How one is written, read and checked is the affair of whoever reads scenarios; here is what they mean.
 
 mod gpu;
+mod made;
 mod source;
 mod stress;
 mod telemetry;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Nanos;
 
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
+pub use made::{Fill, MadeInputs, Shapes, WrongShapes};
 pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Sensor, SourceSpec};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};

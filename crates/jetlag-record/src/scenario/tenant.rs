@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::gpu::{GpuUse, Provider};
+use super::made::MadeInputs;
 use super::source::SourceSpec;
 use super::stress::Stress;
 use crate::units::Nanos;
@@ -16,6 +17,9 @@ pub struct Tenant {
     pub name: String,
     /// The detector that it runs; none for tenants that only simulate.
     pub detector: Option<DetectorRef>,
+    /// For a network without pre- and post-processing, which `detector` then names: what it is fed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<MadeInputs>,
     /// What executes its networks.
     pub backend: BackendChoice,
     /// Why `Auto` chose that backend; none if the backend was given.
@@ -49,6 +53,7 @@ impl Tenant {
         Tenant {
             name: name.to_owned(),
             detector: None,
+            made: None,
             backend,
             backend_reason: None,
             source: SourceSpec::Empty,
@@ -68,7 +73,7 @@ impl Tenant {
 /// A detector by file or by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DetectorRef {
-    /// A spec file, resolved against the scenario's folder.
+    /// A spec file, resolved against the scenario's folder; or a network, which runs on made inputs.
     File(PathBuf),
     /// One within the binary: `camera`, `lidar`.
     Builtin(String),

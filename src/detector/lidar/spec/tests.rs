@@ -34,7 +34,7 @@ const PAIR: &str = r#"Lidar(
 fn spec(text: &str) -> Result<LidarSpec, Problems> {
     match spec::read(text, "small.ron")? {
         DetectorSpec::Lidar(spec) => Ok(*spec),
-        DetectorSpec::Camera(_) => panic!("a LiDAR detector"),
+        _ => panic!("a LiDAR detector"),
     }
 }
 

@@ -1,0 +1,26 @@
+//! What `jetlag init` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::scenario::Shapes;
+
+/// Arguments of `jetlag init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// A network (.onnx), or a detector spec (.ron), for which only a scenario is written.
+    pub input: PathBuf,
+    /// A folder of images: to try colour order and scaling on, and as the scenario's source.
+    #[arg(long, value_name = "DIR", conflicts_with = "sweeps")]
+    pub images: Option<PathBuf>,
+    /// A folder of LiDAR sweeps (.bin, .pcd): to try the detector on, and as the scenario's source.
+    #[arg(long, value_name = "DIR")]
+    pub sweeps: Option<PathBuf>,
+    /// Sizes of dynamic inputs, INPUT:1x3x640x640, separated by commas.
+    #[arg(long, value_name = "SHAPES")]
+    pub shapes: Option<Shapes>,
+    /// The folder to write to; nothing in it is overwritten.
+    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    pub out: PathBuf,
+}

@@ -1,0 +1,307 @@
+//! What can be told of a detector and of a scenario before anything runs: whether networks, head and classes go together, whether
+//! sources yield frames, and whether each tenant can be opened here.
+//!
+//! A head checks the shapes of a network's outputs on the first frame; here it is given outputs of zeros of the shapes that the
+//! network's file states, so that the same sentences come before the run. What a file leaves open shows on the first frame only.
+
+use std::collections::BTreeMap;
+
+use super::opening;
+use super::tenants;
+use crate::backend::{Program, Step};
+use crate::detector::network::facts_of;
+use crate::detector::propose::class_names;
+use crate::detector::{Carry, Detector, DetectorError};
+use crate::engine::network::{NetworkFacts, Port};
+use crate::nearest::nearest;
+use crate::scenario::{BackendChoice, Scenario, Tenant};
+use crate::source::{Content, ContentKind, Frame};
+use crate::tensor::{ElementType, HostTensor, Shape, TensorError, TensorSet};
+
+/// What was found.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Checked {
+    /// What keeps it from running; each is a sentence without its end.
+    pub(super) problems: Vec<String>,
+    /// What somebody should know, and what could not be told.
+    pub(super) notes: Vec<String>,
+}
+
+/// A tensor of a frame as far as it is known: an extent that a network leaves open is `None`.
+type Known = BTreeMap<String, Vec<Option<usize>>>;
+
+/// Checks a detector against its networks' files.
+pub(super) fn detector(detector: &mut Detector) -> Checked {
+    let mut checked = Checked::default();
+    let facts: Vec<Option<NetworkFacts>> = detector
+        .program
+        .engines
+        .iter()
+        .map(|engine| {
+            facts_of(engine)
+                .map_err(|error| checked.problems.push(error.to_string()))
+                .ok()
+        })
+        .collect();
+    if !checked.problems.is_empty() {
+        return checked;
+    }
+    let Some(known) = connect(&detector.program, &facts, &mut checked) else {
+        return checked;
+    };
+    if detector.classes.is_empty() {
+        return checked;
+    }
+    for names in facts.iter().flatten().filter_map(class_names) {
+        if names.len() == detector.classes.len() && names != detector.classes {
+            let differs = names
+                .iter()
+                .zip(&detector.classes)
+                .position(|(a, b)| a != b)
+                .unwrap_or(0);
+            checked.notes.push(format!(
+                "the network's file calls class {differs} `{}`, the spec `{}`",
+                names[differs], detector.classes[differs]
+            ));
+        }
+    }
+    head(detector, &known, &mut checked);
+    checked
+}
+
+/// Follows the tensors through the program; none where an engine's inputs are not there or do not fit.
+fn connect(program: &Program, facts: &[Option<NetworkFacts>], checked: &mut Checked) -> Option<Known> {
+    let mut known: Known = program
+        .host_tensors
+        .iter()
+        .map(|tensor| {
+            (
+                tensor.name.clone(),
+                tensor.max_shape.dims().iter().copied().map(Some).collect(),
+            )
+        })
+        .collect();
+    for step in &program.steps {
+        let Step::Engine(number) = step else { continue };
+        let (Some(Some(facts)), Some(engine)) = (facts.get(*number), program.engines.get(*number)) else {
+            continue;
+        };
+        let mut sizes = BTreeMap::new();
+        for port in &facts.inputs {
+            if let Some(problem) = misfit(port, program, &known, &mut sizes) {
+                checked.problems.push(format!("{engine}: {problem}"));
+            }
+        }
+        for port in &facts.outputs {
+            let dims = port
+                .shape
+                .iter()
+                .map(|extent| extent.parse().ok().or_else(|| sizes.get(extent).copied()));
+            known.insert(port.name.clone(), dims.collect());
+        }
+    }
+    checked.problems.is_empty().then_some(known)
+}
+
+/// Why an input of a network cannot be fed; else the sizes of the dimensions that it names.
+fn misfit<'a>(
+    port: &'a Port,
+    program: &Program,
+    known: &Known,
+    sizes: &mut BTreeMap<&'a String, usize>,
+) -> Option<String> {
+    let Some(found) = known.get(&port.name) else {
+        let names = || known.keys().map(String::as_str);
+        let meant = nearest(&port.name, names()).map_or_else(String::new, |name| {
+            format!("; the spec's `{name}` is probably meant")
+        });
+        return Some(format!(
+            "its input is `{}`, and the spec's tensors are {}{meant}",
+            port.name,
+            names().collect::<Vec<_>>().join(", ")
+        ));
+    };
+    let shown = || {
+        let dims: Vec<String> = found
+            .iter()
+            .map(|dim| dim.map_or("?".to_owned(), |dim| dim.to_string()))
+            .collect();
+        format!("[{}]", dims.join(", "))
+    };
+    let fits =
+        port.shape.is_empty()
+            || port.shape.len() == found.len()
+                && port.shape.iter().zip(found).all(|(wanted, found)| {
+                    match (wanted.parse::<usize>(), found) {
+                        (Ok(wanted), Some(found)) => wanted == *found,
+                        _ => true,
+                    }
+                });
+    if !fits {
+        return Some(format!(
+            "its input `{}` is [{}], and the spec makes {}",
+            port.name,
+            port.shape.join(", "),
+            shown()
+        ));
+    }
+    for (name, found) in port.shape.iter().zip(found) {
+        if let (Err(_), Some(found)) = (name.parse::<usize>(), found) {
+            sizes.insert(name, *found);
+        }
+    }
+    let made = program
+        .host_tensors
+        .iter()
+        .find(|tensor| tensor.name == port.name)?;
+    let takes: &[&str] = match made.element {
+        ElementType::F32 => &["float"],
+        ElementType::F16 => &["float16"],
+        ElementType::I8 => &["int8"],
+        ElementType::U8 => &["uint8"],
+        // Runtimes narrow the one, and some have no other.
+        ElementType::I32 | ElementType::I64 => &["int32", "int64"],
+        ElementType::Bool => &["bool"],
+    };
+    (!takes.contains(&port.element.as_str()) && port.element != "?").then(|| {
+        format!(
+            "its input `{}` has type {}, and the spec makes {}",
+            port.name,
+            port.element,
+            made.element.name()
+        )
+    })
+}
+
+/// Lets the head read outputs of zeros.
+fn head(detector: &mut Detector, known: &Known, checked: &mut Checked) {
+    let mut tensors = Vec::new();
+    let mut open = Vec::new();
+    for (name, dims) in known {
+        let dims: Option<Vec<usize>> = dims.iter().copied().collect();
+        let shape = dims
+            .filter(|dims| !dims.is_empty())
+            .and_then(|dims| Shape::new(&dims));
+        let element = detector
+            .program
+            .host_tensors
+            .iter()
+            .find(|tensor| tensor.name == *name);
+        let element = element.map_or(ElementType::F32, |tensor| tensor.element);
+        match shape.and_then(|shape| HostTensor::try_zeroed(name.clone(), element, shape).ok()) {
+            Some(tensor) => tensors.push(tensor),
+            None => open.push(name.clone()),
+        }
+    }
+    let tensors = TensorSet::new(tensors);
+    match detector
+        .postprocess
+        .run(&tensors, &Carry::default(), &mut Vec::new())
+    {
+        Ok(()) => {}
+        Err(DetectorError::Tensor(TensorError::Unknown { name, .. })) if open.contains(&name) => {
+            checked.notes.push(format!(
+                "the network's file does not state the shape of its output `{name}`, so the head is checked on the first frame"
+            ));
+        }
+        Err(error) => checked
+            .problems
+            .push(format!("the head does not fit the network: {error}")),
+    }
+}
+
+/// Checks all tenants of a scenario; each word of it begins with its tenant.
+pub(super) fn scenario(scenario: &Scenario) -> Checked {
+    let mut all = Checked {
+        problems: tenants::without_gpu(scenario),
+        notes: Vec::new(),
+    };
+    for (number, tenant) in scenario.tenants.iter().enumerate() {
+        let checked = one(scenario, number, tenant);
+        let of = |text: String| format!("tenant {}: {text}", tenant.name);
+        all.problems.extend(checked.problems.into_iter().map(of));
+        all.notes.extend(checked.notes.into_iter().map(of));
+    }
+    all
+}
+
+fn one(scenario: &Scenario, number: usize, tenant: &Tenant) -> Checked {
+    let mut checked = match &tenant.detector {
+        None => Checked::default(),
+        Some(reference) => match opening::fed(reference, tenant.made.as_ref()) {
+            Err(error) => Checked {
+                problems: vec![error.to_string()],
+                notes: Vec::new(),
+            },
+            // What only simulates does not read its networks.
+            Ok(_) if !tenant.backend.executes() => Checked::default(),
+            Ok(mut detector) => of_files(self::detector(&mut detector), &tenant.backend),
+        },
+    };
+    if let Err(problem) = first_frame(tenant) {
+        checked.problems.push(problem);
+    }
+    if !checked.problems.is_empty() {
+        return checked;
+    }
+    match tenants::unbuilt(tenant) {
+        Ok(names) if names.is_empty() => {}
+        Ok(names) => {
+            checked.notes.push(format!(
+                "no plan of {} is in the cache; the run builds it first, which may take minutes",
+                names.join(", ")
+            ));
+            return checked;
+        }
+        Err(problem) => {
+            checked.problems.push(problem);
+            return checked;
+        }
+    }
+    // With one frame in flight, which takes the least memory.
+    let mut small = scenario.clone();
+    small.tenants[number].depth = 1;
+    if let Err(obstacles) = tenants::alone(&small, number) {
+        let new = obstacles.iter().map(ToString::to_string);
+        checked.problems.extend(
+            new.filter(|new| !checked.problems.contains(new))
+                .collect::<Vec<_>>(),
+        );
+    }
+    checked
+}
+
+/// Where plans are given they are what runs, whatever the files that they were built of are by now.
+fn of_files(checked: Checked, backend: &BackendChoice) -> Checked {
+    let has_plans = matches!(backend, BackendChoice::TensorRt { plans, .. } if !plans.is_empty());
+    if !has_plans {
+        return checked;
+    }
+    let told = |problem: String| format!("by its ONNX file, which is not what runs: {problem}");
+    Checked {
+        problems: Vec::new(),
+        notes: checked
+            .problems
+            .into_iter()
+            .map(told)
+            .chain(checked.notes)
+            .collect(),
+    }
+}
+
+/// Whether a tenant's source has a first frame.
+fn first_frame(tenant: &Tenant) -> Result<(), String> {
+    let mut source = opening::source(&tenant.source).map_err(|error| error.to_string())?;
+    if source.info().kind == ContentKind::Empty {
+        return Ok(());
+    }
+    let mut frame = Frame::default();
+    let is_there = source.acquire(&mut frame).map_err(|error| error.to_string())?;
+    if is_there {
+        source.decode(&mut frame).map_err(|error| error.to_string())?;
+    }
+    match is_there && !matches!(frame.content, Content::Empty) {
+        true => Ok(()),
+        false => Err(format!("its source ({}) has no frame", source.info().description)),
+    }
+}

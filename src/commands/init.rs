@@ -1,0 +1,324 @@
+//! `jetlag init NETWORK`: a detector spec and a scenario that run at once, from what the network's file tells.
+//!
+//! ```text
+//! $ jetlag init camera.onnx --images scenes/image_2 -o mine
+//! camera.onnx looks like YOLOv8, YOLOv9, YOLO11 (head YoloAnchorFree): output `output0` [1, 7, 5040] has …
+//! wrote mine/camera.ron and mine/camera-scenario.ron; next: jetlag run mine/camera-scenario.ron
+//! ```
+//! What a network looks like is decided by `detector::propose` from shapes alone; `observe` has the shapes that a file leaves open,
+//! `trial` runs a few frames where a proposal leaves a choice, and `files` writes. What no head reads becomes a bare network.
+
+mod files;
+pub(super) mod names;
+mod observe;
+mod partner;
+mod trial;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::opening;
+use super::outcome::{Outcome, WrongUse};
+use super::output::print;
+use crate::cli::InitArgs;
+use crate::detector::network::stem;
+use crate::detector::propose::{CameraDraft, Draft, Proposal, propose};
+use crate::engine::network;
+use crate::scenario::{DetectorRef, Fill};
+use crate::source::ContentKind;
+use crate::written::root_name;
+use files::{Spec, Written};
+use observe::Observed;
+use trial::Frames;
+
+/// Writes a spec and a scenario for a network, or a scenario for a spec.
+///
+/// # Errors
+/// [`WrongUse`] for a file that is neither, frames of the other kind, sizes that are missing, and files that are there already.
+pub fn run(args: &InitArgs) -> anyhow::Result<Outcome> {
+    let input = &args.input;
+    super::words::there(input, "a network (.onnx) or a detector spec (.ron)")?;
+    if opening::is_network(input) {
+        print(&of_network(args)?)?;
+        return Ok(Outcome::Done);
+    }
+    let said = match root_name(input).as_deref() {
+        Some("Camera" | "Lidar" | "Network") => of_spec(args)?,
+        Some("Scenario") => {
+            let problem = format!(
+                "{}: this is a scenario already; run it: jetlag run {0}",
+                input.display()
+            );
+            return Err(WrongUse(problem).into());
+        }
+        _ => {
+            let problem = format!(
+                "{}: init takes a network (.onnx) or a detector spec (.ron); export the network to ONNX first",
+                input.display()
+            );
+            return Err(WrongUse(problem).into());
+        }
+    };
+    print(&said)?;
+    Ok(Outcome::Done)
+}
+
+/// The frames that were named, if any.
+fn frames(args: &InitArgs) -> anyhow::Result<Option<Frames>> {
+    Ok(match (&args.images, &args.sweeps) {
+        (Some(folder), _) => Some(Frames::images(folder).map_err(WrongUse::because)?),
+        (None, Some(folder)) => Some(Frames::sweeps(folder).map_err(WrongUse::because)?),
+        (None, None) => None,
+    })
+}
+
+/// A scenario for a spec that there is already.
+fn of_spec(args: &InitArgs) -> anyhow::Result<String> {
+    let path = &args.input;
+    if args.shapes.is_some() {
+        let problem = "--shapes is for networks; a spec has its own";
+        return Err(WrongUse(problem.to_owned()).into());
+    }
+    let detector = opening::detector(&DetectorRef::File(path.clone())).map_err(WrongUse::because)?;
+    let frames = frames(args)?;
+    fits(frames.as_ref(), detector.input, &path.display().to_string())?;
+    let kind = detector.input;
+    let mut said = String::new();
+    if let Some(frames) = &frames {
+        said += &format!("{}\n", trial::of_detector(detector, frames));
+    }
+    let spec = Spec::There(path.clone());
+    let written = files::write(args, &stem(path), &spec, kind, frames.as_ref())?;
+    Ok(said + &next_steps(&written, None))
+}
+
+/// Frames must be of the kind that the detector takes.
+fn fits(frames: Option<&Frames>, wanted: ContentKind, what: &str) -> Result<(), WrongUse> {
+    let Some(found) = frames.map(Frames::kind).filter(|found| *found != wanted) else {
+        return Ok(());
+    };
+    let option = if found == ContentKind::Image {
+        "--images"
+    } else {
+        "--sweeps"
+    };
+    let wants = match wanted {
+        ContentKind::Image => "takes images: name a folder with --images",
+        ContentKind::Points => "takes sweeps: name a folder with --sweeps",
+        ContentKind::Empty => "runs on made inputs: leave it out",
+    };
+    Err(WrongUse(format!("{option}: {what} {wants}")))
+}
+
+/// A spec as decided: its text, the kind of frames that it takes, and what is said of it.
+struct Decided {
+    text: String,
+    kind: ContentKind,
+    said: String,
+}
+
+fn of_network(args: &InitArgs) -> anyhow::Result<String> {
+    let path = &args.input;
+    let facts = network::read(path)?;
+    let observed = match observe::complete(path, &facts, args.shapes.as_ref()) {
+        Ok(observed) => observed,
+        // A LiDAR's numbers of points and pillars are the spec's to say.
+        Err(error) if propose(&facts).first().is_some_and(is_lidar) => Observed::open(facts, error),
+        Err(error) => return Err(WrongUse::because(error).into()),
+    };
+    let proposals = propose(&observed.facts);
+    let frames = frames(args)?;
+    let decided = decide(args, &observed, &proposals, frames.as_ref())?;
+    fits(frames.as_ref(), decided.kind, &path.display().to_string())?;
+    let spec = Spec::New(decided.text);
+    let written = files::write(args, &stem(path), &spec, decided.kind, frames.as_ref())?;
+    let others: Vec<String> = proposals
+        .iter()
+        .skip(1)
+        .map(|other| other.family.to_owned())
+        .collect();
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!("next candidates: {}\n", others.join("; ")),
+    };
+    Ok(format!(
+        "{}\n{others}{}",
+        decided.said,
+        next_steps(&written, Some(decided.kind))
+    ))
+}
+
+fn is_lidar(proposal: &Proposal) -> bool {
+    matches!(proposal.draft, Draft::Lidar(_) | Draft::Part(_))
+}
+
+/// The spec of the best proposal that can be written.
+fn decide(
+    args: &InitArgs,
+    observed: &Observed,
+    proposals: &[Proposal],
+    frames: Option<&Frames>,
+) -> anyhow::Result<Decided> {
+    let path = &args.input;
+    let shown = path.display().to_string();
+    let header = header(path, proposals);
+    let looks = |proposal: &Proposal| format!("{shown} looks like {}", proposal.sentence());
+    let beside = files::from_folder(&args.out, path)?;
+    let name = stem(path);
+    let Some(best) = proposals.first() else {
+        let said = format!(
+            "{shown} looks like no detector that is known here; it is written as a bare network: time only, no boxes"
+        );
+        return bare(&header, args, observed, frames, said);
+    };
+    match &best.draft {
+        Draft::Camera(draft) => {
+            let images = frames.filter(|frames| frames.kind() == ContentKind::Image);
+            let (draft, evidence): (CameraDraft, Vec<String>) = match images {
+                None => {
+                    let untried = "Colour and scaling are the family's usual ones, not tried: `--images DIR` tries them.";
+                    ((**draft).clone(), vec![untried.to_owned()])
+                }
+                Some(images) => trial::of_camera(draft, path, images),
+            };
+            let said = std::iter::once(looks(best))
+                .chain(images.map(|_| evidence.join("\n")))
+                .collect::<Vec<_>>();
+            Ok(Decided {
+                text: header + &draft.ron(&name, &beside, &evidence),
+                kind: ContentKind::Image,
+                said: said.join("\n"),
+            })
+        }
+        Draft::Lidar(draft) => Ok(Decided {
+            text: header + &draft.ron(&name, &[("{whole}", &beside)], &[]),
+            kind: ContentKind::Points,
+            said: looks(best),
+        }),
+        Draft::Part(part) => match partner::find(path, part) {
+            Ok(found) => {
+                let other = files::from_folder(&args.out, &found.path)?;
+                let (encoder, backbone) = match found.is_encoder {
+                    true => (&other, &beside),
+                    false => (&beside, &other),
+                };
+                let networks = [("{encoder}", encoder.as_str()), ("{backbone}", backbone.as_str())];
+                let said = format!("{}\nits other half is {}", looks(best), found.path.display());
+                let evidence: Vec<String> = found
+                    .others
+                    .iter()
+                    .map(|other| format!("Another half that fits: {}.", other.display()))
+                    .collect();
+                Ok(Decided {
+                    text: header + &found.draft.ron(&name, &networks, &evidence),
+                    kind: ContentKind::Points,
+                    said,
+                })
+            }
+            Err(why) => {
+                let said = format!(
+                    "{}\n{why}; it is written as a bare network: time only, no boxes",
+                    looks(best)
+                );
+                bare(&header, args, observed, frames, said)
+            }
+        },
+        Draft::TimeOnly(_) => {
+            let said = format!(
+                "{}\nit is written as a bare network: time only, no boxes",
+                looks(best)
+            );
+            bare(&header, args, observed, frames, said)
+        }
+    }
+}
+
+/// What stands above a spec.
+fn header(path: &Path, proposals: &[Proposal]) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut out = format!(
+        "// Written by `jetlag init` for {}. docs/detectors.md has every field.\n",
+        one_line(&name)
+    );
+    for (number, proposal) in proposals.iter().enumerate() {
+        let begin = if number == 0 {
+            "It looks like"
+        } else {
+            "Next candidate:"
+        };
+        out += &format!("// {begin} {}.\n", one_line(&proposal.sentence()));
+    }
+    out
+}
+
+/// A comment ends with its line, and names of files and tensors may hold anything.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+/// A spec that measures time alone.
+fn bare(
+    header: &str,
+    args: &InitArgs,
+    observed: &Observed,
+    frames: Option<&Frames>,
+    said: String,
+) -> anyhow::Result<Decided> {
+    fits(frames, ContentKind::Empty, &args.input.display().to_string())?;
+    if let Some(problem) = &observed.problem {
+        return Err(WrongUse(format!("{said}, but {problem}")).into());
+    }
+    let network = files::from_folder(&args.out, &args.input)?;
+    let mut text = format!(
+        "{header}// A bare network: made inputs, time only, no boxes.\nNetwork(\n    name: {:?},\n    network: {network:?},\n",
+        stem(&args.input)
+    );
+    for guess in &observed.guesses {
+        text += &format!("    // {}\n", one_line(guess));
+    }
+    if !observed.shapes.0.is_empty() {
+        text += &format!("    shapes: {:?},\n", observed.shapes.to_string());
+    }
+    text += &format!("    // Or Zeros, or Ones.\n    fill: {},\n)\n", Fill::default());
+    let guesses: String = observed
+        .guesses
+        .iter()
+        .map(|guess| format!("\n{guess}"))
+        .collect();
+    Ok(Decided {
+        text,
+        kind: ContentKind::Empty,
+        said: said + &guesses,
+    })
+}
+
+/// What was written, and what to do with it.
+fn next_steps(written: &Written, kind: Option<ContentKind>) -> String {
+    let scenario = written.scenario.display();
+    let wrote = match &written.spec {
+        Some(spec) => format!("wrote {} and {scenario}", spec.display()),
+        None => format!("wrote {scenario}"),
+    };
+    let check = match kind {
+        Some(ContentKind::Image | ContentKind::Points) => "check what its comments say is assumed, then: ",
+        _ => "next: ",
+    };
+    format!("{wrote}; {check}jetlag run {scenario}\n")
+}
+
+/// The folder of a file, `.` where it has none.
+fn folder_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A path as text, which RON needs.
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    let text = path
+        .to_str()
+        .with_context(|| format!("{} is not UTF-8; rename it", path.display()))?;
+    Ok(text.to_owned())
+}

@@ -1,0 +1,188 @@
+//! The files that `jetlag init` writes: a spec and a scenario, with paths from where they lie. Nothing is overwritten.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::Context;
+
+use super::super::outcome::WrongUse;
+use super::names::{plain, tenant_name};
+use super::text_of;
+use super::trial::Frames;
+use crate::cli::InitArgs;
+use crate::source::ContentKind;
+
+/// The spec that the scenario names.
+pub(super) enum Spec {
+    /// To be written.
+    New(String),
+    /// There already.
+    There(PathBuf),
+}
+
+/// What was written.
+pub(super) struct Written {
+    pub(super) spec: Option<PathBuf>,
+    pub(super) scenario: PathBuf,
+}
+
+/// Writes the scenario, and the spec if that is new.
+///
+/// # Errors
+/// [`WrongUse`] where one of them exists; a folder or file that cannot be made.
+pub(super) fn write(
+    args: &InitArgs,
+    stem: &str,
+    spec: &Spec,
+    kind: ContentKind,
+    frames: Option<&Frames>,
+) -> anyhow::Result<Written> {
+    let stem = plain(stem);
+    let scenario = args.out.join(format!("{stem}-scenario.ron"));
+    let (new, named) = match spec {
+        Spec::New(text) => {
+            let name = format!("{stem}.ron");
+            (Some((args.out.join(&name), text)), name)
+        }
+        Spec::There(path) => (None, from_folder(&args.out, path)?),
+    };
+    let there: Vec<String> = new
+        .iter()
+        .map(|(path, _)| path)
+        .chain([&scenario])
+        .filter(|path| path.symlink_metadata().is_ok())
+        .map(|path| path.display().to_string())
+        .collect();
+    if !there.is_empty() {
+        let (verb, it) = if there.len() == 1 {
+            ("exists", "it")
+        } else {
+            ("exist", "them")
+        };
+        let problem = format!(
+            "{} {verb} and would be overwritten; name another folder with -o, or move {it}",
+            there.join(" and ")
+        );
+        return Err(WrongUse(problem).into());
+    }
+    let source = match frames {
+        Some(frames) => frames.source(&from_folder(&args.out, frames.folder())?),
+        None => String::new(),
+    };
+    let text = scenario_text(&stem, &named, kind, &source);
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("cannot create the folder {}", args.out.display()))?;
+    if let Some((path, text)) = &new {
+        create(path, text)?;
+    }
+    if let Err(error) = create(&scenario, &text) {
+        // Half of it would be in the way of the next try.
+        if let Some((path, _)) = &new {
+            let _ = std::fs::remove_file(path);
+        }
+        return Err(error);
+    }
+    Ok(Written {
+        spec: new.map(|(path, _)| path),
+        scenario,
+    })
+}
+
+fn create(path: &Path, text: &str) -> anyhow::Result<()> {
+    let mut file = match File::create_new(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(WrongUse(format!(
+                "{} exists and would be overwritten; name another folder with -o",
+                path.display()
+            ))
+            .into());
+        }
+        Err(error) => return Err(error).with_context(|| format!("cannot create {}", path.display())),
+    };
+    file.write_all(text.as_bytes())
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str) -> String {
+    let made = match kind {
+        ContentKind::Image => {
+            "            // Made scenes; images of your own: Images(\"folder\").\n            source: Synthetic(Camera),\n"
+        }
+        ContentKind::Points => {
+            "            // Made scenes; sweeps of your own: Points(\"folder\").\n            source: Synthetic(Lidar),\n"
+        }
+        ContentKind::Empty => "",
+    };
+    let source = match source {
+        "" => made.to_owned(),
+        given => format!("            source: {given},\n"),
+    };
+    format!(
+        "// Written by `jetlag init`: one tenant in a closed loop, each frame as soon as the one before it is done.\n\
+         // docs/scenarios.md has every field.\n\
+         Scenario(\n    name: {name:?},\n    duration: \"10s\",\n    tenants: [\n        Tenant(\n            \
+         name: {:?}, detector: {detector:?},\n{source}            \
+         // As a sensor sends them, with a limit on the response time:\n            \
+         // arrival: Periodic(hz: 30), deadline: \"33ms\",\n        ),\n    ],\n)\n",
+        tenant_name(name)
+    )
+}
+
+/// The path of a file as seen from a folder that need not exist yet.
+///
+/// # Errors
+/// No current folder, or a name that is not UTF-8.
+pub(super) fn from_folder(folder: &Path, file: &Path) -> anyhow::Result<String> {
+    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
+    let context = |path: &Path| format!("cannot find {}", path.display());
+    let folder = real(folder).with_context(|| context(folder))?;
+    let file = real(file).with_context(|| context(file))?;
+    text_of(&relative(&folder, &file))
+}
+
+/// Pure: both paths are absolute.
+fn relative(folder: &Path, file: &Path) -> PathBuf {
+    let parts = |path: &Path| -> Vec<PathBuf> {
+        let mut parts = Vec::new();
+        for part in path.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => drop(parts.pop()),
+                part => parts.push(PathBuf::from(part.as_os_str())),
+            }
+        }
+        parts
+    };
+    let (folder, file) = (parts(folder), parts(file));
+    let shared = folder.iter().zip(&file).take_while(|(a, b)| a == b).count();
+    let up = folder[shared..].iter().map(|_| PathBuf::from(".."));
+    let path: PathBuf = up.chain(file[shared..].iter().cloned()).collect();
+    match path.as_os_str().is_empty() {
+        true => PathBuf::from("."),
+        false => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_from_the_folder_to_the_file() {
+        for (folder, file, path) in [
+            ("/a/b", "/a/net.onnx", "../net.onnx"),
+            ("/a", "/a/b/net.onnx", "b/net.onnx"),
+            ("/a/b/../c", "/a/c/./net.onnx", "net.onnx"),
+            ("/x", "/y/images", "../y/images"),
+            ("/x", "/x", "."),
+        ] {
+            assert_eq!(
+                relative(Path::new(folder), Path::new(file)),
+                Path::new(path),
+                "{folder} {file}"
+            );
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! A bare network: its inputs are made, its outputs are not looked at, and its time is what is wanted of it.
+//!
+//! The inputs are as the network's file states them; [`MadeInputs`] has the extents that the file leaves open, and what the inputs
+//! hold. They are made once for each slot and stay there, so that a frame's time is the network's and that of the copies.
+
+use std::path::Path;
+
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use super::{Carry, Detection, Detector, DetectorError, Postprocess, Preprocess};
+use crate::backend::{NetworkSource, Program, Step, TensorSpec};
+use crate::engine::network::{self, NetworkError, NetworkFacts, NoFacts, Port};
+use crate::nearest::nearest;
+use crate::scenario::{Fill, MadeInputs, made};
+use crate::source::{ContentKind, Frame};
+use crate::tensor::{ElementType, HostTensor, MAX_RANK, Shape, TensorSet};
+use crate::written::{Node, Read, Reader, Rules};
+
+const FIELDS: &[&str] = &["name", "network", "shapes", "fill"];
+
+/// A bare network as written in a spec: `Network(network: "net.onnx", shapes: "images:1x3x640x640", fill: Zeros)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkSpec {
+    /// Shown in results; the spec's own name where it is left out.
+    pub name: Option<String>,
+    /// The ONNX file, from the spec's folder.
+    pub network: String,
+    /// What it is fed.
+    pub made: MadeInputs,
+}
+
+/// Why a network cannot run on made inputs.
+#[derive(Debug, thiserror::Error)]
+pub enum NoInputs {
+    /// Its file cannot be read.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// It is within the binary, and no network.
+    #[error("{network}: {error}")]
+    NotANetwork {
+        /// The network.
+        network: String,
+        /// What is wrong with it.
+        error: NoFacts,
+    },
+    /// Its inputs cannot be made.
+    #[error("{network}: {}", .problems.join("; "))]
+    Inputs {
+        /// The network.
+        network: String,
+        /// Everything that is in the way.
+        problems: Vec<String>,
+    },
+}
+
+impl NetworkSpec {
+    /// Reads it; what is wrong with it is in the reader afterwards.
+    pub(crate) fn read(r: &mut Reader, node: &Node) -> Option<Self> {
+        let expected = "Network(…) with named fields";
+        let f = r.record(node, "a network", "Network", expected, FIELDS)?;
+        let name: Read<String> = r.optional(&f, "name", Reader::text);
+        let file = made::read(r, &f)?;
+        Some(NetworkSpec {
+            name: name.given().map(|spot| spot.value.clone()),
+            network: file.network.value,
+            made: file.made,
+        })
+    }
+
+    /// What must hold of the names.
+    pub(crate) fn check(&self, rules: &mut Rules<'_>) {
+        let is_named = !self.network.trim().is_empty();
+        rules.require(is_named, "network", "empty", "an ONNX file");
+    }
+
+    /// The detector of a spec that keeps the rules.
+    pub(crate) fn build(self, engine: NetworkSource, spec_name: &str) -> Result<Detector, NoInputs> {
+        let name = self.name.unwrap_or_else(|| spec_name.to_owned());
+        bare(engine, &self.made, name)
+    }
+}
+
+/// A network as a detector that finds nothing.
+///
+/// # Errors
+/// It cannot be read; an input whose shape is neither in the file nor in `made`, or that no backend can be fed.
+pub fn bare(network: NetworkSource, made: &MadeInputs, name: String) -> Result<Detector, NoInputs> {
+    let facts = facts_of(&network)?;
+    let inputs = inputs(&facts, made).map_err(|problems| NoInputs::Inputs {
+        network: network.to_string(),
+        problems,
+    })?;
+    Ok(Detector {
+        name,
+        input: ContentKind::Empty,
+        classes: Vec::new(),
+        reach: None,
+        preprocess: Box::new(Made {
+            inputs: inputs.iter().map(|input| input.name.clone()).collect(),
+            fill: made.fill,
+        }),
+        postprocess: Box::new(NothingFound),
+        program: Program {
+            engines: vec![network],
+            steps: vec![Step::Engine(0)],
+            host_tensors: inputs,
+            ..Program::default()
+        },
+    })
+}
+
+/// What a network's file says.
+///
+/// # Errors
+/// It cannot be read, or is no network.
+pub fn facts_of(network: &NetworkSource) -> Result<NetworkFacts, NoInputs> {
+    match network {
+        NetworkSource::File(path) => Ok(network::read(path)?),
+        NetworkSource::Embedded { name, bytes } => {
+            network::facts(bytes).map_err(|error| NoInputs::NotANetwork {
+                network: (*name).to_owned(),
+                error,
+            })
+        }
+    }
+}
+
+/// The name of a network's file, without its ending.
+pub fn stem(path: &Path) -> String {
+    path.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The inputs of a network with the shapes that they get, or everything that keeps them from being made.
+///
+/// # Errors
+/// Phrases: each says what was found and what to write.
+pub fn inputs(facts: &NetworkFacts, made: &MadeInputs) -> Result<Vec<TensorSpec>, Vec<String>> {
+    let mut problems = Vec::new();
+    let names = || facts.inputs.iter().map(|port| port.name.as_str());
+    for given in made
+        .shapes
+        .0
+        .keys()
+        .filter(|given| names().all(|name| name != *given))
+    {
+        let meant = nearest(given, names())
+            .map_or_else(|| ";".to_owned(), |name| format!("; did you mean `{name}`?"));
+        let inputs = names().collect::<Vec<_>>().join(", ");
+        problems.push(format!(
+            "`shapes` has an input `{given}`, which the network lacks{meant} its inputs: {inputs}"
+        ));
+    }
+    let mut open = Vec::new();
+    let mut found = Vec::new();
+    for port in &facts.inputs {
+        let given = made.shapes.0.get(&port.name).map(Vec::as_slice);
+        match (element(port), shape(port, given)) {
+            (Err(problem), _) | (_, Err(Misfit::Wrong(problem))) => problems.push(problem),
+            (_, Err(Misfit::Open)) => open.push(port),
+            (Ok(element), Ok(max_shape)) => found.push(TensorSpec {
+                name: port.name.clone(),
+                element,
+                max_shape,
+            }),
+        }
+    }
+    if !open.is_empty() {
+        problems.push(spelling(&open));
+    }
+    match problems.is_empty() {
+        true => Ok(found),
+        false => Err(problems),
+    }
+}
+
+/// The type that a backend is fed; those with fewer types narrow it (`int64` to 32 bits, as runtimes without 64 do).
+fn element(port: &Port) -> Result<ElementType, String> {
+    Ok(match port.element.as_str() {
+        "float" => ElementType::F32,
+        "float16" => ElementType::F16,
+        "int8" => ElementType::I8,
+        "uint8" => ElementType::U8,
+        "int32" => ElementType::I32,
+        "int64" => ElementType::I64,
+        "bool" => ElementType::Bool,
+        other => {
+            return Err(format!(
+                "its input `{}` has type {other}, which jetlag cannot make; export it with float, float16, int8, uint8, int32, int64 or bool",
+                port.name
+            ));
+        }
+    })
+}
+
+/// Why an input has no shape.
+enum Misfit {
+    /// The file leaves an extent open, and nobody gave it.
+    Open,
+    /// What was given does not fit, in words.
+    Wrong(String),
+}
+
+fn shape(port: &Port, given: Option<&[usize]>) -> Result<Shape, Misfit> {
+    let stated: Vec<Option<usize>> = port.shape.iter().map(|extent| extent.parse().ok()).collect();
+    let extents: Vec<usize> = match given {
+        None => stated
+            .iter()
+            .copied()
+            .collect::<Option<_>>()
+            .ok_or(Misfit::Open)?,
+        Some(given) => {
+            let fits = given.len() == stated.len()
+                && given
+                    .iter()
+                    .zip(&stated)
+                    .all(|(given, stated)| stated.is_none_or(|stated| stated == *given));
+            if !fits {
+                return Err(Misfit::Wrong(format!(
+                    "`shapes` has {} for input `{}`, which is [{}] in the network",
+                    times(given.iter().map(usize::to_string)),
+                    port.name,
+                    port.shape.join(", ")
+                )));
+            }
+            given.to_vec()
+        }
+    };
+    Shape::new(&extents).ok_or_else(|| {
+        let (name, found) = (&port.name, extents.len());
+        Misfit::Wrong(format!(
+            "its input `{name}` has {found} dimensions; jetlag supports at most {MAX_RANK}"
+        ))
+    })
+}
+
+fn times(extents: impl Iterator<Item = String>) -> String {
+    extents.collect::<Vec<_>>().join("x")
+}
+
+/// All open dimensions in one sentence, with the spelling that gives them.
+fn spelling(open: &[&Port]) -> String {
+    let is_open = |extent: &&String| extent.parse::<usize>().is_err();
+    let named: Vec<String> = open
+        .iter()
+        .map(|port| {
+            let names: Vec<String> = port
+                .shape
+                .iter()
+                .filter(is_open)
+                .map(|name| format!("`{name}`"))
+                .collect();
+            format!(
+                "{} of input `{}` [{}]",
+                names.join(", "),
+                port.name,
+                port.shape.join(", ")
+            )
+        })
+        .collect();
+    let shapes: Vec<String> = open
+        .iter()
+        .map(|port| {
+            let extents = port.shape.iter().map(|extent| match extent.parse::<usize>() {
+                Ok(fixed) => fixed.to_string(),
+                Err(_) => placeholder(extent),
+            });
+            format!("{}:{}", port.name, times(extents))
+        })
+        .collect();
+    let shapes = shapes.join(",");
+    format!(
+        "dynamic dimensions without a size: {}; give each a number: --shapes {shapes}, or in a file shapes: \"{shapes}\"",
+        named.join("; ")
+    )
+}
+
+/// `height` as HEIGHT; what has no name, or one that a shape cannot hold, as N.
+fn placeholder(name: &str) -> String {
+    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    match plain {
+        true => name.to_ascii_uppercase(),
+        false => "N".to_owned(),
+    }
+}
+
+/// Makes the inputs, once for each slot and phase.
+struct Made {
+    inputs: Vec<String>,
+    fill: Fill,
+}
+
+impl Preprocess for Made {
+    fn run(
+        &mut self,
+        _frame: &Frame,
+        inputs: &mut TensorSet,
+        carry: &mut Carry,
+    ) -> Result<u32, DetectorError> {
+        if carry.is_made {
+            return Ok(0);
+        }
+        for (number, name) in self.inputs.iter().enumerate() {
+            fill(inputs.get_mut(name)?, self.fill, number as u64)?;
+        }
+        carry.is_made = true;
+        Ok(0)
+    }
+}
+
+/// `number` sets the random numbers of one input apart from another's.
+fn fill(tensor: &mut HostTensor, fill: Fill, number: u64) -> Result<(), DetectorError> {
+    let element = tensor.element();
+    let bytes = tensor.host_bytes_mut()?;
+    match fill {
+        Fill::Zeros => bytes.fill(0),
+        Fill::Ones => each(bytes, element, || 1.0, || 1, || 1),
+        Fill::Random { seed } => {
+            let dice = std::cell::RefCell::new(Pcg64::seed_from_u64(seed.wrapping_add(number)));
+            let bits = || dice.borrow_mut().next_u64();
+            // 24 bits are what an f32 below 1 holds exactly.
+            let unit = || (bits() >> 40) as f32 / (1 << 24) as f32;
+            each(bytes, element, unit, || bits() as u8, || (bits() >> 63) as u8);
+        }
+    }
+    Ok(())
+}
+
+/// Writes each element: floats, bytes, and other integers and flags.
+fn each(
+    bytes: &mut [u8],
+    element: ElementType,
+    float: impl Fn() -> f32,
+    byte: impl Fn() -> u8,
+    whole: impl Fn() -> u8,
+) {
+    match element {
+        ElementType::F32 => bytes
+            .chunks_exact_mut(4)
+            .for_each(|at| at.copy_from_slice(&float().to_ne_bytes())),
+        ElementType::F16 => bytes
+            .chunks_exact_mut(2)
+            .for_each(|at| at.copy_from_slice(&half(float()).to_ne_bytes())),
+        ElementType::U8 | ElementType::I8 => bytes.iter_mut().for_each(|at| *at = byte()),
+        ElementType::Bool => bytes.iter_mut().for_each(|at| *at = whole()),
+        ElementType::I32 => {
+            bytes
+                .chunks_exact_mut(4)
+                .for_each(|at| at.copy_from_slice(&i32::from(whole()).to_ne_bytes()));
+        }
+        ElementType::I64 => {
+            bytes
+                .chunks_exact_mut(8)
+                .for_each(|at| at.copy_from_slice(&i64::from(whole()).to_ne_bytes()));
+        }
+    }
+}
+
+/// A float from 0 to 1 in half precision, rounded down; below its smallest normal number it is 0.
+fn half(value: f32) -> u16 {
+    let bits = value.to_bits();
+    let exponent = (bits >> 23) as i32 - 127;
+    match exponent {
+        -14..=0 => ((exponent + 15) as u16) << 10 | (bits >> 13) as u16 & 0x3ff,
+        _ => 0,
+    }
+}
+
+/// Nothing is read of the outputs.
+struct NothingFound;
+
+impl Postprocess for NothingFound {
+    fn run(&mut self, _: &TensorSet, _: &Carry, found: &mut Vec<Detection>) -> Result<(), DetectorError> {
+        found.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(name: &str, element: &str, shape: &[&str]) -> Port {
+        Port {
+            name: name.to_owned(),
+            element: element.to_owned(),
+            shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
+        }
+    }
+
+    fn with(inputs: &[Port], shapes: &str) -> Result<Vec<TensorSpec>, Vec<String>> {
+        let facts = NetworkFacts {
+            inputs: inputs.to_vec(),
+            ..NetworkFacts::default()
+        };
+        let shapes = match shapes {
+            "" => Default::default(),
+            given => given.parse().unwrap(),
+        };
+        let made = MadeInputs {
+            shapes,
+            ..MadeInputs::default()
+        };
+        super::inputs(&facts, &made)
+    }
+
+    #[test]
+    fn all_open_dimensions_are_told_at_once_with_the_spelling_that_gives_them() {
+        let ports = [
+            port("images", "float", &["batch", "3", "height", "width"]),
+            port("orig_target_sizes", "int64", &["?", "2"]),
+            port("scale", "float", &["1"]),
+        ];
+        let problems = with(&ports, "").unwrap_err();
+        assert_eq!(
+            problems,
+            [
+                "dynamic dimensions without a size: `batch`, `height`, `width` of input `images` [batch, 3, height, width]; `?` of input \
+                 `orig_target_sizes` [?, 2]; give each a number: --shapes \
+                 images:BATCHx3xHEIGHTxWIDTH,orig_target_sizes:Nx2, or in a file shapes: \
+                 \"images:BATCHx3xHEIGHTxWIDTH,orig_target_sizes:Nx2\""
+            ]
+        );
+        let made = with(&ports, "images:1x3x32x64,orig_target_sizes:1x2").unwrap();
+        let shapes: Vec<String> = made.iter().map(|tensor| tensor.max_shape.to_string()).collect();
+        assert_eq!(shapes, ["[1, 3, 32, 64]", "[1, 2]", "[1]"]);
+        assert_eq!(made[1].element, ElementType::I64);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_network_is_told_with_what_it_has() {
+        let ports = [
+            port("images", "float", &["1", "3", "h", "w"]),
+            port("text", "string", &["1"]),
+        ];
+        let told = with(&ports, "image:1x3x8x8,images:1x4x8x8")
+            .unwrap_err()
+            .join("\n");
+        for phrase in [
+            "`shapes` has an input `image`, which the network lacks; did you mean `images`?",
+            "`shapes` has 1x4x8x8 for input `images`, which is [1, 3, h, w] in the network",
+            "its input `text` has type string",
+        ] {
+            assert!(told.contains(phrase), "{told}");
+        }
+    }
+
+    #[test]
+    fn inputs_hold_what_was_asked_for_whatever_their_type() {
+        let types = [
+            ElementType::F32,
+            ElementType::F16,
+            ElementType::I8,
+            ElementType::U8,
+            ElementType::I32,
+            ElementType::I64,
+            ElementType::Bool,
+        ];
+        for element in types {
+            let filled = |what, number| {
+                let mut tensor = HostTensor::zeroed("x", element, Shape::new(&[64]).unwrap());
+                fill(&mut tensor, what, number).unwrap();
+                tensor.bytes().to_vec()
+            };
+            let random = filled(Fill::Random { seed: 1 }, 0);
+            assert_eq!(random, filled(Fill::Random { seed: 1 }, 0), "{element:?}");
+            assert_ne!(random, filled(Fill::Random { seed: 1 }, 1), "{element:?}");
+            assert!(filled(Fill::Zeros, 0).iter().all(|byte| *byte == 0));
+            let one = match element {
+                ElementType::F32 => 1_f32.to_ne_bytes().to_vec(),
+                ElementType::F16 => 0x3c00_u16.to_ne_bytes().to_vec(),
+                ElementType::I8 | ElementType::U8 | ElementType::Bool => vec![1],
+                ElementType::I32 => 1_i32.to_ne_bytes().to_vec(),
+                ElementType::I64 => 1_i64.to_ne_bytes().to_vec(),
+            };
+            assert_eq!(filled(Fill::Ones, 0), one.repeat(64), "{element:?}");
+        }
+        let floats = |random: Vec<u8>| {
+            random
+                .chunks_exact(4)
+                .map(|b| f32::from_ne_bytes(b.try_into().unwrap()))
+                .collect::<Vec<_>>()
+        };
+        let mut tensor = HostTensor::zeroed("x", ElementType::F32, Shape::new(&[1000]).unwrap());
+        fill(&mut tensor, Fill::default(), 0).unwrap();
+        let values = floats(tensor.bytes().to_vec());
+        assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
+        let mean = values.iter().sum::<f32>() / 1000.0;
+        assert!((mean - 0.5).abs() < 0.05, "{mean}");
+    }
+
+    #[test]
+    fn halves_are_rounded_down() {
+        for (value, bits) in [(0.0, 0), (1.0, 0x3c00), (0.5, 0x3800), (0.75, 0x3a00), (1e-9, 0)] {
+            assert_eq!(half(value), bits, "{value}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! A network's inputs and outputs in the form that the rules look at.
+
+use crate::detector::camera::preprocess::Layout;
+use crate::engine::network::{NetworkFacts, Port};
+
+/// An input or output: an extent that the file leaves open is `None`.
+#[derive(Clone, Debug)]
+pub(super) struct Tensor<'a> {
+    pub(super) name: &'a str,
+    pub(super) element: &'a str,
+    pub(super) dims: Vec<Option<usize>>,
+}
+
+/// The input that takes an image.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Image<'a> {
+    pub(super) tensor: &'a str,
+    pub(super) width: usize,
+    pub(super) height: usize,
+    pub(super) layout: Layout,
+    /// Whether the file says the size, or the usual one stands for it.
+    pub(super) is_sized: bool,
+    /// Whether it takes f32, as our preprocessing makes it.
+    pub(super) is_float: bool,
+}
+
+/// What the rules look at.
+pub(super) struct Seen<'a> {
+    pub(super) inputs: Vec<Tensor<'a>>,
+    pub(super) outputs: Vec<Tensor<'a>>,
+    pub(super) image: Option<Image<'a>>,
+    /// Class names that the exporter wrote into the file.
+    pub(super) names: Option<Vec<String>>,
+    /// What the exporter says that the network does: `detect`, `segment`.
+    pub(super) task: Option<&'a str>,
+}
+
+/// Where a file leaves the size of the image open.
+const USUAL_SIDE: usize = 640;
+
+impl<'a> Seen<'a> {
+    pub(super) fn of(facts: &'a NetworkFacts) -> Self {
+        let inputs: Vec<Tensor<'_>> = facts.inputs.iter().map(tensor).collect();
+        let size = facts.metadata.get("imgsz").and_then(|text| size(text));
+        Seen {
+            image: inputs.iter().find_map(|input| image(input, size)),
+            inputs,
+            outputs: facts.outputs.iter().map(tensor).collect(),
+            names: facts.metadata.get("names").and_then(|text| python_values(text)),
+            task: facts.metadata.get("task").map(String::as_str),
+        }
+    }
+
+    /// The output of these dimensions, where there is exactly one that `is_it`.
+    pub(super) fn only_output(&self) -> Option<&Tensor<'a>> {
+        match &self.outputs[..] {
+            [only] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// How likely a network has so many classes: those of the file, or a set that many networks share.
+    pub(super) fn likely(&self, classes: usize) -> u8 {
+        match (&self.names, classes) {
+            (Some(names), _) if names.len() == classes => 10,
+            (Some(_), _) => 0,
+            (None, 80) => 8,
+            (None, 20 | 90 | 91) => 6,
+            (None, 1..=20) => 4,
+            (None, _) => 2,
+        }
+    }
+}
+
+fn tensor(port: &Port) -> Tensor<'_> {
+    Tensor {
+        name: &port.name,
+        element: &port.element,
+        dims: port.shape.iter().map(|extent| extent.parse().ok()).collect(),
+    }
+}
+
+impl Tensor<'_> {
+    /// The dimensions behind the batch, where that is 1 or open and these are all known.
+    pub(super) fn behind_batch(&self) -> Option<Vec<usize>> {
+        match self.dims.split_first()? {
+            (Some(1) | None, rest) => rest.iter().copied().collect(),
+            _ => None,
+        }
+    }
+
+    /// Whether its name has one of these parts.
+    pub(super) fn is_called(&self, parts: &[&str]) -> bool {
+        let name = self.name.to_ascii_lowercase();
+        parts.iter().any(|part| name.contains(part))
+    }
+}
+
+/// Three channels in the second place or the last; `size` is width and height as the exporter noted them.
+fn image<'a>(input: &Tensor<'a>, size: Option<[usize; 2]>) -> Option<Image<'a>> {
+    let (height, width, layout) = match input.dims[..] {
+        [Some(1) | None, Some(3), height, width] => (height, width, Layout::Nchw),
+        [Some(1) | None, height, width, Some(3)] => (height, width, Layout::Nhwc),
+        _ => return None,
+    };
+    let open = size.unwrap_or([USUAL_SIDE; 2]);
+    Some(Image {
+        tensor: input.name,
+        width: width.unwrap_or(open[0]),
+        height: height.unwrap_or(open[1]),
+        layout,
+        is_sized: width.is_some() && height.is_some(),
+        is_float: input.element == "float",
+    })
+}
+
+/// `[480, 640]`, height first, as width and height.
+fn size(text: &str) -> Option<[usize; 2]> {
+    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let sides: Option<Vec<usize>> = inner.split(',').map(|side| side.trim().parse().ok()).collect();
+    match sides?[..] {
+        [height, width] if (1..=16_384).contains(&height) && (1..=16_384).contains(&width) => {
+            Some([width, height])
+        }
+        _ => None,
+    }
+}
+
+/// The values of a Python dictionary as it prints itself, `{0: 'person', 1: "driver's cab"}`, whose keys count from 0.
+fn python_values(text: &str) -> Option<Vec<String>> {
+    let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+    let mut values = Vec::new();
+    while !rest.is_empty() {
+        let (key, after) = rest.split_once(':')?;
+        if key.trim().parse() != Ok(values.len()) {
+            return None;
+        }
+        let after = after.trim_start();
+        let quote = after.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+        let (value, behind) = after[1..].split_once(quote)?;
+        values.push(value.to_owned());
+        let behind = behind.trim_start();
+        rest = behind.strip_prefix(',').unwrap_or(behind).trim_start();
+    }
+    (!values.is_empty()).then_some(values)
+}
+
+/// Cells of a grid: the input's size divided by the stride; none where it does not divide both.
+pub(super) fn cells(image: &Image<'_>, stride: usize) -> Option<usize> {
+    let divides = image.width.is_multiple_of(stride) && image.height.is_multiple_of(stride);
+    divides.then(|| (image.width / stride) * (image.height / stride))
+}
+
+/// The sets of strides that detectors use, the usual one first.
+const STRIDES: [&[usize]; 7] = [
+    &[8, 16, 32],
+    &[8, 16, 32, 64],
+    &[4, 8, 16, 32],
+    &[16, 32],
+    &[8, 16],
+    &[8],
+    &[16],
+];
+
+/// The strides whose cells, `boxes` each, are so many rows.
+pub(super) fn strides(image: &Image<'_>, rows: usize, boxes: usize) -> Option<&'static [usize]> {
+    STRIDES.into_iter().find(|strides| {
+        let all: Option<usize> = strides.iter().map(|stride| cells(image, *stride)).sum();
+        all.is_some_and(|all| all > 0 && all * boxes == rows)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_exporters_write_beside_the_graph_is_read() {
+        assert_eq!(size("[480, 640]"), Some([640, 480]));
+        assert_eq!(size("[0, 640]"), None);
+        let names = python_values("{0: 'person', 1: \"driver's cab\"}").unwrap();
+        assert_eq!(names, ["person", "driver's cab"]);
+        for wrong in ["", "{}", "{1: 'a'}", "{0: a}", "['a']", "{0: 'a"] {
+            assert_eq!(python_values(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Public exports by their published inputs and outputs, and networks that nothing fits.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::backend::NetworkSource;
+use crate::detector::spec;
+use crate::engine::network::Port;
+
+/// `images:float:1,3,640,640`.
+fn port(text: &str) -> Port {
+    // The last two parts are type and shape; a name may hold colons.
+    let [shape, element, name] = text.rsplitn(3, ':').collect::<Vec<_>>()[..] else {
+        panic!("{text}");
+    };
+    Port {
+        name: name.to_owned(),
+        element: element.to_owned(),
+        shape: shape.split(',').map(str::to_owned).collect(),
+    }
+}
+
+fn network(inputs: &[&str], outputs: &[&str]) -> NetworkFacts {
+    NetworkFacts {
+        inputs: inputs.iter().map(|text| port(text)).collect(),
+        outputs: outputs.iter().map(|text| port(text)).collect(),
+        ..NetworkFacts::default()
+    }
+}
+
+/// Over an image of 640 × 640.
+fn of_image(outputs: &[&str]) -> NetworkFacts {
+    network(&["images:float:1,3,640,640"], outputs)
+}
+
+/// The best proposal.
+fn best(facts: &NetworkFacts) -> Proposal {
+    let all = propose(facts);
+    let first = all.first().unwrap_or_else(|| panic!("nothing fits {facts:?}"));
+    assert!(!first.reasons.is_empty());
+    first.clone()
+}
+
+/// The best proposal's family, and its head.
+fn looks(facts: &NetworkFacts) -> (&'static str, Option<&'static str>) {
+    let best = best(facts);
+    (best.family, best.head())
+}
+
+/// A draft's spec must be one; its networks need not be there.
+#[track_caller]
+fn builds(text: &str) {
+    let made = spec::from_str(text, "draft.ron", Path::new(""), &|_| {
+        Some(NetworkSource::Embedded {
+            name: "network",
+            bytes: Arc::from([]),
+        })
+    });
+    if let Err(problem) = made {
+        panic!("{problem}\nin\n{text}");
+    }
+}
+
+fn camera(facts: &NetworkFacts) -> CameraDraft {
+    match best(facts).draft {
+        Draft::Camera(draft) => {
+            builds(&draft.ron("net", "net.onnx", &["tried on nothing".to_owned()]));
+            *draft
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn yolov5_has_three_rows_a_cell() {
+    let plain = of_image(&["output0:float:1,25200,85"]);
+    assert_eq!(looks(&plain), ("YOLOv5, YOLOv7", Some("YoloAnchors")));
+    assert_eq!(camera(&plain).classes, ClassNames::Coco80);
+    // Older exports name their maps, too.
+    let maps = [
+        "output:float:1,25200,85",
+        "339:float:1,3,80,80,85",
+        "391:float:1,3,40,40,85",
+        "443:float:1,3,20,20,85",
+    ];
+    assert_eq!(looks(&of_image(&maps)), ("YOLOv5, YOLOv7", Some("YoloAnchors")));
+    // Without the last layer.
+    let raw = of_image(&maps[1..]);
+    assert_eq!(
+        looks(&raw),
+        ("YOLOv5, YOLOv7 without their last layer", Some("YoloAnchors"))
+    );
+    camera(&raw);
+    let large = network(&["images:float:1,3,1280,1280"], &["output0:float:1,102000,85"]);
+    assert_eq!(
+        looks(&large),
+        ("YOLOv5, YOLOv7", Some("YoloAnchors")),
+        "P6: four strides"
+    );
+}
+
+#[test]
+fn yolov8_and_yolo11_have_a_column_a_cell_and_no_objectness() {
+    let plain = of_image(&["output0:float:1,84,8400"]);
+    assert_eq!(looks(&plain), ("YOLOv8, YOLOv9, YOLO11", Some("YoloAnchorFree")));
+    let draft = camera(&plain);
+    assert_eq!(
+        (draft.width, draft.height, draft.scaling),
+        (640, 640, Scaling::Unit)
+    );
+    // YOLO11 for 7 own classes, whose names and size the exporter noted, of any size.
+    let mut own = network(
+        &["images:float:batch,3,height,width"],
+        &["output0:float:batch,11,anchors"],
+    );
+    own.metadata.insert(
+        "names".to_owned(),
+        "{0: 'a', 1: 'b', 2: 'c', 3: 'd', 4: 'e', 5: 'f', 6: 'g'}".to_owned(),
+    );
+    own.metadata.insert("imgsz".to_owned(), "[384, 640]".to_owned());
+    own.metadata.insert("task".to_owned(), "detect".to_owned());
+    assert_eq!(looks(&own), ("YOLOv8, YOLOv9, YOLO11", Some("YoloAnchorFree")));
+    let draft = camera(&own);
+    assert_eq!((draft.width, draft.height, draft.is_sized), (640, 384, false));
+    assert!(
+        draft
+            .ron("n", "n.onnx", &[])
+            .contains(r#"["a", "b", "c", "d", "e", "f", "g"]"#)
+    );
+    // What has the shape of boxes and is something else.
+    own.metadata.insert("task".to_owned(), "pose".to_owned());
+    assert_eq!(looks(&own).1, None);
+    let segment = of_image(&["output0:float:1,116,8400", "output1:float:1,32,160,160"]);
+    assert!(propose(&segment).iter().all(|proposal| proposal.head().is_none()));
+}
+
+#[test]
+fn yolov10_is_told_and_has_no_head() {
+    let (family, head) = looks(&of_image(&["output0:float:1,300,6"]));
+    assert!(family.contains("YOLOv10"), "{family}");
+    assert_eq!(head, None);
+}
+
+#[test]
+fn yolox_has_a_row_a_cell() {
+    let nano = network(&["images:float:1,3,416,416"], &["output:float:1,3549,85"]);
+    assert_eq!(looks(&nano), ("YOLOX", Some("YoloxGrid")));
+    let text = camera(&nano).ron("yolox", "../yolox.onnx", &[]);
+    assert!(
+        text.contains("colour: Bgr") && text.contains("scale: 1.0"),
+        "{text}"
+    );
+    // The next candidate has one class more, and no objectness.
+    let next: Vec<_> = propose(&nano).iter().map(|proposal| proposal.family).collect();
+    assert_eq!(next, ["YOLOX", "YOLOv8, YOLOv9, YOLO11"]);
+}
+
+#[test]
+fn nanodet_has_a_pair_of_outputs_a_stride() {
+    let plain = network(
+        &["input.1:float:1,3,416,416"],
+        &[
+            "792:float:1,2704,80",
+            "814:float:1,676,80",
+            "836:float:1,169,80",
+            "795:float:1,2704,32",
+            "817:float:1,676,32",
+            "839:float:1,169,32",
+        ],
+    );
+    assert_eq!(looks(&plain), ("NanoDet", Some("NanoDet")));
+    let text = camera(&plain).ron("nanodet", "nanodet.onnx", &[]);
+    assert!(
+        text.contains(r#"(scores: "814", boxes: "817", stride: 16)"#),
+        "{text}"
+    );
+    let plus = network(&["data:float:1,3,416,416"], &["output:float:1,3598,112"]);
+    assert_eq!(looks(&plus), ("NanoDet-Plus", None));
+}
+
+#[test]
+fn rt_detr_is_told_in_both_forms_and_has_no_head() {
+    let own = network(
+        &["images:float:N,3,640,640", "orig_target_sizes:int64:N,2"],
+        &["labels:int64:N,300", "boxes:float:N,300,4", "scores:float:N,300"],
+    );
+    let ultralytics = of_image(&["output0:float:1,300,84"]);
+    for facts in [own, ultralytics] {
+        let (family, head) = looks(&facts);
+        assert_eq!((family, head), ("RT-DETR or a network like it", None));
+        assert!(best(&facts).sentence().contains("no head here: time only"));
+    }
+}
+
+#[test]
+fn ssd_has_scores_and_corners_of_the_same_boxes() {
+    let mobile = network(
+        &["input_0:float:1,3,300,300"],
+        &["scores:float:1,3000,21", "boxes:float:1,3000,4"],
+    );
+    assert_eq!(looks(&mobile), ("SSD with decoded boxes", Some("PriorBoxes")));
+    let draft = camera(&mobile);
+    assert_eq!(
+        (draft.scaling, draft.classes.clone()),
+        (Scaling::Centred, ClassNames::MadeUp(20))
+    );
+    let zoo = network(
+        &["image:float:1,3,1200,1200"],
+        &[
+            "bboxes:float:1,nbox,4",
+            "labels:int64:1,nbox",
+            "scores:float:1,nbox",
+        ],
+    );
+    assert_eq!(looks(&zoo).1, None, "suppressed in the network");
+}
+
+#[test]
+fn centerpoint_is_told_and_has_no_head() {
+    let heads = network(
+        &["input:float:1,64,512,512"],
+        &[
+            "reg_0:float:1,2,128,128",
+            "height_0:float:1,1,128,128",
+            "dim_0:float:1,3,128,128",
+            "rot_0:float:1,2,128,128",
+            "vel_0:float:1,2,128,128",
+            "hm_0:float:1,1,128,128",
+        ],
+    );
+    assert_eq!(looks(&heads), ("CenterPoint", None));
+    let pillars = network(&["input.1:float:1,10,5268,20"], &["46:float:1,64,5268,1"]);
+    assert!(matches!(
+        best(&pillars).draft,
+        Draft::Part(Part::Encoder { channels: 64, .. })
+    ));
+}
+
+#[test]
+fn pointpillars_is_a_pair_or_one_network() {
+    let planes: Vec<String> = [
+        "pillar_x",
+        "pillar_y",
+        "pillar_z",
+        "pillar_i",
+        "x_sub_shaped",
+        "y_sub_shaped",
+        "mask",
+    ]
+    .iter()
+    .map(|name| format!("{name}:float:1,1,num_pillars,100"))
+    .chain(["num_points_per_pillar:float:1,num_pillars".to_owned()])
+    .collect();
+    let planes: Vec<&str> = planes.iter().map(String::as_str).collect();
+    let encoder = network(&planes, &["pillar_features:float:1,64,num_pillars,1"]);
+    let backbone = network(
+        &["spatial_features:float:1,64,496,432"],
+        &[
+            "box_preds:float:1,248,216,14",
+            "cls_preds:float:1,248,216,2",
+            "dir_cls_preds:float:1,248,216,4",
+        ],
+    );
+    let part = |facts| match best(facts).draft {
+        Draft::Part(part) => part,
+        other => panic!("{other:?}"),
+    };
+    let (encoder, backbone) = (part(&encoder), part(&backbone));
+    let draft = pair(&encoder, &backbone).unwrap();
+    let text = draft.ron(
+        "pp",
+        &[("{encoder}", "pfe.onnx"), ("{backbone}", "rpn.onnx")],
+        &[],
+    );
+    assert!(
+        text.contains("Planes(") && text.contains("drop_empty: true"),
+        "{text}"
+    );
+    builds(&text);
+    assert!(pair(&backbone, &encoder).is_err());
+    // Another grid is no one's that is known.
+    let other = part(&network(
+        &["spatial_features:float:1,64,128,128"],
+        &["box_preds:float:1,64,64,14", "cls_preds:float:1,64,64,2"],
+    ));
+    assert!(pair(&encoder, &other).unwrap_err().contains("128 × 128"));
+
+    let whole = network(
+        &[
+            "voxels:float:40000,32,10",
+            "voxel_idxs:int32:40000,4",
+            "voxel_num:int32:1",
+        ],
+        &[
+            "cls_preds:float:1,248,216,18",
+            "box_preds:float:1,248,216,42",
+            "dir_cls_preds:float:1,248,216,12",
+        ],
+    );
+    let Draft::Lidar(draft) = best(&whole).draft else {
+        panic!("{:?}", best(&whole));
+    };
+    assert_eq!(draft.classes, ["Car", "Pedestrian", "Cyclist"]);
+    builds(&draft.ron("pp", &[("{whole}", "pointpillar.onnx")], &["5 boxes".to_owned()]));
+}
+
+#[test]
+fn what_fits_nothing_is_not_taken_for_a_detector() {
+    let classifier = network(
+        &["data:float:1,3,224,224"],
+        &["resnetv15_dense0_fwd:float:1,1000"],
+    );
+    assert_eq!(looks(&classifier), ("an image classifier", None));
+    let text = network(
+        &[
+            "input_ids:int64:batch,sequence",
+            "attention_mask:int64:batch,sequence",
+        ],
+        &["last_hidden_state:float:batch,sequence,384"],
+    );
+    assert_eq!(propose(&text), []);
+    assert_eq!(propose(&NetworkFacts::default()), []);
+}
+
+#[test]
+fn pixels_that_jetlag_does_not_make_leave_the_time() {
+    let bytes = network(&["images:uint8:1,640,640,3"], &["output0:float:1,84,8400"]);
+    let proposal = best(&bytes);
+    assert_eq!(
+        (proposal.family, proposal.head()),
+        ("YOLOv8, YOLOv9, YOLO11", None)
+    );
+}

@@ -1,0 +1,301 @@
+//! A scenario as meant, written as RON that is read as the same scenario: every default filled in, `Auto` decided, copies apart.
+//!
+//! What may not be written beside something else (a stressor's arrival) is left out; the reader makes the same of it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::{
+    Arrival, BackendChoice, DetectorRef, GpuUse, LatencyModel, Overload, Scenario, SourceSpec, Tenant,
+};
+use crate::units::Nanos;
+
+/// The scenario as text; it begins with a line that `heading` makes a comment of.
+pub fn ron(scenario: &Scenario, heading: &str) -> String {
+    let mut out = format!("// {}\nScenario(\n", one_line(heading));
+    let mut field = |name: &str, value: String| {
+        let _ = writeln!(out, "    {name}: {value},");
+    };
+    field("name", text(&scenario.name));
+    field("duration", duration(scenario.duration));
+    field("warmup", duration(scenario.warmup));
+    field("seed", scenario.seed.to_string());
+    field("clock", format!("{:?}", scenario.clock));
+    field("sharing", format!("{:?}", scenario.sharing));
+    field("mps", format!("{:?}", scenario.mps));
+    field("release", format!("{:?}", scenario.release));
+    let idle = optional(scenario.baseline.idle.map(duration));
+    field(
+        "baseline",
+        format!("(idle: {idle}, alone: {})", scenario.baseline.alone),
+    );
+    if let Some(matrix) = &scenario.matrix {
+        let inputs: Vec<String> = matrix.inputs.iter().map(|group| texts(group)).collect();
+        let inputs = match inputs.is_empty() {
+            true => String::new(),
+            false => format!(", inputs: [{}]", inputs.join(", ")),
+        };
+        field("matrix", format!("(sharing: {:?}{inputs})", matrix.sharing));
+    }
+    if let Some(sweep) = &scenario.sweep {
+        let (tenant, hz, closed) = (text(&sweep.tenant), &sweep.hz, sweep.closed);
+        field(
+            "sweep",
+            format!("(tenant: {tenant}, hz: {hz:?}, closed: {closed})"),
+        );
+    }
+    if let Some(trace) = &scenario.trace {
+        field(
+            "trace",
+            format!(
+                "(duration: {}, graphs: {:?}, calls: {}, phases: {:?})",
+                duration(trace.duration),
+                trace.graphs,
+                trace.calls,
+                trace.phases
+            ),
+        );
+    }
+    let sources = optional(
+        scenario
+            .telemetry
+            .sources
+            .as_ref()
+            .map(|sources| format!("{sources:?}")),
+    );
+    let interval = duration(scenario.telemetry.interval);
+    field("telemetry", format!("(interval: {interval}, sources: {sources})"));
+    field("clocks", format!("{:?}", scenario.clocks));
+    field("sim_contention", format!("{:?}", scenario.sim_contention));
+    field("watchdog", duration(scenario.watchdog));
+    field("expect", texts(&scenario.expect));
+    out += "    tenants: [\n";
+    for each in &scenario.tenants {
+        out += &tenant(each);
+    }
+    out += "    ],\n)\n";
+    out
+}
+
+fn tenant(tenant: &Tenant) -> String {
+    let mut out = String::from("        Tenant(\n");
+    let mut field = |name: &str, value: String| {
+        let _ = writeln!(out, "            {name}: {value},");
+    };
+    field("name", text(&tenant.name));
+    if let Some(detector) = &tenant.detector {
+        field("detector", self::detector(detector, tenant));
+    }
+    field("backend", backend(&tenant.backend));
+    // A stressor's bursts are due by its level, and it has no frames.
+    if tenant.stress().is_none() {
+        if tenant.source != SourceSpec::Empty {
+            field("source", source(&tenant.source));
+        }
+        field("arrival", arrival(&tenant.arrival));
+    }
+    field("deadline", optional(tenant.deadline.map(duration)));
+    field("overload", overload(&tenant.overload));
+    field("priority", tenant.priority.to_string());
+    field("depth", tenant.depth.to_string());
+    field("cpus", format!("{:?}", tenant.cpus));
+    field("record_detections", tenant.record_detections.to_string());
+    field("frames", optional(tenant.frames.map(|frames| frames.to_string())));
+    let GpuUse {
+        transfer,
+        graph,
+        sync,
+        context_memory,
+        share,
+        gpu,
+        preprocess,
+    } = &tenant.gpu;
+    field("transfer", format!("{transfer:?}"));
+    field("graph", format!("{graph:?}"));
+    field("sync", format!("{sync:?}"));
+    field("context_memory", format!("{context_memory:?}"));
+    field("share", optional(share.map(|share| format!("{share:?}"))));
+    field("gpu", gpu.to_string());
+    field("preprocess", format!("{preprocess:?}"));
+    if let Some(reason) = &tenant.backend_reason {
+        let _ = writeln!(
+            out,
+            "            // backend: Auto became this because {}",
+            one_line(reason)
+        );
+    }
+    out += "        ),\n";
+    out
+}
+
+fn detector(detector: &DetectorRef, tenant: &Tenant) -> String {
+    match (detector, &tenant.made) {
+        (DetectorRef::Builtin(name), _) => text(&format!("builtin:{name}")),
+        (DetectorRef::File(file), None) => path(file),
+        (DetectorRef::File(file), Some(made)) => {
+            let shapes = match made.shapes.0.is_empty() {
+                true => String::new(),
+                false => format!(", shapes: {}", text(&made.shapes.to_string())),
+            };
+            format!("Network(network: {}{shapes}, fill: {})", path(file), made.fill)
+        }
+    }
+}
+
+fn backend(backend: &BackendChoice) -> String {
+    match backend {
+        BackendChoice::Cpu { threads, profile } => format!("Cpu(threads: {threads}, profile: {profile})"),
+        BackendChoice::TensorRt {
+            build,
+            plans,
+            profile,
+        } => {
+            // The two exclude each other.
+            let made = match (build.is_empty(), plans.is_empty()) {
+                (_, false) => {
+                    let plans: Vec<String> = plans.iter().map(|plan| path(plan)).collect();
+                    format!("plans: [{}], ", plans.join(", "))
+                }
+                (false, true) => format!("build: {}, ", text(&build.join(" "))),
+                (true, true) => String::new(),
+            };
+            format!("TensorRt({made}profile: {profile})")
+        }
+        BackendChoice::OnnxRuntime {
+            provider,
+            threads,
+            profile,
+        } => format!("OnnxRuntime(provider: {provider:?}, threads: {threads}, profile: {profile})"),
+        BackendChoice::Stress(stress) => format!(
+            "Stress(resource: {:?}, level: {:?}, burst: {})",
+            stress.resource,
+            stress.level,
+            duration(stress.burst)
+        ),
+        BackendChoice::Sim(model) => format!("Sim({})", latency(model)),
+        BackendChoice::Null => "Null".to_owned(),
+    }
+}
+
+fn latency(model: &LatencyModel) -> String {
+    match model {
+        LatencyModel::Fixed(time) => format!("Fixed({})", duration(*time)),
+        LatencyModel::Normal { mean, sd } => {
+            format!("Normal(mean: {}, sd: {})", duration(*mean), duration(*sd))
+        }
+        LatencyModel::LogNormal { median, sigma } => {
+            format!("LogNormal(median: {}, sigma: {sigma:?})", duration(*median))
+        }
+        LatencyModel::Bimodal {
+            fast,
+            slow,
+            slow_share,
+        } => format!(
+            "Bimodal(fast: {}, slow: {}, slow_share: {slow_share:?})",
+            duration(*fast),
+            duration(*slow)
+        ),
+        LatencyModel::Recorded(list) => {
+            let list: Vec<String> = list.iter().copied().map(duration).collect();
+            format!("Recorded([{}])", list.join(", "))
+        }
+    }
+}
+
+fn source(source: &SourceSpec) -> String {
+    match source {
+        SourceSpec::Empty => "Empty".to_owned(),
+        SourceSpec::Images {
+            path: folder,
+            repeat,
+            max_megapixels,
+        } => format!(
+            "Images(path: {}, repeat: {repeat}, max_megapixels: {max_megapixels})",
+            path(folder)
+        ),
+        SourceSpec::Points {
+            path: folder,
+            repeat,
+            format,
+            max_points,
+        } => format!(
+            "Points(path: {}, repeat: {repeat}, format: {format:?}, max_points: {max_points})",
+            path(folder)
+        ),
+        SourceSpec::Synthetic { sensor, scenes, seed } => {
+            format!("Synthetic(sensor: {sensor:?}, scenes: {scenes}, seed: {seed})")
+        }
+    }
+}
+
+fn arrival(arrival: &Arrival) -> String {
+    match arrival {
+        Arrival::Closed => "Closed".to_owned(),
+        Arrival::Periodic { hz, phase, jitter } => format!(
+            "Periodic(hz: {hz:?}, phase: {}, jitter: {})",
+            duration(*phase),
+            duration(*jitter)
+        ),
+        Arrival::Poisson { hz } => format!("Poisson(hz: {hz:?})"),
+        Arrival::Replay { speed } => format!("Replay(speed: {speed:?})"),
+    }
+}
+
+fn overload(overload: &Overload) -> String {
+    match overload {
+        Overload::Queue { capacity } => format!("Queue(capacity: {capacity})"),
+        Overload::DropOldest { queue } => format!("DropOldest(queue: {queue})"),
+        Overload::DropNewest { queue } => format!("DropNewest(queue: {queue})"),
+    }
+}
+
+fn optional(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "None".to_owned())
+}
+
+/// In the largest unit that has no fraction.
+fn duration(time: Nanos) -> String {
+    const UNITS: [(i64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let fits = |(size, _): &&(i64, &str)| time.0 % size == 0;
+    match UNITS.iter().find(fits) {
+        Some((size, unit)) => format!("\"{}{unit}\"", time.0 / size),
+        None => format!("\"{}ns\"", time.0),
+    }
+}
+
+/// RON's strings are written as Rust's are.
+fn text(text: &str) -> String {
+    format!("{text:?}")
+}
+
+fn texts(list: &[String]) -> String {
+    let list: Vec<String> = list.iter().map(|each| text(each)).collect();
+    format!("[{}]", list.join(", "))
+}
+
+fn path(path: &Path) -> String {
+    text(&path.display().to_string())
+}
+
+/// A comment ends with its line.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_exact_in_the_largest_unit() {
+        for (time, written) in [
+            (0, "\"0s\""),
+            (90_000_000_000, "\"90s\""),
+            (1_500_000_000, "\"1500ms\""),
+            (1_001, "\"1001ns\""),
+            (25_000, "\"25us\""),
+        ] {
+            assert_eq!(duration(Nanos(time)), written);
+        }
+    }
+}

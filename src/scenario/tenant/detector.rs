@@ -1,0 +1,139 @@
+//! The detector of a tenant as meant: a spec, one in the binary, or a network without pre- and post-processing.
+
+use std::path::{Path, PathBuf};
+
+use super::super::file::{DetectorFile, SourceFile};
+use super::super::{DetectorRef, MadeInputs};
+use super::One;
+use crate::nearest::nearest;
+use crate::written::{Place, ProblemKind, Read, Reader, Spot, root_name, shown};
+
+/// A tenant's detector, and what it is fed where it is a bare network.
+#[derive(Debug, Default)]
+pub(super) struct Chosen {
+    pub(super) detector: Option<DetectorRef>,
+    pub(super) made: Option<MadeInputs>,
+    /// Whether its inputs are made, so that no source has anything to say.
+    pub(super) needs_no_source: bool,
+}
+
+impl Chosen {
+    fn of(detector: Option<DetectorRef>) -> Self {
+        let is_bare = |reference: &DetectorRef| match reference {
+            DetectorRef::File(path) => is_bare_spec(path),
+            DetectorRef::Builtin(_) => false,
+        };
+        Chosen {
+            needs_no_source: detector.as_ref().is_some_and(is_bare),
+            detector,
+            made: None,
+        }
+    }
+}
+
+/// Whether a spec is that of a bare network. One that cannot be read is told of when it is opened.
+fn is_bare_spec(path: &Path) -> bool {
+    root_name(path).is_some_and(|name| name == "Network")
+}
+
+impl One<'_> {
+    pub(super) fn detector(&self, r: &mut Reader) -> Chosen {
+        const BUILTIN: &[&str] = &["camera", "lidar"];
+        let spot = match &self.typed.detector {
+            Read::Wrong => return Chosen::default(),
+            Read::Absent => {
+                if self.simulates() == Some(false) {
+                    let kind = ProblemKind::Missing {
+                        field: "detector",
+                        owner: self.label.clone(),
+                        example: "detector: \"engines/camera.ron\" (a spec), or \"builtin:camera\" or \
+                                  \"builtin:lidar\"; only the backends Sim, Null and Stress need none"
+                            .into(),
+                    };
+                    r.report(&self.typed.place, kind);
+                }
+                return Chosen::default();
+            }
+            Read::Given(spot) => spot,
+        };
+        let name = match &spot.value {
+            DetectorFile::Named(name) => name,
+            DetectorFile::Network(file) => {
+                return self.network(&file.network.value, &file.network.place, &file.made, r);
+            }
+        };
+        if let Some(name) = name.strip_prefix("builtin:") {
+            if !BUILTIN.contains(&name) {
+                let kind = ProblemKind::UnknownChoice {
+                    what: "builtin detector",
+                    found: shown(name),
+                    nearest: nearest(name, BUILTIN.iter().copied()),
+                    known: BUILTIN.to_vec(),
+                };
+                r.report(&spot.place, kind);
+            }
+            return Chosen::of(Some(DetectorRef::Builtin(name.to_owned())));
+        }
+        if name.ends_with(".onnx") {
+            return self.network(name, &spot.place, &MadeInputs::default(), r);
+        }
+        let found = self.find(name, &spot.place, "detector", "detector spec", Path::is_file, r);
+        Chosen::of(found.map(DetectorRef::File))
+    }
+
+    fn network(&self, written: &str, place: &Place, made: &MadeInputs, r: &mut Reader) -> Chosen {
+        let found = self.find(written, place, "detector", "network", Path::is_file, r);
+        Chosen {
+            detector: found.map(DetectorRef::File),
+            made: Some(made.clone()),
+            needs_no_source: true,
+        }
+    }
+
+    /// Where a network's inputs are made, a source would not be looked at.
+    pub(super) fn no_source_for_made_inputs(&self, r: &mut Reader) {
+        let Some(Spot { value, place }) = self.typed.source.given() else {
+            return;
+        };
+        if !matches!(value, SourceFile::Empty) {
+            let why = "its network runs on made inputs, which no source feeds";
+            let advice = "leave it out, or name a detector spec, which describes the network's input and outputs: `jetlag init NET.onnx` writes one";
+            self.contradiction(r, place, "source", why, advice);
+        }
+    }
+
+    /// A file or folder that must be there.
+    pub(super) fn find(
+        &self,
+        written: &str,
+        place: &Place,
+        field: &str,
+        wanted: &'static str,
+        is_one: fn(&Path) -> bool,
+        r: &mut Reader,
+    ) -> Option<PathBuf> {
+        let kind = match self.context.find(written) {
+            Ok(found) if is_one(&found) => return Some(found),
+            Ok(other) => ProblemKind::OutOfRange {
+                what: self.of(field),
+                found: format!(
+                    "{}, a {}",
+                    shown(&other.display().to_string()),
+                    if other.is_dir() { "folder" } else { "file" }
+                ),
+                wanted: format!("a {wanted}"),
+            },
+            Err(tried) => ProblemKind::NotFound {
+                what: self.of(field),
+                wanted,
+                tried: tried.iter().map(|path| shown_path(path)).collect(),
+            },
+        };
+        r.report(place, kind);
+        None
+    }
+}
+
+fn shown_path(path: &str) -> String {
+    path.chars().flat_map(char::escape_debug).collect()
+}
