@@ -160,9 +160,9 @@ A scenario with `clocks: Max` does this itself."
     Monitor(MonitorArgs),
     /// Print a script that completes jetlag's words in a shell.
     #[command(
-        after_help = "Examples:  jetlag completions bash > ~/.local/share/bash-completion/completions/jetlag
-           jetlag completions zsh > ~/.zfunc/_jetlag
-           jetlag completions fish > ~/.config/fish/completions/jetlag.fish"
+        after_help = "Examples:  jetlag completions bash      for ~/.local/share/bash-completion/completions/jetlag
+           jetlag completions zsh       for a folder of $fpath, as _jetlag
+           jetlag completions fish      for ~/.config/fish/completions/jetlag.fish"
     )]
     Completions {
         /// The shell.

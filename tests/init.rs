@@ -121,7 +121,7 @@ fn a_network_becomes_a_spec_and_a_scenario_that_find_something() {
     let said = stdout(&output);
     for phrase in [
         "looks like YOLOv8, YOLOv9, YOLO11 (head YoloAnchorFree)",
-        "4 images of scenes/image_2",
+        " of scenes/image_2: the family's usual colour order and scaling find something",
         "jetlag run mine/camera-scenario.ron",
     ] {
         assert!(said.contains(phrase), "{phrase}: {said}");

@@ -78,7 +78,7 @@ pub(super) fn hint(path: &Path) -> Option<String> {
     let facts = network::read(path).ok()?;
     let shown = path.display();
     let looks = match propose(&facts).into_iter().next() {
-        Some(best) if best.head().is_some() => {
+        Some(best) if best.has_spec() => {
             format!(
                 "; it looks like {}, and `jetlag init {shown}` writes its spec",
                 best.family

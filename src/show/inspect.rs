@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::backend::NodeTime;
 use crate::detector::Detector;
-use crate::detector::propose::Proposal;
+use crate::detector::propose::{Draft, Proposal};
 use crate::engine::network::{NetworkFacts, Port};
 use crate::source::ContentKind;
 use crate::units::{Bytes, Nanos};
@@ -52,10 +52,13 @@ pub fn looks_like(name: &str, proposals: &[Proposal]) -> String {
         let begin = if number == 0 { "looks like" } else { "or like" };
         let _ = writeln!(out, "\n  {begin} {}", proposal.sentence());
     }
-    let does = match proposals.first().map(Proposal::head) {
+    let does = match proposals.first() {
         None => "\n  looks like no detector that is known here".to_owned(),
-        Some(None) => String::new(),
-        Some(Some(_)) => format!("\n  jetlag init {name} writes its spec and a scenario"),
+        Some(best) if best.has_spec() => format!("\n  jetlag init {name} writes its spec and a scenario"),
+        Some(Proposal { draft: Draft::Part(_), .. }) => {
+            format!("\n  jetlag init {name} looks for its other half, and writes a spec of both")
+        }
+        Some(_) => String::new(),
     };
     if !does.is_empty() {
         let _ = writeln!(out, "{does}");

@@ -53,6 +53,11 @@ impl Proposal {
         }
     }
 
+    /// Whether a spec can be written of this network alone.
+    pub fn has_spec(&self) -> bool {
+        matches!(self.draft, Draft::Camera(_) | Draft::Lidar(_))
+    }
+
     /// In one sentence: `YOLOX (head YoloxGrid): …`.
     pub fn sentence(&self) -> String {
         let reasons = self.reasons.join("; ");
