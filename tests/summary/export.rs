@@ -388,7 +388,7 @@ fn runs_without_frames_with_one_or_with_none_completed_give_what_there_is() {
         write_run(&folder.path().join("run.mcap"), &manifest, &events);
         for (format, out) in FORMATS {
             let output = run(
-                &["export", "run.mcap", "--format", format, "-o", out],
+                &["export", "run.mcap", "--format", format, "-o", out, "--force"],
                 folder.path(),
             );
             ended(&output, 0);
