@@ -55,7 +55,10 @@ pub fn looks_like(name: &str, proposals: &[Proposal]) -> String {
     let does = match proposals.first() {
         None => "\n  looks like no detector that is known here".to_owned(),
         Some(best) if best.has_spec() => format!("\n  jetlag init {name} writes its spec and a scenario"),
-        Some(Proposal { draft: Draft::Part(_), .. }) => {
+        Some(Proposal {
+            draft: Draft::Part(_),
+            ..
+        }) => {
             format!("\n  jetlag init {name} looks for its other half, and writes a spec of both")
         }
         Some(_) => String::new(),
