@@ -61,7 +61,18 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         .as_deref()
         .filter(|_| !options.dry_run && !options.resolve_only)
     {
+        if options.out.as_deref() == Some(file) || options.html.as_deref() == Some(file) {
+            let said = format!(
+                "{} is named for two outputs; give each a file of its own",
+                file.display()
+            );
+            return Err(WrongUse(said).into());
+        }
         junit::unfinished(file, &origin.name())?;
+    }
+    if options.out.is_some() && options.out == options.html {
+        let said = "--out and --html name one file; give each a file of its own";
+        return Err(WrongUse(said.to_owned()).into());
     }
     let mut scenario = resolve(&origin, &sets(&options))?;
     if options.matrix {

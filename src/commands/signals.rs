@@ -45,6 +45,8 @@ pub(super) fn stop_in_order_on_signals() -> anyhow::Result<Stop> {
     let stop = Stop::default();
     let (mut told, tell) = UnixStream::pair().context("cannot listen for Ctrl-C")?;
     for signal in [SIGINT, SIGTERM] {
+        // At once: a Ctrl-C ends a child of this program too, and what becomes of that may be seen before the thread below runs.
+        register(signal, stop.asked.clone()).context("cannot listen for Ctrl-C")?;
         tell.try_clone()
             .and_then(|tell| pipe::register(signal, tell))
             .context("cannot listen for Ctrl-C")?;
@@ -60,7 +62,6 @@ pub(super) fn stop_in_order_on_signals() -> anyhow::Result<Stop> {
             if told.read_exact(&mut signal).is_err() {
                 return;
             }
-            to_stop.asked.store(true, Ordering::Relaxed);
             if told.read_exact(&mut signal).is_err() {
                 return;
             }

@@ -39,6 +39,34 @@ fn ends(suite: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
+fn results_are_written_over_results_and_over_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = simulated(folder.path(), "gate", "");
+    let before = fs::read(&path).unwrap();
+    let output = run(
+        &["run", &path, "--out", "a.mcap", "--junit", &path],
+        folder.path(),
+    );
+    assert_refused(&output, 2, &["holds no JUnit results"]);
+    assert_eq!(fs::read(&path).unwrap(), before);
+    for two in [
+        ["--out", "a.mcap", "--junit", "a.mcap"],
+        ["--out", "a.mcap", "--html", "a.mcap"],
+    ] {
+        let output = run(&[&["run", path.as_str()][..], &two].concat(), folder.path());
+        assert_refused(&output, 2, &["a file of its own"]);
+        assert!(!folder.path().join("a.mcap").exists());
+    }
+    for out in ["a.mcap", "b.mcap"] {
+        let output = run(
+            &["run", &path, "--out", out, "--junit", "gate.xml"],
+            folder.path(),
+        );
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn annotations_name_what_fails_and_a_line_for_each_tenant() {
     let folder = tempfile::tempdir().unwrap();
     let expect = "\"camera.response.p99 < 1ms\", \"camera.miss_rate < 1%\", \"power.total.mean < 15W\"";

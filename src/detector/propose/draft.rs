@@ -38,6 +38,15 @@ impl ClassNames {
         }
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            ClassNames::Coco80 => 80,
+            ClassNames::OfTheFile(names) => names.len(),
+            ClassNames::MadeUp(count) => *count,
+        }
+    }
+
     /// Where they come from.
     fn comment(&self) -> &'static str {
         match self {

@@ -74,6 +74,9 @@ pub fn class_names(facts: &NetworkFacts) -> Option<Vec<String>> {
     Seen::of(facts).names
 }
 
+/// A spec with more names would be larger than specs may be; no detector has them.
+const MOST_CLASSES: usize = 20_000;
+
 /// What a network may be, best first; empty where nothing fits.
 pub fn propose(facts: &NetworkFacts) -> Vec<Proposal> {
     let seen = Seen::of(facts);
@@ -81,6 +84,7 @@ pub fn propose(facts: &NetworkFacts) -> Vec<Proposal> {
         .iter()
         .chain(lidar::RULES)
         .filter_map(|rule| rule(&seen))
+        .filter(|proposal| !matches!(&proposal.draft, Draft::Camera(draft) if draft.classes.count() > MOST_CLASSES))
         .collect();
     // Stable, so that equal ones stay in the order of the tables.
     all.sort_by_key(|proposal| std::cmp::Reverse(proposal.fit));

@@ -332,3 +332,14 @@ fn pixels_that_jetlag_does_not_make_leave_the_time() {
         ("YOLOv8, YOLOv9, YOLO11", None)
     );
 }
+
+#[test]
+fn a_number_of_classes_that_no_detector_has_is_no_proposal() {
+    for classes in [3_000_000u64, 1 << 40] {
+        let facts = of_image(&[&format!("output:float:1,8400,{}", classes + 5)]);
+        assert!(
+            propose(&facts).iter().all(|proposal| !proposal.has_spec()),
+            "{classes}"
+        );
+    }
+}
