@@ -136,7 +136,11 @@ fn without_its_library_it_cannot_trace_and_says_where_it_looked() {
     std::fs::create_dir(&bin).unwrap();
     // Beside the program, where it is looked for, there is none.
     let alone = bin.join("jetlag");
-    std::fs::copy(env!("CARGO_BIN_EXE_jetlag"), &alone).unwrap();
+    // By another process: a test that starts a program meanwhile would inherit the open file, and it could not be run ("text file busy").
+    let copied = std::process::Command::new("cp")
+        .args([env!("CARGO_BIN_EXE_jetlag").as_ref(), alone.as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
     let jetlag = |arguments: &[&str]| {
         let mut jetlag = std::process::Command::new(&alone);
         jetlag.args(arguments).current_dir(folder.path());
