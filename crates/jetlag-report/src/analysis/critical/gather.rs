@@ -138,10 +138,10 @@ pub(super) fn gather(
                 let Some(device) = device(activity) else { continue };
                 let call = call_of(device.correlation);
                 let (mut tenant, mut frame) = place(activity.owner);
-                if let Some(call) = process.calls.get(call as usize) {
-                    if tenant == NO_TENANT || (tenant == call.tenant && activity.owner.frame.is_none()) {
-                        (tenant, frame) = (call.tenant, call.frame);
-                    }
+                if let Some(call) = process.calls.get(call as usize)
+                    && (tenant == NO_TENANT || (tenant == call.tenant && activity.owner.frame.is_none()))
+                {
+                    (tenant, frame) = (call.tenant, call.frame);
                 }
                 process.works.push(Device {
                     from,
