@@ -6,6 +6,7 @@
 #   fields     buffers that the logger kept, for `cargo run -p cupti-dyn --example reread`
 #   same       kernels of a PyTorch program by jetlag and by PyTorch's profiler: names, counts, durations
 #   torch      a PyTorch program by itself, with the logger, in PyTorch's profiler, under `jetlag trace`
+#   eager      the same of eager programs alone, many short rounds in an order drawn anew, for hosts that others use too
 #   untouched  `compare --ab`: the measurement with `--trace` and without it
 
 traced='trace: (duration: "4s"),'
@@ -161,9 +162,33 @@ kernels_torch() {
   python3 table_kernels.py torch runs
 }
 
+# Where others use the host, one long round says nothing: an iteration takes half as long a minute later.
+kernels_eager() {
+  local round network way
+  for round in $(seq "${ROUNDS:-6}"); do
+    for network in resnet50 shufflenet_v2_x1_0; do
+      for way in $(shuf -e ${WAYS:-plain jetlag profiler-cuda profiler-all "$same"}); do
+        local name=torch-$network-$round-$way this=(python3 torch_peer.py "$network")
+        case $way in
+          plain) "${this[@]}" ;;
+          jetlag) rm -f "runs/$name.mcap"; ./jetlag trace -o "runs/$name.mcap" -- "${this[@]}" --nvtx ;;
+          profiler-*) "${this[@]}" --profiler "${way#profiler-}" ;;
+          *) CUDA_INJECTION64_PATH=$here/liblogger.so LOGGER=$way LOGGER_OUT=$here/runs/$name.log "${this[@]}" ;;
+        esac >"runs/$name.json" 2>"runs/$name.err" || tail -n 3 "runs/$name.err"
+      done
+    done
+  done
+  python3 table_kernels.py torch runs
+}
+
+# A network that the host feeds (a graph of many kernels), and one whose frame is a kernel of known duration: there runs differ least.
 kernels_untouched() {
-  sed 's/trace: ([^)]*),//' observer-graph.ron >untouched-a.ron 2>/dev/null || scenario untouched-a '' "$(camera launches.plan 'arrival: Closed, graph: On')"
-  sed 's/tenants:/trace: (duration: "1s"), tenants:/' untouched-a.ron >untouched-b.ron
-  rm -rf runs/untouched
-  ./jetlag compare --ab untouched-a.ron untouched-b.ron --rounds "${AB:-6}" --quiet -o runs/untouched | head -n 30 || true
+  local name
+  scenario untouched-graph '' "$(camera launches.plan 'arrival: Closed, graph: On')"
+  scenario untouched-known '' "$(camera camera.plan 'arrival: Closed')"
+  for name in graph known; do
+    sed 's/tenants:/trace: (duration: "1s"), tenants:/' "untouched-$name.ron" >"untouched-$name-traced.ron"
+    rm -rf "runs/untouched-$name"
+    ./jetlag compare --ab "untouched-$name.ron" "untouched-$name-traced.ron" --rounds "${AB:-6}" --quiet -o "runs/untouched-$name" | head -n 30 || true
+  done
 }

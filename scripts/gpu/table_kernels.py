@@ -3,6 +3,7 @@
 
 import csv
 import json
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -88,22 +89,21 @@ def whatif():
 
 
 def torch():
-    """Ratio of an iteration's median to that of the program by itself, within each round."""
+    """Ratios of an iteration's median and 10th percentile to those of the program by itself, within each round. What else the host
+    does lengthens an iteration and never shortens it, so the lower one says more where the host is shared."""
     rounds = defaultdict(lambda: defaultdict(dict))
     for path in folder.glob("torch-*.json"):
-        if "profiler-" in path.stem and path.stem.endswith("trace"):
-            continue
-        head, what = next(
-            (path.stem[: path.stem.index(f"-{r}-")] + f"|{r}", path.stem.split(f"-{r}-", 1)[1]) for r in "123456789" if f"-{r}-" in path.stem
-        )
+        found = re.fullmatch(r"torch-(.+?)-(\d+)-(.+)", path.stem)
         lines = path.read_text().strip().splitlines()
-        if lines:
-            network, round = head[len("torch-") :].split("|")
-            rounds[network][round][what] = json.loads(lines[-1])["p50"]
+        if found and lines:
+            rounds[found[1]][found[2]][found[3]] = json.loads(lines[-1])
     for network, by_round in sorted(rounds.items()):
-        print(f"{network}: by itself {spread([r['plain'] for r in by_round.values() if 'plain' in r])} ms")
+        alone = [r["plain"] for r in by_round.values() if "plain" in r]
+        print(f"{network}: by itself {spread([r['p50'] for r in alone])} ms, p10 {spread([r['p10'] for r in alone])} ms")
         for what in sorted({w for r in by_round.values() for w in r} - {"plain"}):
-            print(f"   {what:58s} × {spread([r[what] / r['plain'] for r in by_round.values() if what in r and 'plain' in r])}")
+            both = [(r[what], r["plain"]) for r in by_round.values() if what in r and "plain" in r]
+            ratios = [[with_it[q] / without[q] for with_it, without in both] for q in ("p50", "p10")]
+            print(f"   {what:58s} × {spread(ratios[0])}, p10 × {spread(ratios[1])}")
 
 
 def plain(name):
