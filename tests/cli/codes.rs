@@ -51,7 +51,7 @@ fn what_cannot_be_done_as_it_stands_ends_with_2_everywhere() {
         &["report", "absent.mcap", "--compat", "trtexec11"],
         &["compare", "absent.mcap", "damaged.mcap"],
         &["compare", "--ab", "absent.ron", "s.ron"],
-        &["export", "absent.mcap", "--format", "csv"],
+        &["export", "absent.mcap", "--format", "csv", "-o", "tables"],
         &["eval", "absent.ron", "--data", "empty"],
         &["eval", camera, "--data", "absent"],
         &["monitor", "--replay", "absent.mcap"],
@@ -64,7 +64,7 @@ fn what_cannot_be_done_as_it_stands_ends_with_2_everywhere() {
         &["inspect", "empty"],
         &["report", "empty"],
         &["report", "letter.txt"],
-        &["export", "letter.txt", "--format", "csv"],
+        &["export", "letter.txt", "--format", "csv", "-o", "tables"],
         &["compare", "letter.txt", "letter.txt"],
         // Damaged.
         &["run", "damaged.ron"],
@@ -75,7 +75,7 @@ fn what_cannot_be_done_as_it_stands_ends_with_2_everywhere() {
         &["inspect", "damaged.ron"],
         &["inspect", "damaged.mcap"],
         &["report", "damaged.mcap"],
-        &["export", "damaged.mcap", "--format", "csv"],
+        &["export", "damaged.mcap", "--format", "csv", "-o", "tables"],
         &["compare", "damaged.mcap", "damaged.mcap"],
         &["monitor", "--replay", "damaged.mcap"],
         // An expectation that cannot be read.
