@@ -22,6 +22,12 @@ pub fn word(word: &str) -> Cow<'_, str> {
     }
 }
 
+/// A whole command.
+pub fn line<T: AsRef<str>>(words: &[T]) -> String {
+    let words: Vec<Cow<'_, str>> = words.iter().map(|each| word(each.as_ref())).collect();
+    words.join(" ")
+}
+
 /// A path as an argument: as [`word`], and no option where it begins as one.
 pub fn path(path: &Path) -> String {
     let text = path.to_string_lossy();
@@ -66,6 +72,10 @@ mod tests {
     #[test]
     fn plain_words_stay_and_a_path_is_no_option() {
         assert_eq!(word("mine/camera-scenario.ron"), "mine/camera-scenario.ron");
+        assert_eq!(
+            line(&["jetlag", "run", "my net.onnx"]),
+            "jetlag run 'my net.onnx'"
+        );
         assert_eq!(path(Path::new("-o.onnx")), "./-o.onnx");
         assert_eq!(path(Path::new("-o x.onnx")), "'./-o x.onnx'");
     }
